@@ -1,0 +1,110 @@
+"""A problem written down by hand, with names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.models.assembly import assemble
+from goalbound.models.errors import ModelError
+from goalbound.models.linear_cssp import LinearCSSP
+from goalbound.models.ssp import SSP, Numbering
+from goalbound.models.support import GOAL
+from goalbound.models.validation import numbers
+
+Numbers = float | Sequence[float]
+
+
+class Builder:
+    """Collects pairs by name and builds the problem.
+
+    >>> plan = Builder()
+    >>> plan.add("sick", "drug A", loss=0.2, to={"goal": 0.6, "sick": 0.4})
+    >>> plan.add("sick", "drug B", loss=0.3, to={"goal": 0.9, "sick": 0.1})
+    >>> plan.ssp(start="sick")
+    SSP(1 states, 2 pairs, 4 next states)
+
+    With ``components``, every number may be one number for all components or a sequence of one per component:
+
+    >>> plan = Builder(components=["young", "old"])
+    >>> plan.add("sick", "drug A", loss=0.2, to={"goal": [0.6, 0.3], "sick": [0.4, 0.7]})
+    >>> plan.linear_cssp(start="sick").at([0.5, 0.5]).probabilities
+    array([0.55, 0.45])
+    """
+
+    def __init__(self, components: Sequence[str] | int | None = None) -> None:
+        self._names = None if components is None or isinstance(components, int) else tuple(components)
+        self._size = components if isinstance(components, int) else len(self._names) if self._names else None
+        if self._size is not None and self._size < 1:
+            raise ModelError(f"{self._size} components; a contextual problem has at least one")
+        self._pairs: dict[tuple[str, str], tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]] = {}
+
+    def add(self, state: str, action: str, *, loss: Numbers, to: Mapping[str, Numbers]) -> None:
+        """One pair: its loss, and where it leads with which probability. ``"goal"`` is the goal."""
+        if state == GOAL:
+            raise ModelError(f'"{GOAL}" is reserved: nothing can be done there; name that state otherwise')
+        if (state, action) in self._pairs:
+            raise ModelError(f'"{action}" in "{state}" was added before; add each pair once')
+        if not to:
+            raise ModelError(f'"{action}" in "{state}" leads nowhere; give at least one next state')
+        where = f'"{action}" in "{state}"'
+        self._pairs[state, action] = (
+            self._numbers(loss, f"the loss of {where}"),
+            {name: self._numbers(p, f'the probability of "{name}" after {where}') for name, p in to.items()},
+        )
+
+    def ssp(self, *, start: str | ArrayLike | None = None, loss_scale: float = 1.0) -> SSP:
+        """The problem. The start is the first state added unless another (or a distribution) is given."""
+        if self._size is not None:
+            raise ModelError("this builder has components; build it with linear_cssp()")
+        whole = self._linear(start, 1, loss_scale)
+        return SSP(whole.support, whole.losses[:, 0], whole.probabilities[:, 0], whole.start, loss_scale)
+
+    def linear_cssp(self, *, start: str | ArrayLike | None = None, loss_scale: float = 1.0) -> LinearCSSP:
+        """The contextual problem, one component for each of ``components``."""
+        if self._size is None:
+            raise ModelError("this builder has no components; say Builder(components=[...]) or build it with ssp()")
+        return self._linear(start, self._size, loss_scale)
+
+    def _numbers(self, value: Numbers, what: str) -> NDArray[np.float64]:
+        size = 1 if self._size is None else self._size
+        if np.ndim(value) == 0:
+            return np.full(size, numbers(value, what, (), "a number"))
+        if self._size is None:
+            raise ModelError(f"{what} has several numbers, but this builder has no components")
+        return numbers(value, what, (size,), f"one number, or {size}: one per component")
+
+    def _linear(self, start: str | ArrayLike | None, size: int, loss_scale: float) -> LinearCSSP:
+        states = Numbering("state", (state for state, _ in self._pairs), reserved=GOAL)
+        actions = Numbering("action", (action for _, action in self._pairs))
+        triples = [
+            (
+                states.number(state, place),
+                actions.number(action, place),
+                self._following(states, state, action, name),
+                probability,
+            )
+            for place, ((state, action), (_, to)) in enumerate(self._pairs.items())
+            for name, probability in to.items()
+        ]
+        built = assemble(
+            np.array([triple[0] for triple in triples], dtype=np.int64),
+            np.array([triple[1] for triple in triples], dtype=np.int64),
+            np.array([triple[2] for triple in triples], dtype=np.int64),
+            np.array([triple[3] for triple in triples]).reshape(len(triples), size),
+            states=states.size, names=(states.names, actions.names),
+        )  # fmt: skip
+        losses = np.empty((built.support.pairs, size))
+        for (state, action), (loss, _) in self._pairs.items():
+            losses[built.support.pair(state, action)] = loss
+        begin = 0 if start is None else start
+        return LinearCSSP(built.support, losses, built.probabilities, begin, self._names, loss_scale)  # type: ignore[arg-type]
+
+    def _following(self, states: Numbering, state: str, action: str, name: str) -> int:
+        if name == GOAL:
+            return states.size
+        if states.names is None or name not in states.names:
+            raise ModelError(f'"{action}" in "{state}" leads to "{name}", which has no action; add one')
+        return states.names.index(name)

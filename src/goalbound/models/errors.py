@@ -1,0 +1,9 @@
+"""The errors of the doors: what was wrong, where, and what to do about it."""
+
+
+class ModelError(ValueError):
+    """A problem that is not one: wrong shapes, numbers that are no probabilities, states without actions."""
+
+
+class FileFormatError(ModelError):
+    """A file that cannot be read as the model it claims to be. Nothing of it was used."""

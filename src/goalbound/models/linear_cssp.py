@@ -1,0 +1,227 @@
+"""A linear contextual stochastic shortest path problem: the context mixes d component problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.models.assembly import assemble
+from goalbound.models.errors import ModelError
+from goalbound.models.ssp import SSP, Start, checked_scale, checked_start, dense_support, same_problem, triple_name
+from goalbound.models.support import Support
+from goalbound.models.validation import check_names, check_range, distribution, frozen, normalised_rows, numbers, sealed
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearCSSP:
+    """d component problems on one support; a context c of the simplex mixes their losses and probabilities.
+
+    Attributes:
+        support: the pairs, and where each may lead under any context.
+        losses: [N, d] in [0, 1]; the loss of pair i under context c is ``losses[i] @ c``.
+        probabilities: [M, d]; each component's rows sum to 1 (checked to 1e-9, then divided by their sum).
+        start: a state, a distribution [S], or one per component [S, d] (mixed by the context too).
+        component_names: d names, or None.
+        loss_scale: what a loss of 1 is in the user's own unit.
+
+    >>> drugs = LinearCSSP.dense([[[0.5, 0.2]], [[0.5, 0.2]]], [[[[0, 1.0], [0.1, 0.9]]], [[[0, 1.0], [0.9, 0.1]]]])
+    >>> drugs
+    LinearCSSP(2 components, 1 states, 2 pairs, 3 next states)
+    >>> drugs.at([0.5, 0.5]).probabilities
+    array([1. , 0.5, 0.5])
+    """
+
+    support: Support
+    losses: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    start: Start = 0
+    component_names: tuple[str, ...] | None = None
+    loss_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        support = self.support
+        losses = numbers(
+            self.losses, "losses", (support.pairs, None), f"shape [N, d] = ({support.pairs}, d), one row per pair"
+        )
+        size = losses.shape[1]
+        if size < 1:
+            raise ModelError("losses have no component (d = 0); a context has at least one entry")
+        rows = numbers(
+            self.probabilities, "probabilities", (support.triples, size),
+            f"shape [M, d] = ({support.triples}, {size}), one row per next state",
+        )  # fmt: skip
+        names = check_names(self.component_names, size, "component_names", None)
+        object.__setattr__(self, "component_names", names)
+
+        def pair_name(at: tuple[int, ...]) -> str:
+            return f"{self.component_name(at[1])}, {support.pair_name(at[0])}"
+
+        check_range(losses, 0.0, 1.0, "loss", pair_name)
+        check_range(
+            rows, 0.0, 1.0 + 1e-9, "probability",
+            lambda at: f"{self.component_name(at[1])}, {triple_name(support, at[0])}",
+        )  # fmt: skip
+        rows = normalised_rows(rows, support.next_start, pair_name)
+        object.__setattr__(self, "losses", frozen(losses, np.float64))
+        object.__setattr__(self, "probabilities", frozen(rows, np.float64))
+        object.__setattr__(self, "start", _checked_starts(self.start, support, size))
+        object.__setattr__(self, "loss_scale", checked_scale(self.loss_scale))
+
+    @classmethod
+    def dense(
+        cls,
+        losses: ArrayLike,
+        transitions: ArrayLike,
+        *,
+        start: int | str | ArrayLike = 0,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+        component_names: Sequence[str] | None = None,
+    ) -> LinearCSSP:
+        """From tables, one per component: ``losses[d, S, A]``, ``transitions[d, S, A, S + 1]`` (the goal last).
+
+        ``start`` is a state, a distribution [S], or one per component [d, S].
+        """
+        table = numbers(losses, "losses", (None, None, None), "shape [d, S, A]")
+        size, states, actions = table.shape
+        rows = numbers(
+            transitions, "transitions", (size, states, actions, states + 1),
+            f"shape [d, S, A, S + 1] = ({size}, {states}, {actions}, {states + 1}), the goal last",
+        )  # fmt: skip
+        support, kept = dense_support((rows != 0.0).any(axis=0), state_names, action_names)
+        return cls(
+            support,
+            table.reshape(size, -1).T,
+            rows[:, kept].T,
+            _component_first(start),
+            None if component_names is None else tuple(component_names),
+        )
+
+    @classmethod
+    def mix(cls, problems: Sequence[SSP], *, component_names: Sequence[str] | None = None) -> LinearCSSP:
+        """The problem whose components are the ones given: same states, same actions; next states may differ.
+
+        Starts may differ too; they are then mixed by the context like everything else.
+        """
+        parts = list(problems)
+        if not parts:
+            raise ModelError("mix needs at least one problem")
+        first = parts[0].support
+        for place, part in enumerate(parts):
+            if not first.same_pairs(part.support):
+                raise ModelError(
+                    f"problem {place} has other states or actions than problem 0 ({part} against {parts[0]}); "
+                    "only problems on the same pairs can be mixed"
+                )
+            if part.loss_scale != parts[0].loss_scale:
+                raise ModelError(
+                    f"problem {place} has loss_scale {part.loss_scale:g}, problem 0 has {parts[0].loss_scale:g}; "
+                    "bring the losses to one unit first"
+                )
+            for ours, theirs, kind in (
+                (first.state_names, part.support.state_names, "state"),
+                (first.action_names, part.support.action_names, "action"),
+            ):
+                if theirs is not None and ours is not None and ours != theirs:
+                    raise ModelError(f"problem {place} has other {kind} names than problem 0")
+        size = len(parts)
+        lengths = [part.support.triples for part in parts]
+        component = np.repeat(np.arange(size), lengths)
+        values = np.zeros((sum(lengths), size))
+        values[np.arange(len(values)), component] = np.concatenate([part.probabilities for part in parts])
+        pair = np.concatenate([np.repeat(np.arange(first.pairs), np.diff(part.support.next_start)) for part in parts])
+        built = assemble(
+            first.pair_state[pair].astype(np.int64), first.pair_action[pair].astype(np.int64),
+            np.concatenate([part.support.next_state for part in parts]).astype(np.int64), values,
+            states=first.states, names=(first.state_names, first.action_names),
+        )  # fmt: skip
+        starts = [part.start for part in parts]
+        start: Start = starts[0]
+        if any(not np.array_equal(one, starts[0]) for one in starts):
+            start = np.column_stack([part.start_distribution for part in parts])
+        names = None if component_names is None else tuple(component_names)
+        losses = np.column_stack([part.losses for part in parts])
+        return cls(built.support, losses, built.probabilities, start, names, parts[0].loss_scale)
+
+    @property
+    def context_size(self) -> int:
+        """d, the number of components."""
+        return int(self.losses.shape[1])
+
+    def component_name(self, component: int) -> str:
+        """A component as people read it: ``component 1`` or ``component 1 ("rain")``."""
+        named = f' ("{self.component_names[component]}")' if self.component_names else ""
+        return f"component {component}{named}"
+
+    def check_context(self, context: ArrayLike) -> NDArray[np.float64]:
+        """The context as a point of the simplex, or an error that says why it is none."""
+        return distribution(context, "context", self.context_size, "component")
+
+    def at(self, context: ArrayLike) -> SSP:
+        """The problem under one context. O(M d); the support is shared, so entries may be zero."""
+        weights = self.check_context(context)
+        start = self.start
+        if not isinstance(start, int) and start.ndim == 2:
+            start = sealed(start @ weights)
+        return SSP.trusted(
+            self.support, _mixed(self.losses, weights), _mixed(self.probabilities, weights), start, self.loss_scale
+        )
+
+    def component(self, component: int) -> SSP:
+        """The problem of one component, the context that is all on it."""
+        return self.at(np.eye(self.context_size)[component])
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the problem to a ``.npz`` file, exactly and atomically; :meth:`load` reads it back."""
+        from goalbound.models.files.npz import write_npz
+
+        write_npz(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> LinearCSSP:
+        """Read a contextual problem from a ``.npz`` file written by :meth:`save`."""
+        from goalbound.models.files.npz import read_npz
+
+        problem = read_npz(path)
+        if not isinstance(problem, cls):
+            raise ModelError(f"{path} holds a problem without context; read it with goalbound.load")
+        return problem
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LinearCSSP):
+            return NotImplemented
+        return same_problem(self, other) and self.component_names == other.component_names
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        inside = repr(self.support).removeprefix("Support(")
+        return f"LinearCSSP({self.context_size} components, {inside}"
+
+
+def _mixed(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[n, d] mixed to [n], summed in the order of the components: the same bits on every machine and thread count."""
+    out = values[:, 0] * weights[0]
+    for component in range(1, len(weights)):
+        out += values[:, component] * weights[component]
+    return np.minimum(out, 1.0, out=out)  # a mixture of numbers up to 1 may round to just above 1
+
+
+def _checked_starts(start: Any, support: Support, size: int) -> Start:
+    if np.ndim(start) < 2:
+        return checked_start(start, support)
+    laws = numbers(
+        start, "start", (support.states, size),
+        f"a state, shape [S] = ({support.states},) or shape [S, d] = ({support.states}, {size})",
+    )  # fmt: skip
+    columns = [distribution(laws[:, k], f"start of component {k}", support.states, "state") for k in range(size)]
+    return frozen(np.column_stack(columns), np.float64)
+
+
+def _component_first(start: int | str | ArrayLike) -> Any:
+    return start if isinstance(start, str) or np.ndim(start) < 2 else np.asarray(start).T

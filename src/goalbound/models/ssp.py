@@ -1,0 +1,254 @@
+"""A stochastic shortest path problem: one context, everything known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.models.assembly import assemble, pair_losses
+from goalbound.models.errors import ModelError
+from goalbound.models.support import GOAL, Support
+from goalbound.models.validation import check_range, distribution, frozen, normalised_rows, numbers, sealed
+
+Start = int | NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SSP:
+    """A stochastic shortest path problem over a support.
+
+    Attributes:
+        support: the pairs and where each may lead.
+        losses: [N] expected loss of each pair, in [0, 1].
+        probabilities: [M] of each next state; rows sum to 1 (checked to 1e-9, then divided by their sum).
+        start: a state (number or name), or a distribution [S] over states.
+        loss_scale: what a loss of 1 is in the user's own unit. Planning never looks at it; reports do.
+
+    >>> drug = SSP.dense([[0.5, 0.2]], [[[0.0, 1.0], [0.5, 0.5]]])
+    >>> drug
+    SSP(1 states, 2 pairs, 3 next states)
+    """
+
+    support: Support
+    losses: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    start: Start = 0
+    loss_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        support = self.support
+        losses = numbers(self.losses, "losses", (support.pairs,), f"shape [N] = ({support.pairs},), one per pair")
+        check_range(losses, 0.0, 1.0, "loss", lambda at: support.pair_name(at[0]))
+        rows = numbers(
+            self.probabilities, "probabilities", (support.triples,),
+            f"shape [M] = ({support.triples},), one per next state",
+        )  # fmt: skip
+        check_range(rows, 0.0, 1.0 + 1e-9, "probability", lambda at: triple_name(support, at[0]))
+        rows = normalised_rows(rows, support.next_start, lambda at: support.pair_name(at[0]))
+        object.__setattr__(self, "losses", frozen(losses, np.float64))
+        object.__setattr__(self, "probabilities", frozen(rows, np.float64))
+        object.__setattr__(self, "start", checked_start(self.start, support))
+        object.__setattr__(self, "loss_scale", checked_scale(self.loss_scale))
+
+    @classmethod
+    def trusted(cls, support: Support, losses: NDArray[Any], probabilities: NDArray[Any], start: Start,
+                loss_scale: float = 1.0) -> SSP:  # fmt: skip
+        """For arrays that this package made itself: nothing is checked, nothing copied."""
+        problem = object.__new__(cls)
+        for name, value in (
+            ("support", support), ("losses", sealed(losses)), ("probabilities", sealed(probabilities)),
+            ("start", start), ("loss_scale", loss_scale),
+        ):  # fmt: skip
+            object.__setattr__(problem, name, value)
+        return problem
+
+    @classmethod
+    def dense(
+        cls,
+        losses: ArrayLike,
+        transitions: ArrayLike,
+        *,
+        start: int | str | ArrayLike = 0,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+    ) -> SSP:
+        """From tables: ``losses[S, A]`` and ``transitions[S, A, S + 1]``, the goal last.
+
+        >>> SSP.dense([[0.1]], [[[0.0, 0.98]]])
+        Traceback (most recent call last):
+        ...
+        goalbound.models.errors.ModelError: state 0, action 0: probabilities sum to 0.98, not 1; each row is ...
+        """
+        table = numbers(losses, "losses", (None, None), "shape [S, A]")
+        states, actions = table.shape
+        rows = numbers(
+            transitions, "transitions", (states, actions, states + 1),
+            f"shape [S, A, S + 1] = ({states}, {actions}, {states + 1}), the goal last",
+        )  # fmt: skip
+        support, kept = dense_support((rows != 0.0), state_names, action_names)
+        return cls(support, table.reshape(-1), rows[kept], checked_start(start, support))
+
+    @classmethod
+    def from_transitions(
+        cls,
+        transitions: Iterable[tuple[int | str, int | str, int | str, float, float]],
+        *,
+        start: int | str | ArrayLike = 0,
+    ) -> SSP:
+        """From (state, action, next state, probability, loss) in any order.
+
+        States and actions are all numbers or all names; names are numbered as they first appear. The goal is
+        ``"goal"``, or the number after the last state. Repeated transitions are summed; the loss of a pair is the
+        mean of the losses of its transitions, by probability.
+
+        >>> SSP.from_transitions([("a", "go", "goal", 0.5, 0.1), ("a", "go", "a", 0.5, 0.3)]).losses
+        array([0.2])
+        """
+        rows = list(transitions)
+        for place, row in enumerate(rows):
+            if len(row) != 5:
+                raise ModelError(
+                    f"transition {place} has {len(row)} parts; it needs (state, action, next state, probability, loss)"
+                )
+        states = Numbering("state", (row[0] for row in rows), reserved=GOAL)
+        actions = Numbering("action", (row[1] for row in rows))
+        following = [
+            states.size if row[2] == GOAL or row[2] == states.size else states.number(row[2], place)
+            for place, row in enumerate(rows)
+        ]
+        probability = numbers([row[3] for row in rows], "probabilities", (None,), "numbers")
+        loss = numbers([row[4] for row in rows], "losses", (None,), "numbers")
+        built = assemble(
+            np.array([states.number(row[0], place) for place, row in enumerate(rows)], dtype=np.int64),
+            np.array([actions.number(row[1], place) for place, row in enumerate(rows)], dtype=np.int64),
+            np.array(following, dtype=np.int64), probability,
+            states=states.size, names=(states.names, actions.names),
+        )  # fmt: skip
+        losses = pair_losses(built.pair_of, built.support.pairs, probability, loss)
+        return cls(built.support, losses, built.probabilities, checked_start(start, built.support))
+
+    @property
+    def start_distribution(self) -> NDArray[np.float64]:
+        """[S] where an episode begins."""
+        return start_law(self.start, self.support.states)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the problem to a ``.npz`` file, exactly and atomically; :func:`goalbound.load` reads it back."""
+        from goalbound.models.files.npz import write_npz
+
+        write_npz(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SSP):
+            return NotImplemented
+        return same_problem(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "SSP" + repr(self.support).removeprefix("Support")
+
+
+class Numbering:
+    """Numbers for the things of a list: the numbers given, or names in the order in which they first appear."""
+
+    def __init__(self, kind: str, keys: Iterable[int | str], reserved: str | None = None) -> None:
+        listed = list(keys)
+        self.kind = kind
+        self.names: tuple[str, ...] | None = None
+        self._index: dict[str, int] = {}
+        if not listed:
+            raise ModelError("there are no transitions; a problem has at least one state with an action")
+        if all(isinstance(key, str) for key in listed):
+            for key in listed:
+                if key == reserved:
+                    raise ModelError(f'"{reserved}" is reserved: nothing can be done there; name that {kind} otherwise')
+                self._index.setdefault(str(key), len(self._index))
+            self.names = tuple(self._index)
+            self.size = len(self.names)
+        elif any(isinstance(key, str) for key in listed):
+            raise ModelError(f"{kind}s are partly numbers and partly names; use one or the other")
+        else:
+            self.size = max(int(key) for key in listed) + 1
+
+    def number(self, key: int | str, place: int) -> int:
+        """The number of a thing; an error that names the place if it is none of them."""
+        if self.names is None:
+            if isinstance(key, str):
+                raise ModelError(f'transition {place}: {self.kind} "{key}" is a name where the others are numbers')
+            return int(key)
+        if key not in self._index:
+            raise ModelError(f'transition {place}: {self.kind} "{key}" has no action; give it one, or lead to "{GOAL}"')
+        return self._index[str(key)]
+
+
+def dense_support(
+    present: NDArray[np.bool_], state_names: Sequence[str] | None, action_names: Sequence[str] | None
+) -> tuple[Support, NDArray[np.bool_]]:
+    """The support of a dense table ``present[S, A, S + 1]``, and which entries of the table it keeps.
+
+    A row with nothing present keeps its first entry, so that the row check can name it.
+    """
+    states, actions, _ = present.shape
+    if not states or not actions:
+        raise ModelError(f"a problem has at least one state and one action, not {states} and {actions}")
+    kept = present.copy()
+    kept[~kept.any(axis=2), 0] = True
+    support = Support(
+        sealed(np.arange(0, states * actions + 1, actions)),
+        sealed(np.tile(np.arange(actions, dtype=np.int32), states)),
+        sealed(np.concatenate(([0], np.cumsum(kept.sum(axis=2).reshape(-1))))),
+        sealed(np.nonzero(kept)[2].astype(np.int32)),
+        None if state_names is None else tuple(state_names),
+        None if action_names is None else tuple(action_names),
+    )
+    return support, kept
+
+
+def triple_name(support: Support, triple: int) -> str:
+    """A triple as people read it: ``state 3, action 1 -> state 4``."""
+    pair = int(np.searchsorted(support.next_start, triple, side="right")) - 1
+    return f"{support.pair_name(pair)} -> {support.state_name(int(support.next_state[triple]))}"
+
+
+def checked_start(start: Any, support: Support) -> Start:
+    """A state, or a distribution [S]; checked."""
+    if isinstance(start, int | np.integer | str):
+        state = support.state(int(start) if not isinstance(start, str) else start)
+        if state == support.states:
+            raise ModelError(f"start is the goal ({state}); an episode begins in one of the states 0 to {state - 1}")
+        return state
+    return frozen(distribution(start, "start", support.states, "state"), np.float64)
+
+
+def start_law(start: Start, states: int) -> NDArray[np.float64]:
+    """[S] a start state as a distribution; a distribution as it is."""
+    if isinstance(start, int):
+        law = np.zeros(states)
+        law[start] = 1.0
+        return law
+    return start
+
+
+def checked_scale(scale: float) -> float:
+    """A positive finite number."""
+    if not (np.isfinite(scale) and scale > 0.0):
+        raise ModelError(f"loss_scale {scale} is not a positive number; it is what a loss of 1 is in your own unit")
+    return float(scale)
+
+
+def same_problem(one: Any, other: Any) -> bool:
+    """Equal to the bit: support, losses, probabilities, start, scale."""
+    return (
+        one.support == other.support
+        and np.array_equal(one.losses, other.losses)
+        and np.array_equal(one.probabilities, other.probabilities)
+        and np.array_equal(one.start, other.start)
+        and isinstance(one.start, int) == isinstance(other.start, int)
+        and one.loss_scale == other.loss_scale
+    )

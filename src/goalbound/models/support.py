@@ -1,0 +1,257 @@
+"""The support: which state-action pairs exist, and which next states each may lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.models.errors import ModelError
+from goalbound.models.validation import check_names, frozen, integers
+
+GOAL = "goal"
+"""The name of the goal. It is reserved: no state may bear it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Support:
+    """Which pairs exist and where each may lead, ragged over states and pairs.
+
+    S states, N pairs, M (pair, next state) triples. The goal is the next state with index S; it has no pairs.
+
+    Attributes:
+        pair_start: [S + 1] the pairs of state s are ``pair_start[s]:pair_start[s + 1]``; at least one each.
+        pair_action: [N] the action of each pair, increasing within a state.
+        next_start: [N + 1] the next states of pair i are ``next_start[i]:next_start[i + 1]``; at least one each.
+        next_state: [M] next states, increasing within a pair; S is the goal.
+        state_names: S names, or None.
+        action_names: names of the actions 0, 1, ..., or None.
+
+    Arrays that are writable are copied; the copies are read-only.
+
+    >>> support = Support.from_pairs([[(0, [0, 1])], [(0, [2]), (1, [0, 2])]])
+    >>> support
+    Support(2 states, 3 pairs, 5 next states)
+    >>> support.next_state[support.row(2)]
+    array([0, 2], dtype=int32)
+    """
+
+    pair_start: NDArray[np.int64]
+    pair_action: NDArray[np.int32]
+    next_start: NDArray[np.int64]
+    next_state: NDArray[np.int32]
+    state_names: tuple[str, ...] | None = None
+    action_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name, dtype in (
+            ("pair_start", np.int64),
+            ("pair_action", np.int32),
+            ("next_start", np.int64),
+            ("next_state", np.int32),
+        ):
+            object.__setattr__(self, name, frozen(integers(getattr(self, name), name, dtype), dtype))
+        _check_starts(self.pair_start, len(self.pair_action), "pair_start", "pair_action")
+        states = len(self.pair_start) - 1
+        object.__setattr__(self, "state_names", check_names(self.state_names, states, "state_names", GOAL))
+        _check_no_empty(self.pair_start, lambda s: f"{self.state_name(s)} has no action; every state needs one")
+        if self.pairs and self.pair_action.min() < 0:
+            raise ModelError(f"pair_action holds {self.pair_action.min()}; actions are numbered from 0")
+        _check_increasing(
+            self.pair_action, self.pair_start, lambda s: f"the actions of {self.state_name(s)} are not increasing"
+        )
+        actions = int(self.pair_action.max()) + 1
+        if self.action_names is not None:
+            actions = max(actions, len(self.action_names))
+        object.__setattr__(self, "action_names", check_names(self.action_names, actions, "action_names", None))
+        _check_starts(self.next_start, len(self.next_state), "next_start", "next_state")
+        if len(self.next_start) - 1 != self.pairs:
+            raise ModelError(
+                f"next_start has {len(self.next_start)} entries for {self.pairs} pairs; it needs pairs + 1"
+            )
+        _check_no_empty(self.next_start, lambda i: f"{self.pair_name(i)} has no next state; every pair needs one")
+        bad = np.flatnonzero((self.next_state < 0) | (self.next_state > states))
+        if len(bad):
+            pair = int(np.searchsorted(self.next_start, bad[0], side="right")) - 1
+            raise ModelError(
+                f"{self.pair_name(pair)} leads to {self.next_state[bad[0]]}; "
+                f"next states are 0 to {states}, where {states} is the goal"
+            )
+        _check_increasing(
+            self.next_state, self.next_start, lambda i: f"the next states of {self.pair_name(i)} are not increasing"
+        )
+
+    @classmethod
+    def full(cls, states: int, actions: int) -> Support:
+        """Every action in every state, and every pair may lead everywhere (the goal included)."""
+        if states < 1 or actions < 1:
+            raise ModelError(f"a support needs a state and an action, not {states} states and {actions} actions")
+        pairs = states * actions
+        return cls(
+            np.arange(0, pairs + 1, actions),
+            np.tile(np.arange(actions), states),
+            np.arange(0, pairs * (states + 1) + 1, states + 1),
+            np.tile(np.arange(states + 1), pairs),
+        )
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: Iterable[Iterable[tuple[int, Iterable[int]]] | Mapping[int, Iterable[int]]],
+        *,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+    ) -> Support:
+        """From, for each state, its actions with the next states of each (in any order, repeats allowed).
+
+        >>> Support.from_pairs([{0: [1]}, {0: [0, 2], 1: [2]}]).pairs
+        3
+        """
+        pair_start, next_start = [0], [0]
+        pair_action: list[int] = []
+        next_state: list[int] = []
+        for state, of_state in enumerate(pairs):
+            items = of_state.items() if isinstance(of_state, Mapping) else of_state
+            for action, successors in sorted(items, key=lambda item: item[0]):
+                if len(pair_action) > pair_start[-1] and pair_action[-1] == action:
+                    raise ModelError(f"state {state} lists action {action} twice; give each action once")
+                pair_action.append(action)
+                next_state.extend(sorted(set(successors)))
+                next_start.append(len(next_state))
+            pair_start.append(len(pair_action))
+        names = None if state_names is None else tuple(state_names)
+        return cls(
+            np.array(pair_start), np.array(pair_action, dtype=np.int64), np.array(next_start),
+            np.array(next_state, dtype=np.int64), names, None if action_names is None else tuple(action_names),
+        )  # fmt: skip
+
+    @property
+    def states(self) -> int:
+        """S, the number of states, the goal not counted. It is also the index of the goal."""
+        return len(self.pair_start) - 1
+
+    @property
+    def actions(self) -> int:
+        """The number of different actions."""
+        most = int(self.pair_action.max()) + 1
+        return most if self.action_names is None else max(most, len(self.action_names))
+
+    @property
+    def pairs(self) -> int:
+        """N, the number of state-action pairs."""
+        return len(self.pair_action)
+
+    @property
+    def triples(self) -> int:
+        """M, the number of (pair, next state) triples."""
+        return len(self.next_state)
+
+    @cached_property
+    def pair_state(self) -> NDArray[np.int32]:
+        """[N] the state of each pair."""
+        return frozen(np.repeat(np.arange(self.states, dtype=np.int32), np.diff(self.pair_start)), np.int32)
+
+    def row(self, pair: int) -> slice:
+        """Where the next states of a pair stand among the M triples."""
+        return slice(int(self.next_start[pair]), int(self.next_start[pair + 1]))
+
+    def pair(self, state: int | str, action: int | str) -> int:
+        """The index of a pair, by numbers or names."""
+        s, a = self.state(state), self.action(action)
+        first, last = self.pair_start[s], self.pair_start[s + 1]
+        found = int(first + np.searchsorted(self.pair_action[first:last], a))
+        if found == last or self.pair_action[found] != a:
+            has = ", ".join(self.action_name(int(b)) for b in self.pair_action[first:last])
+            raise ModelError(f"{self.state_name(s)} has no {self.action_name(a)}; it has {has}")
+        return found
+
+    def state(self, state: int | str) -> int:
+        """The index of a state, by number or name; "goal" is S."""
+        return _index(state, self.states, self.state_names, "state", GOAL)
+
+    def action(self, action: int | str) -> int:
+        """The index of an action, by number or name."""
+        return _index(action, self.actions - 1, self.action_names, "action", None)
+
+    def state_name(self, state: int) -> str:
+        """A state as people read it: ``state 3`` or ``state 3 ("sick")``."""
+        if state == self.states:
+            return GOAL
+        return f"state {state}" + (f' ("{self.state_names[state]}")' if self.state_names else "")
+
+    def action_name(self, action: int) -> str:
+        """An action as people read it: ``action 1`` or ``action 1 ("drug A")``."""
+        return f"action {action}" + (f' ("{self.action_names[action]}")' if self.action_names else "")
+
+    def pair_name(self, pair: int) -> str:
+        """A pair as people read it: ``state 3 ("sick"), action 1 ("drug A")``."""
+        state = int(np.searchsorted(self.pair_start, pair, side="right")) - 1
+        return f"{self.state_name(state)}, {self.action_name(int(self.pair_action[pair]))}"
+
+    def same_pairs(self, other: Support) -> bool:
+        """Whether both have the same states and the same actions in each."""
+        return np.array_equal(self.pair_start, other.pair_start) and np.array_equal(self.pair_action, other.pair_action)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Support):
+            return NotImplemented
+        return (
+            self.same_pairs(other)
+            and np.array_equal(self.next_start, other.next_start)
+            and np.array_equal(self.next_state, other.next_state)
+            and self.state_names == other.state_names
+            and self.action_names == other.action_names
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Support({self.states} states, {self.pairs} pairs, {self.triples} next states)"
+
+
+def _index(key: int | str, last: int, names: tuple[str, ...] | None, kind: str, extra: str | None) -> int:
+    if isinstance(key, str):
+        if key == extra:
+            return last
+        if names is None:
+            raise ModelError(f'no {kind} is called "{key}": this problem has no {kind} names; use a number')
+        if key not in names:
+            raise ModelError(f'no {kind} is called "{key}"; there are {_some(names)}')
+        return names.index(key)
+    if not 0 <= key <= last:
+        raise ModelError(f"no {kind} {key}; they are 0 to {last}")
+    return int(key)
+
+
+def _some(names: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(f'"{name}"' for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _check_starts(starts: NDArray[np.int64], size: int, name: str, of: str) -> None:
+    if len(starts) < 2:
+        raise ModelError(f"{name} has {len(starts)} entries; a problem has at least one state with an action")
+    if starts[0] != 0 or starts[-1] != size:
+        raise ModelError(f"{name} runs from {starts[0]} to {starts[-1]}; it must run from 0 to len({of}) = {size}")
+    falls = np.flatnonzero(starts[1:] < starts[:-1])
+    if len(falls):
+        raise ModelError(f"{name}[{falls[0] + 1}] = {starts[falls[0] + 1]} is below the entry before it")
+
+
+def _check_no_empty(starts: NDArray[np.int64], message: Callable[[int], str]) -> None:
+    empty = np.flatnonzero(starts[1:] == starts[:-1])
+    if len(empty):
+        others = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
+        raise ModelError(message(int(empty[0])) + others)
+
+
+def _check_increasing(array: NDArray[np.int32], starts: NDArray[np.int64], message: Callable[[int], str]) -> None:
+    fine = array[1:] > array[:-1]
+    fine[starts[1:-1] - 1] = True
+    if not fine.all():
+        place = int(np.flatnonzero(~fine)[0])
+        segment = int(np.searchsorted(starts, place, side="right")) - 1
+        raise ModelError(message(segment) + "; sort them and give each once")
