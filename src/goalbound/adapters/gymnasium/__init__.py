@@ -1,0 +1,77 @@
+"""Gymnasium: its tables as problems, its environments as worlds, and our problems as its environments.
+
+Reading tables needs only the environments themselves; Gymnasium is imported when :class:`LinearCSSPEnv` is first used
+(``pip install goalbound[gym]``).
+
+>>> import gymnasium
+>>> from goalbound.adapters.gymnasium import from_environments
+>>> taxi = from_environments(
+...     [gymnasium.make("Taxi-v4"), gymnasium.make("Taxi-v4", is_rainy=True)], component_names=["dry", "rain"]
+... )
+>>> taxi.problem
+LinearCSSP(2 components, 400 states, 2400 pairs, 4528 next states)
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from goalbound.adapters.gymnasium.readings import (
+    CLIFF_WALKING_LOSSES,
+    FROZEN_LAKE_LOSSES,
+    TAXI_LOSSES,
+    Holes,
+    Losses,
+    Transition,
+    every_termination,
+    give_up,
+    negated_rewards,
+    penalty_exit,
+    per_step,
+    positive_reward,
+    refuse,
+    restart,
+)
+from goalbound.adapters.gymnasium.tables import GymProblem, from_environments, ssp_from_environment
+from goalbound.adapters.gymnasium.world import EnvironmentWorld
+
+if TYPE_CHECKING:
+    from goalbound.adapters.gymnasium.environment import (
+        LinearCSSPEnv,
+        bernoulli_loss,
+        expected_loss,
+        uniform_contexts,
+    )
+
+_NEED_GYMNASIUM = ("LinearCSSPEnv", "bernoulli_loss", "expected_loss", "uniform_contexts")
+
+__all__ = [
+    "CLIFF_WALKING_LOSSES",
+    "FROZEN_LAKE_LOSSES",
+    "TAXI_LOSSES",
+    "EnvironmentWorld",
+    "GymProblem",
+    "Holes",
+    "LinearCSSPEnv",
+    "Losses",
+    "Transition",
+    "bernoulli_loss",
+    "every_termination",
+    "expected_loss",
+    "from_environments",
+    "give_up",
+    "negated_rewards",
+    "penalty_exit",
+    "per_step",
+    "positive_reward",
+    "refuse",
+    "restart",
+    "ssp_from_environment",
+    "uniform_contexts",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NEED_GYMNASIUM:
+        from goalbound.adapters.gymnasium import environment
+
+        return getattr(environment, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,259 @@
+"""Bellman backups with self loops taken out, written with differences of values.
+
+A pair that stays with probability p(s) is played until it moves. Its *advantage* over a value v(s) is
+(sum * loss + sum over t != s of p(t) (v(t) - v(s))) / (sum over t != s of p(t)), where sum is the sum of the row:
+negative where the pair is better than v(s) promises. Rows are normalised by their own sum without touching them, a
+tiny probability to move loses nothing to cancellation, and since neighbouring values are close, the rounding error
+is relative to their differences, not to the values. One sweep costs O(M).
+"""
+
+import numpy as np
+
+from goalbound.kernels.jit import kernel
+
+
+@kernel
+def advantage(rows, state, pair, values, low):
+    """The advantage of a moving pair over ``values[S + 1]`` (0 at the goal); ``low`` is their trailing part, or empty."""
+    here = values[state]
+    two_parts = len(low) > 0
+    moving = 0.0
+    staying = 0.0
+    change = 0.0
+    for k in range(rows.next_start[pair], rows.next_start[pair + 1]):
+        t = rows.next_state[k]
+        p = rows.probabilities[k]
+        if t == state:
+            staying += p
+        else:
+            moving += p
+            if two_parts:
+                change += p * ((values[t] - here) + (low[t] - low[state]))
+            else:
+                change += p * (values[t] - here)
+    return ((moving + staying) * rows.losses[pair] + change) / moving
+
+
+@kernel
+def improve(rows, usable, values, low, margin, policy):
+    """Let each state switch to its best usable pair if that is better by more than ``margin[s]``.
+
+    ``policy[S]`` holds pairs and is changed; a state with -1 is left out. Ties go to the lowest pair. Returns the
+    number of states that switched.
+    """
+    states = len(rows.pair_start) - 1
+    switched = 0
+    for s in range(states):
+        if policy[s] < 0:
+            continue
+        best = np.inf
+        best_pair = policy[s]
+        current = np.inf
+        for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
+            if not usable[i]:
+                continue
+            gain = advantage(rows, s, i, values, low)
+            if i == policy[s]:
+                current = gain
+            if gain < best:
+                best = gain
+                best_pair = i
+        if best_pair != policy[s] and best < current - margin[s]:
+            policy[s] = best_pair
+            switched += 1
+    return switched
+
+
+@kernel
+def lowest_ties(rows, usable, values, low, policy, out_policy):
+    """The lowest pair of each state that ties with its policy's up to rounding; returns how many differ from it."""
+    states = len(rows.pair_start) - 1
+    changed = 0
+    for s in range(states):
+        out_policy[s] = policy[s]
+        if policy[s] < 0:
+            continue
+        current = advantage(rows, s, policy[s], values, low)
+        margin = 2.0 * abs(current) + 2.0**-46 * rows.losses[policy[s]]
+        for i in range(rows.pair_start[s], policy[s]):
+            if usable[i] and advantage(rows, s, i, values, low) <= current + margin:
+                out_policy[s] = i
+                changed += 1
+                break
+    return changed
+
+
+@kernel
+def chain_of_policy(rows, policy, out_start, out_column, out_weight, out_exit):
+    """The policy's chain with self loops taken out; returns the number of moves between states.
+
+    ``out_column`` and ``out_weight`` hold the moves to other states, row by row from ``out_start[S + 1]``;
+    ``out_exit[S]`` the weight of the goal. A row and its exit sum to 1. A state with policy -1 exits at once.
+    """
+    states = len(rows.pair_start) - 1
+    n = 0
+    for s in range(states):
+        out_start[s] = n
+        out_exit[s] = 1.0
+        i = policy[s]
+        if i < 0:
+            continue
+        moving = 0.0
+        leaving = 0.0
+        for k in range(rows.next_start[i], rows.next_start[i + 1]):
+            t = rows.next_state[k]
+            p = rows.probabilities[k]
+            if t == s or p <= 0.0:
+                continue
+            moving += p
+            if t == states:
+                leaving += p
+            else:
+                out_column[n] = t
+                out_weight[n] = p
+                n += 1
+        for k in range(out_start[s], n):
+            out_weight[k] /= moving
+        out_exit[s] = leaving / moving
+    out_start[states] = n
+    return n
+
+
+@kernel
+def policy_residual(rows, policy, losses, values, low, out_residual, out_scale):
+    """How far ``values + low`` is from the values of a policy under ``losses[N]``: loss + weight v - v, per state.
+
+    ``low[S + 1]`` is the trailing part of the values, or empty. ``out_scale[S]`` is the loss until the pair moves, the
+    natural unit of the residual.
+    """
+    states = len(rows.pair_start) - 1
+    two_parts = len(low) > 0
+    for s in range(states):
+        out_residual[s] = 0.0
+        out_scale[s] = 0.0
+        i = policy[s]
+        if i < 0:
+            continue
+        moving = 0.0
+        staying = 0.0
+        change = 0.0
+        for k in range(rows.next_start[i], rows.next_start[i + 1]):
+            t = rows.next_state[k]
+            p = rows.probabilities[k]
+            if t == s:
+                staying += p
+            else:
+                moving += p
+                if two_parts:
+                    change += p * ((values[t] - values[s]) + (low[t] - low[s]))
+                else:
+                    change += p * (values[t] - values[s])
+        loss = (moving + staying) * losses[i]
+        out_residual[s] = (loss + change) / moving
+        out_scale[s] = loss / moving
+
+
+@kernel
+def certify(rows, usable, policy, values, low, shape, out_report):
+    """How much of ``shape`` must be taken from, and added to, ``values + low`` to bound the optimal values.
+
+    With v = values + low exactly and h = shape[S + 1] > 0 (0 at the goal):
+
+    - v - x h is below the value of every proper policy if no usable pair has an advantage over it below zero;
+    - v + y h is above the value of the (proper) policy if its own pairs have no advantage over it above zero.
+
+    Both are linear in x and y for each pair, so one sweep gives the smallest x and y, every rounding error counted
+    against us. ``out_report`` = [least x, greatest x, least y, greatest y, pairs that no x can mend]. Cost O(M).
+    """
+    states = len(rows.pair_start) - 1
+    unit = 2.0**-53
+    two_parts = len(low) > 0
+    least_x = 0.0
+    greatest_x = np.inf
+    least_y = 0.0
+    greatest_y = np.inf
+    hopeless = 0
+    for s in range(states):
+        if policy[s] < 0:
+            continue
+        for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
+            if not usable[i]:
+                continue
+            moving = 0.0
+            staying = 0.0
+            change = 0.0
+            size = 0.0
+            fall = 0.0
+            fall_size = 0.0
+            length = rows.next_start[i + 1] - rows.next_start[i]
+            for k in range(rows.next_start[i], rows.next_start[i + 1]):
+                t = rows.next_state[k]
+                p = rows.probabilities[k]
+                if t == s:
+                    staying += p
+                else:
+                    lead = values[t] - values[s]
+                    trail = low[t] - low[s] if two_parts else 0.0
+                    drop = shape[s] - shape[t]
+                    moving += p
+                    change += p * (lead + trail)
+                    size += p * (abs(lead) + abs(trail))
+                    fall += p * drop
+                    fall_size += p * abs(drop)
+            loss = (moving + staying) * rows.losses[i]
+            # Every sum above has at most length + 4 roundings, each relative to a partial sum of absolute values.
+            error = (length + 8.0) * unit * (loss + size) + 1e-300  # the last term covers underflow
+            fall_least = fall - (length + 8.0) * unit * fall_size
+            gain = loss + change
+            if gain - error >= 0.0:
+                if fall_least < 0.0:
+                    greatest_x = min(greatest_x, (gain - error) / -fall_least * (1.0 - 8.0 * unit))
+            elif fall_least > 0.0:
+                least_x = max(least_x, (error - gain) / fall_least * (1.0 + 8.0 * unit))
+            else:
+                hopeless += 1
+            if i == policy[s]:
+                if gain + error > 0.0:
+                    if fall_least > 0.0:
+                        least_y = max(least_y, (gain + error) / fall_least * (1.0 + 8.0 * unit))
+                    else:
+                        least_y = np.inf
+                elif fall_least < 0.0:
+                    greatest_y = min(greatest_y, (gain + error) / fall_least * (1.0 - 8.0 * unit))
+    out_report[0] = least_x
+    out_report[1] = greatest_x
+    out_report[2] = least_y
+    out_report[3] = greatest_y
+    out_report[4] = hopeless
+    return hopeless
+
+
+@kernel
+def raise_ties(rows, usable, policy, values, low, shape, least_fall):
+    """Switch states to a pair that ties with their own but makes ``shape`` fall by less than ``least_fall``.
+
+    Of several the one with the least fall. Returns the number of switches.
+    """
+    states = len(rows.pair_start) - 1
+    switched = 0
+    for s in range(states):
+        if policy[s] < 0:
+            continue
+        smallest = least_fall
+        chosen = policy[s]
+        for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
+            if not usable[i] or advantage(rows, s, i, values, low) > 2.0**-30 * rows.losses[i] + 2.0**-44 * values[s]:
+                continue
+            moving = 0.0
+            fall = 0.0
+            for k in range(rows.next_start[i], rows.next_start[i + 1]):
+                if rows.next_state[k] != s:
+                    moving += rows.probabilities[k]
+                    fall += rows.probabilities[k] * (shape[s] - shape[rows.next_state[k]])
+            if fall / moving < smallest:
+                smallest = fall / moving
+                chosen = i
+        if chosen != policy[s]:
+            policy[s] = chosen
+            switched += 1
+    return switched

@@ -1,0 +1,128 @@
+"""Kernels: plain Python functions over arrays that numba compiles when, and only when, it pays.
+
+A kernel has two forms with the same bits out: ``python`` runs at once and is right for toy problems, ``compiled``
+waits for numba (seconds the first time ever, then cached on disk). :func:`engine` picks one by the size of the work.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+TOY_WORK = 60_000
+"""Up to this many (pair, next state) triples a kernel not yet compiled runs as Python: faster than the compiler."""
+
+
+class Kernel:
+    """A function that works on arrays. Kernels may call kernels; they hold no state and raise nothing."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self.__wrapped__ = function
+        self._python: Callable[..., Any] | None = None
+        self._dispatcher: Any = None
+
+    @property
+    def python(self) -> Callable[..., Any]:
+        """The kernel as Python; the kernels that it calls run as Python too."""
+        if self._python is None:
+            self._python = _with_globals(self.function, {name: k.python for name, k in _callees(self.function)})
+        return self._python
+
+    @property
+    def dispatcher(self) -> Any:
+        """The kernel as numba sees it."""
+        if self._dispatcher is None:
+            from numba import njit
+
+            function = _with_globals(self.function, {name: k.dispatcher for name, k in _callees(self.function)})
+            self._dispatcher = njit(function, cache=True, nogil=True, error_model="numpy")
+        return self._dispatcher
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the compiled form is ready in this process."""
+        return self._dispatcher is not None and bool(self._dispatcher.signatures)
+
+    def compiled(self, *arguments: Any) -> Any:
+        """Run the compiled form; the first time, compile it or load it from the cache."""
+        if not self.is_compiled:
+            with _Notice():
+                from numba import typeof
+
+                self.dispatcher.compile(tuple(typeof(argument) for argument in arguments))
+        return self.dispatcher(*arguments)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__module__}.{self.__name__}>"
+
+
+def kernel(function: Any) -> Kernel:
+    """Mark a function as a kernel."""
+    return Kernel(function)
+
+
+Run = Callable[[Kernel], Callable[..., Any]]
+
+
+def engine(work: int) -> Run:
+    """How to run kernels on a problem of this many triples: ``run(some_kernel)(arrays...)``.
+
+    The choice cannot be seen in the results: both forms do the same float64 operations in the same order.
+    """
+    if work > TOY_WORK:
+        return _compiled
+    return _ready
+
+
+def python(kernel: Kernel) -> Callable[..., Any]:
+    """Run a kernel uncompiled."""
+    return kernel.python
+
+
+def _compiled(kernel: Kernel) -> Callable[..., Any]:
+    return kernel.dispatcher if kernel.is_compiled else kernel.compiled
+
+
+def _ready(kernel: Kernel) -> Callable[..., Any]:
+    return kernel.dispatcher if kernel.is_compiled else kernel.python
+
+
+def _callees(function: FunctionType) -> list[tuple[str, Kernel]]:
+    named = ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
+    return [(name, value) for name, value in named if isinstance(value, Kernel)]
+
+
+def _with_globals(function: FunctionType, changed: dict[str, Any]) -> FunctionType:
+    copy = FunctionType(
+        function.__code__, {**function.__globals__, **changed}, function.__name__, function.__defaults__
+    )
+    copy.__qualname__ = function.__qualname__
+    copy.__module__ = function.__module__
+    return copy
+
+
+class _Notice:
+    """Says once, and only if it takes more than a second, that kernels are being compiled."""
+
+    told = False
+
+    def __enter__(self) -> None:
+        self._timer = threading.Timer(1.0, self._tell)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    @classmethod
+    def _tell(cls) -> None:
+        if not cls.told:
+            cls.told = True
+            print("goalbound: compiling kernels (once; they are cached for the next time) ...", file=sys.stderr)

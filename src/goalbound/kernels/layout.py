@@ -1,0 +1,30 @@
+"""The arrays of a problem as kernels take them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Rows(NamedTuple):
+    """A problem with S states, N pairs, M triples. The goal is next state S."""
+
+    pair_start: NDArray[np.int64]
+    """[S + 1]"""
+    next_start: NDArray[np.int64]
+    """[N + 1]"""
+    next_state: NDArray[np.int32]
+    """[M]"""
+    losses: NDArray[np.float64]
+    """[N]"""
+    probabilities: NDArray[np.float64]
+    """[M] rows sum to 1 up to rounding; an entry may be zero"""
+
+
+class Reverse(NamedTuple):
+    """Who may come here: for each next state, the goal included, the pairs that lead there."""
+
+    start: NDArray[np.int64]
+    """[S + 2]"""
+    pair: NDArray[np.int32]
+    """[number of positive entries]"""

@@ -1,0 +1,139 @@
+"""Bytes in and out: bounded reading, bounded decompression, strict JSON, atomic writing."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import secrets
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from goalbound.models.errors import FileFormatError, ModelError
+
+LIMIT = 4 * 2**30
+"""How many bytes a file may hold, after decompression, unless the caller allows more."""
+
+GZIP, XZ = b"\x1f\x8b\x08", b"\xfd7zXZ\x00"
+
+_RATIO = 1000  # gzip cannot do better, and models do far worse
+_ALWAYS_FINE = 64 * 2**20  # so that tiny, very regular files are not held for bombs
+_CHUNK = 2**20
+_XZ_MEMORY = 256 * 2**20  # xz -9 needs 65 MiB; a file may claim 4 GiB
+_DAMAGE = (
+    ValueError, KeyError, IndexError, TypeError, ArithmeticError, EOFError, RecursionError, NotImplementedError,
+    RuntimeError, struct.error, zlib.error, lzma.LZMAError, zipfile.BadZipFile,
+)  # fmt: skip
+
+
+@contextmanager
+def reading(path: str | PathLike[str], kind: str) -> Iterator[None]:
+    """Whatever goes wrong inside, except for the file system, is one :class:`FileFormatError` that names the file."""
+    try:
+        with np.errstate(all="ignore"):  # what is not finite is an error later, with a place
+            yield
+    except ModelError as error:
+        raise FileFormatError(f"{os.fspath(path)}: {error}") from None
+    except _DAMAGE as error:
+        raise FileFormatError(f"{os.fspath(path)}: damaged {kind} file ({type(error).__name__}: {error})") from error
+
+
+def file_bytes(path: str | PathLike[str], limit: int) -> bytes:
+    """The bytes of a regular file of at most ``limit`` bytes, decompressed if it is gzip or xz."""
+    with open(path, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise FileFormatError("this is not a regular file")
+        if status.st_size > limit:
+            raise FileFormatError(f"{status.st_size} bytes, and the limit is {limit}; raise it with limit=")
+        data = file.read(limit + 1 if status.st_size == 0 else status.st_size)
+    return _unpacked(data, limit)
+
+
+def _unpacked(data: bytes, limit: int) -> bytes:
+    machine: Any
+    if data.startswith(GZIP):
+        machine = zlib.decompressobj(wbits=31)
+    elif data.startswith(XZ):
+        machine = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+    else:
+        return data
+    room = min(limit, max(_RATIO * len(data), _ALWAYS_FINE))
+    parts: list[bytes] = []
+    used, total = 0, 0
+    while not machine.eof:
+        if used >= len(data):
+            raise FileFormatError("the compressed stream ends too early; the file is truncated")
+        part = machine.decompress(data[used : used + _CHUNK], room - total + 1)
+        used += _CHUNK
+        total += len(part)
+        parts.append(part)
+        if total > room:
+            raise FileFormatError(
+                f"{len(data)} compressed bytes unpack to more than {room} (limit={limit}, and at most {_RATIO} times "
+                "the compressed size); if the file is meant so, raise the limit or unpack it first"
+            )
+    if machine.unused_data.strip(b"\0") or data[used:].strip(b"\0"):
+        raise FileFormatError("something follows the compressed stream; a model is one stream")
+    return b"".join(parts)
+
+
+def strict_json(data: bytes, what: str) -> dict[str, Any]:
+    """A JSON object in UTF-8 without repeated keys and without NaN, or an error that says what it is of."""
+    try:
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=_no_repeats, parse_constant=_no_constant)
+    except RecursionError:
+        raise FileFormatError(f"{what} is nested too deeply") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"{what} is not JSON in UTF-8 ({error})") from None
+    if not isinstance(value, dict):
+        raise FileFormatError(f"{what} is not a JSON object")
+    return value
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a key stands twice")
+    return value
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(f"{text} is no number")
+
+
+@contextmanager
+def atomic_write(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write to that takes the place of ``path`` when all went well; else ``path`` is as it was."""
+    target = Path(os.path.realpath(path))
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    file = open(draft, "xb")  # noqa: SIM115 - closed below, before it is moved
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name != "posix":  # elsewhere a folder cannot be opened, and renames are durable by themselves
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,79 @@
+"""Which policies end, and from where."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.kernels.jit import engine
+from goalbound.models import SSP, ModelError
+from goalbound.planning.chain import ChainSolver
+from goalbound.planning.reduction import reduce, rows_of
+
+
+class NoProperPolicy(ModelError):
+    """Some states have no policy that reaches the goal with probability one."""
+
+    def __init__(self, ssp: SSP, states: NDArray[np.int64]) -> None:
+        self.states = tuple(int(s) for s in states)
+        shown = ", ".join(ssp.support.state_name(s) for s in self.states[:8])
+        more = f" and {len(self.states) - 8} more" if len(self.states) > 8 else ""
+        super().__init__(
+            f"no policy reaches the goal with probability one from {shown}{more}; "
+            'repair these states, or solve the rest with unreachable="exclude"'
+        )
+
+
+def blocking_states(ssp: SSP) -> NDArray[np.int64]:
+    """The states from which no policy reaches the goal with probability one, in increasing order. O(M) a round."""
+    return np.flatnonzero(reduce(ssp, engine(ssp.support.triples)).lost)
+
+
+def is_proper(ssp: SSP, policy: ArrayLike) -> bool:
+    """Whether a policy (an action for each state) reaches the goal with probability one from every state. O(M).
+
+    >>> walk = SSP.dense([[0.1, 0.0]], [[[0.5, 0.5], [1.0, 0.0]]])
+    >>> is_proper(walk, [0]), is_proper(walk, [1])
+    (True, False)
+    """
+    pairs = pairs_of(ssp, policy)
+    if (pairs < 0).any():
+        return False
+    solver = ChainSolver(rows_of(ssp), engine(ssp.support.triples), None)
+    moving = moving_policy(ssp, pairs)
+    solver.take(moving)
+    reached = solver.reached()
+    return bool(reached[moving >= 0].all() and (moving >= 0).all())
+
+
+def moving_policy(ssp: SSP, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The policy with -1 where its pair never leaves the state."""
+    support = ssp.support
+    lengths = support.next_start[pairs + 1] - support.next_start[pairs]
+    starts = np.cumsum(lengths) - lengths
+    entry = np.repeat(support.next_start[pairs] - starts, lengths) + np.arange(int(lengths.sum()))
+    state = np.repeat(np.arange(support.states), lengths)
+    moves = (support.next_state[entry] != state) & (ssp.probabilities[entry] > 0.0)
+    out = pairs.copy()
+    out[np.bincount(state[moves], minlength=support.states) == 0] = -1
+    return out
+
+
+def pairs_of(ssp: SSP, policy: ArrayLike) -> NDArray[np.int64]:
+    """The pairs [S] that a policy of actions [S] plays; -1 stays -1. An action that a state lacks is an error."""
+    support = ssp.support
+    actions = np.asarray(policy)
+    if actions.shape != (support.states,) or actions.dtype.kind not in "iu":
+        raise ModelError(
+            f"policy has shape {actions.shape} and type {actions.dtype}; it needs one action number for each of the "
+            f"{support.states} states"
+        )
+    span = np.int64(support.actions + 1)
+    keys = support.pair_state.astype(np.int64) * span + support.pair_action
+    wanted = np.arange(support.states, dtype=np.int64) * span + actions
+    found = np.minimum(np.searchsorted(keys, wanted), support.pairs - 1)
+    wrong = ((keys[found] != wanted) | (actions < 0) | (actions >= support.actions)) & (actions != -1)
+    if wrong.any():
+        state = int(np.flatnonzero(wrong)[0])
+        support.pair(state, int(actions[state]))  # says what the state has instead
+    return np.where(actions == -1, -1, found)

@@ -1,0 +1,189 @@
+"""What a problem is once its graph has been looked at: lost states left out, free states and free loops collapsed.
+
+- A state without a proper policy is *lost*; pairs that may lead there are never played by a proper policy.
+- A state from which pairs without loss reach the goal with probability one is *free*: its value is exactly 0.
+- States that can reach each other without loss and without leaving their set (a zero-loss end component) have the
+  same value; going round in it is never worth anything, so they become one state that can do what any of them can.
+
+In what remains every policy that never ends pays for ever, so its best policy is proper, and a vector below all its
+own backups is below every proper policy's value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.kernels import graph
+from goalbound.kernels.jit import Run
+from goalbound.kernels.layout import Reverse, Rows
+from goalbound.models import SSP
+
+
+def rows_of(ssp: SSP) -> Rows:
+    """The arrays of a problem as kernels take them."""
+    support = ssp.support
+    return Rows(support.pair_start, support.next_start, support.next_state, ssp.losses, ssp.probabilities)
+
+
+def reverse_of(rows: Rows, run: Run) -> Reverse:
+    """Who leads where. O(M) time, M + S numbers of memory."""
+    start = np.empty(len(rows.pair_start) + 1, dtype=np.int64)
+    pair = np.empty(len(rows.next_state), dtype=np.int32)
+    edges = run(graph.reverse_edges)(rows, start, pair)
+    return Reverse(start, pair[:edges])
+
+
+def states_of(rows: Rows) -> NDArray[np.int32]:
+    """[N] the state of each pair."""
+    return np.repeat(np.arange(len(rows.pair_start) - 1, dtype=np.int32), np.diff(rows.pair_start))
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """A problem in which every improper policy has infinite loss somewhere and every state a proper policy.
+
+    Attributes:
+        rows, usable: the reduced problem with Q states; pairs that are not usable never move or lead to lost states.
+        class_of: [S] reduced state of each state; Q if it is free, -1 if lost. None if nothing was collapsed.
+        origin: pair of the problem that each reduced pair was; None if nothing was collapsed.
+        loops: [N] pairs that stay inside a collapsed component at no loss (empty if nothing was collapsed).
+        free_choice: [S] the pair that leads free states on, -1 elsewhere (empty likewise).
+        lost: [S] states without a proper policy.
+    """
+
+    rows: Rows
+    usable: NDArray[np.bool_]
+    class_of: NDArray[np.int32] | None
+    origin: NDArray[np.int64] | None
+    loops: NDArray[np.bool_]
+    free_choice: NDArray[np.int64]
+    lost: NDArray[np.bool_]
+
+    @property
+    def states(self) -> int:
+        """Q, the number of reduced states; lost states still count where nothing was collapsed."""
+        return len(self.rows.pair_start) - 1
+
+    @property
+    def active(self) -> NDArray[np.bool_]:
+        """[Q] the reduced states that are to be solved."""
+        return ~self.lost if self.class_of is None else np.ones(self.states, dtype=bool)
+
+
+def reach_by_sweeps(rows: Rows, usable: NDArray[Any], run: Run) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Up to four passes over the states: ``choice[S]`` (-1: not yet seen to reach the goal) and the depth of each.
+
+    Cheap, and enough for problems that are shallow or numbered along their paths.
+    """
+    states = len(rows.pair_start) - 1
+    choice = np.full(states, -1, dtype=np.int64)
+    depth = np.zeros(states, dtype=np.int32)
+    found = 0
+    for sweep in range(4):
+        new = run(graph.sweep_reach)(rows, usable, sweep % 2 == 1, choice, depth)
+        found += new
+        if found == states or (sweep > 0 and new < states // 10):
+            break
+    return choice, depth
+
+
+def reduce(ssp: SSP, run: Run) -> Reduction:
+    """Look at the graph of a problem and reduce it. O(M) per round of each kind; usually one or two rounds."""
+    rows = rows_of(ssp)
+    states, pairs = ssp.support.states, ssp.support.pairs
+    usable = np.empty(pairs, dtype=bool)
+    smallest = run(graph.moving_pairs)(rows, usable)
+    choice, _ = reach_by_sweeps(rows, usable, run)
+    reverse = None
+    room = np.empty(states + 1, dtype=np.int64)
+    if (choice < 0).any():
+        reverse = reverse_of(rows, run)
+        run(graph.proper_states)(reverse, ssp.support.pair_state, usable, choice, room)
+    lost = choice < 0
+    nothing = np.empty(0, dtype=bool)
+    as_it_is = Reduction(rows, usable, None, None, nothing, np.empty(0, dtype=np.int64), lost)
+    if smallest > 0.0:
+        return as_it_is
+    reverse = reverse_of(rows, run) if reverse is None else reverse
+    free_choice = np.empty(states, dtype=np.int64)
+    at_no_loss = usable & (rows.losses == 0.0)
+    run(graph.proper_states)(reverse, ssp.support.pair_state, at_no_loss.copy(), free_choice, room)
+    loops = _free_loops(ssp, rows, reverse, at_no_loss & (free_choice < 0)[ssp.support.pair_state], run)
+    if not loops.any() and not (free_choice >= 0).any():
+        return as_it_is
+    return _collapse(ssp, rows, usable, loops, free_choice, lost, run)
+
+
+def _free_loops(ssp: SSP, rows: Rows, reverse: Reverse, candidates: NDArray[Any], run: Run) -> NDArray[np.bool_]:
+    """The pairs of the end components among the candidates: they can be played for ever without leaving."""
+    component = np.empty(ssp.support.states, dtype=np.int64)
+    while True:
+        run(graph.drop_dead_ends)(rows, reverse, ssp.support.pair_state, candidates)
+        if not candidates.any():
+            return candidates
+        run(graph.components)(rows, candidates, component)
+        if not run(graph.leaving_pairs)(rows, component, candidates):
+            return candidates
+
+
+def _collapse(
+    ssp: SSP, rows: Rows, usable: NDArray[Any], loops: NDArray[Any], free_choice: NDArray[Any], lost: NDArray[Any],
+    run: Run,
+) -> Reduction:  # fmt: skip
+    states = ssp.support.states
+    component = np.empty(states, dtype=np.int64)
+    run(graph.components)(rows, loops, component)
+    kept = (free_choice < 0) & ~lost
+    _, first, inverse = np.unique(component[kept], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int32)
+    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)  # classes in the order of their first states
+    classes = len(first)
+    class_of = np.full(states, -1, dtype=np.int32)
+    class_of[kept] = rank[inverse]
+    class_of[free_choice >= 0] = classes
+    members = np.flatnonzero(kept)
+    members = members[np.argsort(class_of[members], kind="stable")]
+    counts = np.empty(classes, dtype=np.int64)
+    triples = run(graph.measure_quotient)(rows, usable, members, class_of, counts)
+    pairs = int(counts.sum())
+    small = Rows(
+        np.concatenate(([0], np.cumsum(counts))),
+        np.empty(pairs + 1, dtype=np.int64),
+        np.empty(triples, dtype=np.int32),
+        np.empty(pairs),
+        np.empty(triples),
+    )
+    origin = np.empty(pairs, dtype=np.int64)
+    filled = run(graph.fill_quotient)(rows, usable, members, class_of, classes, small, origin)
+    small = small._replace(next_state=small.next_state[:filled], probabilities=small.probabilities[:filled])
+    return Reduction(small, np.ones(pairs, dtype=bool), class_of, origin, loops, free_choice, lost)
+
+
+def expand_values(reduction: Reduction, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[Q + 1] values of reduced states as [S + 1] values of states: 0 where free, infinite where lost."""
+    out = np.empty(len(reduction.lost) + 1)
+    out[:-1] = values[:-1] if reduction.class_of is None else values[reduction.class_of]
+    out[:-1][reduction.lost] = np.inf
+    out[-1] = 0.0
+    return out
+
+
+def expand_policy(ssp: SSP, reduction: Reduction, policy: NDArray[np.int64], run: Run) -> NDArray[np.int64]:
+    """[Q] reduced pairs as [S] pairs: in a collapsed component the others go, at no loss, to the one that leaves."""
+    if reduction.class_of is None or reduction.origin is None:
+        return policy
+    rows = rows_of(ssp)
+    support = ssp.support
+    chosen = reduction.origin[policy]
+    out = reduction.free_choice.copy()
+    out[support.pair_state[chosen]] = chosen
+    room = np.empty(support.states + 1, dtype=np.int64)
+    room[: len(chosen)] = support.pair_state[chosen]
+    if reduction.loops.any():
+        reverse = reverse_of(rows, run)
+        run(graph.backward_reach)(reverse, support.pair_state, reduction.loops, len(chosen), out, room)
+    return out

@@ -1,0 +1,61 @@
+"""What a planner answers, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.models import SSP
+
+
+class Status(Enum):
+    """How a computation ended. Only CONVERGED keeps the promise of the tolerance."""
+
+    CONVERGED = "converged"
+    ROUNDING = "stopped by rounding: the bounds are valid but wider than the tolerance"
+    ITERATION_LIMIT = "stopped by the iteration limit: the bounds are valid but wider than the tolerance"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The best proper policy, its values, and certified bounds of the optimal ones.
+
+    Attributes:
+        values: [S + 1] value of each state, 0 at the goal; infinite where no proper policy exists.
+        policy: [S] action of each state (its number, not the pair's); -1 where no proper policy exists.
+        lower: [S + 1] certified: no proper policy has a smaller value.
+        upper: [S + 1] certified: the policy's value, so the optimal value too, is not larger.
+        iterations: how many policies were tried.
+        status: CONVERGED if ``upper - lower <= tolerance * upper`` everywhere.
+    """
+
+    values: NDArray[np.float64]
+    policy: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    iterations: int
+    status: Status
+    problem: SSP = field(repr=False)
+
+    @property
+    def width(self) -> float:
+        """The largest relative distance between the bounds."""
+        finite = np.isfinite(self.upper) & (self.upper > 0.0)
+        return float(np.max((self.upper[finite] - self.lower[finite]) / self.upper[finite], initial=0.0))
+
+    @cached_property
+    def hitting_times(self) -> NDArray[np.float64]:
+        """[S + 1] expected steps of the policy to the goal; infinite where no proper policy exists."""
+        from goalbound.planning.evaluation import hitting_times
+
+        return hitting_times(self.problem, self.policy)
+
+    @property
+    def start_value(self) -> float:
+        """The value at the start: of the start state, or the mean over the start law."""
+        law = self.problem.start_distribution
+        return float(law[law > 0.0] @ self.values[:-1][law > 0.0])

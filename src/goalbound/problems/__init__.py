@@ -1,0 +1,23 @@
+"""Problem families of our own, each a function that gives a LinearCSSP, and a catalog of them by name."""
+
+from goalbound.problems.catalog import CATALOG, CatalogEntry, catalog_entry
+from goalbound.problems.deceptive_lock import deceptive_lock
+from goalbound.problems.long_corridor import long_corridor
+from goalbound.problems.random_cssp import random_cssp
+from goalbound.problems.roads import Regime
+from goalbound.problems.routing_grid import routing_grid
+from goalbound.problems.treatment_ladder import treatment_ladder
+from goalbound.problems.windy_grid import windy_grid
+
+__all__ = [
+    "CATALOG",
+    "CatalogEntry",
+    "Regime",
+    "catalog_entry",
+    "deceptive_lock",
+    "long_corridor",
+    "random_cssp",
+    "routing_grid",
+    "treatment_ladder",
+    "windy_grid",
+]

@@ -1,0 +1,63 @@
+"""The deceptive lock: hard to explore, because the wrong turns are the cheap ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.models import LinearCSSP
+from goalbound.models.assembly import assemble
+from goalbound.problems.settings import whole
+
+TURN_LOSS, DECOY_LOSS = 0.2, 0.02
+
+
+def deceptive_lock(
+    length: int = 5, *, actions: int = 4, context_size: int = 2, seed: int | np.random.Generator = 0
+) -> LinearCSSP:
+    """A lock of ``length`` digits; each component has a combination of its own, drawn at random.
+
+    At each digit the action that a component's combination asks for moves on to the next digit (after the last: the
+    goal) with probability 0.95 under the first component, falling to 0.9 under the last, and else stays. An action
+    that only other components ask for jams: it stays. Both have a loss of 0.2. All other actions are decoys: a loss
+    of 0.02, and back to the first digit. At the first digit the combinations all differ.
+
+    Deceptive: the policy of smallest losses plays decoys, and never ends under any context. Turning at random needs
+    at least (1 + actions - context_size) ** length steps on average under any component: at each digit that many of
+    the turns which do not jam lead back for one that leads on.
+
+    The average of all components favours the first digit of the first combination; under the other components that
+    action jams for ever.
+
+    Proper for every context c: at each digit play what the component of the largest weight asks for. It moves on
+    with probability at least 0.9 max(c) >= 0.9 / d and else stays: at most length * d / 0.9 steps on average.
+
+    >>> deceptive_lock(3, actions=3)
+    LinearCSSP(2 components, 3 states, 9 pairs, 15 next states)
+    """
+    length = whole(length, "length", least=1)
+    context_size = whole(context_size, "context_size", least=1)
+    actions = whole(actions, "actions", least=context_size + 1)
+    asked = _combinations(length, actions, context_size, np.random.default_rng(seed))
+
+    digit, action = np.divmod(np.arange(length * actions), actions)
+    asks = action[:, None] == asked[:, digit].T  # [N, d]
+    advances = np.where(asks, np.linspace(0.95, 0.9, context_size), 0.0)
+    decoy = ~asks.any(axis=1)
+    stays = np.where(decoy[:, None], 0.0, 1.0 - advances)
+    resets = np.repeat(decoy[:, None], context_size, axis=1).astype(np.float64)
+    built = assemble(
+        np.tile(digit, 3), np.tile(action, 3), np.concatenate((digit + 1, digit, np.zeros_like(digit))),
+        np.concatenate((advances, stays, resets)), states=length,
+        names=([f"digit {n + 1}" for n in range(length)], [f"turn {a}" for a in range(actions)]),
+    )  # fmt: skip
+    losses = np.repeat(np.where(decoy, DECOY_LOSS, TURN_LOSS)[:, None], context_size, axis=1)
+    names = tuple(f"combination {k + 1}" for k in range(context_size))
+    return LinearCSSP(built.support, losses, built.probabilities, 0, names)
+
+
+def _combinations(length: int, actions: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """[d, length] the action that each combination asks for at each digit; all different at the first."""
+    asked = rng.integers(actions, size=(size, length))
+    asked[:, 0] = rng.permutation(actions)[:size]
+    return asked

@@ -1,0 +1,59 @@
+"""Random problems without structure: the plain test bed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from goalbound.models import LinearCSSP
+from goalbound.models.assembly import assemble
+from goalbound.problems.settings import real, whole
+
+LOSS_FLOOR = 0.1
+"""The smallest loss of a random problem."""
+
+
+def random_cssp(
+    states: int = 20,
+    *,
+    actions: int = 3,
+    context_size: int = 3,
+    successors: int = 4,
+    exit_probability: float = 0.1,
+    seed: int | np.random.Generator = 0,
+) -> LinearCSSP:
+    """Random losses and next states; in each state one action, drawn at random, may exit to the goal.
+
+    Every pair has ``successors`` next states (fewer where a draw repeats), the same for all components, with
+    weights that are uniform on the simplex and drawn anew for each component. Losses are uniform in [0.1, 1]. The
+    exit action leads to the goal with a probability drawn in [e, min(1, 3 e)] for each component, where e is
+    ``exit_probability``; no other action leads there.
+
+    Proper for every context: the policy that always plays the exit action reaches the goal with probability at
+    least e in each step under every component, and so under every mixture of them; it needs at most 1 / e steps on
+    average. So no optimal loss is above 1 / e.
+
+    >>> random_cssp(5, actions=2, context_size=2, seed=1).support.states
+    5
+    """
+    states = whole(states, "states", least=1)
+    actions = whole(actions, "actions", least=1)
+    context_size = whole(context_size, "context_size", least=1)
+    successors = whole(successors, "successors", least=1)
+    floor = real(exit_probability, "exit_probability", least=1e-6, most=1.0)
+    rng = np.random.default_rng(seed)
+
+    pairs = states * actions
+    targets = rng.integers(states, size=(pairs, successors))
+    weights = rng.standard_exponential((pairs, successors, context_size))
+    weights /= weights.sum(axis=1, keepdims=True)
+    exit_pair = np.arange(states) * actions + rng.integers(actions, size=states)
+    exits = rng.uniform(floor, min(1.0, 3.0 * floor), size=(states, context_size))
+    weights[exit_pair] *= (1.0 - exits)[:, None, :]
+
+    pair = np.concatenate((np.repeat(np.arange(pairs), successors), exit_pair))
+    built = assemble(
+        pair // actions, pair % actions, np.concatenate((targets.ravel(), np.full(states, states))),
+        np.concatenate((weights.reshape(-1, context_size), exits)), states=states,
+    )  # fmt: skip
+    losses = rng.uniform(LOSS_FLOOR, 1.0, size=(pairs, context_size))
+    return LinearCSSP(built.support, losses, built.probabilities)

@@ -1,0 +1,114 @@
+"""Roads: links with times, drivers who miss turns, traffic regimes as components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.models import LinearCSSP, ModelError
+from goalbound.models.assembly import assemble
+from goalbound.models.ssp import Start
+from goalbound.models.validation import frozen, numbers
+from goalbound.problems.settings import real
+
+
+@dataclass(frozen=True, eq=False)
+class Regime:
+    """One kind of traffic.
+
+    Attributes:
+        name: of the component.
+        times: [L] the time of each link, finite and not negative.
+        missed_turn: the probability, below 1, that a driver who has a choice ends on another outgoing link of the
+            node, each with the same probability.
+
+    >>> Regime("rush hour", np.array([3.0, 1.0]), 0.05).missed_turn
+    0.05
+    """
+
+    name: str
+    times: NDArray[np.float64]
+    missed_turn: float = 0.0
+
+    def __post_init__(self) -> None:
+        times = numbers(self.times, f'the times of regime "{self.name}"', (None,), "shape [L], one per link")
+        bad = np.flatnonzero(~(np.isfinite(times) & (times >= 0.0)))
+        if len(bad):
+            raise ModelError(
+                f'regime "{self.name}": link {bad[0]} has time {times[bad[0]]}; times are finite and not negative'
+            )
+        object.__setattr__(self, "times", frozen(times, np.float64))
+        missed = real(self.missed_turn, f'the missed_turn of regime "{self.name}"', least=0.0, most=1.0)
+        if missed == 1.0:
+            raise ModelError(f'the missed_turn of regime "{self.name}" is 1; nobody would arrive, keep it below 1')
+        object.__setattr__(self, "missed_turn", missed)
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """The links that drivers may use, as pairs: tail and action name a pair, and no two links share one.
+
+    Attributes:
+        tail: [L] the state that a link leaves.
+        head: [L] the state that it leads to; ``states`` is the goal.
+        action: [L] the action that takes it.
+        states: S; every state has at least one link.
+    """
+
+    tail: NDArray[np.int64]
+    head: NDArray[np.int64]
+    action: NDArray[np.int64]
+    states: int
+
+
+def road_problem(
+    links: Links,
+    *,
+    regimes: Sequence[Regime],
+    start: Start = 0,
+    state_names: Sequence[str] | None = None,
+    action_names: Sequence[str] | None = None,
+) -> LinearCSSP:
+    """The contextual problem of driving on these links; the regimes are its components.
+
+    The loss is time divided by the longest link time of any regime, which is the ``loss_scale`` (1 where all times
+    are zero). A missed turn costs the time of the link it leads to, so the loss of a pair is an expectation.
+
+    If the goal can be reached from every state over these links, then a proper policy exists for every context:
+    follow a path; each turn of it is taken with probability at least 1 - max missed_turn, and a missed one leads to
+    another state of which the same holds.
+    """
+    missed = np.array([regime.missed_turn for regime in regimes])
+    times = np.column_stack([regime.times for regime in regimes])
+    intended, taken, weights = _turns(links.tail, links.states, missed)
+    built = assemble(
+        links.tail[intended], links.action[intended], links.head[taken], weights, states=links.states,
+        names=(state_names, action_names),
+    )  # fmt: skip
+    longest = float(times.max())
+    scale = longest if longest > 0.0 else 1.0
+    expected = weights * (times[taken] / scale)
+    columns = [np.bincount(built.pair_of, weights=column, minlength=built.support.pairs) for column in expected.T]
+    losses = np.minimum(np.column_stack(columns), 1.0)  # a mean of numbers up to 1 may round to just above 1
+    names = tuple(regime.name for regime in regimes)
+    return LinearCSSP(built.support, losses, built.probabilities, start, names, scale)
+
+
+def _turns(
+    tail: NDArray[np.int64], states: int, missed: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Every (intended link, taken link) of a node, and the probability [K, d] of taking it in each regime."""
+    order = np.argsort(tail, kind="stable")
+    degree = np.bincount(tail, minlength=states)
+    first = np.cumsum(degree) - degree
+    choices = degree[tail[order]]  # [L] how many links its node has
+    intended = np.repeat(order, choices)
+    within = np.arange(len(intended)) - np.repeat(np.cumsum(choices) - choices, choices)
+    taken = order[first[tail[intended]] + within]
+    others = np.repeat(choices, choices)[:, None] - 1
+    wrong = missed / np.maximum(others, 1)
+    right = np.where(others > 0, 1.0 - missed, 1.0)
+    return intended, taken, np.where((intended == taken)[:, None], right, wrong)

@@ -1,0 +1,63 @@
+"""Treatment plans: the drug that is best for the average patient never heals some."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from goalbound.models import LinearCSSP
+from goalbound.models.assembly import assemble
+from goalbound.problems.settings import real, whole
+
+TARGETED_LOSS, BROAD_LOSS = 0.1, 0.4
+TARGETED_HEALS, HARDER_BY, BROAD_HEALS = 0.9, 0.05, 0.25
+MOST_MARKERS = 6
+
+
+def treatment_ladder(levels: int = 6, *, markers: int = 2, relapse: float = 0.05) -> LinearCSSP:
+    """A patient climbs down a ladder of severity, one rung at a time, until recovered (the goal).
+
+    The components are kinds of patients, one for each biomarker and one without any; the context is the patient's
+    mix of them. Drug A is made for marker A: each dose has a loss of 0.1 and takes such a patient one rung down
+    with probability 0.9 (drug B for marker B: 0.85, and so on); it never helps anyone else. The broad drug helps
+    everyone with probability 0.25, with a loss of 0.4. A dose that does not help is followed by a relapse of one
+    rung with probability ``relapse``. Episodes begin at the top. The states are the levels 1 to ``levels``.
+
+    Averaged over all kinds of patients, drug A is the best dose on every rung (for the default ``relapse``). Given
+    for ever to a patient with another marker, or with none, it never heals: that policy is improper in every
+    component but the first.
+
+    Proper for every context: each dose of the broad drug goes one rung down with probability at least 0.25 under
+    every mixture, so from any rung ``levels`` such doses in a row heal with positive probability. A dose takes at
+    least g = 0.25 - 0.75 ``relapse`` off the level on average, so it needs at most levels / g doses on average.
+
+    >>> ladder = treatment_ladder(3, markers=2)
+    >>> ladder.component_names
+    ('marker A', 'marker B', 'no marker')
+    >>> row = ladder.support.row(ladder.support.pair("severity 3", "drug A"))
+    >>> ladder.probabilities[row, 0]  # with marker A: one rung down, or not
+    array([0.9, 0.1])
+    """
+    levels = whole(levels, "levels", least=1)
+    markers = whole(markers, "markers", least=1, most=MOST_MARKERS)
+    relapse = real(relapse, "relapse", least=0.0, most=0.3)
+    letters = [chr(ord("A") + marker) for marker in range(markers)]
+
+    drugs, kinds = markers + 1, markers + 1
+    heals = np.zeros((drugs, kinds))
+    np.fill_diagonal(heals, TARGETED_HEALS - HARDER_BY * np.arange(drugs))
+    heals[-1] = BROAD_HEALS
+    worsens = (1.0 - heals) * relapse
+
+    level = np.repeat(np.arange(levels), drugs)
+    drug = np.tile(np.arange(drugs), levels)
+    below = np.where(level == 0, levels, level - 1)  # below the first rung is the goal
+    above = np.minimum(level + 1, levels - 1)
+    built = assemble(
+        np.tile(level, 3), np.tile(drug, 3), np.concatenate((below, above, level)),
+        np.concatenate((heals[drug], worsens[drug], (1.0 - heals - worsens)[drug])), states=levels,
+        names=([f"severity {n + 1}" for n in range(levels)], [*(f"drug {x}" for x in letters), "broad drug"]),
+    )  # fmt: skip
+    losses = np.full((levels * drugs, kinds), TARGETED_LOSS)
+    losses[drug == markers] = BROAD_LOSS
+    names = (*(f"marker {x}" for x in letters), "no marker")
+    return LinearCSSP(built.support, losses, built.probabilities, levels - 1, names)

@@ -1,0 +1,124 @@
+"""Problems written down by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from goalbound.models import Builder, LinearCSSP, ModelError, Support
+
+
+def clinic() -> Builder:
+    plan = Builder()
+    plan.add("sick", "rest", loss=0.25, to={"better": 0.5, "sick": 0.5})
+    plan.add("better", "walk", loss=0.125, to={"goal": 1})
+    plan.add("sick", "walk", loss=1, to={"goal": 0.25, "sick": 0.75})
+    return plan
+
+
+def test_states_and_actions_are_numbered_as_they_first_appear() -> None:
+    ssp = clinic().ssp()
+    names = {"state_names": ["sick", "better"], "action_names": ["rest", "walk"]}
+    assert ssp.support == Support.from_pairs([{0: [0, 1], 1: [0, 2]}, {1: [2]}], **names)
+    assert ssp.losses.tolist() == [0.25, 1.0, 0.125]
+    assert ssp.probabilities.tolist() == [0.5, 0.5, 0.75, 0.25, 1.0]
+    assert (ssp.start, ssp.loss_scale) == (0, 1.0)
+
+
+def test_the_start_may_be_named_or_be_a_distribution_and_the_scale_be_set() -> None:
+    assert clinic().ssp(start="better", loss_scale=24).start == 1
+    assert clinic().ssp(start="better", loss_scale=24).loss_scale == 24.0
+    assert clinic().ssp(start=[0.5, 0.5]).start_distribution.tolist() == [0.5, 0.5]
+    with pytest.raises(ModelError, match="start is the goal"):
+        clinic().ssp(start="goal")
+    with pytest.raises(ModelError, match='no state is called "well"'):
+        clinic().ssp(start="well")
+
+
+def test_a_builder_may_go_on_after_it_has_built() -> None:
+    plan = clinic()
+    before = plan.ssp()
+    plan.add("better", "rest", loss=0.0, to={"better": 1.0})
+    assert plan.ssp().support.pairs == before.support.pairs + 1
+
+
+def test_numbers_may_be_one_for_all_components_or_one_each() -> None:
+    plan = Builder(components=["young", "old"])
+    plan.add("sick", "rest", loss=0.5, to={"goal": [0.5, 0.25], "sick": [0.5, 0.75]})
+    plan.add("sick", "drug", loss=[0.0, 1.0], to={"goal": 1.0})
+    problem = plan.linear_cssp(loss_scale=10)
+    assert isinstance(problem, LinearCSSP)
+    assert problem.component_names == ("young", "old")
+    assert problem.losses.tolist() == [[0.5, 0.5], [0.0, 1.0]]
+    assert problem.probabilities.tolist() == [[0.5, 0.75], [0.5, 0.25], [1.0, 1.0]]
+    assert problem.loss_scale == 10.0
+
+
+def test_components_may_be_a_count() -> None:
+    plan = Builder(components=3)
+    plan.add("sick", "rest", loss=0.5, to={"goal": 1})
+    assert plan.linear_cssp().context_size == 3
+    assert plan.linear_cssp().component_names is None
+
+
+def test_each_kind_of_builder_builds_its_kind() -> None:
+    contextual = Builder(components=2)
+    contextual.add("sick", "rest", loss=0.5, to={"goal": 1})
+    with pytest.raises(ModelError, match=r"build it with linear_cssp\(\)"):
+        contextual.ssp()
+    with pytest.raises(ModelError, match=r"this builder has no components; say Builder\(components=\[...\]\)"):
+        clinic().linear_cssp()
+    with pytest.raises(ModelError, match="0 components; a contextual problem has at least one"):
+        Builder(components=0)
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ({"state": "goal"}, '"goal" is reserved: nothing can be done there'),
+        ({"action": "rest"}, '"rest" in "sick" was added before'),
+        ({"to": {}}, '"drug" in "sick" leads nowhere; give at least one next state'),
+        ({"to": {"goal": [0.5, 0.5]}}, 'probability of "goal" after "drug" in "sick" has several numbers, but'),
+        ({"loss": [0.5]}, 'the loss of "drug" in "sick" has several numbers'),
+        ({"loss": "much"}, 'the loss of "drug" in "sick" is not an array of numbers'),
+    ],
+)
+def test_a_pair_that_cannot_be_is_refused_when_it_is_added(pair: dict[str, object], message: str) -> None:
+    given = {"state": "sick", "action": "drug", "loss": 0.5, "to": {"goal": 1.0}, **pair}
+    with pytest.raises(ModelError, match=message):
+        clinic().add(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ({"loss": 1.5}, r'state 0 \("sick"\), action 2 \("drug"\): loss 1.5 is not in \[0, 1\]'),
+        ({"loss": np.nan}, "loss nan is not in"),
+        ({"to": {"goal": 0.5}}, r'state 0 \("sick"\), action 2 \("drug"\): probabilities sum to 0.5, not 1'),
+        ({"to": {"goal": 1.5, "sick": -0.5}}, "probability -0.5 is not in"),
+        ({"to": {"well": 1.0}}, '"drug" in "sick" leads to "well", which has no action; add one'),
+        ({"to": {"goal": 0.0}}, "probabilities sum to 0, not 1"),
+    ],
+)
+def test_a_problem_that_is_none_is_refused_when_it_is_built(pair: dict[str, object], message: str) -> None:
+    plan = clinic()
+    plan.add("sick", "drug", **{"loss": 0.5, "to": {"goal": 1.0}, **pair})  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match=message):
+        plan.ssp()
+
+
+def test_wrong_numbers_of_components_are_refused_with_the_right_one() -> None:
+    with pytest.raises(ModelError, match=r"has shape \(2,\); it needs one number, or 3: one per component"):
+        Builder(components=3).add("sick", "rest", loss=[0.1, 0.2], to={"goal": 1})
+
+
+def test_an_empty_builder_builds_nothing() -> None:
+    with pytest.raises(ModelError, match="at least one state with an action"):
+        Builder().ssp()
+
+
+@pytest.mark.xfail(strict=True, reason="an empty sequence passes for no components; a string for its letters")
+@pytest.mark.parametrize("components", [[], "old"])
+def test_components_are_a_count_or_a_sequence_of_names(components: object) -> None:
+    with pytest.raises(ModelError, match="component"):
+        Builder(components=components)  # type: ignore[arg-type]
