@@ -22,8 +22,8 @@ class Contender(Protocol):
     """A planner under test.
 
     ``tuned`` says that its settings were chosen by hand for these problems, ``certified`` that it claims a bound on
-    its error; ``largest`` is the largest size that it is given; ``warm_up`` names the instances of which it solves a
-    small one first, to compile and load what it needs.
+    its error; ``largest`` is the largest size that it is given; ``warm_up`` names the instances of which it solves one
+    first, to compile and load what it needs.
     """
 
     @property
@@ -68,7 +68,9 @@ class Goalbound:
         return solve(model, tolerance=self.tolerance)
 
     def values(self, answer: Any) -> NDArray[np.float64]:
-        return np.asarray(answer.values)[:-1]
+        if answer.status.name != "CONVERGED":
+            raise RuntimeError(answer.status.value)
+        return answer.values[:-1]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from goalbound.models import SSP, Builder, FileFormatError, LinearCSSP, ModelError, Step, Support
+    from goalbound.planning import (
+        Evaluation,
+        NoProperPolicy,
+        Solution,
+        Status,
+        blocking_states,
+        evaluate,
+        hitting_times,
+        is_proper,
+        solve,
+    )
 
 __version__ = "0.1.0"
 
@@ -19,6 +30,15 @@ _HOMES = {
     "SSP": "goalbound.models",
     "Step": "goalbound.models",
     "Support": "goalbound.models",
+    "Evaluation": "goalbound.planning",
+    "NoProperPolicy": "goalbound.planning",
+    "Solution": "goalbound.planning",
+    "Status": "goalbound.planning",
+    "blocking_states": "goalbound.planning",
+    "evaluate": "goalbound.planning",
+    "hitting_times": "goalbound.planning",
+    "is_proper": "goalbound.planning",
+    "solve": "goalbound.planning",
 }
 
 __all__ = [*_HOMES, "__version__"]

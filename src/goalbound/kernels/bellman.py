@@ -84,17 +84,20 @@ def lowest_ties(rows, usable, values, low, policy, out_policy):
 
 
 @kernel
-def chain_of_policy(rows, policy, out_start, out_column, out_weight, out_exit):
-    """The policy's chain with self loops taken out; returns the number of moves between states.
+def chain_of_policy(rows, policy, order, rank, out_start, out_column, out_weight, out_exit):
+    """The policy's chain with self loops taken out, its states renumbered: row n is state ``order[n]``.
 
     ``out_column`` and ``out_weight`` hold the moves to other states, row by row from ``out_start[S + 1]``;
     ``out_exit[S]`` the weight of the goal. A row and its exit sum to 1. A state with policy -1 exits at once.
+    ``order`` and its inverse ``rank`` are empty to keep the numbers. Returns the number of moves between states.
     """
     states = len(rows.pair_start) - 1
-    n = 0
-    for s in range(states):
-        out_start[s] = n
-        out_exit[s] = 1.0
+    renumbered = len(order) > 0
+    entries = 0
+    for n in range(states):
+        s = order[n] if renumbered else n
+        out_start[n] = entries
+        out_exit[n] = 1.0
         i = policy[s]
         if i < 0:
             continue
@@ -109,14 +112,14 @@ def chain_of_policy(rows, policy, out_start, out_column, out_weight, out_exit):
             if t == states:
                 leaving += p
             else:
-                out_column[n] = t
-                out_weight[n] = p
-                n += 1
-        for k in range(out_start[s], n):
+                out_column[entries] = rank[t] if renumbered else t
+                out_weight[entries] = p
+                entries += 1
+        for k in range(out_start[n], entries):
             out_weight[k] /= moving
-        out_exit[s] = leaving / moving
-    out_start[states] = n
-    return n
+        out_exit[n] = leaving / moving
+    out_start[states] = entries
+    return entries
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Linear equations of a policy's chain: x = rhs + weight x, self loops taken out.
 
-``gauss_seidel`` is right where the chain drifts to the goal and the states are swept nearest first; ``bicgstab``,
+``gauss_seidel`` is right where the chain drifts to the goal and the states are numbered nearest first; ``bicgstab``,
 preconditioned by a coarse solve over clusters of states and one sweep, where it wanders. The coarse matrix is
 factored in its envelope: an M-matrix needs no pivoting.
 """
@@ -22,8 +22,6 @@ class Chain(NamedTuple):
     weight: NDArray[np.float64]
     exit: NDArray[np.float64]
     """[S] weight of the goal"""
-    order: NDArray[np.int32]
-    """[S] in which order to sweep, or empty for the natural one"""
 
 
 class Coarse(NamedTuple):
@@ -43,11 +41,8 @@ class Coarse(NamedTuple):
 @kernel
 def gauss_seidel(chain, rhs, unit, x):
     """One sweep in place; returns the largest change divided by ``unit[S]``. O(entries)."""
-    states = len(rhs)
-    ordered = len(chain.order) > 0
     largest = 0.0
-    for n in range(states):
-        s = chain.order[n] if ordered else n
+    for s in range(len(rhs)):
         new = rhs[s]
         for k in range(chain.start[s], chain.start[s + 1]):
             new += chain.weight[k] * x[chain.column[k]]
@@ -181,7 +176,9 @@ def factor_coarse(chain, coarse):
             coarse.lower[begin + j] = low / coarse.diagonal[j]
         for j in range(coarse.first[i], i):
             coarse.diagonal[i] -= coarse.lower[begin + j] * coarse.upper[begin + j]
-        if not coarse.diagonal[i] > 1e-15 * full:  # lost to cancellation; as a preconditioner, anything positive will do
+        if (
+            not coarse.diagonal[i] > 1e-15 * full
+        ):  # lost to cancellation; as a preconditioner, anything positive will do
             coarse.diagonal[i] = 1e-15 * full if full > 0.0 else 1.0
 
 
@@ -205,9 +202,7 @@ def precondition(chain, coarse, rhs, work, out):
             work[j] -= coarse.upper[begin + j] * work[i]
     for s in range(states):
         out[s] = work[coarse.cluster[s]]
-    ordered = len(chain.order) > 0
-    for n in range(states):
-        s = chain.order[n] if ordered else n
+    for s in range(states):
         value = rhs[s]
         for k in range(chain.start[s], chain.start[s + 1]):
             value += chain.weight[k] * out[chain.column[k]]

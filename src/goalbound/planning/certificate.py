@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels import bellman
-from goalbound.kernels.layout import Rows
-from goalbound.planning.chain import ChainSolver
+from goalbound.planning.policy_values import ROUNDING, PolicyValues
 
 TIE_ROUNDS = 30
-UNIT = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,69 +33,56 @@ class Certificate:
     width: float
 
 
-def certify(
-    rows: Rows,
-    usable: NDArray[np.bool_],
-    policy: NDArray[np.int64],
-    values: tuple[NDArray[np.float64], NDArray[np.float64]],
-    floor: float,
-    tolerance: float,
-    solver: ChainSolver,
-) -> Certificate:
-    """The best bounds found for values (leading, trailing part); [0, infinity) if none can be shown.
+def certify(state: PolicyValues, usable: NDArray[np.bool_], policy: NDArray[np.int64], tolerance: float) -> Certificate:
+    """The best bounds found around the values of ``state``, which holds ``policy``; [0, infinity) if none.
 
-    ``solver`` holds the chain of the policy. The policy is checked to be proper.
+    Tries the shape that costs nothing first, and others only while the bounds are wider than ``tolerance``. That the
+    policy is proper is checked here too.
     """
     states = len(policy)
-    leading, low = values
-    nothing = Certificate(np.zeros(states + 1), np.append(np.full(states, np.inf), 0.0), np.inf)
-    if not states:
-        return Certificate(np.zeros(1), np.zeros(1), 0.0)
     active = policy >= 0
-    if not solver.reached()[active].all() or not (leading[:-1][active] > 0.0).all():
-        return nothing
-    best = _bounds(rows, usable, policy, values, leading, solver)
-    if best is not None and best.width <= tolerance:
+    best = Certificate(np.zeros(states + 1), np.append(np.full(states, np.inf), 0.0), np.inf)
+    values, solver = state.values, state.solver
+    if not solver.reached()[active].all() or not (values[:-1][active] > 0.0).all():
         return best
-    best = nothing if best is None else best
+    best = _better(best, state, usable, policy, values)
+    if best.width <= tolerance:
+        return best
     counted = policy.copy()
     for _ in range(TIE_ROUNDS):
         moves, _ = solver.solve(np.ones(states), np.ones(states), 0.1)
-        shape = leading.copy()
-        shape[:-1] += floor * moves
-        shape[:-1][~active] = 0.0
+        shape = values.copy()
+        shape[:-1] += state.floor * moves
         if (shape[:-1][active] > 0.0).all():
-            found = _bounds(rows, usable, policy, values, shape, solver)
-            if found is not None and found.width < best.width:
-                best = found
-        if best.width <= tolerance:
-            break
-        if not solver.run(bellman.raise_ties)(rows, usable, counted, leading, low, shape, 0.1 * floor):
+            best = _better(best, state, usable, policy, shape)
+        switched = state.run(bellman.raise_ties)(
+            state.rows, usable, counted, values, state.low, shape, 0.1 * state.floor
+        )
+        if best.width <= tolerance or not switched:
             break
         solver.take(counted)
     solver.take(policy)
     return best
 
 
-def _bounds(
-    rows: Rows,
+def _better(
+    best: Certificate,
+    state: PolicyValues,
     usable: NDArray[np.bool_],
     policy: NDArray[np.int64],
-    values: tuple[NDArray[np.float64], NDArray[np.float64]],
     shape: NDArray[np.float64],
-    solver: ChainSolver,
-) -> Certificate | None:
-    leading, low = values
+) -> Certificate:
+    """The bounds of this shape if there are any and they are closer than the best so far."""
     report = np.empty(5)
-    solver.run(bellman.certify)(rows, usable, policy, leading, low, shape, report)
+    state.run(bellman.certify)(state.rows, usable, policy, state.values, state.low, shape, report)
     least_x, greatest_x, least_y, greatest_y, hopeless = report
     if hopeless or least_x > greatest_x or least_y > greatest_y or not np.isfinite(least_y):
-        return None
-    trailing = low if len(low) else np.zeros_like(leading)
-    slip = 4.0 * UNIT * (leading + np.abs(trailing) + (least_x + least_y) * shape)
-    lower = np.maximum(leading - least_x * shape + trailing - slip, 0.0)
-    upper = leading + least_y * shape + trailing + slip
+        return best
+    low = state.low if len(state.low) else np.zeros_like(state.values)
+    slip = 4.0 * ROUNDING * (state.values + np.abs(low) + (least_x + least_y) * shape)
+    lower = np.maximum(state.values - least_x * shape + low - slip, 0.0)
+    upper = state.values + least_y * shape + low + slip
     lower[-1] = upper[-1] = 0.0
     active = policy >= 0
     width = float(np.max((upper[:-1][active] - lower[:-1][active]) / upper[:-1][active], initial=0.0))
-    return Certificate(lower, upper, width)
+    return Certificate(lower, upper, width) if width < best.width else best

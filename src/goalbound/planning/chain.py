@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,8 +18,11 @@ DIRECT_STATES = 300
 
 SWEEPS = 60
 """As many sweeps may be spent before the Krylov method is thought to be cheaper."""
-
+PATIENCE = 6
+"""Sweeps after which their rate is looked at."""
 KRYLOV_STEPS = 60
+CLUSTER_STATES = 64
+SHALLOW_CLUSTERS = 16
 
 
 class ChainSolver:
@@ -27,89 +32,100 @@ class ChainSolver:
         rows: the problem; S states, M triples.
         run: how to run kernels.
         order: [S] states nearest to the goal first, or None if their order does not matter (shallow problems).
+            Inside, states are numbered by it, so that sweeps go along the paths and through memory.
     """
 
     def __init__(self, rows: Rows, run: Run, order: NDArray[np.int32] | None) -> None:
         self.rows, self.run = rows, run
         self.states = len(rows.pair_start) - 1
-        self.order = np.empty(0, dtype=np.int32) if order is None else order
-        self.work = 0
-        self._start = np.empty(self.states + 1, dtype=np.int64)
-        self._exit = np.empty(self.states)
-        self._column = np.empty(0, dtype=np.int32)
-        self._weight = np.empty(0)
+        self._order = np.empty(0, dtype=np.int32)
+        self._rank = self._order
+        if order is not None:
+            self._order = order
+            self._rank = np.empty_like(order)
+            self._rank[order] = np.arange(self.states, dtype=np.int32)
         self._cluster: NDArray[np.int32] | None = None
         self._coarse: Coarse | None = None
         self._factors: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-        self.chain = Chain(self._start, self._column, self._weight, self._exit, self.order)
+        self._chain = Chain(
+            np.zeros(self.states + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.ones(self.states)
+        )
 
     def take(self, policy: NDArray[np.int64]) -> None:
         """Take over the chain of a policy (pairs, -1 for states that are left out)."""
         most = int(_row_lengths(self.rows, policy).sum())
-        if len(self._column) < most:
-            self._column = np.empty(most, dtype=np.int32)
-            self._weight = np.empty(most)
-        self.run(bellman.chain_of_policy)(
-            self.rows, policy, self._start, self._column, self._weight, self._exit
-        )
-        self.chain = Chain(self._start, self._column, self._weight, self._exit, self.order)
+        if len(self._chain.column) < most:
+            self._chain = self._chain._replace(column=np.empty(most, dtype=np.int32), weight=np.empty(most))
+        self.run(bellman.chain_of_policy)(self.rows, policy, self._order, self._rank, *self._chain)
         self._coarse = None
         self._factors = None
 
     def reached(self) -> NDArray[np.bool_]:
         """[S] the states from which the chain reaches the goal."""
-        out = self._exit > 0.0
+        out = self._chain.exit > 0.0
         room = np.empty(self.states, dtype=np.int64)
-        self.run(graph.policy_reach)(self._start, self._column, self.states, room, out)
-        return out
+        self.run(graph.policy_reach)(self._chain.start, self._chain.column, self.states, room, out)
+        return self._outside(out)
 
-    def solve(self, rhs: NDArray[np.float64], unit: NDArray[np.float64], target: float) -> tuple[NDArray, float]:  # type: ignore[type-arg]
+    def moves(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The chain's moves between states: where each row starts, and the columns. Only without an order."""
+        return self._chain.start, self._chain.column[: self._chain.start[-1]]
+
+    def exits(self) -> NDArray[np.bool_]:
+        """[S] the states that may step to the goal. Only without an order."""
+        return self._chain.exit > 0.0
+
+    def solve(
+        self, rhs: NDArray[np.float64], unit: NDArray[np.float64], target: float
+    ) -> tuple[NDArray[np.float64], float]:
         """x with x = rhs + weight x, and the largest residual divided by ``unit[S]`` (aim: at most ``target``).
 
         The residual may miss the aim: rounding, or a chain that never ends. The caller sees it and decides.
         """
+        rhs, unit = self._inside(rhs), self._inside(unit)
         if self.states <= DIRECT_STATES:
             x = self._eliminate(rhs)
-            out = np.empty(self.states)
-            self.run(kernels.chain_residual)(self.chain, rhs, x, out)
-            return x, float(np.max(np.abs(out) / unit, initial=0.0))
+            left = np.empty(self.states)
+            self.run(kernels.chain_residual)(self._chain, rhs, x, left)
+            return self._outside(x), float(np.max(np.abs(left) / unit, initial=0.0))
         x = np.zeros(self.states)
-        change, sweeps = self.run(kernels.sweep_until)(self.chain, rhs, unit, target / 2.0, SWEEPS, 6, x)
-        self.work += sweeps
-        if change <= target / 2.0:
-            return x, change
-        if self._coarse is None:
-            self._coarse = self._factored()
-        reached, steps = self.run(kernels.bicgstab)(self.chain, self._coarse, rhs, unit, target, KRYLOV_STEPS, x)
-        self.work += 4 * steps
-        return x, reached
+        reached, _ = self.run(kernels.sweep_until)(self._chain, rhs, unit, target, SWEEPS, PATIENCE, x)
+        if reached > target:
+            if self._coarse is None:
+                self._coarse = self._factored()
+            reached, _ = self.run(kernels.bicgstab)(self._chain, self._coarse, rhs, unit, target, KRYLOV_STEPS, x)
+        return self._outside(x), reached
+
+    def _inside(self, vector: NDArray[Any]) -> NDArray[Any]:
+        return vector[self._order] if len(self._order) else vector
+
+    def _outside(self, vector: NDArray[Any]) -> NDArray[Any]:
+        return vector[self._rank] if len(self._rank) else vector
 
     def _factored(self) -> Coarse:
         """The coarse matrix of the chain, on as many clusters as can be factored in the time of a few sweeps."""
-        allowed = 4.0 * len(self._weight) + 1e4
+        allowed = 4.0 * self._chain.start[-1] + 1e4
         if self._cluster is None:
-            self._cluster, allowed_now = self._clusters(allowed)
+            self._cluster = self._clusters()
         while True:
             first = np.empty(int(self._cluster.max()) + 1, dtype=np.int64)
-            work = self.run(kernels.coarse_envelope)(self.chain, self._cluster, first)
+            work = self.run(kernels.coarse_envelope)(self._chain, self._cluster, first)
             if work <= allowed or len(first) == 1:
                 break
             self._cluster //= 2
         start = np.zeros(len(first) + 1, dtype=np.int64)
         np.cumsum(np.arange(len(first)) - first, out=start[1:])
-        coarse = Coarse(
-            self._cluster, first, start, np.empty(start[-1]), np.empty(start[-1]), np.empty(len(first))
-        )
-        self.run(kernels.factor_coarse)(self.chain, coarse)
+        coarse = Coarse(self._cluster, first, start, np.empty(start[-1]), np.empty(start[-1]), np.empty(len(first)))
+        self.run(kernels.factor_coarse)(self._chain, coarse)
         return coarse
 
-    def _clusters(self, allowed: float) -> tuple[NDArray[np.int32], float]:
+    def _clusters(self) -> NDArray[np.int32]:
+        """[S] clusters of neighbours; where the problem is shallow one state is as near as another."""
+        if not len(self._order):
+            return (np.arange(self.states) // max(1, self.states // SHALLOW_CLUSTERS)).astype(np.int32)
         cluster = np.empty(self.states, dtype=np.int32)
-        if len(self.order):
-            self.run(kernels.grow_clusters)(self.rows, self.order, 64, cluster)
-        else:  # shallow: one state is as near as another
-            np.floor_divide(np.arange(self.states), max(1, self.states // 16), out=cluster, casting="unsafe")
-        return cluster, allowed
+        self.run(kernels.grow_clusters)(self.rows, self._order, CLUSTER_STATES, cluster)
+        return cluster[self._order]
 
     def _eliminate(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:
         """State reduction (Grassmann, Taksar, Heyman): no subtraction, so tiny exits keep their relative accuracy."""
@@ -127,10 +143,10 @@ class ChainSolver:
         """Eliminate states from the last: above the diagonal the multipliers, below it the moves that remain."""
         n = self.states
         matrix = np.zeros((n, n))
-        entries = int(self._start[-1])
-        row = np.repeat(np.arange(n), np.diff(self._start))
-        np.add.at(matrix, (row, self._column[:entries]), self._weight[:entries])
-        leaving = self._exit.copy()
+        entries = int(self._chain.start[-1])
+        row = np.repeat(np.arange(n), np.diff(self._chain.start))
+        np.add.at(matrix, (row, self._chain.column[:entries]), self._chain.weight[:entries])
+        leaving = self._chain.exit.copy()
         pivot = np.empty(n)
         for k in range(n - 1, -1, -1):
             pivot[k] = matrix[k, :k].sum() + leaving[k]

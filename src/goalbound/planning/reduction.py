@@ -160,6 +160,8 @@ def _collapse(
     origin = np.empty(pairs, dtype=np.int64)
     filled = run(graph.fill_quotient)(rows, usable, members, class_of, classes, small, origin)
     small = small._replace(next_state=small.next_state[:filled], probabilities=small.probabilities[:filled])
+    for array in small:  # read-only like a problem's own arrays: one compiled form of each kernel serves both
+        array.flags.writeable = False
     return Reduction(small, np.ones(pairs, dtype=bool), class_of, origin, loops, free_choice, lost)
 
 

@@ -107,7 +107,7 @@ def test_a_file_whose_comment_is_gone_is_still_the_same_model(tmp_path):
         ("2 : $0", "2 : 1/0", "'1/0' is no number"),
         ("2 : $0", "2 : 1e999", "branch 1 of the file has the probability inf"),
         ("2 : $0", "2 : 0.2", "probabilities sum to 0.95, not 1"),
-        ("2 : $0", "2 0.25", "line 20: '2 0.25' does not lead"),
+        ("2 : $0", "2 0.25", "line 20: '2 0.25' is no transition"),
         ("2 : $0", "2² : 0.25", "line 20"),
         ("[0.5, 0]", "[-2, 0]", "state 0 of the file, choice 1: reward -2.0; .* not negative"),
         ("[0.5, 0]", "[0.5, 0", "line 21: a bracket is left open"),

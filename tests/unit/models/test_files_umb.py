@@ -1,5 +1,6 @@
 """UMB: what is written, what is read, and what Storm says about it."""
 
+import copy
 import dataclasses
 import gzip
 import io
@@ -84,7 +85,7 @@ def a_model() -> tuple[dict, dict[str, bytes]]:
         "annotations/aps/done/states/values.bin": flags(1),
         "annotations/aps/deadlock/states/values.bin": flags(),
     }
-    return index, members
+    return copy.deepcopy(index), members  # tests change it
 
 
 def archive(index: dict, members: dict[str, bytes]) -> bytes:

@@ -44,9 +44,8 @@ def write_drn(ssp: SSP, path: str | PathLike[str]) -> None:
 
     Numbers are written so that they read back to the bit. Losses are in the user's unit (times ``loss_scale``). The
     scale and the names of the actions stand in a comment, which Storm skips; in the model, spaces and the like in
-    names of actions become ``_``. State names are lost, and a start that is neither one state nor uniform over several
-    is an error. With a ``loss_scale`` that is no power of two, a loss that is no quotient of a number by the scale may
-    change in its last bit.
+    names of actions become ``_``. What the format cannot say is as in :func:`~goalbound.models.files.umb.write_umb`:
+    state names are lost, and a start that is not uniform over its states is an error.
     """
     model = from_ssp(ssp)
     note = {"loss_scale": ssp.loss_scale, "actions": model.action_names}
@@ -95,6 +94,8 @@ def _explicit(header: Header, body: Body, loss: str | None, goal: str | None) ->
     choices = len(body.branch_count)
     if header.choices not in (None, choices):
         raise FileFormatError(f"@nr_choices says {header.choices}, and {choices} actions follow")
+    if 0 in body.branch_count:
+        raise FileFormatError(f"action {body.branch_count.index(0)} of the file leads nowhere; the file is truncated")
     sizes = np.array(body.choice_count, dtype=np.int64)
     if header.kind == "DTMC" and (sizes > 1).any():
         raise FileFormatError(f"the file says it is a DTMC, but state {int(np.argmax(sizes > 1))} has several actions")

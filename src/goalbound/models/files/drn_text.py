@@ -16,6 +16,7 @@ NO_LABEL = "__NOLABEL__"
 
 _NOTE = "// goalbound "
 _LABEL = re.compile(r'"([^"]*)"|([^\s"]+)')
+_PLAIN = re.compile(r"([0-9]+) ?: ?([0-9.eE+-]+)")
 _VALUE_TYPES = ("double", "rational")
 _SHOWN = 60
 Lines = Iterator[tuple[int, str]]
@@ -83,34 +84,31 @@ def read_body(lines: Lines, header: Header) -> Body:
     states, numbers = header.states, header.numbers
     add_target, add_probability, counts = body.target.append, body.probability.append, body.branch_count
     rewards_of: dict[str, tuple[float, ...]] = {}
+    action_is_open = False
     for number, line in lines:
         text = line.strip()
         try:
             if text[:1].isdigit():
-                target, colon, value = text.partition(" : ")
-                if not colon:
-                    target, colon, value = text.partition(":")
-                    target = target.rstrip()
-                at = int(target) if colon and target.isdecimal() else states
+                plain = _PLAIN.fullmatch(text)
+                at, probability = (int(plain[1]), float(plain[2])) if plain else _transition(text, numbers)
                 if at >= states:
                     raise FileFormatError(f"{text[:_SHOWN]!r} does not lead to one of the {states} states")
-                if not body.choice_count:
-                    raise FileFormatError("a transition stands before the first state")
-                if not body.choice_count[-1]:
+                if not action_is_open:  # Storm too takes transitions without an action for those of the first
                     _open_action(body, "0", ())
+                    action_is_open = True
                 add_target(at)
-                add_probability(numbers[value] if value in numbers else _number(value, numbers))
+                add_probability(probability)
                 counts[-1] += 1
             elif text.startswith("action "):
                 word, rest = _word(text[7:])
-                if not body.choice_count:
-                    raise FileFormatError("an action stands before the first state")
                 rewards, rest = _rewards(rest, numbers, rewards_of)
                 if rest:
                     raise FileFormatError(f"{rest[:_SHOWN]!r} follows an action; one word and rewards are expected")
                 _open_action(body, word, rewards)
+                action_is_open = True
             elif text.startswith("state "):
                 _open_state(body, text[6:], states, numbers, rewards_of)
+                action_is_open = False
             elif text and not text.startswith("//"):
                 raise FileFormatError(f"{text[:_SHOWN]!r} is no state, action or transition")
         except ValueError as error:
@@ -195,7 +193,18 @@ def _open_state(body: Body, text: str, states: int, numbers: dict[str, float], k
         raise FileFormatError(f"a quotation mark is left open in {rest[:_SHOWN]!r}")
 
 
+def _transition(text: str, numbers: dict[str, float]) -> tuple[int, float]:
+    """A transition in any other form than the plain one."""
+    target, colon, value = text.partition(":")
+    target = target.rstrip()
+    if not colon or not target.isdecimal():
+        raise FileFormatError(f"{text[:_SHOWN]!r} is no transition; it needs a state, a colon and a probability")
+    return int(target), _number(value, numbers)
+
+
 def _open_action(body: Body, word: str, rewards: tuple[float, ...]) -> None:
+    if not body.choice_count:
+        raise FileFormatError("an action stands before the first state")
     body.choice_count[-1] += 1
     body.branch_count.append(0)
     body.action.append(body.words.setdefault(word, len(body.words)))

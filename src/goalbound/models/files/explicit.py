@@ -117,7 +117,7 @@ def pick(name: str | None, names: Sequence[str], candidates: Sequence[str], kind
             raise FileFormatError(f'no {kind} is called "{name}"; {there}')
         return name
     if len(candidates) != 1:
-        state = f"no {kind} can be meant" if not candidates else f"which {kind} is meant?"
+        state = f"no {kind} can be meant;" if not candidates else f"which {kind} is meant?"
         raise FileFormatError(f"{state} {there}; name it with {argument}=")
     return candidates[0]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import struct
 import zipfile
 from os import PathLike
@@ -32,6 +33,11 @@ _ARRAYS = {
 _KEYS = {
     "format", "version", "kind", "state_names", "action_names", "component_names", "loss_scale", "start",
 }  # fmt: skip
+_NPY = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '([^']{1,8})', 'fortran_order': (False|True), "
+    rb"'shape': \(((?:[0-9]{1,18},?)?(?: [0-9]{1,18})?)\), \} *\n",
+    re.DOTALL,
+)  # what NumPy writes, and nothing that would have to be evaluated
 _END = struct.Struct("<4s4H2LH")
 
 
@@ -129,16 +135,17 @@ def _header(data: bytes | None) -> dict[str, Any]:
 
 def _array(name: str, data: bytes) -> NDArray[Any]:
     """An array of the type its name asks for, over the bytes themselves; its size is checked before anything else."""
-    file = io.BytesIO(data)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise FileFormatError(f"{name} is no array of version 1.0")
-    shape, by_column, dtype = np.lib.format.read_array_header_1_0(file)
-    wanted = np.dtype(_ARRAYS[name.removesuffix(".npy")])
-    if dtype != wanted or by_column:
-        raise FileFormatError(f"{name} holds {dtype}{' by column' if by_column else ''}; it needs {wanted} by row")
-    if len(shape) > 2 or min(shape, default=1) < 0 or math.prod(shape) * wanted.itemsize != len(data) - file.tell():
-        raise FileFormatError(f"{name} claims shape {shape}, and {len(data) - file.tell()} bytes follow")
-    return np.frombuffer(data, wanted, offset=file.tell()).reshape(shape)
+    found = _NPY.match(data)
+    if found is None:
+        raise FileFormatError(f"{name} is no array of npy version 1.0 with at most two dimensions")
+    dtype, order, wanted = found[1].decode(), found[2], _ARRAYS[name.removesuffix(".npy")]
+    if dtype != wanted or order != b"False":
+        raise FileFormatError(f"{name} holds {dtype!r}, fortran_order {order.decode()}; it needs {wanted!r} by row")
+    shape = tuple(int(size) for size in found[3].split(b",") if size.strip())
+    body, width = len(data) - found.end(), np.dtype(wanted).itemsize
+    if math.prod(shape) * width != body:
+        raise FileFormatError(f"{name} claims shape {shape}, and {body} bytes follow")
+    return np.frombuffer(data, wanted, offset=found.end()).reshape(shape)
 
 
 def _problem(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SSP | LinearCSSP:

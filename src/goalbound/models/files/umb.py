@@ -70,9 +70,10 @@ def write_umb(ssp: SSP, path: str | PathLike[str], *, compress: bool = False) ->
     """Write a problem as a UMB file: an MDP with the reward model ``loss`` and the label ``goal``.
 
     The goal is the last state, with a loop. Losses are in the user's unit (times ``loss_scale``, which is noted in the
-    index). :func:`read_umb` gives an equal problem, to the bit, but for what UMB cannot say: state names are lost, and
-    a start that is neither one state nor uniform over several is an error. With a ``loss_scale`` that is no power of
-    two, a loss that is no quotient of a number by the scale may change in its last bit. ``compress`` uses gzip.
+    index). :func:`read_umb` gives an equal problem, to the bit, but for what UMB cannot say: state names are lost, a
+    distribution on one state is read as that state, and a start that is not uniform over its states is an error. With
+    a ``loss_scale`` that is no power of two, a loss that is no quotient of a number by the scale may change in its last
+    bit. A single action named ``""`` is read as one without a name. ``compress`` uses gzip.
     """
     model = from_ssp(ssp)
     action = cast("NDArray[np.int64]", model.action)

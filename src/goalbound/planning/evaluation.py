@@ -1,0 +1,146 @@
+"""What a given policy is worth: its expected loss and its expected steps to the goal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.kernels import graph
+from goalbound.kernels.jit import Run, engine
+from goalbound.kernels.layout import Rows
+from goalbound.models import SSP
+from goalbound.planning.chain import ChainSolver
+from goalbound.planning.policy_values import PolicyValues
+from goalbound.planning.properness import moving_policy, pairs_of
+from goalbound.planning.reduction import rows_of
+from goalbound.planning.solution import Status
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What a policy is worth.
+
+    Attributes:
+        values: [S + 1] expected loss until the goal, or for ever; infinite where the policy may pay for ever.
+        hitting_times: [S + 1] expected steps to the goal; infinite where it is not reached with probability one.
+        status: CONVERGED if every finite number has a relative error of at most the tolerance.
+    """
+
+    values: NDArray[np.float64]
+    hitting_times: NDArray[np.float64]
+    status: Status
+
+    @property
+    def proper(self) -> bool:
+        """Whether the policy reaches the goal with probability one from every state."""
+        return bool(np.isfinite(self.hitting_times).all())
+
+
+def evaluate(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> Evaluation:
+    """The expected loss and steps of a policy that plays ``policy[s]`` in state s, proper or not.
+
+    A policy that goes round for ever at no loss has finite values and infinite hitting times. An action of -1 stands
+    for a state that is left out: both are infinite there and wherever it may be reached.
+
+    >>> walk = SSP.dense([[0.5, 0.0]], [[[0.5, 0.5], [1.0, 0.0]]])
+    >>> evaluate(walk, [0]).values[0], evaluate(walk, [1]).values[0]
+    (np.float64(1.0), np.float64(0.0))
+    >>> evaluate(walk, [1]).hitting_times
+    array([inf,  0.])
+    """
+    rows, run = rows_of(ssp), engine(ssp.support.triples)
+    played = _Played.of(ssp, pairs_of(ssp, policy), rows, run)
+    steps, steps_error = _solved(rows._replace(losses=_ones(rows)), played, ~played.unending, run, tolerance)
+    paying = played.reaching((played.pairs >= 0) & (rows.losses[np.maximum(played.pairs, 0)] > 0.0), run)
+    values, error = _solved(rows, played, paying & ~played.ruinous, run, tolerance)
+    values[:-1][played.ruinous] = np.inf
+    steps[:-1][played.unending] = np.inf
+    fine = max(error, steps_error) <= tolerance
+    return Evaluation(values, steps, Status.CONVERGED if fine else Status.ROUNDING)
+
+
+def hitting_times(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> NDArray[np.float64]:
+    """[S + 1] expected steps of a policy to the goal; infinite where it is not reached with probability one."""
+    rows, run = rows_of(ssp), engine(ssp.support.triples)
+    played = _Played.of(ssp, pairs_of(ssp, policy), rows, run)
+    steps, _ = _solved(rows._replace(losses=_ones(rows)), played, ~played.unending, run, tolerance)
+    steps[:-1][played.unending] = np.inf
+    return steps
+
+
+class _Played(NamedTuple):
+    """A policy's pairs and what its graph tells."""
+
+    pairs: NDArray[np.int64]
+    """[S] the pair of each state, -1 if none"""
+    start: NDArray[np.int64]
+    column: NDArray[np.int32]
+    """moves to other states, row by row from start[S + 1]"""
+    unending: NDArray[np.bool_]
+    """[S] the goal is not reached with probability one"""
+    ruinous: NDArray[np.bool_]
+    """[S] the policy may pay for ever, or come to a state that is left out"""
+
+    @classmethod
+    def of(cls, ssp: SSP, pairs: NDArray[np.int64], rows: Rows, run: Run) -> _Played:
+        states = ssp.support.states
+        solver = ChainSolver(rows, run, None)
+        moving = np.where(pairs >= 0, moving_policy(ssp, np.maximum(pairs, 0)), -1)
+        solver.take(moving)
+        start, column = solver.moves()
+        played = cls(pairs, start, column, np.empty(0, dtype=bool), np.empty(0, dtype=bool))
+        ending = played.reaching((moving >= 0) & solver.exits(), run)
+        usable = np.zeros(ssp.support.pairs, dtype=bool)
+        usable[moving[moving >= 0]] = True
+        component = np.empty(states, dtype=np.int64)
+        run(graph.components)(rows, usable, component)
+        leaves = np.zeros(states, dtype=bool)  # by component: is there a way out of it?
+        row = np.repeat(np.arange(states), np.diff(start))
+        leaves[component[row[component[row] != component[column]]]] = True
+        leaves[component[(moving >= 0) & solver.exits()]] = True
+        pays = np.zeros(states, dtype=bool)
+        pays[component[(pairs < 0) | (rows.losses[np.maximum(pairs, 0)] > 0.0)]] = True
+        return played._replace(
+            unending=played.reaching(~ending, run), ruinous=played.reaching((pays & ~leaves)[component], run)
+        )
+
+    def reaching(self, targets: NDArray[np.bool_], run: Run) -> NDArray[np.bool_]:
+        """[S] the states from which the targets are reached with positive probability."""
+        out = targets.copy()
+        room = np.empty(len(out), dtype=np.int64)
+        run(graph.policy_reach)(self.start, self.column, len(out), room, out)
+        return out
+
+
+def _ones(rows: Rows) -> NDArray[np.float64]:
+    ones = np.ones(len(rows.losses))
+    ones.flags.writeable = False
+    return ones
+
+
+def _solved(
+    rows: Rows, played: _Played, wanted: NDArray[np.bool_], run: Run, tolerance: float
+) -> tuple[NDArray[np.float64], float]:
+    """[S + 1] values over the wanted states (0 elsewhere), and a bound of their largest relative error."""
+    values = np.zeros(len(wanted) + 1)
+    if not wanted.any():
+        return values, 0.0
+    policy = np.where(wanted, played.pairs, -1)
+    losses = rows.losses[policy[wanted]]
+    floor = 1e-3 * float(losses.mean())
+    state = PolicyValues(rows, run, ChainSolver(rows, run, None), values, floor)
+    aim = tolerance / 8.0
+    while True:
+        residual = state.evaluate(state.take(policy), aim)
+        moves, _ = state.solver.solve(np.ones(len(wanted)), np.ones(len(wanted)), 0.1)
+        total = state.total
+        # The error solves the chain with the residual on the right, so it is below residual * (v + floor * moves).
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = 2.0 * residual * (1.0 + floor * moves[wanted] / total[:-1][wanted])
+        worst = float(np.max(np.where(np.isnan(error), np.inf, error)))
+        if worst <= tolerance or residual > aim or aim < 1e-18:
+            return total, worst
+        aim = min(aim / 8.0, aim * tolerance / worst)
