@@ -12,7 +12,6 @@ import multiprocessing
 import os
 import re
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -42,41 +41,48 @@ class Answer:
 
 
 class Worker:
-    """A contender's process: load a problem, then solve it as often as needed."""
+    """A contender's process: load a problem, then solve it as often as needed.
+
+    ``missing`` says why the contender cannot take part, once :meth:`wait` was called.
+    """
 
     def __init__(self, contender: Contender) -> None:
         self.contender = contender
-        self.problem: tuple[str, int] | None = None
-        self._start()
+        self.missing = ""
+        self._launch()
+
+    def wait(self) -> None:
+        """Until the process has warmed up. Several can be launched at once and then waited for."""
+        self.missing = self._ask(None, START_LIMIT)
 
     def load(self, instance: str, n: int) -> str:
         """Build the problem and convert it; returns what went wrong, or nothing."""
-        self.problem = (instance, n)
-        return self._ask(("load", instance, n), START_LIMIT) or ""
+        if not self._process.is_alive():
+            self._launch()
+            self.wait()
+        if self.missing:
+            return self.missing
+        return self._ask(("load", instance, n), START_LIMIT)
 
     def solve(self, limit: float) -> Answer:
-        """Solve the problem that was loaded; the worker is started again if it takes longer than the limit."""
-        answer = self._ask(("solve",), limit)
-        return answer if isinstance(answer, Answer) else Answer(limit, error=answer or "no answer")
+        """Solve the problem that was loaded; the process is ended if it takes longer than the limit."""
+        reply = self._ask(("solve",), limit)
+        return reply if isinstance(reply, Answer) else Answer(limit, error=reply)
 
     def close(self) -> None:
         """End the process."""
-        with suppress(OSError):
-            self._pipe.send(("close",))
-        self._process.join(2.0)
-        if self._process.is_alive():
-            self._process.kill()
+        self._process.kill()
+        self._process.join()
 
-    def _start(self) -> None:
+    def _launch(self) -> None:
         spawn = multiprocessing.get_context("spawn")
         self._pipe, theirs = spawn.Pipe()
         self._process = spawn.Process(target=_serve, args=(theirs, self.contender), daemon=True)
         self._process.start()
         theirs.close()
-        self.missing = self._ask(None, START_LIMIT, restart=False) or ""
 
-    def _ask(self, message: Any, limit: float, *, restart: bool = True) -> Any:
-        """The reply to a message, or a word for why there is none."""
+    def _ask(self, message: tuple[Any, ...] | None, limit: float) -> Any:
+        """What the process replies to a message (None: says by itself), or a word for why it says nothing."""
         try:
             if message is not None:
                 self._pipe.send(message)
@@ -85,9 +91,7 @@ class Worker:
             trouble = f"no answer in {limit:g} s"
         except (EOFError, OSError):
             trouble = "crashed"
-        self._process.kill()
-        if restart:
-            self._start()
+        self.close()
         return trouble
 
 
@@ -96,24 +100,29 @@ def _serve(pipe: Connection, contender: Contender) -> None:
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
-    pipe.send(_attempt_warm_up(contender))
+    pipe.send(_warm_up(contender))
     model: Any = None
+    first = True
     while True:
         command, *arguments = pipe.recv()
-        if command == "close":
-            return
         if command == "load":
-            model = None
-            try:
-                model = contender.prepare(getattr(instances, arguments[0])(arguments[1]))
-                pipe.send("")
-            except Exception as error:
-                pipe.send(f"{type(error).__name__}: {error}")
+            model = None  # the last one, so that its memory is free
+            model, trouble = _prepared(contender, *arguments)
+            first = True
+            pipe.send(trouble)
         else:
-            pipe.send(_solve(contender, model))
+            pipe.send(_solve(contender, model, measure=first))
+            first = False
 
 
-def _attempt_warm_up(contender: Contender) -> str:
+def _prepared(contender: Contender, instance: str, n: int) -> tuple[Any, str]:
+    try:
+        return contender.prepare(getattr(instances, instance)(n)), ""
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}"
+
+
+def _warm_up(contender: Contender) -> str:
     """Compile and load what the first solve needs; what is missing, if something is."""
     try:
         for instance in contender.warm_up:
@@ -125,8 +134,9 @@ def _attempt_warm_up(contender: Contender) -> str:
     return ""
 
 
-def _solve(contender: Contender, model: Any) -> Answer:
-    before = _reset_peak()
+def _solve(contender: Contender, model: Any, *, measure: bool) -> Answer:
+    """One timed solve; memory is measured only when asked, because giving free memory back first costs time."""
+    before = _reset_peak() if measure else None
     begin = time.perf_counter()
     try:
         found = contender.solve(model)

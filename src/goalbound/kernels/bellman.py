@@ -13,8 +13,55 @@ from goalbound.kernels.jit import kernel
 
 
 @kernel
+def product_error(a, b, product):
+    """a * b - product, exactly (Dekker): what rounding took from the product."""
+    big = 134217729.0 * a
+    a_high = big - (big - a)
+    a_low = a - a_high
+    big = 134217729.0 * b
+    b_high = big - (big - b)
+    b_low = b - b_high
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+@kernel
+def precise_change(rows, state, pair, values, low):
+    """sum over t != s of p(t) (v(t) - v(s)) for v = values + low, in twice the usual precision.
+
+    Returns the sum and a bound of its error.
+    """
+    here = values[state]
+    total = 0.0
+    rest = 0.0
+    size = 0.0
+    small = 0.0
+    for k in range(rows.next_start[pair], rows.next_start[pair + 1]):
+        t = rows.next_state[k]
+        if t == state:
+            continue
+        p = rows.probabilities[k]
+        lead = values[t] - here
+        shifted = lead - values[t]
+        trail = (values[t] - (lead - shifted)) - (here + shifted)  # what rounding took from lead, exactly
+        trail += low[t] - low[state]
+        term = p * lead
+        after = total + term
+        shifted = after - total
+        rest += (total - (after - shifted)) + (term - shifted)
+        rest += product_error(p, lead, term) + p * trail
+        total = after
+        size += abs(term)
+        small += p * (abs(trail) + abs(low[t]) + abs(low[state]))
+    length = rows.next_start[pair + 1] - rows.next_start[pair]
+    change = total + rest
+    # rest is a sum of at most 4 length terms, each below 2^-52 size or part of small, each rounded.
+    error = (4.0 * length + 8.0) * 2.0**-52 * (small + 2.0**-50 * size) + 2.0**-52 * abs(change)
+    return change, error
+
+
+@kernel
 def advantage(rows, state, pair, values, low):
-    """The advantage of a moving pair over ``values[S + 1]`` (0 at the goal); ``low`` is their trailing part, or empty."""
+    """The advantage of a moving pair over ``values[S + 1]``; ``low`` is their trailing part, or empty."""
     here = values[state]
     two_parts = len(low) > 0
     moving = 0.0
@@ -27,10 +74,9 @@ def advantage(rows, state, pair, values, low):
             staying += p
         else:
             moving += p
-            if two_parts:
-                change += p * ((values[t] - here) + (low[t] - low[state]))
-            else:
-                change += p * (values[t] - here)
+            change += p * (values[t] - here)
+    if two_parts:
+        change, _ = precise_change(rows, state, pair, values, low)
     return ((moving + staying) * rows.losses[pair] + change) / moving
 
 
@@ -147,10 +193,9 @@ def policy_residual(rows, policy, losses, values, low, out_residual, out_scale):
                 staying += p
             else:
                 moving += p
-                if two_parts:
-                    change += p * ((values[t] - values[s]) + (low[t] - low[s]))
-                else:
-                    change += p * (values[t] - values[s])
+                change += p * (values[t] - values[s])
+        if two_parts:
+            change, _ = precise_change(rows, s, i, values, low)
         loss = (moving + staying) * losses[i]
         out_residual[s] = (loss + change) / moving
         out_scale[s] = loss / moving
@@ -196,16 +241,19 @@ def certify(rows, usable, policy, values, low, shape, out_report):
                     staying += p
                 else:
                     lead = values[t] - values[s]
-                    trail = low[t] - low[s] if two_parts else 0.0
                     drop = shape[s] - shape[t]
                     moving += p
-                    change += p * (lead + trail)
-                    size += p * (abs(lead) + abs(trail))
+                    change += p * lead
+                    size += p * abs(lead)
                     fall += p * drop
                     fall_size += p * abs(drop)
             loss = (moving + staying) * rows.losses[i]
-            # Every sum above has at most length + 4 roundings, each relative to a partial sum of absolute values.
-            error = (length + 8.0) * unit * (loss + size) + 1e-300  # the last term covers underflow
+            # Every sum above has at most length + 4 roundings, each relative to a partial sum of absolute values;
+            # the last term covers underflow.
+            error = (length + 8.0) * unit * (loss + size) + 1e-300
+            if two_parts:
+                change, slip = precise_change(rows, s, i, values, low)
+                error = (length + 8.0) * unit * loss + 4.0 * unit * abs(loss + change) + slip + 1e-300
             fall_least = fall - (length + 8.0) * unit * fall_size
             gain = loss + change
             if gain - error >= 0.0:

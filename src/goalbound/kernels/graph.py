@@ -54,11 +54,11 @@ def moving_pairs(rows, out_usable):
 
 
 @kernel
-def sweep_reach(rows, usable, backwards, out_choice, out_depth):
+def sweep_reach(rows, usable, backwards, least, out_choice, out_chance):
     """One pass over the states that marks those seen to reach the goal; returns how many it newly marked.
 
-    ``out_choice[s]`` is -1 (not marked) or a usable pair that leads to a state marked before, ``out_depth[s]`` the
-    length of that way: following the choices reaches the goal with positive probability from every marked state.
+    ``out_choice[s]`` is -1 (not marked) or a usable pair that leads to a state marked before, ``out_chance[s]`` the
+    probability of going that way straight to the goal. Only ways with a chance of at least ``least`` are taken.
     """
     states = len(rows.pair_start) - 1
     found = 0
@@ -71,11 +71,14 @@ def sweep_reach(rows, usable, backwards, out_choice, out_depth):
                 continue
             for k in range(rows.next_start[i], rows.next_start[i + 1]):
                 t = rows.next_state[k]
-                if rows.probabilities[k] > 0.0 and (t == states or out_choice[t] >= 0):
-                    out_choice[s] = i
-                    out_depth[s] = 1 if t == states else out_depth[t] + 1
-                    found += 1
-                    break
+                p = rows.probabilities[k]
+                if p > 0.0 and (t == states or out_choice[t] >= 0):
+                    chance = p if t == states else p * out_chance[t]
+                    if chance >= least:
+                        out_choice[s] = i
+                        out_chance[s] = chance
+                        found += 1
+                        break
             if out_choice[s] >= 0:
                 break
     return found

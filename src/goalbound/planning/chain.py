@@ -63,7 +63,7 @@ class ChainSolver:
     def reached(self) -> NDArray[np.bool_]:
         """[S] the states from which the chain reaches the goal."""
         out = self._chain.exit > 0.0
-        room = np.empty(self.states, dtype=np.int64)
+        room = np.empty(self.states, dtype=np.int32)
         self.run(graph.policy_reach)(self._chain.start, self._chain.column, self.states, room, out)
         return self._outside(out)
 

@@ -18,6 +18,8 @@ from goalbound.planning.properness import moving_policy, pairs_of
 from goalbound.planning.reduction import rows_of
 from goalbound.planning.solution import Status
 
+SMALLEST_AIM = 1e-18
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
@@ -26,11 +28,13 @@ class Evaluation:
     Attributes:
         values: [S + 1] expected loss until the goal, or for ever; infinite where the policy may pay for ever.
         hitting_times: [S + 1] expected steps to the goal; infinite where it is not reached with probability one.
-        status: CONVERGED if every finite number has a relative error of at most the tolerance.
+        error: bound of the largest relative error of a finite number; those without any accuracy are NaN.
+        status: CONVERGED if the error is at most the tolerance.
     """
 
     values: NDArray[np.float64]
     hitting_times: NDArray[np.float64]
+    error: float
     status: Status
 
     @property
@@ -58,8 +62,8 @@ def evaluate(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> Evalua
     values, error = _solved(rows, played, paying & ~played.ruinous, run, tolerance)
     values[:-1][played.ruinous] = np.inf
     steps[:-1][played.unending] = np.inf
-    fine = max(error, steps_error) <= tolerance
-    return Evaluation(values, steps, Status.CONVERGED if fine else Status.ROUNDING)
+    error = max(error, steps_error)
+    return Evaluation(values, steps, error, Status.CONVERGED if error <= tolerance else Status.ROUNDING)
 
 
 def hitting_times(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> NDArray[np.float64]:
@@ -79,6 +83,8 @@ class _Played(NamedTuple):
     start: NDArray[np.int64]
     column: NDArray[np.int32]
     """moves to other states, row by row from start[S + 1]"""
+    order: NDArray[np.int32]
+    """[S] the states, those nearest to the goal first"""
     unending: NDArray[np.bool_]
     """[S] the goal is not reached with probability one"""
     ruinous: NDArray[np.bool_]
@@ -91,8 +97,11 @@ class _Played(NamedTuple):
         moving = np.where(pairs >= 0, moving_policy(ssp, np.maximum(pairs, 0)), -1)
         solver.take(moving)
         start, column = solver.moves()
-        played = cls(pairs, start, column, np.empty(0, dtype=bool), np.empty(0, dtype=bool))
-        ending = played.reaching((moving >= 0) & solver.exits(), run)
+        ending = (moving >= 0) & solver.exits()
+        order = np.empty(states, dtype=np.int32)
+        reached = run(graph.policy_reach)(start, column, states, order, ending)
+        order[reached:] = np.flatnonzero(~ending)
+        played = cls(pairs, start, column, order, np.empty(0, dtype=bool), np.empty(0, dtype=bool))
         usable = np.zeros(ssp.support.pairs, dtype=bool)
         usable[moving[moving >= 0]] = True
         component = np.empty(states, dtype=np.int64)
@@ -110,7 +119,7 @@ class _Played(NamedTuple):
     def reaching(self, targets: NDArray[np.bool_], run: Run) -> NDArray[np.bool_]:
         """[S] the states from which the targets are reached with positive probability."""
         out = targets.copy()
-        room = np.empty(len(out), dtype=np.int64)
+        room = np.empty(len(out), dtype=np.int32)
         run(graph.policy_reach)(self.start, self.column, len(out), room, out)
         return out
 
@@ -131,7 +140,7 @@ def _solved(
     policy = np.where(wanted, played.pairs, -1)
     losses = rows.losses[policy[wanted]]
     floor = 1e-3 * float(losses.mean())
-    state = PolicyValues(rows, run, ChainSolver(rows, run, None), values, floor)
+    state = PolicyValues(rows, run, ChainSolver(rows, run, played.order), values, floor)
     aim = tolerance / 8.0
     while True:
         residual = state.evaluate(state.take(policy), aim)
@@ -141,6 +150,7 @@ def _solved(
         with np.errstate(divide="ignore", invalid="ignore"):
             error = 2.0 * residual * (1.0 + floor * moves[wanted] / total[:-1][wanted])
         worst = float(np.max(np.where(np.isnan(error), np.inf, error)))
-        if worst <= tolerance or residual > aim or aim < 1e-18:
-            return total, worst
+        if worst <= tolerance or aim < SMALLEST_AIM or (residual > aim and len(state.low)):
+            return (total if worst < 1.0 else np.append(np.where(wanted, np.nan, 0.0), 0.0)), worst
         aim = min(aim / 8.0, aim * tolerance / worst)
+        state.sharpen()

@@ -11,13 +11,14 @@ from goalbound.kernels.layout import Rows
 from goalbound.planning.chain import ChainSolver
 
 ROUNDING = 2.0**-53
+MOST_REFINEMENTS = 40
 
 
 class PolicyValues:
     """Values of the policy taken last, kept from one policy to the next.
 
-    The residual (loss + P v - v, self loops taken out) is measured in ``unit[S]``, the loss paid until the state is left
-    plus ``floor``: if it is at most r everywhere, the values are off by at most r (v + floor * moves to the goal).
+    The residual (loss + P v - v, self loops taken out) is measured in ``unit[S]``, the loss paid until the state is
+    left plus ``floor``: if it is at most r everywhere, the values are off by at most r (v + floor * moves to the goal).
     Where float64 is too coarse for that, ``low`` holds the trailing part of the values; it is empty until then.
     """
 
@@ -47,19 +48,32 @@ class PolicyValues:
 
     def evaluate(self, found: float, target: float) -> float:
         """Bring the residual from ``found`` down to ``target``, if it can be; returns what was reached."""
-        if not len(self.low) and target < 16.0 * ROUNDING * float(np.max(self.values[:-1] / self.unit, initial=0.0)):
-            self.low = np.zeros_like(self.values)
-        while found > target:
+        for _ in range(MOST_REFINEMENTS):
+            if found <= target:
+                break
             before = found, self.values.copy(), self.low.copy()
             step, _ = self.solver.solve(self._residual, self.unit, 0.7 * target)
             self._add(step)
             found = self.measure()
+            if found > target and not len(self.low) and target < 16.0 * ROUNDING * self._largest():
+                self.sharpen()  # what is left is rounding of the values themselves
+                found = self.measure()
+                continue
             if not found < before[0]:
                 _, self.values, self.low = before
                 return self.measure()
             if found > 0.5 * before[0]:
                 break
         return found
+
+    def sharpen(self) -> None:
+        """From now on carry the trailing part of the values, and measure residuals in twice the usual precision."""
+        if not len(self.low):
+            self.low = np.zeros_like(self.values)
+
+    def _largest(self) -> float:
+        """The largest value, in units."""
+        return float(np.max(self.values[:-1] / self.unit, initial=0.0))
 
     @property
     def total(self) -> NDArray[np.float64]:

@@ -74,21 +74,21 @@ class Reduction:
         return ~self.lost if self.class_of is None else np.ones(self.states, dtype=bool)
 
 
-def reach_by_sweeps(rows: Rows, usable: NDArray[Any], run: Run) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Up to four passes over the states: ``choice[S]`` (-1: not yet seen to reach the goal) and the depth of each.
+def reach_by_sweeps(rows: Rows, usable: NDArray[Any], run: Run, *, least: float = 0.0) -> NDArray[np.int64]:
+    """[S] for each state a usable pair on a way to the goal of at least that chance, -1 if none was seen.
 
-    Cheap, and enough for problems that are shallow or numbered along their paths.
+    Up to four passes over the states: cheap, and enough for problems that are shallow or numbered along their paths.
     """
     states = len(rows.pair_start) - 1
     choice = np.full(states, -1, dtype=np.int64)
-    depth = np.zeros(states, dtype=np.int32)
+    chance = np.zeros(states)
     found = 0
     for sweep in range(4):
-        new = run(graph.sweep_reach)(rows, usable, sweep % 2 == 1, choice, depth)
+        new = run(graph.sweep_reach)(rows, usable, sweep % 2 == 1, least, choice, chance)
         found += new
         if found == states or (sweep > 0 and new < states // 10):
             break
-    return choice, depth
+    return choice
 
 
 def reduce(ssp: SSP, run: Run) -> Reduction:
@@ -97,7 +97,7 @@ def reduce(ssp: SSP, run: Run) -> Reduction:
     states, pairs = ssp.support.states, ssp.support.pairs
     usable = np.empty(pairs, dtype=bool)
     smallest = run(graph.moving_pairs)(rows, usable)
-    choice, _ = reach_by_sweeps(rows, usable, run)
+    choice = reach_by_sweeps(rows, usable, run)
     reverse = None
     room = np.empty(states + 1, dtype=np.int64)
     if (choice < 0).any():

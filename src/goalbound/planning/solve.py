@@ -29,8 +29,8 @@ from goalbound.planning.reduction import (
 from goalbound.planning.solution import Solution, Status
 
 ITERATIONS = 1000
-SHALLOW = 16
-"""Problems with no way to the goal longer than this are solved in the order in which they come."""
+SHALLOW = 1e-4
+"""If every state has a way straight to the goal of at least this chance, states are taken in the order they come."""
 FORCING = 0.1
 """Each evaluation brings the residual down to this share of what it found."""
 SMALLEST_AIM = 1e-18
@@ -100,8 +100,9 @@ class _Search:
             if self.iterations >= ITERATIONS:
                 return best, Status.ITERATION_LIMIT
             aim = min(aim / 8.0, aim * self.tolerance / certificate.width)
-            if not finished or aim < SMALLEST_AIM:
+            if aim < SMALLEST_AIM or (not finished and len(self.state.low)):
                 return best, Status.ROUNDING
+            self.state.sharpen()
 
     def _improve_to(self, aim: float) -> bool:
         """Policy iteration until the residual is at most ``aim`` and no pair is better by more; False if it stalls."""
@@ -145,8 +146,8 @@ def _first(reduction: Reduction, run: Run) -> tuple[NDArray[np.int64], NDArray[n
     """A proper policy, values [Q + 1] to start from, and the order of the sweeps (None: as the states come)."""
     rows, usable, active = reduction.rows, reduction.usable, reduction.active
     values = np.zeros(reduction.states + 1)
-    choice, depth = reach_by_sweeps(rows, usable, run)
-    if (choice >= 0)[active].all() and depth.max(initial=0) <= SHALLOW:
+    choice = reach_by_sweeps(rows, usable, run, least=SHALLOW)
+    if (choice >= 0)[active].all():
         return choice, values, None
     reverse = reverse_of(rows, run)
     run(shortest.shortest_ways)(rows, reverse, states_of(rows), usable, choice, values)

@@ -14,6 +14,7 @@ from goalbound.adapters.tntp import (
     stranded_nodes,
 )
 from goalbound.models import FileFormatError, ModelError
+from goalbound.planning import is_proper, solve
 
 PLAIN = """<NUMBER OF ZONES> 2
 <NUMBER OF NODES> 4
@@ -254,8 +255,6 @@ def test_a_link_into_a_dead_end_is_no_action_and_no_missed_turn():
 
 
 def test_a_node_below_the_first_thru_node_begins_or_ends_a_trip_but_is_never_passed_through():
-    from goalbound.planning import solve
-
     init, term = [1, 2, 2, 3, 3, 4], [3, 3, 4, 2, 4, 1]
     times = [1.0, 1.0, 1.0, 1.0, 9.0, 1.0]  # from 3 to 4: by zone 2 in 2, or directly in 9
     regimes = [Regime("all", np.array(times), missed_turn=0.4)]
@@ -282,8 +281,6 @@ def test_parallel_links_are_different_actions():
 
 
 def test_links_of_no_time_have_no_loss_and_can_be_planned():
-    from goalbound.planning import solve
-
     roads = network([1, 2, 2, 3], [2, 1, 3, 4], times=[0, 0, 0, 5])
     problem = routing_problem(roads, destination=4, regimes=[Regime("all", roads.free_flow_time)])
     assert problem.losses[:, 0].tolist() == [0, 0, 0, 1]
@@ -337,8 +334,6 @@ def test_a_regime_has_times_and_a_share_of_missed_turns(times, missed, message):
 
 
 def test_a_proper_policy_exists_in_random_networks_for_every_regime_and_mixture():
-    from goalbound.planning import is_proper, solve
-
     rng = np.random.default_rng(5)
     for _ in range(20):
         nodes = int(rng.integers(4, 15))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from goalbound.models import LinearCSSP, ModelError
+from goalbound.planning import Status, evaluate, is_proper, solve
 from goalbound.problems import (
     deceptive_lock,
     long_corridor,
@@ -45,11 +46,10 @@ def contexts(problem: LinearCSSP) -> list[np.ndarray]:
 
 
 def test_an_optimal_policy_is_proper_at_corners_and_inside(problem):
-    from goalbound.planning import evaluate, is_proper, solve
-
     for context in contexts(problem):
         ssp = problem.at(context)
         solution = solve(ssp)
+        assert solution.status is Status.CONVERGED
         assert is_proper(ssp, solution.policy)
         assert evaluate(ssp, solution.policy).values == pytest.approx(solution.values, abs=1e-6)
 
