@@ -63,8 +63,8 @@ class Kernel:
         return f"<kernel {self.__module__}.{self.__name__}>"
 
 
-def kernel(function: Any) -> Kernel:
-    """Mark a function as a kernel."""
+def kernel(function: Any) -> Any:
+    """Mark a function as a :class:`Kernel`; Any, so that kernels may be seen to call kernels."""
     return Kernel(function)
 
 

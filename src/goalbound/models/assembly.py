@@ -86,7 +86,8 @@ def pair_losses(
     np.add.at(mass, pair_of, probability * loss)
     np.add.at(weight, pair_of, probability)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(low == high, low, mass / weight))
+        mean = np.where(weight > 0.0, mass / weight, low)  # a row of zeros has no mean; the row check names it
+        return np.asarray(np.where(low == high, low, mean))
 
 
 def _check_indices(values: NDArray[np.int64], low: int, high: int, what: str) -> None:

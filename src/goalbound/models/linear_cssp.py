@@ -14,7 +14,17 @@ from goalbound.models.assembly import assemble
 from goalbound.models.errors import ModelError
 from goalbound.models.ssp import SSP, Start, checked_scale, checked_start, dense_support, same_problem, triple_name
 from goalbound.models.support import Support
-from goalbound.models.validation import check_names, check_range, distribution, frozen, normalised_rows, numbers, sealed
+from goalbound.models.validation import (
+    ROW_TOLERANCE,
+    check_names,
+    check_range,
+    distribution,
+    frozen,
+    normalised_rows,
+    numbers,
+    sealed,
+    whole,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,8 +73,8 @@ class LinearCSSP:
 
         check_range(losses, 0.0, 1.0, "loss", pair_name)
         check_range(
-            rows, 0.0, 1.0 + 1e-9, "probability",
-            lambda at: f"{self.component_name(at[1])}, {triple_name(support, at[0])}",
+            rows, 0.0, 1.0, "probability",
+            lambda at: f"{self.component_name(at[1])}, {triple_name(support, at[0])}", slack=ROW_TOLERANCE,
         )  # fmt: skip
         rows = normalised_rows(rows, support.next_start, pair_name)
         object.__setattr__(self, "losses", frozen(losses, np.float64))
@@ -123,12 +133,7 @@ class LinearCSSP:
                     f"problem {place} has loss_scale {part.loss_scale:g}, problem 0 has {parts[0].loss_scale:g}; "
                     "bring the losses to one unit first"
                 )
-            for ours, theirs, kind in (
-                (first.state_names, part.support.state_names, "state"),
-                (first.action_names, part.support.action_names, "action"),
-            ):
-                if theirs is not None and ours is not None and ours != theirs:
-                    raise ModelError(f"problem {place} has other {kind} names than problem 0")
+        names = _common_names(parts, "state"), _common_names(parts, "action")
         size = len(parts)
         lengths = [part.support.triples for part in parts]
         component = np.repeat(np.arange(size), lengths)
@@ -138,15 +143,15 @@ class LinearCSSP:
         built = assemble(
             first.pair_state[pair].astype(np.int64), first.pair_action[pair].astype(np.int64),
             np.concatenate([part.support.next_state for part in parts]).astype(np.int64), values,
-            states=first.states, names=(first.state_names, first.action_names),
+            states=first.states, names=names,
         )  # fmt: skip
         starts = [part.start for part in parts]
         start: Start = starts[0]
         if any(not np.array_equal(one, starts[0]) for one in starts):
             start = np.column_stack([part.start_distribution for part in parts])
-        names = None if component_names is None else tuple(component_names)
+        called = None if component_names is None else tuple(component_names)
         losses = np.column_stack([part.losses for part in parts])
-        return cls(built.support, losses, built.probabilities, start, names, parts[0].loss_scale)
+        return cls(built.support, losses, built.probabilities, start, called, parts[0].loss_scale)
 
     @property
     def context_size(self) -> int:
@@ -174,6 +179,8 @@ class LinearCSSP:
 
     def component(self, component: int) -> SSP:
         """The problem of one component, the context that is all on it."""
+        if not 0 <= whole(component, "component") < self.context_size:
+            raise ModelError(f"no component {component}; they are 0 to {self.context_size - 1}")
         return self.at(np.eye(self.context_size)[component])
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -202,6 +209,17 @@ class LinearCSSP:
     def __repr__(self) -> str:
         inside = repr(self.support).removeprefix("Support(")
         return f"LinearCSSP({self.context_size} components, {inside}"
+
+
+def _common_names(parts: Sequence[SSP], kind: str) -> tuple[str, ...] | None:
+    """The names that the problems agree on; None if none has any."""
+    found: tuple[str, ...] | None = None
+    for place, part in enumerate(parts):
+        names = part.support.state_names if kind == "state" else part.support.action_names
+        if found is not None and names is not None and names != found:
+            raise ModelError(f"problem {place} has other {kind} names than the ones before it")
+        found = found or names
+    return found
 
 
 def _mixed(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,7 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.models.assembly import assemble, pair_losses
 from goalbound.models.errors import ModelError
 from goalbound.models.support import GOAL, Support
-from goalbound.models.validation import check_range, distribution, frozen, normalised_rows, numbers, sealed
+from goalbound.models.validation import (
+    ROW_TOLERANCE,
+    check_range,
+    distribution,
+    frozen,
+    normalised_rows,
+    numbers,
+    sealed,
+    whole,
+)
 
 Start = int | NDArray[np.float64]
 
@@ -48,7 +57,7 @@ class SSP:
             self.probabilities, "probabilities", (support.triples,),
             f"shape [M] = ({support.triples},), one per next state",
         )  # fmt: skip
-        check_range(rows, 0.0, 1.0 + 1e-9, "probability", lambda at: triple_name(support, at[0]))
+        check_range(rows, 0.0, 1.0, "probability", lambda at: triple_name(support, at[0]), slack=ROW_TOLERANCE)
         rows = normalised_rows(rows, support.next_start, lambda at: support.pair_name(at[0]))
         object.__setattr__(self, "losses", frozen(losses, np.float64))
         object.__setattr__(self, "probabilities", frozen(rows, np.float64))
@@ -123,6 +132,8 @@ class SSP:
         ]
         probability = numbers([row[3] for row in rows], "probabilities", (None,), "numbers")
         loss = numbers([row[4] for row in rows], "losses", (None,), "numbers")
+        for what, part in (("probability", probability), ("loss", loss)):
+            check_range(part, 0.0, 1.0, what, lambda at: f"transition {at[0]} {rows[at[0]][:3]}", slack=ROW_TOLERANCE)
         built = assemble(
             np.array([states.number(row[0], place) for place, row in enumerate(rows)], dtype=np.int64),
             np.array([actions.number(row[1], place) for place, row in enumerate(rows)], dtype=np.int64),
@@ -174,14 +185,14 @@ class Numbering:
         elif any(isinstance(key, str) for key in listed):
             raise ModelError(f"{kind}s are partly numbers and partly names; use one or the other")
         else:
-            self.size = max(int(key) for key in listed) + 1
+            self.size = max(whole(key, kind) for key in listed) + 1
 
     def number(self, key: int | str, place: int) -> int:
         """The number of a thing; an error that names the place if it is none of them."""
         if self.names is None:
             if isinstance(key, str):
                 raise ModelError(f'transition {place}: {self.kind} "{key}" is a name where the others are numbers')
-            return int(key)
+            return whole(key, f"transition {place}: {self.kind}")
         if key not in self._index:
             raise ModelError(f'transition {place}: {self.kind} "{key}" has no action; give it one, or lead to "{GOAL}"')
         return self._index[str(key)]
@@ -219,7 +230,7 @@ def triple_name(support: Support, triple: int) -> str:
 def checked_start(start: Any, support: Support) -> Start:
     """A state, or a distribution [S]; checked."""
     if isinstance(start, int | np.integer | str):
-        state = support.state(int(start) if not isinstance(start, str) else start)
+        state = support.state(start)  # type: ignore[arg-type]
         if state == support.states:
             raise ModelError(f"start is the goal ({state}); an episode begins in one of the states 0 to {state - 1}")
         return state

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models.errors import ModelError
-from goalbound.models.validation import check_names, frozen, integers
+from goalbound.models.validation import check_names, frozen, integers, whole
 
 GOAL = "goal"
 """The name of the goal. It is reserved: no state may bear it."""
@@ -118,8 +118,8 @@ class Support:
             for action, successors in sorted(items, key=lambda item: item[0]):
                 if len(pair_action) > pair_start[-1] and pair_action[-1] == action:
                     raise ModelError(f"state {state} lists action {action} twice; give each action once")
-                pair_action.append(action)
-                next_state.extend(sorted(set(successors)))
+                pair_action.append(whole(action, f"state {state}: action"))
+                next_state.extend(sorted({whole(t, f"state {state}, action {action}: next state") for t in successors}))
                 next_start.append(len(next_state))
             pair_start.append(len(pair_action))
         names = None if state_names is None else tuple(state_names)
@@ -161,6 +161,8 @@ class Support:
     def pair(self, state: int | str, action: int | str) -> int:
         """The index of a pair, by numbers or names."""
         s, a = self.state(state), self.action(action)
+        if s == self.states:
+            raise ModelError(f"the goal ({s}) has no actions: an episode ends there")
         first, last = self.pair_start[s], self.pair_start[s + 1]
         found = int(first + np.searchsorted(self.pair_action[first:last], a))
         if found == last or self.pair_action[found] != a:
@@ -221,9 +223,10 @@ def _index(key: int | str, last: int, names: tuple[str, ...] | None, kind: str, 
         if key not in names:
             raise ModelError(f'no {kind} is called "{key}"; there are {_some(names)}')
         return names.index(key)
-    if not 0 <= key <= last:
-        raise ModelError(f"no {kind} {key}; they are 0 to {last}")
-    return int(key)
+    number = whole(key, kind)
+    if not 0 <= number <= last:
+        raise ModelError(f"no {kind} {number}; they are 0 to {last}")
+    return number
 
 
 def _some(names: Sequence[str], most: int = 12) -> str:

@@ -15,12 +15,21 @@ ROW_TOLERANCE = 1e-9
 
 
 def frozen(array: NDArray[Any], dtype: type) -> NDArray[Any]:
-    """The array as read-only and contiguous; copied only if it is writable or of another type."""
-    if array.dtype == dtype and array.flags.c_contiguous and not array.flags.writeable:
+    """The array as read-only and contiguous; copied unless it is that already and nobody can write to it."""
+    if array.dtype == dtype and array.flags.c_contiguous and not _writable(array):
         return array
     copy: NDArray[Any] = np.array(array, dtype=dtype, order="C")
     copy.flags.writeable = False
     return copy
+
+
+def _writable(array: Any) -> bool:
+    """Whether the array, or one that it is a view of, can be written to."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return True
+        array = array.base
+    return False
 
 
 def sealed(array: NDArray[Any]) -> NDArray[Any]:
@@ -45,6 +54,13 @@ def integers(values: ArrayLike, name: str, dtype: type) -> NDArray[Any]:
     return array
 
 
+def whole(value: object, what: str) -> int:
+    """A whole number, from Python or NumPy."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ModelError(f"{what} {value!r} is not a whole number")
+    return int(value)
+
+
 def numbers(values: ArrayLike, name: str, shape: tuple[int | None, ...], meaning: str) -> NDArray[np.float64]:
     """An array of float64 of the shape given (None: any size), or an error that says what it should have been."""
     try:
@@ -59,10 +75,16 @@ def numbers(values: ArrayLike, name: str, shape: tuple[int | None, ...], meaning
 
 
 def check_range(
-    values: NDArray[np.float64], low: float, high: float, what: str, place: Callable[[tuple[int, ...]], str]
+    values: NDArray[np.float64],
+    low: float,
+    high: float,
+    what: str,
+    place: Callable[[tuple[int, ...]], str],
+    *,
+    slack: float = 0.0,
 ) -> None:
-    """Every value is a number in [low, high]; else an error that names the place and the value."""
-    good = (values >= low) & (values <= high)  # false for NaN
+    """Every value is a number in [low, high], up to ``slack`` above; else an error that names the place and value."""
+    good = (values >= low) & (values <= high + slack)  # false for NaN
     if not good.all():
         at = tuple(int(i) for i in np.argwhere(~good)[0])
         raise ModelError(f"{place(at)}: {what} {values[at]} is not in [{low:g}, {high:g}]")
@@ -89,6 +111,8 @@ def normalised_rows(
     if probabilities.ndim == 2:
         rounding = rounding[:, None]
     crooked = off > rounding
+    if (probabilities > 1.0).any():
+        crooked |= np.maximum.reduceat(probabilities, next_start[:-1], axis=0) > 1.0
     if not crooked.any():
         return probabilities
     return probabilities / np.repeat(np.where(crooked, sums, 1.0), np.diff(next_start), axis=0)
@@ -97,11 +121,12 @@ def normalised_rows(
 def distribution(values: ArrayLike, name: str, size: int, of: str) -> NDArray[np.float64]:
     """A point of the simplex: finite, not negative, sum 1 within 1e-9, then divided by its sum."""
     array = numbers(values, name, (size,), f"{size} numbers, one per {of}")
-    check_range(array, 0.0, 1.0, "weight", lambda at: f"{name}[{at[0]}]")
+    check_range(array, 0.0, 1.0, "weight", lambda at: f"{name}[{at[0]}]", slack=ROW_TOLERANCE)
     total = float(array.sum())
     if abs(total - 1.0) > ROW_TOLERANCE:
         raise ModelError(f"{name} sums to {total:.12g}, not 1; it is a distribution over the {size} {of}s")
-    return array if abs(total - 1.0) <= (size + 4) * 2.0**-52 else array / total
+    straight = abs(total - 1.0) <= (size + 4) * 2.0**-52 and array.max(initial=0.0) <= 1.0
+    return array if straight else array / total
 
 
 def check_names(names: Sequence[str] | None, size: int, name: str, reserved: str | None) -> tuple[str, ...] | None:

@@ -144,13 +144,11 @@ def test_supports_are_equal_by_content_and_names() -> None:
         hash(built())
 
 
-@pytest.mark.xfail(strict=True, reason="IndexError: pair_start is read at S + 1")
 def test_the_goal_has_no_pair() -> None:
     with pytest.raises(ModelError, match="goal"):
         built().pair("goal", 0)
 
 
-@pytest.mark.xfail(strict=True, reason="np.array(..., dtype=np.int64) and int() truncate")
 def test_a_fraction_is_no_state_and_no_action() -> None:
     for pairs in ([{0: [0.5]}], [{0.5: [1]}]):
         with pytest.raises(ModelError, match="whole number"):
