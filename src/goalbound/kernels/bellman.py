@@ -202,13 +202,14 @@ def policy_residual(rows, policy, losses, values, low, out_residual, out_scale):
 
 
 @kernel
-def certify(rows, usable, policy, values, low, shape, out_report):
+def certify(rows, usable, policy, values, low, shape, cut, out_report):
     """How much of ``shape`` must be taken from, and added to, ``values + low`` to bound the optimal values.
 
     With v = values + low exactly and h = shape[S + 1] > 0 (0 at the goal):
 
     - v - x h is below the value of every proper policy if no usable pair has an advantage over it below zero;
-    - v + y h is above the value of the (proper) policy if its own pairs have no advantage over it above zero.
+    - v + y h is above the value of the (proper) policy if its own pairs have no advantage over it above zero;
+    - max(v - x h - cut, 0) is below as well if the first holds in the states where v > cut (elsewhere it is 0).
 
     Both are linear in x and y for each pair, so one sweep gives the smallest x and y, every rounding error counted
     against us. ``out_report`` = [least x, greatest x, least y, greatest y, pairs that no x can mend]. Cost O(M).
@@ -256,7 +257,9 @@ def certify(rows, usable, policy, values, low, shape, out_report):
                 error = (length + 8.0) * unit * loss + 4.0 * unit * abs(loss + change) + slip + 1e-300
             fall_least = fall - (length + 8.0) * unit * fall_size
             gain = loss + change
-            if gain - error >= 0.0:
+            if values[s] <= cut:
+                pass
+            elif gain - error >= 0.0:
                 if fall_least < 0.0:
                     greatest_x = min(greatest_x, (gain - error) / -fall_least * (1.0 - 8.0 * unit))
             elif fall_least > 0.0:

@@ -58,7 +58,8 @@ def sweep_reach(rows, usable, backwards, least, out_choice, out_chance):
     """One pass over the states that marks those seen to reach the goal; returns how many it newly marked.
 
     ``out_choice[s]`` is -1 (not marked) or a usable pair that leads to a state marked before, ``out_chance[s]`` the
-    probability of going that way straight to the goal. Only ways with a chance of at least ``least`` are taken.
+    probability of going that way straight to the goal, times 0.9 for every step. Only ways with a chance of at least
+    ``least`` are taken.
     """
     states = len(rows.pair_start) - 1
     found = 0
@@ -73,7 +74,7 @@ def sweep_reach(rows, usable, backwards, least, out_choice, out_chance):
                 t = rows.next_state[k]
                 p = rows.probabilities[k]
                 if p > 0.0 and (t == states or out_choice[t] >= 0):
-                    chance = p if t == states else p * out_chance[t]
+                    chance = p if t == states else 0.9 * p * out_chance[t]
                     if chance >= least:
                         out_choice[s] = i
                         out_chance[s] = chance

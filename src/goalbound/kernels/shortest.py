@@ -6,10 +6,11 @@ from goalbound.kernels.jit import kernel
 
 
 @kernel
-def shortest_ways(rows, reverse, pair_state, usable, out_policy, out_distance):
-    """Dijkstra from the goal, where the step by pair i to t has length loss(i) / probability(t).
+def shortest_ways(rows, reverse, pair_state, usable, floor, out_policy, out_distance):
+    """Dijkstra from the goal, where the step by pair i to t has length (loss(i) + floor) / probability(t).
 
-    That is the loss of trying the pair until it leads to t, were every failure to lead back. Each state is given the
+    That is the loss of trying the pair until it leads to t, were every failure to lead back; ``floor`` keeps unlikely
+    ways long where they cost nothing. Each state is given the
     pair of its shortest way (-1 if there is none), which leads with positive probability to a state settled before
     it: following the pairs is proper if every state is settled. ``out_distance[S + 1]``. O(M log S).
     """
@@ -53,7 +54,7 @@ def shortest_ways(rows, reverse, pair_state, usable, out_policy, out_distance):
             for m in range(rows.next_start[i], rows.next_start[i + 1]):
                 if rows.next_state[m] == t:
                     probability += rows.probabilities[m]
-            distance = out_distance[t] + rows.losses[i] / probability
+            distance = out_distance[t] + (rows.losses[i] + floor) / probability
             if distance < out_distance[s]:
                 out_distance[s] = distance
                 out_policy[s] = i

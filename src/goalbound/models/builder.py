@@ -38,8 +38,10 @@ class Builder:
         if isinstance(components, str):
             raise ModelError(f'components is "{components}"; it is a number, or a sequence of names')
         self._names = None if components is None or isinstance(components, int) else tuple(components)
-        self._size = components if self._names is None else len(self._names)
-        if self._size is not None and self._size < 1:  # type: ignore[operator]
+        self._size: int | None = len(self._names) if self._names is not None else None
+        if isinstance(components, int):
+            self._size = components
+        if self._size is not None and self._size < 1:
             raise ModelError(f"{self._size} components; a contextual problem has at least one")
         self._pairs: dict[tuple[str, str], tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]] = {}
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from goalbound.kernels import bellman
 from goalbound.planning.policy_values import ROUNDING, PolicyValues
 
-TIE_ROUNDS = 30
+TIE_ROUNDS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,29 +32,39 @@ class Certificate:
     upper: NDArray[np.float64]
     width: float
 
+    def tightened(self, other: Certificate) -> Certificate:
+        """Both hold, so the larger lower and the smaller upper bound hold."""
+        lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
+        positive = upper > 0.0
+        width = np.max((upper[positive] - lower[positive]) / upper[positive], initial=0.0)
+        if np.isinf(upper).any():
+            width = np.inf
+        return Certificate(lower, upper, float(width))
 
-def certify(state: PolicyValues, usable: NDArray[np.bool_], policy: NDArray[np.int64], tolerance: float) -> Certificate:
+
+def certify(
+    state: PolicyValues, usable: NDArray[np.bool_], policy: NDArray[np.int64], tolerance: float, *, cut: float = 0.0
+) -> Certificate:
     """The best bounds found around the values of ``state``, which holds ``policy``; [0, infinity) if none.
 
     Tries the shape that costs nothing first, and others only while the bounds are wider than ``tolerance``. That the
-    policy is proper is checked here too.
+    policy is proper is checked here too. With ``cut`` the lower bounds are that much lower, and nothing needs to be
+    shown for states whose value is below it: for problems with values so different in size that the smallest drown.
     """
     states = len(policy)
     active = policy >= 0
     best = Certificate(np.zeros(states + 1), np.append(np.full(states, np.inf), 0.0), np.inf)
     values, solver = state.values, state.solver
-    if not solver.reached()[active].all() or not (values[:-1][active] > 0.0).all():
+    if not solver.reached()[active].all():
         return best
-    best = _better(best, state, usable, policy, values)
-    if best.width <= tolerance:
-        return best
+    if (values[:-1][active] > 0.0).all():
+        best = _better(best, state, usable, policy, values, cut)
     counted = policy.copy()
-    for _ in range(TIE_ROUNDS):
+    for _ in range(TIE_ROUNDS if best.width > tolerance else 0):
         moves, _ = solver.solve(np.ones(states), np.ones(states), 0.1)
         shape = values.copy()
-        shape[:-1] += state.floor * moves
-        if (shape[:-1][active] > 0.0).all():
-            best = _better(best, state, usable, policy, shape)
+        shape[:-1] += state.floor * np.maximum(moves, 1.0)
+        best = _better(best, state, usable, policy, shape, cut)
         switched = state.run(bellman.raise_ties)(
             state.rows, usable, counted, values, state.low, shape, 0.1 * state.floor
         )
@@ -71,18 +81,23 @@ def _better(
     usable: NDArray[np.bool_],
     policy: NDArray[np.int64],
     shape: NDArray[np.float64],
+    cut: float,
 ) -> Certificate:
-    """The bounds of this shape if there are any and they are closer than the best so far."""
+    """The bounds of this shape where they are closer than the best so far."""
     report = np.empty(5)
-    state.run(bellman.certify)(state.rows, usable, policy, state.values, state.low, shape, report)
+    state.run(bellman.certify)(state.rows, usable, policy, state.values, state.low, shape, cut, report)
     least_x, greatest_x, least_y, greatest_y, hopeless = report
-    if hopeless or least_x > greatest_x or least_y > greatest_y or not np.isfinite(least_y):
-        return best
     low = state.low if len(state.low) else np.zeros_like(state.values)
-    slip = 4.0 * ROUNDING * (state.values + np.abs(low) + (least_x + least_y) * shape)
-    lower = np.maximum(state.values - least_x * shape + low - slip, 0.0)
-    upper = state.values + least_y * shape + low + slip
+    lower, upper = best.lower, best.upper
+    if not hopeless and least_x <= greatest_x:
+        slip = 4.0 * ROUNDING * (state.values + np.abs(low) + least_x * shape + cut)
+        lower = np.maximum(lower, state.values - least_x * shape + low - cut - slip)
+    if least_y <= greatest_y and np.isfinite(least_y):
+        slip = 4.0 * ROUNDING * (state.values + np.abs(low) + least_y * shape)
+        upper = np.minimum(upper, state.values + least_y * shape + low + slip)
     lower[-1] = upper[-1] = 0.0
-    active = policy >= 0
-    width = float(np.max((upper[:-1][active] - lower[:-1][active]) / upper[:-1][active], initial=0.0))
-    return Certificate(lower, upper, width) if width < best.width else best
+    solved = np.append(policy >= 0, False)
+    if not np.isfinite(upper[solved]).all():
+        return best
+    width = float(np.max((upper[solved] - lower[solved]) / upper[solved], initial=0.0))
+    return Certificate(lower, upper, width)

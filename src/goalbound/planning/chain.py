@@ -1,4 +1,4 @@
-"""Solving a policy's chain: directly where it is small, by sweeps or a preconditioned Krylov method where it is not."""
+"""Solving a policy's chain: directly where it is small, by sweeps or a preconditioned Krylov method where not."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ class ChainSolver:
         self._cluster: NDArray[np.int32] | None = None
         self._coarse: Coarse | None = None
         self._factors: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+        self._whole: Any = None
         self._chain = Chain(
             np.zeros(self.states + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.ones(self.states)
         )
@@ -59,6 +60,7 @@ class ChainSolver:
         self.run(bellman.chain_of_policy)(self.rows, policy, self._order, self._rank, *self._chain)
         self._coarse = None
         self._factors = None
+        self._whole = None
 
     def reached(self) -> NDArray[np.bool_]:
         """[S] the states from which the chain reaches the goal."""
@@ -94,6 +96,8 @@ class ChainSolver:
             if self._coarse is None:
                 self._coarse = self._factored()
             reached, _ = self.run(kernels.bicgstab)(self._chain, self._coarse, rhs, unit, target, KRYLOV_STEPS, x)
+        if reached > target and reached > 0.1 * float(np.max(np.abs(rhs) / unit)):
+            x, reached = self._factored_whole(rhs, unit)
         return self._outside(x), reached
 
     def _inside(self, vector: NDArray[Any]) -> NDArray[Any]:
@@ -103,21 +107,47 @@ class ChainSolver:
         return vector[self._rank] if len(self._rank) else vector
 
     def _factored(self) -> Coarse:
-        """The coarse matrix of the chain, on as many clusters as can be factored in the time of a few sweeps."""
-        allowed = 4.0 * self._chain.start[-1] + 1e4
+        """The coarse matrix of the chain, on as many clusters as can be factored in the time of a few sweeps.
+
+        Chains that are narrow in their order (corridors) are factored as they are, which solves them.
+        """
+        entries = float(self._chain.start[-1])
+        if len(self._order):
+            alone = np.arange(self.states, dtype=np.int32)
+            if self._envelope(alone)[1] <= 100.0 * entries:
+                return self._factor(alone)
         if self._cluster is None:
             self._cluster = self._clusters()
-        while True:
-            first = np.empty(int(self._cluster.max()) + 1, dtype=np.int64)
-            work = self.run(kernels.coarse_envelope)(self._chain, self._cluster, first)
-            if work <= allowed or len(first) == 1:
-                break
+        while self._cluster[-1] > 0 and self._envelope(self._cluster)[1] > 30.0 * entries + 1e4:
             self._cluster //= 2
+        return self._factor(self._cluster)
+
+    def _envelope(self, cluster: NDArray[np.int32]) -> tuple[NDArray[np.int64], float]:
+        first = np.empty(int(cluster.max()) + 1, dtype=np.int64)
+        return first, self.run(kernels.coarse_envelope)(self._chain, cluster, first)
+
+    def _factor(self, cluster: NDArray[np.int32]) -> Coarse:
+        first, _ = self._envelope(cluster)
         start = np.zeros(len(first) + 1, dtype=np.int64)
         np.cumsum(np.arange(len(first)) - first, out=start[1:])
-        coarse = Coarse(self._cluster, first, start, np.empty(start[-1]), np.empty(start[-1]), np.empty(len(first)))
+        coarse = Coarse(cluster, first, start, np.empty(start[-1]), np.empty(start[-1]), np.empty(len(first)))
         self.run(kernels.factor_coarse)(self._chain, coarse)
         return coarse
+
+    def _factored_whole(self, rhs: NDArray[np.float64], unit: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Sparse factors of the whole chain: the last resort, for chains on which the Krylov method stalls."""
+        from scipy.sparse import csr_array, eye_array
+        from scipy.sparse.linalg import splu
+
+        if self._whole is None:
+            start, column, weight, _ = self._chain
+            entries = start[-1]
+            moves = csr_array((weight[:entries], column[:entries], start), shape=(self.states, self.states))
+            self._whole = splu((eye_array(self.states) - moves).tocsc())
+        x = self._whole.solve(rhs)
+        left = np.empty(self.states)
+        self.run(kernels.chain_residual)(self._chain, rhs, x, left)
+        return x, float(np.max(np.abs(left) / unit))
 
     def _clusters(self) -> NDArray[np.int32]:
         """[S] clusters of neighbours; where the problem is shallow one state is as near as another."""

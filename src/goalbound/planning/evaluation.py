@@ -18,7 +18,7 @@ from goalbound.planning.properness import moving_policy, pairs_of
 from goalbound.planning.reduction import rows_of
 from goalbound.planning.solution import Status
 
-SMALLEST_AIM = 1e-18
+SMALLEST_AIM = 1e-30
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,5 +152,5 @@ def _solved(
         worst = float(np.max(np.where(np.isnan(error), np.inf, error)))
         if worst <= tolerance or aim < SMALLEST_AIM or (residual > aim and len(state.low)):
             return (total if worst < 1.0 else np.append(np.where(wanted, np.nan, 0.0), 0.0)), worst
-        aim = min(aim / 8.0, aim * tolerance / worst)
+        aim *= min(1.0 / 8.0, max(1.0 / 1024.0, 0.5 * tolerance / worst))
         state.sharpen()

@@ -83,10 +83,12 @@ class PolicyValues:
     def _add(self, step: NDArray[np.float64]) -> None:
         values = self.values[:-1]
         if not len(self.low):
-            values += step
+            np.maximum(values + step, 0.0, out=values)  # an inexact step may overshoot where values are small
             return
         step = step + self.low[:-1]
         total = values + step  # Knuth's two-sum: total + low is values + step exactly
         shifted = total - values
         self.low[:-1] = (values - (total - shifted)) + (step - shifted)
         values[:] = total
+        self.low[:-1][values <= 0.0] = 0.0
+        np.maximum(values, 0.0, out=values)

@@ -43,9 +43,11 @@ class Solution:
 
     @property
     def width(self) -> float:
-        """The largest relative distance between the bounds."""
-        finite = np.isfinite(self.upper) & (self.upper > 0.0)
-        return float(np.max((self.upper[finite] - self.lower[finite]) / self.upper[finite], initial=0.0))
+        """The largest relative distance between the bounds, over the states with a proper policy."""
+        if np.isinf(self.upper[:-1][self.policy >= 0]).any():
+            return np.inf
+        solved = np.isfinite(self.upper) & (self.upper > 0.0)
+        return float(np.max((self.upper[solved] - self.lower[solved]) / self.upper[solved], initial=0.0))
 
     @cached_property
     def hitting_times(self) -> NDArray[np.float64]:

@@ -30,10 +30,11 @@ from goalbound.planning.solution import Solution, Status
 
 ITERATIONS = 1000
 SHALLOW = 1e-4
-"""If every state has a way straight to the goal of at least this chance, states are taken in the order they come."""
+"""If every state has a short and likely way to the goal (see ``sweep_reach``), states are taken as they come."""
 FORCING = 0.1
 """Each evaluation brings the residual down to this share of what it found."""
-SMALLEST_AIM = 1e-18
+ATTEMPTS = 8
+"""How often the aim is lowered before the bounds are taken as they are."""
 
 
 def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> Solution:
@@ -67,9 +68,9 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
     certificate, status = search.run_to_end()
     pairs = expand_policy(ssp, reduction, search.policy, run)
     policy = np.where(pairs >= 0, ssp.support.pair_action[np.maximum(pairs, 0)], -1).astype(np.int64)
-    values, lower, upper = (
-        expand_values(reduction, part) for part in (search.state.total, certificate.lower, certificate.upper)
-    )
+    inside = np.clip(search.state.total, certificate.lower, certificate.upper)
+    inside[np.isinf(certificate.upper)] = np.nan  # nothing is known there, and it should show
+    values, lower, upper = (expand_values(reduction, part) for part in (inside, certificate.lower, certificate.upper))
     return Solution(values, policy, lower, upper, search.iterations, status, ssp)
 
 
@@ -80,29 +81,29 @@ class _Search:
         self.rows, self.usable, self.run = reduction.rows, reduction.usable, run
         self.tolerance = tolerance
         self.iterations = 0
-        self.policy, values, order = _first(reduction, run)
         losses = self.rows.losses[self.usable]
         floor = 1e-3 * float(losses.mean()) if len(losses) else 1.0
+        self.policy, values, order = _first(reduction, run, floor)
         self.state = PolicyValues(self.rows, run, ChainSolver(self.rows, run, order), values, floor)
 
     def run_to_end(self) -> tuple[Certificate, Status]:
         """Improve, certify, and go on with a smaller aim until the bounds are as close as they should be."""
         aim = self.tolerance / 4.0
         best: Certificate | None = None
-        while True:
+        for attempt in range(ATTEMPTS):
             finished = self._improve_to(aim)
             self._prefer_lowest(aim)
             certificate = certify(self.state, self.usable, self.policy, self.tolerance)
-            if best is None or certificate.width < best.width:
-                best = certificate
+            best = certificate if best is None else best.tightened(certificate)
             if best.width <= self.tolerance:
                 return best, Status.CONVERGED
-            if self.iterations >= ITERATIONS:
-                return best, Status.ITERATION_LIMIT
-            aim = min(aim / 8.0, aim * self.tolerance / certificate.width)
-            if aim < SMALLEST_AIM or (not finished and len(self.state.low)):
-                return best, Status.ROUNDING
+            if self.iterations >= ITERATIONS or (attempt > 0 and not finished):
+                break
+            aim *= min(1.0 / 8.0, max(1.0 / 1024.0, 0.5 * self.tolerance / certificate.width))
             self.state.sharpen()
+        cut = 0.1 * self.tolerance * float(self.state.values.max())
+        best = best.tightened(certify(self.state, self.usable, self.policy, self.tolerance, cut=cut))
+        return best, Status.ITERATION_LIMIT if self.iterations >= ITERATIONS else Status.ROUNDING
 
     def _improve_to(self, aim: float) -> bool:
         """Policy iteration until the residual is at most ``aim`` and no pair is better by more; False if it stalls."""
@@ -142,7 +143,9 @@ class _Search:
                 state.take(self.policy)
 
 
-def _first(reduction: Reduction, run: Run) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32] | None]:
+def _first(
+    reduction: Reduction, run: Run, floor: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32] | None]:
     """A proper policy, values [Q + 1] to start from, and the order of the sweeps (None: as the states come)."""
     rows, usable, active = reduction.rows, reduction.usable, reduction.active
     values = np.zeros(reduction.states + 1)
@@ -150,6 +153,6 @@ def _first(reduction: Reduction, run: Run) -> tuple[NDArray[np.int64], NDArray[n
     if (choice >= 0)[active].all():
         return choice, values, None
     reverse = reverse_of(rows, run)
-    run(shortest.shortest_ways)(rows, reverse, states_of(rows), usable, choice, values)
+    run(shortest.shortest_ways)(rows, reverse, states_of(rows), usable, floor, choice, values)
     values[:-1][~active] = 0.0
     return choice, values, np.argsort(values[:-1], kind="stable").astype(np.int32)
