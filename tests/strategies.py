@@ -2,14 +2,21 @@
 
 Zero losses are frequent, so free loops are; rows are sparse, so dead ends are; ``tiny`` problems leave their states
 with probabilities down to 1e-12.
+
+``GOALBOUND_EXAMPLES=20 pytest tests/properties`` tries twenty times as many examples, other ones at each run.
 """
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from goalbound.models import SSP, LinearCSSP, Support
+
+EXAMPLES_FACTOR = int(os.environ.get("GOALBOUND_EXAMPLES", "1"))
 
 Weights = dict[int, float]
 """the next states of a row, with weights that need not sum to 1"""
@@ -24,6 +31,11 @@ losses = st.one_of(
 """a loss: zero about half of the time"""
 
 exit_probabilities = st.sampled_from([1e-6, 1e-9, 1e-12])
+
+
+def examples(count: int) -> settings:
+    """So many examples, times the factor asked for."""
+    return settings(max_examples=count * EXAMPLES_FACTOR)
 
 
 def weights(targets: list[int], most: int = 3) -> st.SearchStrategy[Weights]:

@@ -6,24 +6,24 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.models import SSP
 from goalbound.planning import NoProperPolicy, Status, solve
 from tests.reference import exact, graph, linear_program
-from tests.strategies import contexts, linear_cssps, ssps
-from tests.unit.planning.test_solve import assert_certified
+from tests.reference.certified import assert_bounds, assert_certified
+from tests.strategies import contexts, examples, linear_cssps, ssps
 
 
-@settings(max_examples=100)
+@examples(60)
 @given(ssps(proper=False, most_states=4))
 def test_any_small_problem_against_all_its_policies(ssp: SSP) -> None:
     values = exact.best_of_all_policies(ssp)
     assert_certified(ssp, solve(ssp, unreachable="exclude"), values)
 
 
-@settings(max_examples=200)
+@examples(120)
 @given(ssps(proper=True, most_states=6))
 def test_problems_with_free_loops_against_exact_policy_iteration(ssp: SSP) -> None:
     found = solve(ssp)
@@ -32,12 +32,11 @@ def test_problems_with_free_loops_against_exact_policy_iteration(ssp: SSP) -> No
     np.testing.assert_allclose(found.hitting_times, [float(s) for s in steps], rtol=1e-8)
 
 
-@settings(max_examples=100)
+@examples(60)
 @given(ssps(proper=True, tiny=True, most_states=4))
 def test_tiny_exits_are_certified_or_said_not_to_be(ssp: SSP) -> None:
     found, values = solve(ssp), exact.optimal_values(ssp)
-    for lower, value, upper in zip(found.lower.tolist(), values, found.upper.tolist(), strict=True):
-        assert lower <= value <= upper
+    assert_bounds(found, values)
     assert graph.is_proper(ssp, found.policy.tolist())
     if found.status == Status.CONVERGED:
         assert_certified(ssp, found, values)
@@ -54,7 +53,7 @@ def test_no_proper_policy_is_said_exactly_where_it_is_so(ssp: SSP) -> None:
     assert list(caught.value.states) == blocking
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(ssps(proper=False, most_states=30))
 def test_medium_problems_against_the_linear_program(ssp: SSP) -> None:
     found = solve(ssp, unreachable="exclude")

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from goalbound.models import SSP
 from tests.reference import exact, graph, linear_program, naive
-from tests.strategies import ssps
+from tests.strategies import examples, ssps
 
 
 @given(ssps(proper=False))
@@ -39,14 +39,14 @@ def test_the_linear_program_gives_the_exact_values(ssp: SSP) -> None:
     np.testing.assert_allclose(linear_program.optimal_values(ssp), [float(v) for v in values], rtol=1e-7, atol=1e-8)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(ssps(proper=True, most_states=12))
 def test_the_linear_program_gives_the_exact_values_of_larger_problems(ssp: SSP) -> None:
     values = exact.optimal_values(ssp)
     np.testing.assert_allclose(linear_program.optimal_values(ssp), [float(v) for v in values], rtol=1e-7, atol=1e-7)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(ssps(proper=True, most_states=3, most_actions=2))
 def test_value_iteration_from_above_comes_down_to_the_exact_values(ssp: SSP) -> None:
     values = [float(v) for v in exact.optimal_values(ssp)]
@@ -55,7 +55,7 @@ def test_value_iteration_from_above_comes_down_to_the_exact_values(ssp: SSP) -> 
     np.testing.assert_allclose(coming, values, rtol=1e-5, atol=1e-5)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(ssps(proper=False, most_states=3))
 def test_a_policy_is_proper_when_its_steps_are_finite_and_then_its_values_solve_the_equations(ssp: SSP) -> None:
     support = ssp.support

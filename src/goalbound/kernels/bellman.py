@@ -60,10 +60,9 @@ def precise_change(rows, state, pair, values, low):
 
 
 @kernel
-def advantage(rows, state, pair, values, low):
-    """The advantage of a moving pair over ``values[S + 1]``; ``low`` is their trailing part, or empty."""
+def plain_advantage(rows, state, pair, values):
+    """The advantage of a moving pair over ``values[S + 1]``, 0 at the goal."""
     here = values[state]
-    two_parts = len(low) > 0
     moving = 0.0
     staying = 0.0
     change = 0.0
@@ -75,49 +74,86 @@ def advantage(rows, state, pair, values, low):
         else:
             moving += p
             change += p * (values[t] - here)
-    if two_parts:
-        change, _ = precise_change(rows, state, pair, values, low)
     return ((moving + staying) * rows.losses[pair] + change) / moving
 
 
 @kernel
-def improve(rows, usable, values, low, margin, policy):
+def precise_advantage(rows, state, pair, values, low):
+    """The advantage of a moving pair over ``values + low``."""
+    moving = 0.0
+    staying = 0.0
+    for k in range(rows.next_start[pair], rows.next_start[pair + 1]):
+        if rows.next_state[k] == state:
+            staying += rows.probabilities[k]
+        else:
+            moving += rows.probabilities[k]
+    change, _ = precise_change(rows, state, pair, values, low)
+    return ((moving + staying) * rows.losses[pair] + change) / moving
+
+
+@kernel
+def advantage(rows, state, pair, values, low):
+    """The advantage of a moving pair over ``values + low``, where ``low`` may be empty."""
+    if len(low) > 0:
+        return precise_advantage(rows, state, pair, values, low)
+    return plain_advantage(rows, state, pair, values)
+
+
+@kernel
+def improve(rows, usable, values, low, margin, drift, settled, policy):
     """Let each state switch to its best usable pair if that is better by more than ``margin[s]``.
 
     ``policy[S]`` holds pairs and is changed; a state with -1 is left out. Ties go to the lowest pair. Returns the
     number of states that switched.
+
+    ``drift`` is how much the values have changed in all so far, a sum of spans (largest minus smallest change): the
+    distance between two advantages of a state cannot change by more. So a state whose pair led by a gap is left
+    alone until the drift reaches ``settled[S]`` = drift when it was looked at + gap, which is kept up to date here.
     """
     states = len(rows.pair_start) - 1
+    two_parts = len(low) > 0
     switched = 0
     for s in range(states):
-        if policy[s] < 0:
+        if policy[s] < 0 or drift < settled[s]:
             continue
         best = np.inf
+        second = np.inf
         best_pair = policy[s]
         current = np.inf
         for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
             if not usable[i]:
                 continue
-            gain = advantage(rows, s, i, values, low)
+            # Not by advantage(): called a million times, only the plain one is small enough to be inlined.
+            gain = precise_advantage(rows, s, i, values, low) if two_parts else plain_advantage(rows, s, i, values)
             if i == policy[s]:
                 current = gain
             if gain < best:
+                second = best
                 best = gain
                 best_pair = i
-        if best_pair != policy[s] and best < current - margin[s]:
-            policy[s] = best_pair
-            switched += 1
+            elif gain < second:
+                second = gain
+        settled[s] = drift + (second - best)
+        if best_pair != policy[s]:
+            if best < current - margin[s]:
+                policy[s] = best_pair
+                switched += 1
+            else:
+                settled[s] = drift
     return switched
 
 
 @kernel
-def lowest_ties(rows, usable, values, low, policy, out_policy):
-    """The lowest pair of each state that ties with its policy's up to rounding; returns how many differ from it."""
+def lowest_ties(rows, usable, values, low, drift, settled, policy, out_policy):
+    """The lowest pair of each state that ties with its policy's up to rounding; returns how many differ from it.
+
+    ``drift`` and ``settled`` as in :func:`improve`: a state whose pair still leads by far has no ties.
+    """
     states = len(rows.pair_start) - 1
     changed = 0
     for s in range(states):
         out_policy[s] = policy[s]
-        if policy[s] < 0:
+        if policy[s] < 0 or drift + 2.0**-20 * values[s] < settled[s]:
             continue
         current = advantage(rows, s, policy[s], values, low)
         margin = 2.0 * abs(current) + 2.0**-46 * rows.losses[policy[s]]
@@ -130,42 +166,56 @@ def lowest_ties(rows, usable, values, low, policy, out_policy):
 
 
 @kernel
-def chain_of_policy(rows, policy, order, rank, out_start, out_column, out_weight, out_exit):
-    """The policy's chain with self loops taken out, its states renumbered: row n is state ``order[n]``.
+def chain_rows(rows, order, out_start):
+    """Room for one row of each state, in the order given (empty: as they come): ``out_start[S + 1]``."""
+    states = len(rows.pair_start) - 1
+    renumbered = len(order) > 0
+    out_start[0] = 0
+    for n in range(states):
+        s = order[n] if renumbered else n
+        longest = 0
+        for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
+            longest = max(longest, rows.next_start[i + 1] - rows.next_start[i])
+        out_start[n + 1] = out_start[n] + longest
 
-    ``out_column`` and ``out_weight`` hold the moves to other states, row by row from ``out_start[S + 1]``;
-    ``out_exit[S]`` the weight of the goal. A row and its exit sum to 1. A state with policy -1 exits at once.
-    ``order`` and its inverse ``rank`` are empty to keep the numbers. Returns the number of moves between states.
+
+@kernel
+def update_chain(rows, policy, known, order, rank, chain):
+    """Bring the rows of a chain up to date where ``policy`` differs from ``known``, which then equals it.
+
+    Self loops are taken out and states renumbered: row n, from ``start[n]`` to ``stop[n]``, is state ``order[n]``
+    (``order`` and its inverse ``rank`` are empty to keep the numbers). A row holds the moves to other states; it and
+    its exit, the weight of the goal, sum to 1. A state with policy -1 exits at once.
     """
     states = len(rows.pair_start) - 1
     renumbered = len(order) > 0
-    entries = 0
-    for n in range(states):
-        s = order[n] if renumbered else n
-        out_start[n] = entries
-        out_exit[n] = 1.0
+    for s in range(states):
         i = policy[s]
-        if i < 0:
+        if i == known[s]:
             continue
-        moving = 0.0
-        leaving = 0.0
-        for k in range(rows.next_start[i], rows.next_start[i + 1]):
-            t = rows.next_state[k]
-            p = rows.probabilities[k]
-            if t == s or p <= 0.0:
-                continue
-            moving += p
-            if t == states:
-                leaving += p
-            else:
-                out_column[entries] = rank[t] if renumbered else t
-                out_weight[entries] = p
-                entries += 1
-        for k in range(out_start[n], entries):
-            out_weight[k] /= moving
-        out_exit[n] = leaving / moving
-    out_start[states] = entries
-    return entries
+        known[s] = i
+        n = rank[s] if renumbered else s
+        stop = chain.start[n]
+        chain.exit[n] = 1.0
+        if i >= 0:
+            moving = 0.0
+            leaving = 0.0
+            for k in range(rows.next_start[i], rows.next_start[i + 1]):
+                t = rows.next_state[k]
+                p = rows.probabilities[k]
+                if t == s or p <= 0.0:
+                    continue
+                moving += p
+                if t == states:
+                    leaving += p
+                else:
+                    chain.column[stop] = rank[t] if renumbered else t
+                    chain.weight[stop] = p
+                    stop += 1
+            for k in range(chain.start[n], stop):
+                chain.weight[k] /= moving
+            chain.exit[n] = leaving / moving
+        chain.stop[n] = stop
 
 
 @kernel
@@ -199,6 +249,29 @@ def policy_residual(rows, policy, losses, values, low, out_residual, out_scale):
         loss = (moving + staying) * losses[i]
         out_residual[s] = (loss + change) / moving
         out_scale[s] = loss / moving
+
+
+@kernel
+def spread(rows, policy, values, unit):
+    """Add to ``unit[S]``, the loss until a state is left, half the variance of the next value over the value."""
+    states = len(rows.pair_start) - 1
+    for s in range(states):
+        i = policy[s]
+        if i < 0:
+            continue
+        moving = 0.0
+        mean = 0.0
+        for k in range(rows.next_start[i], rows.next_start[i + 1]):
+            if rows.next_state[k] != s:
+                moving += rows.probabilities[k]
+                mean += rows.probabilities[k] * values[rows.next_state[k]]
+        mean /= moving
+        square = 0.0
+        for k in range(rows.next_start[i], rows.next_start[i + 1]):
+            if rows.next_state[k] != s:
+                square += rows.probabilities[k] * (values[rows.next_state[k]] - mean) ** 2
+        if mean > 0.0:
+            unit[s] += 0.5 * square / (moving * (mean + unit[s]))
 
 
 @kernel
@@ -249,12 +322,14 @@ def certify(rows, usable, policy, values, low, shape, cut, out_report):
                     fall += p * drop
                     fall_size += p * abs(drop)
             loss = (moving + staying) * rows.losses[i]
-            # Every sum above has at most length + 4 roundings, each relative to a partial sum of absolute values;
-            # the last term covers underflow.
-            error = (length + 8.0) * unit * (loss + size) + 1e-300
+            # Every sum above has at most length + 4 roundings, each relative to a partial sum of absolute values.
+            # Equal values at no loss have no error at all; else the last term covers underflow.
+            error = (length + 8.0) * unit * (loss + size)
             if two_parts:
                 change, slip = precise_change(rows, s, i, values, low)
-                error = (length + 8.0) * unit * loss + 4.0 * unit * abs(loss + change) + slip + 1e-300
+                error = (length + 8.0) * unit * loss + 4.0 * unit * abs(loss + change) + slip
+            if error > 0.0:
+                error += 1e-300
             fall_least = fall - (length + 8.0) * unit * fall_size
             gain = loss + change
             if values[s] <= cut:

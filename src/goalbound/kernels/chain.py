@@ -18,6 +18,8 @@ class Chain(NamedTuple):
 
     start: NDArray[np.int64]
     """[S + 1]"""
+    stop: NDArray[np.int64]
+    """[S] where each row ends; there may be room after it"""
     column: NDArray[np.int32]
     weight: NDArray[np.float64]
     exit: NDArray[np.float64]
@@ -39,12 +41,23 @@ class Coarse(NamedTuple):
 
 
 @kernel
+def scale_chain(chain, scale, out_weight, out_exit):
+    """The chain for x / scale instead of x: weights times scale[t] / scale[s], exits what is left (not below 0)."""
+    for s in range(len(scale)):
+        left = 1.0
+        for k in range(chain.start[s], chain.stop[s]):
+            out_weight[k] = chain.weight[k] * (scale[chain.column[k]] / scale[s])
+            left -= out_weight[k]
+        out_exit[s] = max(left, 0.0)
+
+
+@kernel
 def gauss_seidel(chain, rhs, unit, x):
     """One sweep in place; returns the largest change divided by ``unit[S]``. O(entries)."""
     largest = 0.0
     for s in range(len(rhs)):
         new = rhs[s]
-        for k in range(chain.start[s], chain.start[s + 1]):
+        for k in range(chain.start[s], chain.stop[s]):
             new += chain.weight[k] * x[chain.column[k]]
         change = abs(new - x[s])
         if change > largest * unit[s]:
@@ -85,7 +98,7 @@ def chain_residual(chain, rhs, x, out):
     """rhs + weight x - x."""
     for s in range(len(rhs)):
         value = rhs[s] - x[s]
-        for k in range(chain.start[s], chain.start[s + 1]):
+        for k in range(chain.start[s], chain.stop[s]):
             value += chain.weight[k] * x[chain.column[k]]
         out[s] = value
 
@@ -129,7 +142,7 @@ def coarse_envelope(chain, cluster, out_first):
         out_first[c] = c
     for s in range(len(cluster)):
         c = cluster[s]
-        for k in range(chain.start[s], chain.start[s + 1]):
+        for k in range(chain.start[s], chain.stop[s]):
             e = cluster[chain.column[k]]
             if e < out_first[c]:
                 out_first[c] = e
@@ -153,7 +166,7 @@ def factor_coarse(chain, coarse):
     for s in range(len(coarse.cluster)):
         c = coarse.cluster[s]
         coarse.diagonal[c] += chain.exit[s]  # 1 - what stays inside = exit + what goes to other clusters
-        for k in range(chain.start[s], chain.start[s + 1]):
+        for k in range(chain.start[s], chain.stop[s]):
             e = coarse.cluster[chain.column[k]]
             w = chain.weight[k]
             if e < c:
@@ -204,7 +217,7 @@ def precondition(chain, coarse, rhs, work, out):
         out[s] = work[coarse.cluster[s]]
     for s in range(states):
         value = rhs[s]
-        for k in range(chain.start[s], chain.start[s + 1]):
+        for k in range(chain.start[s], chain.stop[s]):
             value += chain.weight[k] * out[chain.column[k]]
         out[s] = value
 
@@ -244,7 +257,7 @@ def bicgstab(chain, coarse, rhs, unit, target, most, x):
         overlap = 0.0
         for s in range(states):
             value = smooth[s]
-            for k in range(chain.start[s], chain.start[s + 1]):
+            for k in range(chain.start[s], chain.stop[s]):
                 value -= chain.weight[k] * smooth[chain.column[k]]
             image[s] = value
             overlap += shadow[s] * value
@@ -259,7 +272,7 @@ def bicgstab(chain, coarse, rhs, unit, target, most, x):
         bottom = 0.0
         for s in range(states):
             value = smooth[s]
-            for k in range(chain.start[s], chain.start[s + 1]):
+            for k in range(chain.start[s], chain.stop[s]):
                 value -= chain.weight[k] * smooth[chain.column[k]]
             smooth_image[s] = value
             top += value * residual[s]

@@ -166,22 +166,23 @@ def drop_dead_ends(rows, reverse, pair_state, usable):
 
 
 @kernel
-def policy_reach(start, column, states, out_order, out_reached):
-    """Which states of a policy's chain reach the goal with positive probability; returns how many.
+def chain_reach(chain, out_order, out_reached):
+    """Which states of a policy's chain reach those that ``out_reached`` marks on entry; returns how many.
 
-    The chain is given by its edges among states: ``start[S + 1]``, ``column``; ``out_reached[s]`` is true on entry
-    for states that step to the goal directly.
+    ``out_order`` lists them, nearest first.
     """
+    states = len(out_reached)
     incoming = np.zeros(states + 1, dtype=np.int64)
-    for k in range(start[states]):
-        incoming[column[k] + 1] += 1
+    for s in range(states):
+        for k in range(chain.start[s], chain.stop[s]):
+            incoming[chain.column[k] + 1] += 1
     for s in range(states):
         incoming[s + 1] += incoming[s]
-    source = np.empty(start[states], dtype=np.int32)
+    source = np.empty(incoming[states], dtype=np.int32)
     fill = incoming.copy()
     for s in range(states):
-        for k in range(start[s], start[s + 1]):
-            t = column[k]
+        for k in range(chain.start[s], chain.stop[s]):
+            t = chain.column[k]
             source[fill[t]] = s
             fill[t] += 1
     reached = 0

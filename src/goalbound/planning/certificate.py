@@ -35,10 +35,10 @@ class Certificate:
     def tightened(self, other: Certificate) -> Certificate:
         """Both hold, so the larger lower and the smaller upper bound hold."""
         lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
+        if np.isinf(upper).any():
+            return Certificate(lower, upper, np.inf)
         positive = upper > 0.0
         width = np.max((upper[positive] - lower[positive]) / upper[positive], initial=0.0)
-        if np.isinf(upper).any():
-            width = np.inf
         return Certificate(lower, upper, float(width))
 
 
@@ -59,6 +59,8 @@ def certify(
         return best
     if (values[:-1][active] > 0.0).all():
         best = _better(best, state, usable, policy, values, cut)
+        if best.width > tolerance:
+            best = _better(best, state, usable, policy, _concave(values), cut)
     counted = policy.copy()
     for _ in range(TIE_ROUNDS if best.width > tolerance else 0):
         moves, _ = solver.solve(np.ones(states), np.ones(states), 0.1)
@@ -73,6 +75,14 @@ def certify(
         solver.take(counted)
     solver.take(policy)
     return best
+
+
+def _concave(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """v (2 + log(max v / v)): increasing and concave in v, and never more than a few dozen times v."""
+    shape = values.copy()
+    positive = shape > 0.0
+    shape[positive] *= 2.0 + np.log(shape.max() / shape[positive])
+    return shape
 
 
 def _better(

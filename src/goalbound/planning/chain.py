@@ -16,7 +16,7 @@ from goalbound.kernels.layout import Rows
 DIRECT_STATES = 300
 """Up to this many states a chain is eliminated directly."""
 
-SWEEPS = 60
+SWEEPS = 24
 """As many sweeps may be spent before the Krylov method is thought to be cheaper."""
 PATIENCE = 6
 """Sweeps after which their rate is looked at."""
@@ -48,57 +48,84 @@ class ChainSolver:
         self._coarse: Coarse | None = None
         self._factors: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._whole: Any = None
-        self._chain = Chain(
-            np.zeros(self.states + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.ones(self.states)
+        start = np.empty(self.states + 1, dtype=np.int64)
+        run(bellman.chain_rows)(rows, self._order, start)
+        room = int(start[-1])
+        self.chain = Chain(
+            start, start[:-1].copy(), np.empty(room, dtype=np.int32), np.empty(room), np.ones(self.states)
         )
+        self._known = np.full(self.states, -1, dtype=np.int64)
 
     def take(self, policy: NDArray[np.int64]) -> None:
-        """Take over the chain of a policy (pairs, -1 for states that are left out)."""
-        most = int(_row_lengths(self.rows, policy).sum())
-        if len(self._chain.column) < most:
-            self._chain = self._chain._replace(column=np.empty(most, dtype=np.int32), weight=np.empty(most))
-        self.run(bellman.chain_of_policy)(self.rows, policy, self._order, self._rank, *self._chain)
+        """Take over the chain of a policy (pairs, -1 for states that are left out); only what changed is redone."""
+        self.run(bellman.update_chain)(self.rows, policy, self._known, self._order, self._rank, self.chain)
         self._coarse = None
         self._factors = None
         self._whole = None
 
     def reached(self) -> NDArray[np.bool_]:
         """[S] the states from which the chain reaches the goal."""
-        out = self._chain.exit > 0.0
+        out = self.chain.exit > 0.0
         room = np.empty(self.states, dtype=np.int32)
-        self.run(graph.policy_reach)(self._chain.start, self._chain.column, self.states, room, out)
+        self.run(graph.chain_reach)(self.chain, room, out)
         return self._outside(out)
 
-    def moves(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The chain's moves between states: where each row starts, and the columns. Only without an order."""
-        return self._chain.start, self._chain.column[: self._chain.start[-1]]
-
-    def exits(self) -> NDArray[np.bool_]:
-        """[S] the states that may step to the goal. Only without an order."""
-        return self._chain.exit > 0.0
-
     def solve(
-        self, rhs: NDArray[np.float64], unit: NDArray[np.float64], target: float
+        self,
+        rhs: NDArray[np.float64],
+        unit: NDArray[np.float64],
+        target: float,
+        *,
+        weights: NDArray[np.float64] | None = None,
     ) -> tuple[NDArray[np.float64], float]:
         """x with x = rhs + weight x, and the largest residual divided by ``unit[S]`` (aim: at most ``target``).
 
-        The residual may miss the aim: rounding, or a chain that never ends. The caller sees it and decides.
+        The residual may miss the aim: rounding, or a chain that never ends. The caller sees it and decides. With
+        ``weights[S]`` the iteration works on x / weights, so that small parts of x count as much as large ones.
         """
         rhs, unit = self._inside(rhs), self._inside(unit)
         if self.states <= DIRECT_STATES:
             x = self._eliminate(rhs)
-            left = np.empty(self.states)
-            self.run(kernels.chain_residual)(self._chain, rhs, x, left)
-            return self._outside(x), float(np.max(np.abs(left) / unit, initial=0.0))
+            return self._outside(x), self._left(rhs, unit, x)
+        if weights is None:
+            x, reached = self._iterate(self.chain, rhs, unit, target)
+        else:
+            scale = self._inside(weights)
+            chain = self.chain._replace(weight=np.empty_like(self.chain.weight), exit=np.empty(self.states))
+            self.run(kernels.scale_chain)(self.chain, scale, chain.weight, chain.exit)
+            self._coarse = None
+            x, reached = self._iterate(chain, rhs / scale, unit / scale, target)
+            self._coarse = None
+            x *= scale
+        if reached > target and reached > 0.1 * float(np.max(np.abs(rhs) / unit)):
+            x = self._factored_whole(rhs)
+            reached = self._left(rhs, unit, x)
+        return self._outside(x), reached
+
+    def swept(self, rhs: NDArray[np.float64], x: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
+        """x after some sweeps of x = rhs + weight x: nothing is subtracted, so small parts come out right first."""
+        inside, rhs = self._inside(x).copy(), self._inside(rhs)
+        for _ in range(sweeps):
+            self.run(kernels.gauss_seidel)(self.chain, rhs, np.ones(self.states), inside)
+        return self._outside(inside)
+
+    def _iterate(
+        self, chain: Chain, rhs: NDArray[np.float64], unit: NDArray[np.float64], target: float
+    ) -> tuple[NDArray[np.float64], float]:
+        """Sweeps while they are quick, then the Krylov method."""
         x = np.zeros(self.states)
-        reached, _ = self.run(kernels.sweep_until)(self._chain, rhs, unit, target, SWEEPS, PATIENCE, x)
+        reached, _ = self.run(kernels.sweep_until)(chain, rhs, unit, target, SWEEPS, PATIENCE, x)
         if reached > target:
             if self._coarse is None:
-                self._coarse = self._factored()
-            reached, _ = self.run(kernels.bicgstab)(self._chain, self._coarse, rhs, unit, target, KRYLOV_STEPS, x)
-        if reached > target and reached > 0.1 * float(np.max(np.abs(rhs) / unit)):
-            x, reached = self._factored_whole(rhs, unit)
-        return self._outside(x), reached
+                self._coarse = self._factored(chain)
+            reached, _ = self.run(kernels.bicgstab)(chain, self._coarse, rhs, unit, target, KRYLOV_STEPS, x)
+        return x, reached
+
+    def _left(self, rhs: NDArray[np.float64], unit: NDArray[np.float64], x: NDArray[np.float64]) -> float:
+        """The largest residual, in units."""
+        left = np.empty(self.states)
+        self.run(kernels.chain_residual)(self.chain, rhs, x, left)
+        return float(np.max(np.abs(left) / unit, initial=0.0))
 
     def _inside(self, vector: NDArray[Any]) -> NDArray[Any]:
         return vector[self._order] if len(self._order) else vector
@@ -106,48 +133,45 @@ class ChainSolver:
     def _outside(self, vector: NDArray[Any]) -> NDArray[Any]:
         return vector[self._rank] if len(self._rank) else vector
 
-    def _factored(self) -> Coarse:
+    def _factored(self, chain: Chain) -> Coarse:
         """The coarse matrix of the chain, on as many clusters as can be factored in the time of a few sweeps.
 
         Chains that are narrow in their order (corridors) are factored as they are, which solves them.
         """
-        entries = float(self._chain.start[-1])
+        entries = float((chain.stop - chain.start[:-1]).sum())
         if len(self._order):
             alone = np.arange(self.states, dtype=np.int32)
             if self._envelope(alone)[1] <= 100.0 * entries:
-                return self._factor(alone)
+                return self._factor(chain, alone)
         if self._cluster is None:
             self._cluster = self._clusters()
         while self._cluster[-1] > 0 and self._envelope(self._cluster)[1] > 30.0 * entries + 1e4:
             self._cluster //= 2
-        return self._factor(self._cluster)
+        return self._factor(chain, self._cluster)
 
     def _envelope(self, cluster: NDArray[np.int32]) -> tuple[NDArray[np.int64], float]:
         first = np.empty(int(cluster.max()) + 1, dtype=np.int64)
-        return first, self.run(kernels.coarse_envelope)(self._chain, cluster, first)
+        return first, self.run(kernels.coarse_envelope)(self.chain, cluster, first)
 
-    def _factor(self, cluster: NDArray[np.int32]) -> Coarse:
+    def _factor(self, chain: Chain, cluster: NDArray[np.int32]) -> Coarse:
         first, _ = self._envelope(cluster)
         start = np.zeros(len(first) + 1, dtype=np.int64)
         np.cumsum(np.arange(len(first)) - first, out=start[1:])
         coarse = Coarse(cluster, first, start, np.empty(start[-1]), np.empty(start[-1]), np.empty(len(first)))
-        self.run(kernels.factor_coarse)(self._chain, coarse)
+        self.run(kernels.factor_coarse)(chain, coarse)
         return coarse
 
-    def _factored_whole(self, rhs: NDArray[np.float64], unit: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Sparse factors of the whole chain: the last resort, for chains on which the Krylov method stalls."""
+    def _factored_whole(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """By sparse factors of the whole chain: the last resort, where the Krylov method stalls."""
         from scipy.sparse import csr_array, eye_array
         from scipy.sparse.linalg import splu
 
         if self._whole is None:
-            start, column, weight, _ = self._chain
-            entries = start[-1]
-            moves = csr_array((weight[:entries], column[:entries], start), shape=(self.states, self.states))
+            row, column, weight = moves_of(self.chain)
+            moves = csr_array((weight, (row, column)), shape=(self.states, self.states))
             self._whole = splu((eye_array(self.states) - moves).tocsc())
-        x = self._whole.solve(rhs)
-        left = np.empty(self.states)
-        self.run(kernels.chain_residual)(self._chain, rhs, x, left)
-        return x, float(np.max(np.abs(left) / unit))
+        x: NDArray[np.float64] = self._whole.solve(rhs)
+        return x
 
     def _clusters(self) -> NDArray[np.int32]:
         """[S] clusters of neighbours; where the problem is shallow one state is as near as another."""
@@ -173,10 +197,9 @@ class ChainSolver:
         """Eliminate states from the last: above the diagonal the multipliers, below it the moves that remain."""
         n = self.states
         matrix = np.zeros((n, n))
-        entries = int(self._chain.start[-1])
-        row = np.repeat(np.arange(n), np.diff(self._chain.start))
-        np.add.at(matrix, (row, self._chain.column[:entries]), self._chain.weight[:entries])
-        leaving = self._chain.exit.copy()
+        row, column, weight = moves_of(self.chain)
+        np.add.at(matrix, (row, column), weight)
+        leaving = self.chain.exit.copy()
         pivot = np.empty(n)
         for k in range(n - 1, -1, -1):
             pivot[k] = matrix[k, :k].sum() + leaving[k]
@@ -187,6 +210,9 @@ class ChainSolver:
         return matrix, pivot
 
 
-def _row_lengths(rows: Rows, policy: NDArray[np.int64]) -> NDArray[np.int64]:
-    pairs = policy[policy >= 0]
-    return rows.next_start[pairs + 1] - rows.next_start[pairs]
+def moves_of(chain: Chain) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Row, column and weight of every move between states of a chain."""
+    lengths = chain.stop - chain.start[:-1]
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    place = np.arange(len(row)) + np.repeat(chain.start[:-1] - (np.cumsum(lengths) - lengths), lengths)
+    return row, chain.column[place], chain.weight[place]

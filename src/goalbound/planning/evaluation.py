@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import graph
+from goalbound.kernels.chain import Chain
 from goalbound.kernels.jit import Run, engine
 from goalbound.kernels.layout import Rows
 from goalbound.models import SSP
-from goalbound.planning.chain import ChainSolver
+from goalbound.planning.chain import ChainSolver, moves_of
 from goalbound.planning.policy_values import PolicyValues
 from goalbound.planning.properness import moving_policy, pairs_of
 from goalbound.planning.reduction import rows_of
@@ -80,9 +81,7 @@ class _Played(NamedTuple):
 
     pairs: NDArray[np.int64]
     """[S] the pair of each state, -1 if none"""
-    start: NDArray[np.int64]
-    column: NDArray[np.int32]
-    """moves to other states, row by row from start[S + 1]"""
+    chain: Chain
     order: NDArray[np.int32]
     """[S] the states, those nearest to the goal first"""
     unending: NDArray[np.bool_]
@@ -96,20 +95,21 @@ class _Played(NamedTuple):
         solver = ChainSolver(rows, run, None)
         moving = np.where(pairs >= 0, moving_policy(ssp, np.maximum(pairs, 0)), -1)
         solver.take(moving)
-        start, column = solver.moves()
-        ending = (moving >= 0) & solver.exits()
+        exits = (moving >= 0) & (solver.chain.exit > 0.0)
+        ending = exits.copy()
         order = np.empty(states, dtype=np.int32)
-        reached = run(graph.policy_reach)(start, column, states, order, ending)
+        reached = run(graph.chain_reach)(solver.chain, order, ending)
         order[reached:] = np.flatnonzero(~ending)
-        played = cls(pairs, start, column, order, np.empty(0, dtype=bool), np.empty(0, dtype=bool))
+        nothing = np.empty(0, dtype=bool)
+        played = cls(pairs, solver.chain, order, nothing, nothing)
         usable = np.zeros(ssp.support.pairs, dtype=bool)
         usable[moving[moving >= 0]] = True
         component = np.empty(states, dtype=np.int64)
         run(graph.components)(rows, usable, component)
         leaves = np.zeros(states, dtype=bool)  # by component: is there a way out of it?
-        row = np.repeat(np.arange(states), np.diff(start))
+        row, column, _ = moves_of(solver.chain)
         leaves[component[row[component[row] != component[column]]]] = True
-        leaves[component[(moving >= 0) & solver.exits()]] = True
+        leaves[component[exits]] = True
         pays = np.zeros(states, dtype=bool)
         pays[component[(pairs < 0) | (rows.losses[np.maximum(pairs, 0)] > 0.0)]] = True
         return played._replace(
@@ -119,8 +119,7 @@ class _Played(NamedTuple):
     def reaching(self, targets: NDArray[np.bool_], run: Run) -> NDArray[np.bool_]:
         """[S] the states from which the targets are reached with positive probability."""
         out = targets.copy()
-        room = np.empty(len(out), dtype=np.int32)
-        run(graph.policy_reach)(self.start, self.column, len(out), room, out)
+        run(graph.chain_reach)(self.chain, np.empty(len(out), dtype=np.int32), out)
         return out
 
 

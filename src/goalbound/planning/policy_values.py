@@ -12,6 +12,12 @@ from goalbound.planning.chain import ChainSolver
 
 ROUNDING = 2.0**-53
 MOST_REFINEMENTS = 40
+ROUGH = 1e-4
+TINIEST = 1e-200
+SMOOTHING = 50
+GROSS = 1e-2
+"""In relative terms, a residual above this is first brought down by sweeps alone."""
+"""Down to this residual, in units, the solver's own measure is believed."""
 
 
 class PolicyValues:
@@ -20,6 +26,9 @@ class PolicyValues:
     The residual (loss + P v - v, self loops taken out) is measured in ``unit[S]``, the loss paid until the state is
     left plus ``floor``: if it is at most r everywhere, the values are off by at most r (v + floor * moves to the goal).
     Where float64 is too coarse for that, ``low`` holds the trailing part of the values; it is empty until then.
+    With ``relative`` the unit is the loss plus half the variance of the next value over the value, and steps are taken
+    in relative terms: for values so different in size that an absolute measure would not see the small ones.
+    ``drift`` sums the spans of all changes so far (see ``kernels.bellman.improve``).
     """
 
     def __init__(self, rows: Rows, run: Run, solver: ChainSolver, values: NDArray[np.float64], floor: float) -> None:
@@ -29,6 +38,8 @@ class PolicyValues:
         self.low = np.empty(0)
         states = len(values) - 1
         self.unit = np.ones(states)
+        self.drift = 0.0
+        self.relative = False
         self._residual = np.empty(states)
         self._policy = np.full(states, -1, dtype=np.int64)
 
@@ -43,17 +54,26 @@ class PolicyValues:
         self.run(bellman.policy_residual)(
             self.rows, self._policy, self.rows.losses, self.values, self.low, self._residual, self.unit
         )
-        self.unit += self.floor
+        if self.relative:
+            self.run(bellman.spread)(self.rows, self._policy, self.values, self.unit)
+            self.unit += TINIEST
+        else:
+            self.unit += self.floor
         return float(np.max(np.abs(self._residual) / self.unit, initial=0.0))
 
     def evaluate(self, found: float, target: float) -> float:
         """Bring the residual from ``found`` down to ``target``, if it can be; returns what was reached."""
+        if self.relative and found > GROSS:
+            found = self._sweep(found)
         for _ in range(MOST_REFINEMENTS):
             if found <= target:
                 break
             before = found, self.values.copy(), self.low.copy()
-            step, _ = self.solver.solve(self._residual, self.unit, 0.7 * target)
+            weights = np.maximum(self.values[:-1], TINIEST) if self.relative else None
+            step, reached = self.solver.solve(self._residual, self.unit, 0.7 * target, weights=weights)
             self._add(step)
+            if target > ROUGH and reached <= target and not self.relative:
+                return reached  # far from rounding the solver's word will do
             found = self.measure()
             if found > target and not len(self.low) and target < 16.0 * ROUNDING * self._largest():
                 self.sharpen()  # what is left is rounding of the values themselves
@@ -66,10 +86,30 @@ class PolicyValues:
                 break
         return found
 
+    def _sweep(self, found: float) -> float:
+        """Sweeps of v = loss + weight v, which put right what was too small to be seen, while they help."""
+        loss = np.empty_like(self.unit)
+        for _ in range(MOST_REFINEMENTS):
+            self.run(bellman.policy_residual)(
+                self.rows, self._policy, self.rows.losses, self.values, self.low, self._residual, loss
+            )
+            swept = self.solver.swept(loss, self.total[:-1], SMOOTHING)
+            self.drift += float(np.ptp(np.append(swept - self.values[:-1], 0.0)))
+            self.values[:-1] = swept
+            self.low[:] = 0.0
+            before, found = found, self.measure()
+            if found <= GROSS or found > 0.9 * before:
+                break
+        return found
+
     def sharpen(self) -> None:
         """From now on carry the trailing part of the values, and measure residuals in twice the usual precision."""
         if not len(self.low):
             self.low = np.zeros_like(self.values)
+
+    def turn_relative(self) -> None:
+        """From now on measure in relative terms."""
+        self.relative = True
 
     def _largest(self) -> float:
         """The largest value, in units."""
@@ -81,14 +121,14 @@ class PolicyValues:
         return self.values + self.low if len(self.low) else self.values
 
     def _add(self, step: NDArray[np.float64]) -> None:
+        self.drift += max(float(step.max(initial=0.0)), 0.0) - min(float(step.min(initial=0.0)), 0.0)
         values = self.values[:-1]
         if not len(self.low):
-            np.maximum(values + step, 0.0, out=values)  # an inexact step may overshoot where values are small
+            np.maximum(values + step, 0.1 * values, out=values)  # an inexact step may overshoot where values are small
             return
         step = step + self.low[:-1]
         total = values + step  # Knuth's two-sum: total + low is values + step exactly
         shifted = total - values
         self.low[:-1] = (values - (total - shifted)) + (step - shifted)
-        values[:] = total
-        self.low[:-1][values <= 0.0] = 0.0
-        np.maximum(values, 0.0, out=values)
+        self.low[:-1][total < 0.1 * values] = 0.0
+        np.maximum(total, 0.1 * values, out=values)

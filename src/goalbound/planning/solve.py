@@ -82,8 +82,10 @@ class _Search:
         self.tolerance = tolerance
         self.iterations = 0
         losses = self.rows.losses[self.usable]
+        self.smallest = float(losses.min(initial=1.0))
         floor = 1e-3 * float(losses.mean()) if len(losses) else 1.0
         self.policy, values, order = _first(reduction, run, floor)
+        self.settled = np.zeros(reduction.states)
         self.state = PolicyValues(self.rows, run, ChainSolver(self.rows, run, order), values, floor)
 
     def run_to_end(self) -> tuple[Certificate, Status]:
@@ -101,13 +103,15 @@ class _Search:
                 break
             aim *= min(1.0 / 8.0, max(1.0 / 1024.0, 0.5 * self.tolerance / certificate.width))
             self.state.sharpen()
+            if self.smallest < self.state.floor:
+                self.state.turn_relative()
         cut = 0.1 * self.tolerance * float(self.state.values.max())
         best = best.tightened(certify(self.state, self.usable, self.policy, self.tolerance, cut=cut))
         return best, Status.ITERATION_LIMIT if self.iterations >= ITERATIONS else Status.ROUNDING
 
     def _improve_to(self, aim: float) -> bool:
         """Policy iteration until the residual is at most ``aim`` and no pair is better by more; False if it stalls."""
-        target = 1.0
+        target = 1e-3 if self.state.relative else 1.0
         proper = self.policy.copy()
         state = self.state
         while self.iterations < ITERATIONS:
@@ -119,7 +123,9 @@ class _Search:
                 continue
             proper[:] = self.policy
             margin = state.unit * (max(aim, 0.1 * target) / 4.0)
-            switched = self.run(bellman.improve)(self.rows, self.usable, state.values, state.low, margin, self.policy)
+            switched = self.run(bellman.improve)(
+                state.rows, self.usable, state.values, state.low, margin, state.drift, self.settled, self.policy
+            )
             if not switched and (target <= aim or stalled):
                 return not stalled
             if not switched:
@@ -130,13 +136,16 @@ class _Search:
         """Give states that no longer reach the goal the pair of the last proper policy; whether there were any."""
         stuck = ~self.state.solver.reached()
         self.policy[stuck] = proper[stuck]
+        self.settled[stuck] = 0.0
         return bool(stuck.any())
 
     def _prefer_lowest(self, aim: float) -> None:
         """Move to the lowest tied pairs if the policy stays proper and its values stay the same."""
         lowest = np.empty_like(self.policy)
         state = self.state
-        if self.run(bellman.lowest_ties)(self.rows, self.usable, state.values, state.low, self.policy, lowest):
+        if self.run(bellman.lowest_ties)(
+            self.rows, self.usable, state.values, state.low, state.drift, self.settled, self.policy, lowest
+        ):
             if state.take(lowest) <= 2.0 * aim and state.solver.reached().all():
                 self.policy = lowest
             else:

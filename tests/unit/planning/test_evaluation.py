@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.models import SSP, ModelError
 from goalbound.planning import Status, evaluate, hitting_times
 from tests.reference import exact, graph, naive
-from tests.strategies import ssps
+from tests.strategies import examples, ssps
 
 
 def a_policy(data: st.DataObject, ssp: SSP) -> list[int]:
@@ -32,7 +32,7 @@ def assert_close(found: np.ndarray, wanted: list[exact.Value], rtol: float = 1e-
             assert one == pytest.approx(float(other), rel=rtol)
 
 
-@settings(max_examples=150)
+@examples(80)
 @given(st.data())
 def test_any_policy_has_its_exact_values_and_steps(data: st.DataObject) -> None:
     ssp = data.draw(ssps(proper=False))
@@ -43,7 +43,7 @@ def test_any_policy_has_its_exact_values_and_steps(data: st.DataObject) -> None:
     assert_close(hitting_times(ssp, np.array(policy)), exact.policy_steps(ssp, policy))
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(ssps(proper=True, most_states=25))
 def test_a_proper_policy_solves_its_linear_equations(ssp: SSP) -> None:
     chosen = graph.proper_policy(ssp)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from goalbound.models import SSP
 from tests.reference import linear_program
 from tests.reference.protocols import root_contention, shared_coin
-from tests.strategies import ssps
+from tests.strategies import examples, ssps
 
 
 def test_the_shared_coin_has_the_size_and_the_value_of_the_benchmark_by_the_linear_program() -> None:
@@ -47,7 +47,7 @@ def test_root_contention_takes_541_quarters() -> None:
     assert found.values[0] == pytest.approx(541 / 4, rel=1e-9)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(ssps(proper=False, most_states=12))
 def test_storm_agrees(ssp: SSP) -> None:
     pytest.importorskip("stormpy", reason="stormpy is an optional witness")

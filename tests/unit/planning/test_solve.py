@@ -9,28 +9,9 @@ import numpy as np
 import pytest
 
 from goalbound.models import SSP, ModelError
-from goalbound.planning import NoProperPolicy, Solution, Status, evaluate, is_proper, solve
+from goalbound.planning import NoProperPolicy, Status, evaluate, is_proper, solve
 from tests.reference import exact, graph
-
-
-def assert_certified(ssp: SSP, found: Solution, values: list[exact.Value], tolerance: float = 1e-9) -> None:
-    """Bounds that hold exactly, as narrow as promised, and a proper policy that is as good as the bounds say."""
-    assert found.status == Status.CONVERGED
-    states = ssp.support.states
-    for lower, value, upper in zip(found.lower.tolist(), values, found.upper.tolist(), strict=True):
-        assert lower <= value <= upper
-        assert value == math.inf or upper - lower <= tolerance * upper
-    assert (found.lower <= found.values).all()
-    assert (found.values <= found.upper).all()
-    assert found.values[states] == 0.0
-    inside = [s for s in range(states) if values[s] != math.inf]
-    chain = {s: int(found.policy[s]) for s in inside}
-    full = [chain.get(s, int(ssp.support.pair_action[ssp.support.pair_start[s]])) for s in range(states)]
-    assert set(inside) <= graph.sure_states(exact.played(exact.rows_of(ssp), full))
-    for state, value in enumerate(exact.policy_losses(ssp, full)[:states]):
-        if state in chain:
-            assert values[state] <= value <= Fraction(1 + 2 * tolerance) * values[state]
-    assert [s for s in range(states) if found.policy[s] == -1] == [s for s in range(states) if s not in chain]
+from tests.reference.certified import assert_bounds, assert_certified
 
 
 def one_state(*actions: tuple[float, float]) -> SSP:
@@ -126,8 +107,7 @@ def test_a_tiny_exit_from_a_cycle_of_two(leave: float) -> None:
     )
     found = solve(ssp)
     values = exact.optimal_values(ssp)
-    for lower, value, upper in zip(found.lower.tolist(), values, found.upper.tolist(), strict=True):
-        assert lower <= value <= upper
+    assert_bounds(found, values)
     if leave >= 1e-9 or found.status == Status.CONVERGED:
         assert_certified(ssp, found, values)
 
@@ -213,11 +193,69 @@ def test_the_bounds_are_as_narrow_as_asked_and_the_values_between(tolerance: flo
     ssp = SSP.dense(generator.random((30, 3)), generator.dirichlet(np.full(31, 0.3), size=(30, 3)))
     found = solve(ssp, tolerance=tolerance)
     values = exact.policy_losses(ssp, solve(ssp).policy.tolist())
-    for lower, value, upper in zip(found.lower.tolist(), values, found.upper.tolist(), strict=True):
-        assert lower <= value <= upper
+    assert_bounds(found, values)
     if tolerance >= 1e-9 or found.status == Status.CONVERGED:
         assert found.status == Status.CONVERGED
         assert (found.upper - found.lower <= tolerance * found.upper).all()
+
+
+def nested(leave: float) -> SSP:
+    """Two exits, one behind the other, and each failure begins again: about leave^-2 steps."""
+    return SSP.from_transitions(
+        [(0, 0, 0, 1.0 - leave, 1.0), (0, 0, 1, leave, 1.0), (1, 0, 0, 1.0 - leave, 1.0), (1, 0, 2, leave, 1.0)]
+    )
+
+
+def biased(n: int) -> SSP:
+    """A corridor that is walked forward with 1/3 and back with 2/3: about 2^(n + 1) steps."""
+    return SSP.from_transitions(
+        [(s, 0, max(s - 1, 0), 2 / 3, 1.0) for s in range(n)] + [(s, 0, s + 1, 1 / 3, 1.0) for s in range(n)]
+    )
+
+
+def nearly_free(loss: float) -> SSP:
+    """0 and 1 lead to each other, nearly for free; the goal costs 1 from 1."""
+    return SSP.from_transitions([(0, 0, 1, 1.0, 0.0), (1, 0, 0, 1.0, loss), (1, 1, 2, 1.0, 1.0)])
+
+
+@pytest.mark.parametrize(
+    "ssp", [nested(1e-7), nested(1e-9), biased(30)], ids=["nested 1e-7", "nested 1e-9", "biased 30"]
+)
+def test_values_up_to_1e18_are_certified(ssp: SSP) -> None:
+    assert_certified(ssp, solve(ssp), exact.optimal_values(ssp))
+
+
+def nearly_free_with_ends(loss: float) -> SSP:
+    """As before, and the goal costs 1 from 0 too."""
+    return SSP.from_transitions([(0, 0, 1, 1.0, 0.0), (0, 1, 2, 1.0, 1.0), (1, 0, 0, 1.0, loss), (1, 1, 2, 1.0, 1.0)])
+
+
+def half_of_a_loss(loss: float) -> SSP:
+    """0 comes to 1 with 1/2, for free; 1 pays the loss."""
+    return SSP.from_transitions([(0, 0, 1, 0.5, 0.0), (0, 0, 2, 0.5, 0.0), (1, 0, 2, 1.0, loss)])
+
+
+EXTREMES = {
+    "nested exits of 1e-12": nested(1e-12),
+    "a biased corridor of 50": biased(50),
+    "a loop that costs 1e-17": nearly_free(1e-17),
+    "a loop that costs 1e-300": nearly_free(1e-300),
+    "an exit of 1e-200": one_state((1.0, 1e-200)),
+    "an exit of 5e-324": one_state((1.0, 5e-324)),
+    "a loss of 5e-324": one_state((5e-324, 0.5)),
+    "a loop that costs 1e-17 with two ends": nearly_free_with_ends(1e-17),
+    "half of the smallest loss": half_of_a_loss(5e-324),
+    "nested exits of 1e-200": nested(1e-200),
+}
+
+
+@pytest.mark.parametrize("ssp", EXTREMES.values(), ids=EXTREMES)
+def test_at_the_end_of_the_floats_bounds_hold_and_nothing_unproved_is_called_converged(ssp: SSP) -> None:
+    found, values = solve(ssp), exact.optimal_values(ssp)
+    assert_bounds(found, values)
+    assert graph.is_proper(ssp, found.policy.tolist())
+    if found.status == Status.CONVERGED:
+        assert_certified(ssp, found, values)
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1e-9, math.nan, math.inf])

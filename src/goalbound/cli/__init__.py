@@ -1,0 +1,82 @@
+"""The command line. Nothing heavy is imported before a command runs, so that ``goalbound --help`` answers at once.
+
+Exit codes: 0 done, 2 wrong input (one line on stderr says what), 3 an answer that did not converge, 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+
+from goalbound.cli.arguments import UsageError, parser
+from goalbound.cli.text import one_line
+
+WRONG_INPUT, INTERRUPTED, NO_READER = 2, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command (``sys.argv`` unless words are given) and return its exit code.
+
+    >>> main(["solve", "demmo"])  # says on stderr: no problem is called "demmo" (did you mean "demo"?); ...
+    2
+    """
+    _print_any_name()
+    try:
+        arguments = parser().parse_args(argv)
+        code: int = import_module(arguments.module).run(arguments)
+        sys.stdout.flush()  # here, so that a reader who left is noticed while it can still be handled
+        return code
+    except BrokenPipeError:
+        _forget_stdout()
+        return NO_READER
+    except KeyboardInterrupt:
+        return _say("stopped", INTERRUPTED)
+    except UsageError as error:
+        return _say(str(error), WRONG_INPUT)
+    except OSError as error:
+        what = (error.strerror or str(error)).lower()
+        return _say(f"{error.filename}: {what}" if error.filename else what, WRONG_INPUT)
+    except MemoryError:
+        return _say("the problem does not fit into memory", WRONG_INPUT)
+    except ValueError as error:
+        from goalbound.models import ModelError
+
+        if not isinstance(error, ModelError):
+            raise
+        return _say(_in_words_of_the_shell(str(error)), WRONG_INPUT)
+
+
+def _say(message: str, code: int) -> int:
+    with suppress(BrokenPipeError):
+        print(f"goalbound: {one_line(message)}", file=sys.stderr)
+    return code
+
+
+def _in_words_of_the_shell(message: str) -> str:
+    """Remedies are written for Python; here they are options."""
+    for python, shell in (
+        ('unreachable="exclude"', "--unreachable exclude"),
+        ("name it with loss=", "name it with --loss"),
+        ("name it with goal=", "name it with --goal"),
+        ("loss= and goal=", "--loss and --goal"),
+        ("save problem.at(context)", "say which context with --context"),
+    ):
+        message = message.replace(python, shell)
+    return message
+
+
+def _print_any_name() -> None:
+    """Names may hold letters that the terminal cannot show; they are then written as escapes."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _forget_stdout() -> None:
+    """Point stdout to nowhere, so that flushing it at exit does not complain again."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

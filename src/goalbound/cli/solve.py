@@ -1,0 +1,221 @@
+"""``goalbound solve``: the best policy of a problem under one context, or what the contexts make of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from argparse import Namespace
+from dataclasses import replace
+
+import numpy as np
+
+from goalbound import __version__
+from goalbound.cli.answer import Answer, exact
+from goalbound.cli.source import context_name, find_context, find_problem, middle
+from goalbound.cli.text import column, counted, number, one_line, plain, table
+from goalbound.models import SSP, LinearCSSP, ModelError
+from goalbound.planning import NoProperPolicy, Solution, Status, hitting_times, solve
+
+NOT_CONVERGED = 3
+ROWS_SHOWN = 20
+
+
+def run(arguments: Namespace) -> int:
+    """Solve, print, and say by the exit code whether it converged."""
+    problem = find_problem(arguments)
+    if isinstance(problem, LinearCSSP) and arguments.context is None and problem.context_size > 1:
+        if arguments.policy_out is not None:
+            raise ModelError("--policy-out writes the policy of one context; say which with --context")
+        answers = _solve_corners(problem, arguments)
+    else:
+        answers = [_solve_one(problem, arguments)]
+    if arguments.policy_out is not None:
+        _write_csv(answers[0], arguments.policy_out)
+    if arguments.json:
+        _print_json(problem, answers, arguments)
+    elif isinstance(problem, LinearCSSP) and len(answers) > 1:
+        print(_corners_text(problem, answers, arguments.problem))
+    else:
+        print(_states_text(problem, answers[0], arguments))
+    return _exit_code(answers)
+
+
+def _solve_one(problem: SSP | LinearCSSP, arguments: Namespace) -> Answer:
+    if isinstance(problem, LinearCSSP):
+        words = "middle" if arguments.context is None else arguments.context  # only one component: its middle is all
+        context = find_context(problem, words)
+        return Answer(
+            context_name(problem, context.tolist()), context.tolist(), _solved(problem.at(context), None, arguments)
+        )
+    if arguments.context is not None:
+        find_context(problem, arguments.context)  # says that there is none
+    return Answer(None, None, _solved(problem, None, arguments))
+
+
+def _solve_corners(problem: LinearCSSP, arguments: Namespace) -> list[Answer]:
+    """The answers for every pure context and, last, for the middle; each with what the middle's policy does there."""
+    contexts = [*np.eye(problem.context_size), middle(problem)]
+    names = [context_name(problem, corner.tolist()) for corner in contexts[:-1]] + ["middle (the average)"]
+    answers = [
+        Answer(name, context.tolist(), _solved(problem.at(context), name, arguments))
+        for name, context in zip(names, contexts, strict=True)
+    ]
+    averaged = answers[-1].solution.policy
+    return [replace(one, averaged_steps=hitting_times(one.solution.problem, averaged)) for one in answers]
+
+
+def _solved(ssp: SSP, name: str | None, arguments: Namespace) -> Solution:
+    try:
+        return solve(ssp, tolerance=arguments.tolerance, unreachable=arguments.unreachable)
+    except NoProperPolicy as error:
+        if name is None:
+            raise
+        raise ModelError(f"context {name}: {error}") from None
+
+
+def _corners_text(problem: LinearCSSP, answers: list[Answer], title: str) -> str:
+    """One row for each context: its best policy, and whether the averaged model's policy arrives there."""
+    states = problem.support.states
+    rows = zip(
+        (one.name or "" for one in answers),
+        column([one.start["value"] for one in answers]),
+        column([one.start["steps"] for one in answers]),
+        (f"{one.width:.1e}" for one in answers),
+        (one.status for one in answers),
+        (_arrival(len(one.never_arriving), states) for one in answers),
+        strict=True,
+    )
+    head = ["context", "value", "steps", "width", "status", "the averaged policy"]
+    improper = sum(bool(one.never_arriving) for one in answers[:-1])
+    return "\n".join(
+        [
+            *_about(title, problem),
+            "",
+            table(head, rows, "lrrrll"),
+            "",
+            "value: expected loss to the goal from the start, by the best policy for that context (smaller is better)",
+            "steps: expected number of steps of that policy; width: relative distance of the certified bounds",
+            f"averaged policy: the best one for the middle; improper in {improper} of {len(answers) - 1} pure contexts",
+            f"one context in full: --context {_example(problem)}",
+        ]
+    )
+
+
+def _example(problem: LinearCSSP) -> str:
+    return f'"{plain(problem.component_names[0])}"' if problem.component_names else "C (weights that sum to 1)"
+
+
+def _arrival(stuck: int, states: int) -> str:
+    if not stuck:
+        return "arrives from every state"
+    return f"may never arrive from {'any state' if stuck == states else f'{stuck} of {states} states'}"
+
+
+def _about(title: str, problem: SSP | LinearCSSP) -> list[str]:
+    support = problem.support
+    sizes = f"{counted(support.states, 'state')}, {counted(support.pairs, 'pair')}"
+    lines = [f"{one_line(title)}: {sizes}, {counted(support.triples, 'transition')}"]
+    if isinstance(problem, LinearCSSP):
+        names = problem.component_names or ()
+        listing = ": " + ", ".join(plain(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
+        lines.append(f"{counted(problem.context_size, 'component')}{listing if names else ''}")
+    if problem.loss_scale != 1.0:
+        lines.append(f"values are in the problem's own unit; a loss of 1 is {problem.loss_scale:.10g} of it")
+    return lines
+
+
+def _states_text(problem: SSP | LinearCSSP, answer: Answer, arguments: Namespace) -> str:
+    """What to do in each state."""
+    states = problem.support.states
+    shown = states if arguments.all else min(states, ROWS_SHOWN)
+    lines = _about(arguments.problem, problem)
+    if answer.name is not None:
+        lines.append(f"context: {answer.name}")
+    lines += ["", *_start_text(answer), "", _states_table(answer, shown)]
+    if shown < states:
+        lines.append(f"... and {counted(states - shown, 'more state')} (--all shows them)")
+    return "\n".join(lines)
+
+
+def _start_text(answer: Answer) -> list[str]:
+    ssp, start, solution = answer.solution.problem, answer.start, answer.solution
+    support = ssp.support
+    if isinstance(ssp.start, int):
+        where = plain(support.state_names[ssp.start]) if support.state_names else f"state {ssp.start}"
+    else:
+        where = f"mean over {counted(int((ssp.start > 0.0).sum()), 'start state')}"
+    both = f" (as losses in [0, 1]: {number(solution.start_value)})" if ssp.loss_scale != 1.0 else ""
+    return [
+        f"from the start ({where}): value {number(start['value'])}{both}, expected steps {number(start['steps'])}",
+        f"certified to a relative width of {answer.width:.1e}: {solution.status.value}",
+    ]
+
+
+def _states_table(answer: Answer, shown: int) -> str:
+    solution = answer.solution
+    support = solution.problem.support
+    rows = zip(
+        (plain(support.state_names[s]) if support.state_names else str(s) for s in range(shown)),
+        (_action(answer, s) for s in range(shown)),
+        *(
+            column(part[:shown].tolist())
+            for part in (answer.values, answer.lower, answer.upper, solution.hitting_times)
+        ),
+        strict=True,
+    )
+    return table(
+        ["state", "action", "value", "lower", "upper", "steps"], rows, "llrrrr" if support.state_names else "rlrrrr"
+    )
+
+
+def _action(answer: Answer, state: int) -> str:
+    action = int(answer.solution.policy[state])
+    name = answer.action_name(state)
+    return "none" if action < 0 else str(action) if name is None else plain(name)
+
+
+def _print_json(problem: SSP | LinearCSSP, answers: list[Answer], arguments: Namespace) -> None:
+    contextual = problem if isinstance(problem, LinearCSSP) else None
+    head = {
+        "goalbound": __version__,
+        "problem": arguments.problem,
+        "settings": arguments.settings,
+        "tolerance": arguments.tolerance,
+        "unreachable": arguments.unreachable,
+        "status": next((one.status for one in answers if one.status != "converged"), "converged"),
+        "width": exact(max(one.width for one in answers)),
+        "loss_scale": problem.loss_scale,
+        "sizes": {
+            "states": problem.support.states,
+            "pairs": problem.support.pairs,
+            "transitions": problem.support.triples,
+            "components": contextual and contextual.context_size,
+        },
+        "components": contextual and contextual.component_names,
+    }
+    write = sys.stdout.write
+    write(json.dumps(head, allow_nan=False)[:-1] + ', "contexts": [\n')
+    for place, answer in enumerate(answers):
+        write(",\n" if place else "")
+        for part in answer.json_parts():
+            write(part)
+    write("\n]}\n")
+
+
+def _write_csv(answer: Answer, path: str) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer: csv.DictWriter[str] | None = None
+        for state in answer.states():
+            if writer is None:
+                writer = csv.DictWriter(file, fieldnames=list(state), lineterminator="\n")
+                writer.writeheader()
+            writer.writerow(state)
+
+
+def _exit_code(answers: list[Answer]) -> int:
+    failed = [one for one in answers if one.solution.status is not Status.CONVERGED]
+    for one in failed:
+        where = "" if one.name is None else f"context {one.name}: "
+        print(f"goalbound: {where}{one.solution.status.value} (width {one.width:.1e})", file=sys.stderr)
+    return NOT_CONVERGED if failed else 0

@@ -1,0 +1,104 @@
+"""From words to things: which problem, and which context of it."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.cli.text import plain
+from goalbound.models import SSP, LinearCSSP, ModelError
+from goalbound.problems.catalog import CATALOG, catalog_entry
+
+MIDDLE = "middle"
+
+
+def find_problem(arguments: Namespace) -> SSP | LinearCSSP:
+    """The problem that ``problem``, ``settings``, ``loss`` and ``goal`` speak of: a file, or a built-in problem."""
+    if _is_file(arguments.problem):
+        if arguments.settings:
+            raise ModelError(f"{arguments.problem} is a file; --set is for built-in problems")
+        from goalbound.models.files import load
+
+        return load(arguments.problem, loss=arguments.loss, goal=arguments.goal)
+    if arguments.problem not in CATALOG and Path(arguments.problem).is_dir():
+        raise ModelError(f"{arguments.problem} is a directory; give a .npz, .umb or .drn file")
+    entry = catalog_entry(arguments.problem)
+    if arguments.loss is not None or arguments.goal is not None:
+        raise ModelError(f"{entry.name} is a built-in problem; --loss and --goal are for .umb and .drn files")
+    settings = entry.read(arguments.settings)
+    try:
+        return entry.make(settings)
+    except ModelError:
+        raise
+    except (ValueError, OverflowError) as error:  # numbers beyond what arrays can count
+        raise ModelError(f"{entry.name} cannot be made with {' '.join(arguments.settings)} ({error})") from error
+
+
+def find_context(problem: SSP | LinearCSSP, words: str) -> NDArray[np.float64]:
+    """[d] the context that is meant: a component's name, "middle", or d weights.
+
+    >>> find_context(CATALOG["demo"].make(), "west wind")
+    array([0., 1., 0.])
+    >>> find_context(CATALOG["demo"].make(), "1/3,1/3,1/3")
+    array([0.33333333, 0.33333333, 0.33333333])
+    """
+    if isinstance(problem, SSP):
+        raise ModelError("this problem has no context; leave --context out")
+    names = problem.component_names or ()
+    if words in names:
+        return np.eye(problem.context_size)[names.index(words)]
+    if words == MIDDLE:
+        return middle(problem)
+    weights = [_weight(word) for word in words.split(",")]
+    if any(weight is None for weight in weights):
+        known = ", ".join(f'"{plain(name)}"' for name in names)
+        raise ModelError(
+            f'no context is called "{words}"; give {_weights(problem)}, "{MIDDLE}"' + (f", or {known}" if known else "")
+        )
+    if len(weights) != problem.context_size:
+        raise ModelError(f'context "{words}" has {_numbers(len(weights))}; give {_weights(problem)}')
+    return problem.check_context(np.array(weights, dtype=np.float64))
+
+
+def middle(problem: LinearCSSP) -> NDArray[np.float64]:
+    """[d] equal weights: the context of the averaged model."""
+    return np.full(problem.context_size, 1.0 / problem.context_size)
+
+
+def context_name(problem: LinearCSSP, context: Sequence[float]) -> str:
+    """A context as people say it: a component's name, or its weights with the names of those that are not zero."""
+    if max(context) == 1.0:
+        component = list(context).index(1.0)
+        return plain(problem.component_names[component]) if problem.component_names else f"component {component}"
+    names = problem.component_names or [f"component {at}" for at in range(problem.context_size)]
+    parts = [f"{weight:.4g} {plain(name)}" for weight, name in zip(context, names, strict=True) if weight > 0.0]
+    return " + ".join(parts[:8]) + (f" + {len(parts) - 8} more" if len(parts) > 8 else "")
+
+
+def _is_file(word: str) -> bool:
+    """Whether a word means a file: it looks like a path, or there is one. Names of built-in problems have no dot."""
+    separators = {os.sep, os.altsep or os.sep, "."}
+    path = Path(word)
+    return any(mark in word for mark in separators) or (path.exists() and not path.is_dir())
+
+
+def _weight(word: str) -> float | None:
+    """A number or a fraction; None for a word that is neither."""
+    above, slash, below = word.partition("/")
+    try:
+        return float(above) / float(below) if slash else float(above)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def _weights(problem: LinearCSSP) -> str:
+    return f"{_numbers(problem.context_size)} that sum to 1, with commas between them"
+
+
+def _numbers(count: int) -> str:
+    return "1 number" if count == 1 else f"{count} numbers"

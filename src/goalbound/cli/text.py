@@ -1,0 +1,77 @@
+"""Plain text for people: aligned tables, short numbers, safe names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+NAME_WIDTH = 40
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
+    """Columns under their heads; ``align`` has one letter per column, l or r.
+
+    >>> print(table(["state", "value"], [["sick", "0.5"], ["sicker", "12.5"]], "lr"))
+    state   value
+    ------  -----
+    sick      0.5
+    sicker   12.5
+    """
+    cells = [list(head), *(list(row) for row in rows)]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(head))]
+    cells.insert(1, ["-" * width for width in widths])
+    lines = (
+        "  ".join(
+            cell.ljust(width) if side == "l" else cell.rjust(width)
+            for cell, width, side in zip(row, widths, align, strict=True)
+        )
+        for row in cells
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def column(values: Sequence[float]) -> list[str]:
+    """Numbers as one reads them in a column: as many digits after the point as give the largest about six.
+
+    >>> column([0.25, 12.5, float("inf")])
+    ['0.2500', '12.5000', 'infinite']
+    """
+    sizes = [abs(value) for value in values if math.isfinite(value) and value != 0.0]
+    spread = bool(sizes) and (min(sizes) < 1e-3 * min(1.0, max(sizes)) or max(sizes) >= 1e6)
+    digits = 5 - math.floor(math.log10(max(sizes))) if sizes and not spread else 0
+    return [_written(value, f".{max(0, min(digits, 6))}f" if sizes and not spread else ".6g") for value in values]
+
+
+def number(value: float) -> str:
+    """A number with six digits."""
+    return _written(value, ".6g")
+
+
+def plain(name: str) -> str:
+    """A name that cannot disturb the terminal: no control characters, not too long.
+
+    >>> plain("bell" + chr(7))
+    'bell?'
+    """
+    safe = "".join(letter if letter.isprintable() else "?" for letter in name[: NAME_WIDTH + 1])
+    return safe if len(safe) <= NAME_WIDTH else safe[: NAME_WIDTH - 3] + "..."
+
+
+def one_line(message: str) -> str:
+    """A message as one line without control characters."""
+    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(message.split()))
+
+
+def counted(count: int, thing: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "state"), counted(3, "state")
+    ('1 state', '3 states')
+    """
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def _written(value: float, form: str) -> str:
+    if math.isnan(value):
+        return "unknown"
+    return "infinite" if math.isinf(value) else format(value, form)

@@ -1,0 +1,62 @@
+"""What a policy is worth, by eliminating its states one after the other. O(S^3); for small S."""
+
+from goalbound.kernels.jit import kernel
+
+
+@kernel
+def policy_worth(rows, policy, matrix, leaving, pivot, out_values, out_steps):
+    """The values and the expected steps of a policy (pairs [S]); False if it is not proper.
+
+    State reduction (Grassmann, Taksar, Heyman): nothing is subtracted, so tiny exits keep their relative accuracy.
+    ``matrix[S, S]``, ``leaving[S]`` and ``pivot[S]`` are room to work; ``out_values`` and ``out_steps`` are [S + 1].
+    """
+    states = len(policy)
+    for s in range(states):
+        i = policy[s]
+        for t in range(states):
+            matrix[s, t] = 0.0
+        leaving[s] = 0.0
+        moving = 0.0
+        staying = 0.0
+        for k in range(rows.next_start[i], rows.next_start[i + 1]):
+            t = rows.next_state[k]
+            p = rows.probabilities[k]
+            if t == s:
+                staying += p
+            elif t == states:
+                moving += p
+                leaving[s] += p
+            else:
+                moving += p
+                matrix[s, t] += p
+        if moving <= 0.0:
+            return False
+        for t in range(states):
+            matrix[s, t] /= moving
+        leaving[s] /= moving
+        out_steps[s] = (moving + staying) / moving  # how often the pair is played until it moves
+        out_values[s] = rows.losses[i] * out_steps[s]
+    for k in range(states - 1, -1, -1):
+        pivot[k] = leaving[k]
+        for j in range(k):
+            pivot[k] += matrix[k, j]
+        if pivot[k] <= 0.0:
+            return False
+        for s in range(k):
+            share = matrix[s, k] / pivot[k]
+            if share == 0.0:
+                continue
+            for j in range(k):
+                matrix[s, j] += share * matrix[k, j]
+            leaving[s] += share * leaving[k]
+            out_values[s] += share * out_values[k]
+            out_steps[s] += share * out_steps[k]
+    for k in range(states):
+        for j in range(k):
+            out_values[k] += matrix[k, j] * out_values[j]
+            out_steps[k] += matrix[k, j] * out_steps[j]
+        out_values[k] /= pivot[k]
+        out_steps[k] /= pivot[k]
+    out_values[states] = 0.0
+    out_steps[states] = 0.0
+    return True
