@@ -78,8 +78,9 @@ def test_elimination_gives_exact_values_and_steps_or_says_that_the_policy_is_not
     ssp: SSP, data: st.DataObject
 ) -> None:
     support = ssp.support
-    policy = np.array([data.draw(st.integers(support.pair_start[s], support.pair_start[s + 1] - 1)) for s in range(support.states)])  # fmt: skip  # noqa: E501
     n = support.states
+    ranges = [(int(support.pair_start[s]), int(support.pair_start[s + 1]) - 1) for s in range(n)]
+    policy = np.array([data.draw(st.integers(first, last)) for first, last in ranges])
     values, steps = np.empty(n + 1), np.empty(n + 1)
     room = np.empty((n, n)), np.empty(n), np.empty(n)
     proper = elimination.policy_worth.python(rows_of(ssp), policy, *room, values, steps)

@@ -32,6 +32,11 @@ class Certificate:
     upper: NDArray[np.float64]
     width: float
 
+    @classmethod
+    def nothing(cls, states: int) -> Certificate:
+        """What holds without looking: values lie between 0 and infinity."""
+        return cls(np.zeros(states + 1), np.append(np.full(states, np.inf), 0.0), np.inf if states else 0.0)
+
     def tightened(self, other: Certificate) -> Certificate:
         """Both hold, so the larger lower and the smaller upper bound hold."""
         lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
@@ -53,7 +58,7 @@ def certify(
     """
     states = len(policy)
     active = policy >= 0
-    best = Certificate(np.zeros(states + 1), np.append(np.full(states, np.inf), 0.0), np.inf)
+    best = Certificate.nothing(states)
     values, solver = state.values, state.solver
     if not solver.reached()[active].all():
         return best

@@ -142,11 +142,12 @@ def _solved(
     state = PolicyValues(rows, run, ChainSolver(rows, run, played.order), values, floor)
     aim = tolerance / 8.0
     while True:
-        residual = state.evaluate(state.take(policy), aim)
-        moves, _ = state.solver.solve(np.ones(len(wanted)), np.ones(len(wanted)), 0.1)
+        with np.errstate(all="ignore"):  # at the end of the floats; the error bound sees what came of it
+            residual = state.evaluate(state.take(policy), aim)
+            moves, _ = state.solver.solve(np.ones(len(wanted)), np.ones(len(wanted)), 0.1)
         total = state.total
         # The error solves the chain with the residual on the right, so it is below residual * (v + floor * moves).
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             error = 2.0 * residual * (1.0 + floor * moves[wanted] / total[:-1][wanted])
         worst = float(np.max(np.where(np.isnan(error), np.inf, error)))
         if worst <= tolerance or aim < SMALLEST_AIM or (residual > aim and len(state.low)):

@@ -64,8 +64,9 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
     reduction = reduce(ssp, run)
     if reduction.lost.any() and unreachable == "refuse":
         raise NoProperPolicy(ssp, np.flatnonzero(reduction.lost))
-    search = _Search(reduction, run, tolerance)
-    certificate, status = search.run_to_end()
+    with np.errstate(all="ignore"):  # at the end of the floats; the certificate sees what came of it
+        search = _Search(reduction, run, tolerance)
+        certificate, status = search.run_to_end()
     pairs = expand_policy(ssp, reduction, search.policy, run)
     policy = np.where(pairs >= 0, ssp.support.pair_action[np.maximum(pairs, 0)], -1).astype(np.int64)
     inside = np.clip(search.state.total, certificate.lower, certificate.upper)
@@ -91,12 +92,12 @@ class _Search:
     def run_to_end(self) -> tuple[Certificate, Status]:
         """Improve, certify, and go on with a smaller aim until the bounds are as close as they should be."""
         aim = self.tolerance / 4.0
-        best: Certificate | None = None
+        best = Certificate.nothing(len(self.policy))
         for attempt in range(ATTEMPTS):
             finished = self._improve_to(aim)
             self._prefer_lowest(aim)
             certificate = certify(self.state, self.usable, self.policy, self.tolerance)
-            best = certificate if best is None else best.tightened(certificate)
+            best = best.tightened(certificate)
             if best.width <= self.tolerance:
                 return best, Status.CONVERGED
             if self.iterations >= ITERATIONS or (attempt > 0 and not finished):
