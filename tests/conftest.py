@@ -7,7 +7,7 @@ from tests.strategies import EXAMPLES_FACTOR
 # The same examples at every run, so that a red build is red for everyone; with a factor, fresh ones, and more of them.
 settings.register_profile(
     "goalbound",
-    max_examples=30 * EXAMPLES_FACTOR,
+    max_examples=20 * EXAMPLES_FACTOR,
     derandomize=EXAMPLES_FACTOR == 1,
     deadline=None,
     database=None,

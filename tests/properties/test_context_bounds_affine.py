@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.kernels import elimination
@@ -16,7 +16,7 @@ from goalbound.planning.properness import is_proper
 from goalbound.planning.reduction import rows_of
 from goalbound.planning.region import highest, loss_ceilings
 from tests.reference import exact
-from tests.strategies import contexts, linear_cssps, ssps
+from tests.strategies import contexts, examples, linear_cssps, ssps
 
 SLACK = Fraction(1, 10**13)  # mixing the context between the corners rounds it
 
@@ -72,7 +72,7 @@ def test_halving_a_sub_simplex_divides_the_error_of_its_ceiling_by_four() -> Non
     assert errors[1] / errors[2] > 3.5
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(ssps(proper=False, most_states=5, tiny=True), st.data())
 def test_elimination_gives_exact_values_and_steps_or_says_that_the_policy_is_not_proper(
     ssp: SSP, data: st.DataObject

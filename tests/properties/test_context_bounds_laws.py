@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import solve
 from goalbound.planning.context_bounds import Bound, context_bounds
 from tests.reference import context_grid, exact, graph
-from tests.strategies import contexts, linear_cssps, ssps
+from tests.strategies import contexts, examples, linear_cssps, ssps
 
 FEW = 20
 
@@ -68,7 +68,7 @@ def test_identical_components_are_one_problem(ssp: SSP, copies: int) -> None:
     assert math.isclose(found.upper, alone.values.max(), rel_tol=1e-7)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(linear_cssps(proper=True), st.data())
 def test_the_order_of_the_components_does_not_matter(problem: LinearCSSP, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(problem.context_size)))
@@ -80,7 +80,7 @@ def test_the_order_of_the_components_does_not_matter(problem: LinearCSSP, data: 
     assert found.loss_floor == again.loss_floor
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(linear_cssps(proper=True))
 def test_a_component_given_twice_changes_nothing(problem: LinearCSSP) -> None:
     parts = [problem.component(k) for k in range(problem.context_size)]
@@ -90,7 +90,7 @@ def test_a_component_given_twice_changes_nothing(problem: LinearCSSP) -> None:
     assert_share_a_value(found.time_bound, again.time_bound)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(linear_cssps(proper=True), st.integers(2, 40))
 def test_a_longer_search_never_widens_the_interval(problem: LinearCSSP, most_regions: int) -> None:
     short = context_bounds(problem, most_regions=most_regions // 2, tolerance=1e-6)

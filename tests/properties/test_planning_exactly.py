@@ -23,7 +23,7 @@ def test_any_small_problem_against_all_its_policies(ssp: SSP) -> None:
     assert_certified(ssp, solve(ssp, unreachable="exclude"), values)
 
 
-@examples(120)
+@examples(80)
 @given(ssps(proper=True, most_states=6))
 def test_problems_with_free_loops_against_exact_policy_iteration(ssp: SSP) -> None:
     found = solve(ssp)

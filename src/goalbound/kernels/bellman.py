@@ -290,6 +290,7 @@ def certify(rows, usable, policy, values, low, shape, cut, out_report):
     states = len(rows.pair_start) - 1
     unit = 2.0**-53
     two_parts = len(low) > 0
+    nothing = np.zeros(len(low))
     least_x = 0.0
     greatest_x = np.inf
     least_y = 0.0
@@ -325,12 +326,14 @@ def certify(rows, usable, policy, values, low, shape, cut, out_report):
             # Every sum above has at most length + 4 roundings, each relative to a partial sum of absolute values.
             # Equal values at no loss have no error at all; else the last term covers underflow.
             error = (length + 8.0) * unit * (loss + size)
+            fall_least = fall - (length + 8.0) * unit * fall_size
             if two_parts:
+                rise, slip = precise_change(rows, s, i, shape, nothing)
+                fall_least = -rise - slip
                 change, slip = precise_change(rows, s, i, values, low)
                 error = (length + 8.0) * unit * loss + 4.0 * unit * abs(loss + change) + slip
             if error > 0.0:
                 error += 1e-300
-            fall_least = fall - (length + 8.0) * unit * fall_size
             gain = loss + change
             if values[s] <= cut:
                 pass

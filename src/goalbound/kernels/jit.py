@@ -27,6 +27,8 @@ class Kernel:
         self.__wrapped__ = function
         self._python: Callable[..., Any] | None = None
         self._dispatcher: Any = None
+        self.is_compiled = False
+        """Whether the compiled form is ready in this process."""
 
     @property
     def python(self) -> Callable[..., Any]:
@@ -45,11 +47,6 @@ class Kernel:
             self._dispatcher = njit(function, cache=True, nogil=True, error_model="numpy")
         return self._dispatcher
 
-    @property
-    def is_compiled(self) -> bool:
-        """Whether the compiled form is ready in this process."""
-        return self._dispatcher is not None and bool(self._dispatcher.signatures)
-
     def compiled(self, *arguments: Any) -> Any:
         """Run the compiled form; the first time, compile it or load it from the cache."""
         if not self.is_compiled:
@@ -57,6 +54,7 @@ class Kernel:
                 from numba import typeof
 
                 self.dispatcher.compile(tuple(typeof(argument) for argument in arguments))
+            self.is_compiled = True
         return self.dispatcher(*arguments)
 
     def __repr__(self) -> str:

@@ -101,14 +101,14 @@ class Builder:
             states=states.size, names=(states.names, actions.names),
         )  # fmt: skip
         losses = np.empty((built.support.pairs, size))
-        for (state, action), (loss, _) in self._pairs.items():
-            losses[built.support.pair(state, action)] = loss
+        first = np.cumsum([0] + [len(to) for _, to in self._pairs.values()])[:-1]
+        losses[built.pair_of[first]] = [loss for loss, _ in self._pairs.values()]
         begin = 0 if start is None else start
         return LinearCSSP(built.support, losses, built.probabilities, begin, self._names, loss_scale)  # type: ignore[arg-type]
 
     def _following(self, states: Numbering, state: str, action: str, name: str) -> int:
         if name == GOAL:
             return states.size
-        if states.names is None or name not in states.names:
+        if name not in states:
             raise ModelError(f'"{action}" in "{state}" leads to "{name}", which has no action; add one')
-        return states.names.index(name)
+        return states.number(name, 0)

@@ -187,6 +187,9 @@ class Numbering:
         else:
             self.size = max(whole(key, kind) for key in listed) + 1
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._index if self.names is not None else isinstance(key, int) and 0 <= key < self.size
+
     def number(self, key: int | str, place: int) -> int:
         """The number of a thing; an error that names the place if it is none of them."""
         if self.names is None:

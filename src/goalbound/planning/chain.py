@@ -16,9 +16,9 @@ from goalbound.kernels.layout import Rows
 DIRECT_STATES = 300
 """Up to this many states a chain is eliminated directly."""
 
-SWEEPS = 24
+SWEEPS = 16
 """As many sweeps may be spent before the Krylov method is thought to be cheaper."""
-PATIENCE = 6
+PATIENCE = 4
 """Sweeps after which their rate is looked at."""
 KRYLOV_STEPS = 60
 CLUSTER_STATES = 64

@@ -97,8 +97,8 @@ def context_bounds(
 ) -> ContextBounds:
     """Certified bounds of a problem over the whole simplex of contexts.
 
-    Every interval holds in exact arithmetic, whatever ended the search; only the status CONVERGED promises
-    ``upper <= (1 + tolerance) * lower``.
+    Every interval holds in exact arithmetic, whatever ended the search, up to the rounding of ``problem.at(context)``
+    at the witness; only the status CONVERGED promises ``upper <= (1 + tolerance) * lower``.
 
     Proper: a policy that is proper under component i has, from each state, a way to the goal by moves that are possible
     under i. A context with c_i > 0 keeps these moves possible and only adds others, so the policy is proper there too.
@@ -111,8 +111,8 @@ def context_bounds(
     T* is the largest, over contexts and states, of the expected steps of a proper deterministic policy that is optimal
     for the context; of several the slowest counts. The upper end holds for all of them: pairs that are optimal nowhere
     in a sub-simplex are left out, and what remains takes at most that long (or the loss divided by its floor). The
-    lower end holds for the fastest optimal policy of its context, which is the only one unless pairs tie there. It is
-    infinite where zero losses let the best policies take longer and longer; the search then ends by a limit.
+    lower end holds for the fastest optimal policy of its context, which is the only one unless pairs tie there. T* may
+    be infinite if losses are zero (the best policies take longer and longer); the search then ends by a limit.
 
     Args:
         problem: the problem; losses may be zero.
@@ -184,7 +184,7 @@ class _Search:
         point = self.points.at(context)
         lower = point.solution.lower[:-1]
         state = int(np.argmax(lower))
-        self.best.offer(float(lower[state]), context, state)
+        self.best.offer(float(lower[state]), point.context, state)
         return point
 
     def _loss_upper(self, corners: Corners, above: float) -> float:
@@ -203,7 +203,7 @@ class _Search:
     def _time_at(self, context: NDArray[np.float64]) -> ContextPoint:
         point = self.points.at(context)
         steps, state = point_time(point)
-        self.best.offer(steps, context, state)
+        self.best.offer(steps, point.context, state)
         return point
 
     def _time_upper(self, corners: Corners, above: float) -> float:

@@ -31,7 +31,8 @@ class ContextPoint:
     """A context, solved when first asked; what policies are worth there is kept."""
 
     def __init__(self, problem: LinearCSSP, context: NDArray[np.float64]) -> None:
-        self.context = context
+        self.context = context.copy()
+        self.context.flags.writeable = False
         self.ssp: SSP = problem.at(context)
         self._worth: dict[bytes, Worth | None] = {}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels import bellman, shortest
+from goalbound.kernels import bellman, graph, shortest
 from goalbound.kernels.jit import Run, engine
 from goalbound.models import SSP, ModelError
 from goalbound.planning.certificate import Certificate, certify
@@ -31,8 +31,10 @@ from goalbound.planning.solution import Solution, Status
 ITERATIONS = 1000
 SHALLOW = 1e-4
 """If every state has a short and likely way to the goal (see ``sweep_reach``), states are taken as they come."""
-FORCING = 0.1
+FORCING = 0.02
 """Each evaluation brings the residual down to this share of what it found."""
+PATIENCE = 20
+"""As many times the policy may still change at the smallest residual: more is rounding going round."""
 ATTEMPTS = 8
 """How often the aim is lowered before the bounds are taken as they are."""
 
@@ -115,6 +117,7 @@ class _Search:
         target = 1e-3 if self.state.relative else 1.0
         proper = self.policy.copy()
         state = self.state
+        at_aim = 0
         while self.iterations < ITERATIONS:
             self.iterations += 1
             found = state.take(self.policy)
@@ -127,7 +130,9 @@ class _Search:
             switched = self.run(bellman.improve)(
                 state.rows, self.usable, state.values, state.low, margin, state.drift, self.settled, self.policy
             )
-            if not switched and (target <= aim or stalled):
+            at_aim += target <= aim or stalled
+            if (not switched and (target <= aim or stalled)) or at_aim > PATIENCE:
+                self.policy[:] = proper
                 return not stalled
             if not switched:
                 target = aim
@@ -165,4 +170,9 @@ def _first(
     reverse = reverse_of(rows, run)
     run(shortest.shortest_ways)(rows, reverse, states_of(rows), usable, floor, choice, values)
     values[:-1][~active] = 0.0
+    if (choice[active] < 0).any():  # ways so unlikely that their length is no number: take any
+        choice[:] = -1
+        values[:] = 0.0
+        room = np.full(reduction.states + 1, reduction.states, dtype=np.int64)
+        run(graph.backward_reach)(reverse, states_of(rows), usable, 1, choice, room)
     return choice, values, np.argsort(values[:-1], kind="stable").astype(np.int32)

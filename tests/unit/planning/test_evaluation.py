@@ -32,7 +32,7 @@ def assert_close(found: np.ndarray, wanted: list[exact.Value], rtol: float = 1e-
             assert one == pytest.approx(float(other), rel=rtol)
 
 
-@examples(80)
+@examples(60)
 @given(st.data())
 def test_any_policy_has_its_exact_values_and_steps(data: st.DataObject) -> None:
     ssp = data.draw(ssps(proper=False))

@@ -1,0 +1,140 @@
+"""Problems too large to be run as Python: the compiled planner against checks written here, in NumPy alone."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from goalbound import SSP, NoProperPolicy, Status, evaluate, is_proper, solve
+from goalbound.models.assembly import assemble
+from goalbound.planning import Solution
+
+
+def problem(states: int, *edges: tuple[NDArray, NDArray, NDArray, float | NDArray], losses: object) -> SSP:
+    """From groups of (states, actions, next states, probability); losses is a function of the number of pairs."""
+    parts = [np.broadcast_arrays(*edge) for edge in edges]
+    s, a, t = (np.concatenate([part[k] for part in parts]).astype(np.int64) for k in range(3))
+    built = assemble(s, a, t, np.concatenate([part[3] for part in parts]).astype(float), states=states)
+    return SSP(built.support, losses(built.support.pairs), built.probabilities)  # type: ignore[operator]
+
+
+def grid(side: int, slip: float, losses: object, seed: int = 0) -> SSP:
+    """Four moves on a square, each replaced by a random one with probability slip; shuffled; the last corner is S."""
+    cells = side * side
+    y, x = np.divmod(np.arange(cells - 1), side)
+    order = np.append(np.random.default_rng(seed).permutation(cells - 1), cells - 1)
+    targets = [
+        np.clip(y + dy, 0, side - 1) * side + np.clip(x + dx, 0, side - 1)
+        for dy, dx in ((-1, 0), (0, 1), (1, 0), (0, -1))
+    ]
+    edges = [
+        (order[:-1], np.int64(a), order[targets[b]], slip / 4 + (1 - slip) * (a == b))
+        for a in range(4)
+        for b in range(4)
+    ]
+    return problem(cells - 1, *edges, losses=losses)
+
+
+def corridor(length: int, forward: float) -> SSP:
+    place = np.arange(length)
+    edges = [(place, 0, place + 1, forward), (place, 0, np.maximum(place - 1, 0), 1 - forward)]
+    return problem(length, *edges, losses=np.ones)  # type: ignore[arg-type]
+
+
+def random_exits(states: int, goal: float, seed: int = 0) -> SSP:
+    rng = np.random.default_rng(seed)
+    edges: list = []
+    for action in range(3):
+        share = rng.dirichlet(np.ones(3), states) * (1 - goal)
+        edges += [(np.arange(states), action, rng.integers(0, states, states), share[:, k]) for k in range(3)]
+        edges.append((np.arange(states), action, np.int64(states), goal))
+    return problem(states, *edges, losses=lambda n: rng.uniform(0.1, 1.0, n))
+
+
+def backups(ssp: SSP, values: NDArray) -> NDArray:
+    """[N] loss + P v, in extended precision, rows divided by their sums."""
+    support = ssp.support
+    p = ssp.probabilities.astype(np.longdouble)
+    starts = support.next_start[:-1]
+    mean = np.add.reduceat(p * values[support.next_state], starts) / np.add.reduceat(p, starts)
+    return ssp.losses + mean
+
+
+def assert_certificate(ssp: SSP, found: Solution, *, slack: float) -> None:
+    """lower is below all its backups, upper above the policy's: so they bound v*, up to ``slack`` of the values."""
+    support = ssp.support
+    lower, upper = found.lower.astype(np.longdouble), found.upper.astype(np.longdouble)
+    states = support.pair_state
+    assert (lower[states] <= backups(ssp, lower) + slack * upper[states]).all()
+    played = found.policy[states] == support.pair_action
+    assert (upper[states[played]] >= backups(ssp, upper)[played] - slack * upper[states[played]]).all()
+    assert is_proper(ssp, found.policy)
+    assert (found.lower <= found.values).all()
+    assert (found.values <= found.upper).all()
+
+
+uniform = lambda n: np.random.default_rng(1).uniform(0.1, 1.0, n)  # noqa: E731
+mostly_zero = lambda n: np.random.default_rng(1).uniform(0.0, 1.0, n) * (np.random.default_rng(2).random(n) < 0.5)  # noqa: E731
+LARGE = {
+    "a grid with drift": lambda: grid(75, 0.2, uniform),
+    "a grid that wanders": lambda: grid(75, 1.0, uniform),
+    "a grid of equal losses": lambda: grid(75, 0.2, np.ones),
+    "a grid where half of the pairs are free": lambda: grid(75, 0.3, mostly_zero),
+    "a grid of losses from 1e-8 to 1": lambda: grid(
+        75, 0.3, lambda n: 10.0 ** -np.random.default_rng(1).uniform(0, 8, n)
+    ),
+    "random exits": lambda: random_exits(6000, 0.02),
+    "random exits of 1e-7": lambda: random_exits(6000, 1e-7),
+    "a corridor that drifts": lambda: corridor(40_000, 0.7),
+    "a corridor that wanders for a billion steps": lambda: corridor(31_000, 0.5),
+}
+
+
+@pytest.mark.parametrize("make", LARGE.values(), ids=LARGE)
+def test_bounds_of_large_problems_are_narrow_and_hold(make: object) -> None:
+    ssp = make()  # type: ignore[operator]
+    found = solve(ssp)
+    assert found.status == Status.CONVERGED
+    assert ((found.upper - found.lower) <= 1e-9 * found.upper).all()
+    # The bounds may use all of the width that they were given: steps * slack must stay below it.
+    assert_certificate(ssp, found, slack=1e-15)
+    worth = evaluate(ssp, found.policy)
+    assert worth.status == Status.CONVERGED
+    np.testing.assert_allclose(worth.values, found.values, rtol=2e-9)
+
+
+def test_a_wandering_corridor_takes_the_square_of_its_length() -> None:
+    # Symmetric walk with a wall at 0: from place i to n it takes n (n + 1) - i (i + 1) steps.
+    n = 31_000
+    found = solve(corridor(n, 0.5))
+    place = np.arange(n, dtype=float)
+    np.testing.assert_allclose(found.values[:-1], n * (n + 1.0) - place * (place + 1.0), rtol=1e-9)
+
+
+def test_values_that_differ_by_a_hundred_orders_are_all_right() -> None:
+    # One lossy corner far away: the value falls by a factor with every cell, down to 1e-100 and below.
+    ssp = grid(70, 0.3, lambda n: (np.arange(n) < 4).astype(float))
+    found = solve(ssp)
+    positive = found.upper[:-1] > 0.0
+    assert found.status == Status.CONVERGED
+    assert found.values[:-1][positive].min() < 1e-60
+    assert ((found.upper - found.lower)[:-1][positive] <= 1e-9 * found.upper[:-1][positive]).all()
+
+
+def test_lost_states_of_a_large_problem_are_named_and_left_out() -> None:
+    rng = np.random.default_rng(0)
+    states, trap = 30_000, 29_900
+    place = np.arange(states)
+    ahead = np.where(place < trap, rng.integers(0, trap, states), rng.integers(trap, states, states))
+    edges = [
+        (place, 0, ahead, 0.5), (place[:trap], 0, np.int64(states), 0.5), (place[trap:], 0, place[trap:], 0.5),
+        (place[:trap], 1, np.full(trap, trap), 1.0),
+    ]  # fmt: skip
+    ssp = problem(states, *edges, losses=lambda n: np.full(n, 0.5))
+    with pytest.raises(NoProperPolicy) as caught:
+        solve(ssp)
+    assert caught.value.states == tuple(range(trap, states))
+    found = solve(ssp, unreachable="exclude")
+    # Everyone else plays action 0: half a chance to end each step, so 0.5 / 0.5 = 1.
+    np.testing.assert_allclose(found.values[:trap], 1.0, rtol=1e-9)
+    assert np.isinf(found.values[trap:-1]).all()
+    assert (found.policy[trap:] == -1).all()
