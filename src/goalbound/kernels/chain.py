@@ -52,10 +52,12 @@ def scale_chain(chain, scale, out_weight, out_exit):
 
 
 @kernel
-def gauss_seidel(chain, rhs, unit, x):
+def gauss_seidel(chain, rhs, unit, backwards, x):
     """One sweep in place; returns the largest change divided by ``unit[S]``. O(entries)."""
+    states = len(rhs)
     largest = 0.0
-    for s in range(len(rhs)):
+    for n in range(states):
+        s = states - 1 - n if backwards else n
         new = rhs[s]
         for k in range(chain.start[s], chain.stop[s]):
             new += chain.weight[k] * x[chain.column[k]]
@@ -67,7 +69,7 @@ def gauss_seidel(chain, rhs, unit, x):
 
 
 @kernel
-def sweep_until(chain, rhs, unit, target, most, patience, x):
+def sweep_until(chain, rhs, unit, target, most, patience, backwards, x):
     """Sweep until the change is at most ``target``; give up after ``most`` sweeps, or once it looks too slow.
 
     After ``patience`` sweeps the rate over the last half of them is extrapolated: if the target is more than
@@ -76,7 +78,7 @@ def sweep_until(chain, rhs, unit, target, most, patience, x):
     first = 0.0
     change = np.inf
     for n in range(most):
-        change = gauss_seidel(chain, rhs, unit, x)
+        change = gauss_seidel(chain, rhs, unit, backwards, x)
         if change <= target:
             return change, n + 1
         if n == patience // 2:

@@ -48,6 +48,7 @@ class ChainSolver:
         self._coarse: Coarse | None = None
         self._factors: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._whole: Any = None
+        self._narrow = order is not None  # until seen otherwise
         start = np.empty(self.states + 1, dtype=np.int64)
         run(bellman.chain_rows)(rows, self._order, start)
         room = int(start[-1])
@@ -88,13 +89,14 @@ class ChainSolver:
             x = self._eliminate(rhs)
             return self._outside(x), self._left(rhs, unit, x)
         if weights is None:
-            x, reached = self._iterate(self.chain, rhs, unit, target)
+            x, reached = self._iterate(self.chain, rhs, unit, target, backwards=False)
         else:
             scale = self._inside(weights)
             chain = self.chain._replace(weight=np.empty_like(self.chain.weight), exit=np.empty(self.states))
             self.run(kernels.scale_chain)(self.chain, scale, chain.weight, chain.exit)
             self._coarse = None
-            x, reached = self._iterate(chain, rhs / scale, unit / scale, target)
+            # What is small far from the goal comes from losses further back: the scaled chain runs away from the goal.
+            x, reached = self._iterate(chain, rhs / scale, unit / scale, target, backwards=True)
             self._coarse = None
             x *= scale
         if reached > target and reached > 0.1 * float(np.max(np.abs(rhs) / unit)):
@@ -105,16 +107,18 @@ class ChainSolver:
     def swept(self, rhs: NDArray[np.float64], x: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
         """x after some sweeps of x = rhs + weight x: nothing is subtracted, so small parts come out right first."""
         inside, rhs = self._inside(x).copy(), self._inside(rhs)
-        for _ in range(sweeps):
-            self.run(kernels.gauss_seidel)(self.chain, rhs, np.ones(self.states), inside)
+        if self.states <= DIRECT_STATES:
+            return self._outside(self._eliminate(rhs))
+        for sweep in range(sweeps):
+            self.run(kernels.gauss_seidel)(self.chain, rhs, np.ones(self.states), sweep % 2 == 1, inside)
         return self._outside(inside)
 
     def _iterate(
-        self, chain: Chain, rhs: NDArray[np.float64], unit: NDArray[np.float64], target: float
+        self, chain: Chain, rhs: NDArray[np.float64], unit: NDArray[np.float64], target: float, *, backwards: bool
     ) -> tuple[NDArray[np.float64], float]:
         """Sweeps while they are quick, then the Krylov method."""
         x = np.zeros(self.states)
-        reached, _ = self.run(kernels.sweep_until)(chain, rhs, unit, target, SWEEPS, PATIENCE, x)
+        reached, _ = self.run(kernels.sweep_until)(chain, rhs, unit, target, SWEEPS, PATIENCE, backwards, x)
         if reached > target:
             if self._coarse is None:
                 self._coarse = self._factored(chain)
@@ -139,22 +143,25 @@ class ChainSolver:
         Chains that are narrow in their order (corridors) are factored as they are, which solves them.
         """
         entries = float((chain.stop - chain.start[:-1]).sum())
-        if len(self._order):
+        if self._narrow:
             alone = np.arange(self.states, dtype=np.int32)
-            if self._envelope(alone)[1] <= 100.0 * entries:
-                return self._factor(chain, alone)
+            first, work = self._envelope(alone)
+            self._narrow = work <= 100.0 * entries
+            if self._narrow:
+                return self._factor(chain, alone, first)
         if self._cluster is None:
             self._cluster = self._clusters()
-        while self._cluster[-1] > 0 and self._envelope(self._cluster)[1] > 30.0 * entries + 1e4:
+        while True:
+            first, work = self._envelope(self._cluster)
+            if len(first) == 1 or work <= 30.0 * entries + 1e4:
+                return self._factor(chain, self._cluster, first)
             self._cluster //= 2
-        return self._factor(chain, self._cluster)
 
     def _envelope(self, cluster: NDArray[np.int32]) -> tuple[NDArray[np.int64], float]:
         first = np.empty(int(cluster.max()) + 1, dtype=np.int64)
         return first, self.run(kernels.coarse_envelope)(self.chain, cluster, first)
 
-    def _factor(self, chain: Chain, cluster: NDArray[np.int32]) -> Coarse:
-        first, _ = self._envelope(cluster)
+    def _factor(self, chain: Chain, cluster: NDArray[np.int32], first: NDArray[np.int64]) -> Coarse:
         start = np.zeros(len(first) + 1, dtype=np.int64)
         np.cumsum(np.arange(len(first)) - first, out=start[1:])
         coarse = Coarse(cluster, first, start, np.empty(start[-1]), np.empty(start[-1]), np.empty(len(first)))

@@ -87,7 +87,7 @@ class PolicyValues:
         return found
 
     def _sweep(self, found: float) -> float:
-        """Sweeps of v = loss + weight v, which put right what was too small to be seen, while they help."""
+        """Sweeps of v = loss + weight v, which put right what was too small to be seen."""
         loss = np.empty_like(self.unit)
         for _ in range(MOST_REFINEMENTS):
             self.run(bellman.policy_residual)(
@@ -97,8 +97,8 @@ class PolicyValues:
             self.drift += float(np.ptp(np.append(swept - self.values[:-1], 0.0)))
             self.values[:-1] = swept
             self.low[:] = 0.0
-            before, found = found, self.measure()
-            if found <= GROSS or found > 0.9 * before:
+            found = self.measure()
+            if found <= GROSS:  # until then a front may be moving through, at the same residual all the time
                 break
         return found
 
