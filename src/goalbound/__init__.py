@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from goalbound.models import SSP, Builder, FileFormatError, LinearCSSP, ModelError, Step, Support
+    from goalbound.models.files import load, save
     from goalbound.planning import (
+        Bound,
+        BoundStatus,
+        ContextBounds,
         Evaluation,
         NoProperPolicy,
         Solution,
         Status,
         blocking_states,
+        context_bounds,
         evaluate,
         hitting_times,
         is_proper,
@@ -22,26 +27,28 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Builder": "goalbound.models",
-    "FileFormatError": "goalbound.models",
-    "LinearCSSP": "goalbound.models",
-    "ModelError": "goalbound.models",
-    "SSP": "goalbound.models",
-    "Step": "goalbound.models",
-    "Support": "goalbound.models",
-    "Evaluation": "goalbound.planning",
-    "NoProperPolicy": "goalbound.planning",
-    "Solution": "goalbound.planning",
-    "Status": "goalbound.planning",
-    "blocking_states": "goalbound.planning",
-    "evaluate": "goalbound.planning",
-    "hitting_times": "goalbound.planning",
-    "is_proper": "goalbound.planning",
-    "solve": "goalbound.planning",
+_NAMES = {
+    "goalbound.models": ("SSP", "Builder", "FileFormatError", "LinearCSSP", "ModelError", "Step", "Support"),
+    "goalbound.models.files": ("load", "save"),
+    "goalbound.planning": (
+        "Bound",
+        "BoundStatus",
+        "ContextBounds",
+        "Evaluation",
+        "NoProperPolicy",
+        "Solution",
+        "Status",
+        "blocking_states",
+        "context_bounds",
+        "evaluate",
+        "hitting_times",
+        "is_proper",
+        "solve",
+    ),
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
-__all__ = [*_HOMES, "__version__"]
+__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

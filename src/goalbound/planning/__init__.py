@@ -1,16 +1,22 @@
 """Planning: exact values, proper policies, certified bounds."""
 
+from goalbound.planning.context_bounds import Bound, ContextBounds, context_bounds
 from goalbound.planning.evaluation import Evaluation, evaluate, hitting_times
 from goalbound.planning.properness import NoProperPolicy, blocking_states, is_proper
+from goalbound.planning.simplex import BoundStatus
 from goalbound.planning.solution import Solution, Status
 from goalbound.planning.solve import solve
 
 __all__ = [
+    "Bound",
+    "BoundStatus",
+    "ContextBounds",
     "Evaluation",
     "NoProperPolicy",
     "Solution",
     "Status",
     "blocking_states",
+    "context_bounds",
     "evaluate",
     "hitting_times",
     "is_proper",
