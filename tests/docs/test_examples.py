@@ -37,7 +37,12 @@ def test_importing_goalbound_loads_neither_numpy_nor_numba() -> None:
 
 
 def test_every_link_of_the_documents_leads_somewhere() -> None:
-    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")]:
+    for document in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("benchmarks/*.md"),
+    ]:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text()):
             assert target.startswith("http") or (document.parent / target).exists(), f"{document.name}: {target}"
 

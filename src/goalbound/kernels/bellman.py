@@ -101,7 +101,7 @@ def advantage(rows, state, pair, values, low):
 
 @kernel
 def improve(rows, usable, values, low, margin, drift, settled, policy):
-    """Let each state switch to its best usable pair if that is better by more than ``margin[s]``.
+    """Let each state switch to its best usable pair if that is better by more than ``margin[s]`` (empty: by anything).
 
     ``policy[S]`` holds pairs and is changed; a state with -1 is left out. Ties go to the lowest pair. Returns the
     number of states that switched.
@@ -112,6 +112,7 @@ def improve(rows, usable, values, low, margin, drift, settled, policy):
     """
     states = len(rows.pair_start) - 1
     two_parts = len(low) > 0
+    demanding = len(margin) > 0
     switched = 0
     for s in range(states):
         if policy[s] < 0 or drift < settled[s]:
@@ -135,7 +136,7 @@ def improve(rows, usable, values, low, margin, drift, settled, policy):
                 second = gain
         settled[s] = drift + (second - best)
         if best_pair != policy[s]:
-            if best < current - margin[s]:
+            if best < current - (margin[s] if demanding else 0.0):
                 policy[s] = best_pair
                 switched += 1
             else:
@@ -219,17 +220,18 @@ def update_chain(rows, policy, known, order, rank, chain):
 
 
 @kernel
-def policy_residual(rows, policy, losses, values, low, out_residual, out_scale):
-    """How far ``values + low`` is from the values of a policy under ``losses[N]``: loss + weight v - v, per state.
+def policy_residual(rows, policy, values, low, floor, out_residual, out_unit):
+    """How far ``values + low`` is from the values of a policy: loss + weight v - v, per state.
 
-    ``low[S + 1]`` is the trailing part of the values, or empty. ``out_scale[S]`` is the loss until the pair moves, the
-    natural unit of the residual.
+    ``low[S + 1]`` is the trailing part of the values, or empty. ``out_unit[S]`` is the loss until the pair moves plus
+    ``floor``, the natural unit of the residual. Returns the largest residual in units.
     """
     states = len(rows.pair_start) - 1
     two_parts = len(low) > 0
+    largest = 0.0
     for s in range(states):
         out_residual[s] = 0.0
-        out_scale[s] = 0.0
+        out_unit[s] = floor
         i = policy[s]
         if i < 0:
             continue
@@ -246,9 +248,12 @@ def policy_residual(rows, policy, losses, values, low, out_residual, out_scale):
                 change += p * (values[t] - values[s])
         if two_parts:
             change, _ = precise_change(rows, s, i, values, low)
-        loss = (moving + staying) * losses[i]
+        loss = (moving + staying) * rows.losses[i]
         out_residual[s] = (loss + change) / moving
-        out_scale[s] = loss / moving
+        out_unit[s] = loss / moving + floor
+        if not abs(out_residual[s]) <= largest * out_unit[s]:
+            largest = abs(out_residual[s]) / out_unit[s]
+    return largest
 
 
 @kernel
@@ -332,7 +337,7 @@ def certify(rows, usable, policy, values, low, shape, cut, out_report):
                 fall_least = -rise - slip
                 change, slip = precise_change(rows, s, i, values, low)
                 error = (length + 8.0) * unit * loss + 4.0 * unit * abs(loss + change) + slip
-            if error > 0.0:
+            if loss > 0.0 or size > 0.0:
                 error += 1e-300
             gain = loss + change
             if values[s] <= cut:

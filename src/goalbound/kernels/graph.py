@@ -9,8 +9,8 @@ from goalbound.kernels.jit import kernel
 
 
 @kernel
-def reverse_edges(rows, out_start, out_pair):
-    """The pairs that lead to each next state, as a compressed list; returns the number of edges.
+def reverse_edges(rows, usable, out_start, out_pair):
+    """The usable pairs that lead to each next state, as a compressed list; returns the number of edges.
 
     ``out_start[S + 2]`` and ``out_pair[M]``.
     """
@@ -18,19 +18,22 @@ def reverse_edges(rows, out_start, out_pair):
     pairs = len(rows.next_start) - 1
     for t in range(states + 2):
         out_start[t] = 0
-    for k in range(len(rows.next_state)):
-        if rows.probabilities[k] > 0.0:
-            out_start[rows.next_state[k] + 1] += 1
+    for i in range(pairs):
+        if usable[i]:
+            for k in range(rows.next_start[i], rows.next_start[i + 1]):
+                if rows.probabilities[k] > 0.0:
+                    out_start[rows.next_state[k] + 1] += 1
     for t in range(states + 1):
         out_start[t + 1] += out_start[t]
     edges = out_start[states + 1]
     # Fill from the back of each list; the starts move and come to rest one place early, which the loop below mends.
     for i in range(pairs - 1, -1, -1):
-        for k in range(rows.next_start[i], rows.next_start[i + 1]):
-            if rows.probabilities[k] > 0.0:
-                t = rows.next_state[k]
-                out_start[t + 1] -= 1
-                out_pair[out_start[t + 1]] = i
+        if usable[i]:
+            for k in range(rows.next_start[i], rows.next_start[i + 1]):
+                if rows.probabilities[k] > 0.0:
+                    t = rows.next_state[k]
+                    out_start[t + 1] -= 1
+                    out_pair[out_start[t + 1]] = i
     for t in range(states + 1):
         out_start[t] = out_start[t + 1]
     out_start[states + 1] = edges

@@ -63,7 +63,8 @@ def certify(
     if not solver.reached()[active].all():
         return best
     if (values[:-1][active] > 0.0).all():
-        best = _better(best, state, usable, policy, values, cut)
+        if state.smallest > 0.0:
+            best = _better(best, state, usable, policy, values, cut)
         if best.width > tolerance:
             best = _better(best, state, usable, policy, _concave(values), cut)
     counted = policy.copy()
@@ -106,10 +107,10 @@ def _better(
     lower, upper = best.lower, best.upper
     if not hopeless and least_x <= greatest_x:
         slip = 4.0 * ROUNDING * (state.values + np.abs(low) + least_x * shape + cut)
-        lower = np.maximum(lower, state.values - least_x * shape + low - cut - slip)
+        lower = np.maximum(lower, np.nextafter(state.values - least_x * shape + low - cut - slip, -np.inf))
     if least_y <= greatest_y and np.isfinite(least_y):
         slip = 4.0 * ROUNDING * (state.values + np.abs(low) + least_y * shape)
-        upper = np.minimum(upper, state.values + least_y * shape + low + slip)
+        upper = np.minimum(upper, np.nextafter(state.values + least_y * shape + low + slip, np.inf))
     lower[-1] = upper[-1] = 0.0
     solved = np.append(policy >= 0, False)
     if not np.isfinite(upper[solved]).all():

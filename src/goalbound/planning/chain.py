@@ -18,6 +18,8 @@ DIRECT_STATES = 300
 
 SWEEPS = 16
 """As many sweeps may be spent before the Krylov method is thought to be cheaper."""
+SETTING_UP = 30_000
+"""Setting up the Krylov method takes about as long as sweeping over this many states."""
 PATIENCE = 4
 """Sweeps after which their rate is looked at."""
 KRYLOV_STEPS = 60
@@ -118,7 +120,8 @@ class ChainSolver:
     ) -> tuple[NDArray[np.float64], float]:
         """Sweeps while they are quick, then the Krylov method."""
         x = np.zeros(self.states)
-        reached, _ = self.run(kernels.sweep_until)(chain, rhs, unit, target, SWEEPS, PATIENCE, backwards, x)
+        most = SWEEPS + SETTING_UP // self.states
+        reached, _ = self.run(kernels.sweep_until)(chain, rhs, unit, target, most, PATIENCE, backwards, x)
         if reached > target:
             if self._coarse is None:
                 self._coarse = self._factored(chain)

@@ -38,6 +38,7 @@ class PolicyValues:
         self.low = np.empty(0)
         states = len(values) - 1
         self.unit = np.ones(states)
+        self.smallest = float(np.min(rows.losses, initial=1.0))
         self.drift = 0.0
         self.relative = False
         self._residual = np.empty(states)
@@ -51,15 +52,15 @@ class PolicyValues:
 
     def measure(self) -> float:
         """The largest residual, in units."""
-        self.run(bellman.policy_residual)(
-            self.rows, self._policy, self.rows.losses, self.values, self.low, self._residual, self.unit
+        floor = 0.0 if self.relative else self.floor
+        largest: float = self.run(bellman.policy_residual)(
+            self.rows, self._policy, self.values, self.low, floor, self._residual, self.unit
         )
         if self.relative:
             self.run(bellman.spread)(self.rows, self._policy, self.values, self.unit)
             self.unit += TINIEST
-        else:
-            self.unit += self.floor
-        return float(np.max(np.abs(self._residual) / self.unit, initial=0.0))
+            largest = float(np.max(np.abs(self._residual) / self.unit, initial=0.0))
+        return largest
 
     def evaluate(self, found: float, target: float) -> float:
         """Bring the residual from ``found`` down to ``target``, if it can be; returns what was reached."""
@@ -89,10 +90,8 @@ class PolicyValues:
     def _sweep(self, found: float) -> float:
         """Sweeps of v = loss + weight v, which put right what was too small to be seen."""
         loss = np.empty_like(self.unit)
+        self.run(bellman.policy_residual)(self.rows, self._policy, self.values, self.low, 0.0, self._residual, loss)
         for _ in range(MOST_REFINEMENTS):
-            self.run(bellman.policy_residual)(
-                self.rows, self._policy, self.rows.losses, self.values, self.low, self._residual, loss
-            )
             swept = self.solver.swept(loss, self.total[:-1], SMOOTHING)
             self.drift += float(np.ptp(np.append(swept - self.values[:-1], 0.0)))
             self.values[:-1] = swept

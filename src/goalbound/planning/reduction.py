@@ -29,11 +29,11 @@ def rows_of(ssp: SSP) -> Rows:
     return Rows(support.pair_start, support.next_start, support.next_state, ssp.losses, ssp.probabilities)
 
 
-def reverse_of(rows: Rows, run: Run) -> Reverse:
-    """Who leads where. O(M) time, M + S numbers of memory."""
+def reverse_of(rows: Rows, usable: NDArray[np.bool_], run: Run) -> Reverse:
+    """Who leads where, by usable pairs. O(M) time, M + S numbers of memory at most."""
     start = np.empty(len(rows.pair_start) + 1, dtype=np.int64)
-    pair = np.empty(len(rows.next_state), dtype=np.int32)
-    edges = run(graph.reverse_edges)(rows, start, pair)
+    pair = np.empty(int(np.diff(rows.next_start)[usable].sum()), dtype=np.int32)
+    edges = run(graph.reverse_edges)(rows, usable, start, pair)
     return Reverse(start, pair[:edges])
 
 
@@ -98,19 +98,17 @@ def reduce(ssp: SSP, run: Run) -> Reduction:
     usable = np.empty(pairs, dtype=bool)
     smallest = run(graph.moving_pairs)(rows, usable)
     choice = reach_by_sweeps(rows, usable, run)
-    reverse = None
     room = np.empty(states + 1, dtype=np.int64)
     if (choice < 0).any():
-        reverse = reverse_of(rows, run)
-        run(graph.proper_states)(reverse, ssp.support.pair_state, usable, choice, room)
+        run(graph.proper_states)(reverse_of(rows, usable, run), ssp.support.pair_state, usable, choice, room)
     lost = choice < 0
     nothing = np.empty(0, dtype=bool)
     as_it_is = Reduction(rows, usable, None, None, nothing, np.empty(0, dtype=np.int64), lost)
     if smallest > 0.0:
         return as_it_is
-    reverse = reverse_of(rows, run) if reverse is None else reverse
     free_choice = np.empty(states, dtype=np.int64)
     at_no_loss = usable & (rows.losses == 0.0)
+    reverse = reverse_of(rows, at_no_loss, run)
     run(graph.proper_states)(reverse, ssp.support.pair_state, at_no_loss.copy(), free_choice, room)
     loops = _free_loops(ssp, rows, reverse, at_no_loss & (free_choice < 0)[ssp.support.pair_state], run)
     if not loops.any() and not (free_choice >= 0).any():
@@ -186,6 +184,6 @@ def expand_policy(ssp: SSP, reduction: Reduction, policy: NDArray[np.int64], run
     room = np.empty(support.states + 1, dtype=np.int64)
     room[: len(chosen)] = support.pair_state[chosen]
     if reduction.loops.any():
-        reverse = reverse_of(rows, run)
+        reverse = reverse_of(rows, reduction.loops, run)
         run(graph.backward_reach)(reverse, support.pair_state, reduction.loops, len(chosen), out, room)
     return out

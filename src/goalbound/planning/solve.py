@@ -85,11 +85,12 @@ class _Search:
         self.tolerance = tolerance
         self.iterations = 0
         losses = self.rows.losses[self.usable]
-        self.smallest = float(losses.min(initial=1.0))
         floor = 1e-3 * float(losses.mean()) if len(losses) else 1.0
         self.policy, values, order = _first(reduction, run, floor)
         self.settled = np.zeros(reduction.states)
         self.state = PolicyValues(self.rows, run, ChainSolver(self.rows, run, order), values, floor)
+        if order is None:
+            self._start_greedy()
 
     def run_to_end(self) -> tuple[Certificate, Status]:
         """Improve, certify, and go on with a smaller aim until the bounds are as close as they should be."""
@@ -106,7 +107,7 @@ class _Search:
                 break
             aim *= min(1.0 / 8.0, max(1.0 / 1024.0, 0.5 * self.tolerance / certificate.width))
             self.state.sharpen()
-            if self.smallest < self.state.floor:
+            if self.state.smallest < self.state.floor:
                 self.state.turn_relative()
         cut = 0.1 * self.tolerance * float(self.state.values.max())
         best = best.tightened(certify(self.state, self.usable, self.policy, self.tolerance, cut=cut))
@@ -138,6 +139,17 @@ class _Search:
                 target = aim
         return False
 
+    def _start_greedy(self) -> None:
+        """Where every way is short, the smallest loss is a better start than the first way found."""
+        proper = self.policy.copy()
+        state = self.state
+        nothing = np.empty(0)
+        self.run(bellman.improve)(
+            self.rows, self.usable, state.values, nothing, nothing, 0.0, self.settled, self.policy
+        )
+        state.solver.take(self.policy)
+        self._mend(proper)
+
     def _mend(self, proper: NDArray[np.int64]) -> bool:
         """Give states that no longer reach the goal the pair of the last proper policy; whether there were any."""
         stuck = ~self.state.solver.reached()
@@ -167,7 +179,7 @@ def _first(
     choice = reach_by_sweeps(rows, usable, run, least=SHALLOW)
     if (choice >= 0)[active].all():
         return choice, values, None
-    reverse = reverse_of(rows, run)
+    reverse = reverse_of(rows, usable, run)
     run(shortest.shortest_ways)(rows, reverse, states_of(rows), usable, floor, choice, values)
     values[:-1][~active] = 0.0
     if (choice[active] < 0).any():  # ways so unlikely that their length is no number: take any
