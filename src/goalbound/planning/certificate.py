@@ -33,9 +33,10 @@ class Certificate:
     width: float
 
     @classmethod
-    def nothing(cls, states: int) -> Certificate:
-        """What holds without looking: values lie between 0 and infinity."""
-        return cls(np.zeros(states + 1), np.append(np.full(states, np.inf), 0.0), np.inf if states else 0.0)
+    def nothing(cls, policy: NDArray[np.int64]) -> Certificate:
+        """What holds without looking: values lie between 0 and infinity (0 where the policy leaves a state out)."""
+        upper = np.append(np.where(policy >= 0, np.inf, 0.0), 0.0)
+        return cls(np.zeros(len(upper)), upper, float(upper.max()))
 
     def tightened(self, other: Certificate) -> Certificate:
         """Both hold, so the larger lower and the smaller upper bound hold."""
@@ -58,7 +59,7 @@ def certify(
     """
     states = len(policy)
     active = policy >= 0
-    best = Certificate.nothing(states)
+    best = Certificate.nothing(policy)
     values, solver = state.values, state.solver
     if not solver.reached()[active].all():
         return best
@@ -111,8 +112,8 @@ def _better(
     if least_y <= greatest_y and np.isfinite(least_y):
         slip = 4.0 * ROUNDING * (state.values + np.abs(low) + least_y * shape)
         upper = np.minimum(upper, np.nextafter(state.values + least_y * shape + low + slip, np.inf))
-    lower[-1] = upper[-1] = 0.0
     solved = np.append(policy >= 0, False)
+    lower[~solved] = upper[~solved] = 0.0
     if not np.isfinite(upper[solved]).all():
         return best
     width = float(np.max((upper[solved] - lower[solved]) / upper[solved], initial=0.0))

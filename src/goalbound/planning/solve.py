@@ -95,7 +95,7 @@ class _Search:
     def run_to_end(self) -> tuple[Certificate, Status]:
         """Improve, certify, and go on with a smaller aim until the bounds are as close as they should be."""
         aim = self.tolerance / 4.0
-        best = Certificate.nothing(len(self.policy))
+        best = Certificate.nothing(self.policy)
         for attempt in range(ATTEMPTS):
             finished = self._improve_to(aim)
             self._prefer_lowest(aim)
