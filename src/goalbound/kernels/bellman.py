@@ -100,21 +100,20 @@ def advantage(rows, state, pair, values, low):
 
 
 @kernel
-def improve(rows, usable, values, low, margin, drift, settled, policy):
+def improve(rows, first, last, usable, values, low, margin, drift, settled, policy):
     """Let each state switch to its best usable pair if that is better by more than ``margin[s]`` (empty: by anything).
 
-    ``policy[S]`` holds pairs and is changed; a state with -1 is left out. Ties go to the lowest pair. Returns the
-    number of states that switched.
+    Looks at the states from ``first`` to before ``last``. ``policy[S]`` holds pairs and is changed; a state with -1 is
+    left out. Ties go to the lowest pair. Returns the number of states that switched.
 
     ``drift`` is how much the values have changed in all so far, a sum of spans (largest minus smallest change): the
     distance between two advantages of a state cannot change by more. So a state whose pair led by a gap is left
     alone until the drift reaches ``settled[S]`` = drift when it was looked at + gap, which is kept up to date here.
     """
-    states = len(rows.pair_start) - 1
     two_parts = len(low) > 0
     demanding = len(margin) > 0
     switched = 0
-    for s in range(states):
+    for s in range(first, last):
         if policy[s] < 0 or drift < settled[s]:
             continue
         best = np.inf
@@ -220,16 +219,15 @@ def update_chain(rows, policy, known, order, rank, chain):
 
 
 @kernel
-def policy_residual(rows, policy, values, low, floor, out_residual, out_unit):
-    """How far ``values + low`` is from the values of a policy: loss + weight v - v, per state.
+def policy_residual(rows, first, last, policy, values, low, floor, out_residual, out_unit):
+    """How far ``values + low`` is from the values of a policy: loss + weight v - v, for states first to before last.
 
     ``low[S + 1]`` is the trailing part of the values, or empty. ``out_unit[S]`` is the loss until the pair moves plus
     ``floor``, the natural unit of the residual. Returns the largest residual in units.
     """
-    states = len(rows.pair_start) - 1
     two_parts = len(low) > 0
     largest = 0.0
-    for s in range(states):
+    for s in range(first, last):
         out_residual[s] = 0.0
         out_unit[s] = floor
         i = policy[s]
@@ -280,7 +278,7 @@ def spread(rows, policy, values, unit):
 
 
 @kernel
-def certify(rows, usable, policy, values, low, shape, cut, out_report):
+def certify(rows, first, last, usable, policy, values, low, shape, cut):
     """How much of ``shape`` must be taken from, and added to, ``values + low`` to bound the optimal values.
 
     With v = values + low exactly and h = shape[S + 1] > 0 (0 at the goal):
@@ -290,9 +288,9 @@ def certify(rows, usable, policy, values, low, shape, cut, out_report):
     - max(v - x h - cut, 0) is below as well if the first holds in the states where v > cut (elsewhere it is 0).
 
     Both are linear in x and y for each pair, so one sweep gives the smallest x and y, every rounding error counted
-    against us. ``out_report`` = [least x, greatest x, least y, greatest y, pairs that no x can mend]. Cost O(M).
+    against us. Looks at the states from ``first`` to before ``last``; returns the least and greatest x, the least and
+    greatest y, and the number of pairs that no x can mend.
     """
-    states = len(rows.pair_start) - 1
     unit = 2.0**-53
     two_parts = len(low) > 0
     nothing = np.zeros(len(low))
@@ -301,7 +299,7 @@ def certify(rows, usable, policy, values, low, shape, cut, out_report):
     least_y = 0.0
     greatest_y = np.inf
     hopeless = 0
-    for s in range(states):
+    for s in range(first, last):
         if policy[s] < 0:
             continue
         for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
@@ -357,12 +355,7 @@ def certify(rows, usable, policy, values, low, shape, cut, out_report):
                         least_y = np.inf
                 elif fall_least < 0.0:
                     greatest_y = min(greatest_y, (gain + error) / fall_least * (1.0 - 8.0 * unit))
-    out_report[0] = least_x
-    out_report[1] = greatest_x
-    out_report[2] = least_y
-    out_report[3] = greatest_y
-    out_report[4] = hopeless
-    return hopeless
+    return least_x, greatest_x, least_y, greatest_y, hopeless
 
 
 @kernel

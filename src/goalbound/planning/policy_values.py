@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels import bellman
-from goalbound.kernels.jit import Run
+from goalbound.kernels.jit import Run, in_parts
 from goalbound.kernels.layout import Rows
 from goalbound.planning.chain import ChainSolver
 
@@ -53,14 +53,22 @@ class PolicyValues:
     def measure(self) -> float:
         """The largest residual, in units."""
         floor = 0.0 if self.relative else self.floor
-        largest: float = self.run(bellman.policy_residual)(
-            self.rows, self._policy, self.values, self.low, floor, self._residual, self.unit
-        )
+        largest = self._residuals(floor, self.unit)
         if self.relative:
             self.run(bellman.spread)(self.rows, self._policy, self.values, self.unit)
             self.unit += TINIEST
             largest = float(np.max(np.abs(self._residual) / self.unit, initial=0.0))
         return largest
+
+    def _residuals(self, floor: float, out_unit: NDArray[np.float64]) -> float:
+        sweep = self.run(bellman.policy_residual)
+        largest = in_parts(
+            lambda first, last: sweep(
+                self.rows, first, last, self._policy, self.values, self.low, floor, self._residual, out_unit
+            ),
+            len(out_unit), len(self.rows.next_state),
+        )  # fmt: skip
+        return float(max(largest))
 
     def evaluate(self, found: float, target: float) -> float:
         """Bring the residual from ``found`` down to ``target``, if it can be; returns what was reached."""
@@ -90,7 +98,7 @@ class PolicyValues:
     def _sweep(self, found: float) -> float:
         """Sweeps of v = loss + weight v, which put right what was too small to be seen."""
         loss = np.empty_like(self.unit)
-        self.run(bellman.policy_residual)(self.rows, self._policy, self.values, self.low, 0.0, self._residual, loss)
+        self._residuals(0.0, loss)
         for _ in range(MOST_REFINEMENTS):
             swept = self.solver.swept(loss, self.total[:-1], SMOOTHING)
             self.drift += float(np.ptp(np.append(swept - self.values[:-1], 0.0)))

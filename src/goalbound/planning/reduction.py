@@ -53,6 +53,7 @@ class Reduction:
         loops: [N] pairs that stay inside a collapsed component at no loss (empty if nothing was collapsed).
         free_choice: [S] the pair that leads free states on, -1 elsewhere (empty likewise).
         lost: [S] states without a proper policy.
+        reverse: who leads where in ``rows``, if looking at the graph has needed it; None if not.
     """
 
     rows: Rows
@@ -62,6 +63,7 @@ class Reduction:
     loops: NDArray[np.bool_]
     free_choice: NDArray[np.int64]
     lost: NDArray[np.bool_]
+    reverse: Reverse | None
 
     @property
     def states(self) -> int:
@@ -99,18 +101,20 @@ def reduce(ssp: SSP, run: Run) -> Reduction:
     smallest = run(graph.moving_pairs)(rows, usable)
     choice = reach_by_sweeps(rows, usable, run)
     room = np.empty(states + 1, dtype=np.int64)
+    reverse = None
     if (choice < 0).any():
-        run(graph.proper_states)(reverse_of(rows, usable, run), ssp.support.pair_state, usable, choice, room)
+        reverse = reverse_of(rows, usable, run)
+        run(graph.proper_states)(reverse, ssp.support.pair_state, usable, choice, room)
     lost = choice < 0
     nothing = np.empty(0, dtype=bool)
-    as_it_is = Reduction(rows, usable, None, None, nothing, np.empty(0, dtype=np.int64), lost)
+    as_it_is = Reduction(rows, usable, None, None, nothing, np.empty(0, dtype=np.int64), lost, reverse)
     if smallest > 0.0:
         return as_it_is
     free_choice = np.empty(states, dtype=np.int64)
     at_no_loss = usable & (rows.losses == 0.0)
-    reverse = reverse_of(rows, at_no_loss, run)
-    run(graph.proper_states)(reverse, ssp.support.pair_state, at_no_loss.copy(), free_choice, room)
-    loops = _free_loops(ssp, rows, reverse, at_no_loss & (free_choice < 0)[ssp.support.pair_state], run)
+    freely = reverse_of(rows, at_no_loss, run)
+    run(graph.proper_states)(freely, ssp.support.pair_state, at_no_loss.copy(), free_choice, room)
+    loops = _free_loops(ssp, rows, freely, at_no_loss & (free_choice < 0)[ssp.support.pair_state], run)
     if not loops.any() and not (free_choice >= 0).any():
         return as_it_is
     return _collapse(ssp, rows, usable, loops, free_choice, lost, run)
@@ -160,7 +164,7 @@ def _collapse(
     small = small._replace(next_state=small.next_state[:filled], probabilities=small.probabilities[:filled])
     for array in small:  # read-only like a problem's own arrays: one compiled form of each kernel serves both
         array.flags.writeable = False
-    return Reduction(small, np.ones(pairs, dtype=bool), class_of, origin, loops, free_choice, lost)
+    return Reduction(small, np.ones(pairs, dtype=bool), class_of, origin, loops, free_choice, lost, None)
 
 
 def expand_values(reduction: Reduction, values: NDArray[np.float64]) -> NDArray[np.float64]:

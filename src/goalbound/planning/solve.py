@@ -7,11 +7,13 @@ trust anything that came before it: see :mod:`goalbound.planning.certificate`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels import bellman, graph, shortest
-from goalbound.kernels.jit import Run, engine
+from goalbound.kernels.jit import Run, engine, in_parts
 from goalbound.models import SSP, ModelError
 from goalbound.planning.certificate import Certificate, certify
 from goalbound.planning.chain import ChainSolver
@@ -68,6 +70,7 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
         raise NoProperPolicy(ssp, np.flatnonzero(reduction.lost))
     with np.errstate(all="ignore"):  # at the end of the floats; the certificate sees what came of it
         search = _Search(reduction, run, tolerance)
+        reduction = replace(reduction, reverse=None)  # not needed any more, and large
         certificate, status = search.run_to_end()
     pairs = expand_policy(ssp, reduction, search.policy, run)
     policy = np.where(pairs >= 0, ssp.support.pair_action[np.maximum(pairs, 0)], -1).astype(np.int64)
@@ -100,7 +103,7 @@ class _Search:
             finished = self._improve_to(aim)
             self._prefer_lowest(aim)
             certificate = certify(self.state, self.usable, self.policy, self.tolerance)
-            best = best.tightened(certificate)
+            best = best.tightened(certificate) if attempt else certificate
             if best.width <= self.tolerance:
                 return best, Status.CONVERGED
             if self.iterations >= ITERATIONS or (attempt > 0 and not finished):
@@ -128,9 +131,7 @@ class _Search:
                 continue
             proper[:] = self.policy
             margin = state.unit * (max(aim, 0.1 * target) / 4.0)
-            switched = self.run(bellman.improve)(
-                state.rows, self.usable, state.values, state.low, margin, state.drift, self.settled, self.policy
-            )
+            switched = self._improve(margin)
             at_aim += target <= aim or stalled
             if (not switched and (target <= aim or stalled)) or at_aim > PATIENCE:
                 self.policy[:] = proper
@@ -142,13 +143,22 @@ class _Search:
     def _start_greedy(self) -> None:
         """Where every way is short, the smallest loss is a better start than the first way found."""
         proper = self.policy.copy()
-        state = self.state
-        nothing = np.empty(0)
-        self.run(bellman.improve)(
-            self.rows, self.usable, state.values, nothing, nothing, 0.0, self.settled, self.policy
-        )
-        state.solver.take(self.policy)
+        self._improve(np.empty(0))
+        self.state.solver.take(self.policy)
         self._mend(proper)
+
+    def _improve(self, margin: NDArray[np.float64]) -> int:
+        """Let each state switch to a pair that is better by more than its margin; how many did."""
+        state = self.state
+        sweep = self.run(bellman.improve)
+        switched = in_parts(
+            lambda first, last: sweep(
+                self.rows, first, last, self.usable, state.values, state.low, margin, state.drift, self.settled,
+                self.policy,
+            ),
+            len(self.policy), len(self.rows.next_state),
+        )  # fmt: skip
+        return sum(switched)
 
     def _mend(self, proper: NDArray[np.int64]) -> bool:
         """Give states that no longer reach the goal the pair of the last proper policy; whether there were any."""
@@ -176,10 +186,13 @@ def _first(
     """A proper policy, values [Q + 1] to start from, and the order of the sweeps (None: as the states come)."""
     rows, usable, active = reduction.rows, reduction.usable, reduction.active
     values = np.zeros(reduction.states + 1)
-    choice = reach_by_sweeps(rows, usable, run, least=SHALLOW)
-    if (choice >= 0)[active].all():
-        return choice, values, None
-    reverse = reverse_of(rows, usable, run)
+    reverse = reduction.reverse
+    choice = np.empty(reduction.states, dtype=np.int64)
+    if reverse is None:
+        choice = reach_by_sweeps(rows, usable, run, least=SHALLOW)
+        if (choice >= 0)[active].all():
+            return choice, values, None
+        reverse = reverse_of(rows, usable, run)
     run(shortest.shortest_ways)(rows, reverse, states_of(rows), usable, floor, choice, values)
     values[:-1][~active] = 0.0
     if (choice[active] < 0).any():  # ways so unlikely that their length is no number: take any
