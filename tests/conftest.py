@@ -14,3 +14,5 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("goalbound")
+
+collect_ignore = ["reference"]  # witnesses, not tests; one of them needs an optional library

@@ -54,8 +54,8 @@ def precise_change(rows, state, pair, values, low):
         small += p * (abs(trail) + abs(low[t]) + abs(low[state]))
     length = rows.next_start[pair + 1] - rows.next_start[pair]
     change = total + rest
-    # rest is a sum of at most 4 length terms, each below 2^-52 size or part of small, each rounded.
-    error = (4.0 * length + 8.0) * 2.0**-52 * (small + 2.0**-50 * size) + 2.0**-52 * abs(change)
+    # rest sums at most 4 length terms, in all below small plus (length + 1) roundings of size, and each is rounded.
+    error = (4.0 * length + 8.0) * 2.0**-52 * (small + (length + 4.0) * 2.0**-52 * size) + 2.0**-52 * abs(change)
     return change, error
 
 
@@ -251,6 +251,8 @@ def policy_residual(rows, first, last, policy, values, low, floor, out_residual,
         out_unit[s] = loss / moving + floor
         if not abs(out_residual[s]) <= largest * out_unit[s]:
             largest = abs(out_residual[s]) / out_unit[s]
+            if not largest >= 0.0:  # not a number: nothing is known
+                largest = np.inf
     return largest
 
 
@@ -311,6 +313,8 @@ def certify(rows, first, last, usable, policy, values, low, shape, cut):
             size = 0.0
             fall = 0.0
             fall_size = 0.0
+            uneven = False
+            falling = False
             length = rows.next_start[i + 1] - rows.next_start[i]
             for k in range(rows.next_start[i], rows.next_start[i + 1]):
                 t = rows.next_state[k]
@@ -320,6 +324,8 @@ def certify(rows, first, last, usable, policy, values, low, shape, cut):
                 else:
                     lead = values[t] - values[s]
                     drop = shape[s] - shape[t]
+                    uneven = uneven or lead != 0.0 or (two_parts and low[t] != low[s])
+                    falling = falling or drop != 0.0
                     moving += p
                     change += p * lead
                     size += p * abs(lead)
@@ -327,7 +333,7 @@ def certify(rows, first, last, usable, policy, values, low, shape, cut):
                     fall_size += p * abs(drop)
             loss = (moving + staying) * rows.losses[i]
             # Every sum above has at most length + 4 roundings, each relative to a partial sum of absolute values.
-            # Equal values at no loss have no error at all; else the last term covers underflow.
+            # Equal values at no loss have no error at all; else underflow may have taken up to 1e-300.
             error = (length + 8.0) * unit * (loss + size)
             fall_least = fall - (length + 8.0) * unit * fall_size
             if two_parts:
@@ -335,10 +341,17 @@ def certify(rows, first, last, usable, policy, values, low, shape, cut):
                 fall_least = -rise - slip
                 change, slip = precise_change(rows, s, i, values, low)
                 error = (length + 8.0) * unit * loss + 4.0 * unit * abs(loss + change) + slip
-            if loss > 0.0 or size > 0.0:
+            if uneven or rows.losses[i] > 0.0:
                 error += 1e-300
+            if falling:
+                fall_least -= 1e-300
             gain = loss + change
-            if values[s] <= cut:
+            if not (abs(gain) + error < np.inf and abs(fall_least) < np.inf):  # the end of the floats
+                hopeless += 1
+                if i == policy[s]:
+                    least_y = np.inf
+                continue
+            if values[s] * (1.0 + 2.0**-50) <= cut:
                 pass
             elif gain - error >= 0.0:
                 if fall_least < 0.0:

@@ -114,27 +114,45 @@ def proper_states(reverse, pair_state, usable, out_choice, out_order):
     """The states from which usable pairs reach the goal with probability one; returns how many.
 
     Repeats: reach the goal backwards; a state not reached is lost; a pair that may lead to a lost state is not
-    usable any more (``usable`` is changed). What remains reaches the goal with probability one by following
-    ``out_choice[S]`` (-1 at lost states). Each round costs O(M); a round happens only if the one before lost a state
-    to which a usable pair led. ``out_order[S + 1]`` is room to work; it ends with the goal and the reached states.
+    usable any more (``usable`` is changed), and a state without usable pairs is lost at once. What remains reaches the
+    goal with probability one by following ``out_choice[S]`` (-1 at lost states). A round costs O(M) and happens only if
+    the one before took a pair from a state that is not lost. ``out_order[S + 1]`` is room to work.
     """
     states = len(out_choice)
     lost = np.zeros(states, dtype=np.bool_)
+    left = np.zeros(states, dtype=np.int64)
+    queue = np.empty(states, dtype=np.int64)
+    for i in range(len(pair_state)):
+        if usable[i]:
+            left[pair_state[i]] += 1
     while True:
         for s in range(states):
             out_choice[s] = -1
         out_order[0] = states
         reached = backward_reach(reverse, pair_state, usable, 1, out_choice, out_order) - 1
-        changed = False
+        tail = 0
         for s in range(states):
             if out_choice[s] < 0 and not lost[s]:
                 lost[s] = True
-                for k in range(reverse.start[s], reverse.start[s + 1]):
-                    i = reverse.pair[k]
-                    if usable[i]:
-                        usable[i] = False
-                        if not lost[pair_state[i]]:
-                            changed = True
+                queue[tail] = s
+                tail += 1
+        changed = False
+        head = 0
+        while head < tail:
+            t = queue[head]
+            head += 1
+            for k in range(reverse.start[t], reverse.start[t + 1]):
+                i = reverse.pair[k]
+                if usable[i]:
+                    usable[i] = False
+                    s = pair_state[i]
+                    left[s] -= 1
+                    if not lost[s]:
+                        changed = True
+                        if left[s] == 0:
+                            lost[s] = True
+                            queue[tail] = s
+                            tail += 1
         if not changed:
             return reached
 

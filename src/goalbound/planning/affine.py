@@ -74,8 +74,9 @@ class Mixed(NamedTuple):
     def at(cls, cut: Cut, corners: Corners) -> Mixed:
         """The cut at these corners."""
         lengths = np.diff(np.append(cut.first, len(cut.triples)))
-        # Twice a row: for the sum itself and for the division by the row's sum; d for the mixing at each corner.
-        margin = (2.0 * lengths + 2.0 * len(corners[0].context) + 16.0) * ROUNDING
+        # The sum itself, a row that misses 1 by (length + 4) roundings of 2^-52, and that row's division by its sum; d
+        # for the mixing at each corner.
+        margin = (4.0 * lengths + 2.0 * len(corners[0].context) + 32.0) * ROUNDING
         losses = np.stack([corner.ssp.losses[cut.pairs] for corner in corners])
         return cls(cut, losses, np.stack([corner.ssp.probabilities[cut.triples] for corner in corners]), margin)
 

@@ -39,14 +39,18 @@ class Certificate:
         upper = np.append(np.where(policy >= 0, np.inf, 0.0), 0.0)
         return cls(np.zeros(len(upper)), upper, float(upper.max()))
 
-    def tightened(self, other: Certificate) -> Certificate:
-        """Both hold, so the larger lower and the smaller upper bound hold."""
-        lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
-        if np.isinf(upper).any():
-            return Certificate(lower, upper, np.inf)
-        positive = upper > 0.0
-        width = np.max((upper[positive] - lower[positive]) / upper[positive], initial=0.0)
-        return Certificate(lower, upper, float(width))
+    def with_lower(self, lower: NDArray[np.float64]) -> Certificate:
+        """The same upper bounds with other lower bounds."""
+        return Certificate(lower, self.upper, width_of(lower, self.upper))
+
+
+def width_of(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> float:
+    """The largest relative distance between bounds; infinite if one of them is missing."""
+    if not np.isfinite(upper).all():
+        return np.inf
+    positive = upper > 0.0
+    width = float(np.max((upper[positive] - lower[positive]) / upper[positive], initial=0.0))
+    return width if width >= 0.0 else np.inf
 
 
 def certify(
@@ -55,8 +59,9 @@ def certify(
     """The best bounds found around the values of ``state``, which holds ``policy``; [0, infinity) if none.
 
     Tries the shape that costs nothing first, and others only while the bounds are wider than ``tolerance``. That the
-    policy is proper is checked here too. With ``cut`` the lower bounds are that much lower, and nothing needs to be
-    shown for states whose value is below it: for problems with values so different in size that the smallest drown.
+    chain held by the solver is proper is checked here too. With ``cut`` the lower bounds are that much lower, and
+    nothing needs to be shown for states whose value is below it: for problems with values so different in size that the
+    smallest drown.
     """
     states = len(policy)
     active = policy >= 0
@@ -81,6 +86,8 @@ def certify(
         if best.width <= tolerance or not switched:
             break
         solver.take(counted)
+        if not solver.reached()[active].all():
+            break
     solver.take(policy)
     return best
 
@@ -102,6 +109,8 @@ def _better(
     cut: float,
 ) -> Certificate:
     """The bounds of this shape where they are closer than the best so far."""
+    if not np.isfinite(shape).all():
+        return best
     sweep = state.run(bellman.certify)
     reports = in_parts(
         lambda first, last: sweep(
@@ -120,9 +129,7 @@ def _better(
     if least_y <= greatest_y and np.isfinite(least_y):
         slip = 4.0 * ROUNDING * (state.values + np.abs(low) + least_y * shape)
         upper = np.minimum(upper, np.nextafter(state.values + least_y * shape + low + slip, np.inf))
-    solved = np.append(policy >= 0, False)
-    lower[~solved] = upper[~solved] = 0.0
-    if not np.isfinite(upper[solved]).all():
-        return best
-    width = float(np.max((upper[solved] - lower[solved]) / upper[solved], initial=0.0))
-    return Certificate(lower, upper, width)
+    left_out = np.append(policy < 0, True)
+    lower[left_out] = upper[left_out] = 0.0
+    width = width_of(lower, upper)
+    return Certificate(lower, upper, width) if width < np.inf else best

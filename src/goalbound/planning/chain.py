@@ -102,8 +102,10 @@ class ChainSolver:
             self._coarse = None
             x *= scale
         if reached > target and reached > 0.1 * float(np.max(np.abs(rhs) / unit)):
-            x = self._factored_whole(rhs)
-            reached = self._left(rhs, unit, x)
+            direct = self._factored_whole(rhs)
+            left = np.inf if direct is None else self._left(rhs, unit, direct)
+            if direct is not None and left < reached:
+                x, reached = direct, left
         return self._outside(x), reached
 
     def swept(self, rhs: NDArray[np.float64], x: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
@@ -171,15 +173,18 @@ class ChainSolver:
         self.run(kernels.factor_coarse)(chain, coarse)
         return coarse
 
-    def _factored_whole(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """By sparse factors of the whole chain: the last resort, where the Krylov method stalls."""
+    def _factored_whole(self, rhs: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """By sparse factors of the whole chain: the last resort, where the Krylov method stalls. None if singular."""
         from scipy.sparse import csr_array, eye_array
         from scipy.sparse.linalg import splu
 
         if self._whole is None:
             row, column, weight = moves_of(self.chain)
             moves = csr_array((weight, (row, column)), shape=(self.states, self.states))
-            self._whole = splu((eye_array(self.states) - moves).tocsc())
+            try:
+                self._whole = splu((eye_array(self.states) - moves).tocsc())
+            except RuntimeError:  # a chain that never ends, up to rounding
+                return None
         x: NDArray[np.float64] = self._whole.solve(rhs)
         return x
 

@@ -12,7 +12,7 @@ from goalbound.kernels import graph
 from goalbound.kernels.chain import Chain
 from goalbound.kernels.jit import Run, engine
 from goalbound.kernels.layout import Rows
-from goalbound.models import SSP
+from goalbound.models import SSP, ModelError
 from goalbound.planning.chain import ChainSolver, moves_of
 from goalbound.planning.policy_values import PolicyValues
 from goalbound.planning.properness import moving_policy, pairs_of
@@ -29,7 +29,8 @@ class Evaluation:
     Attributes:
         values: [S + 1] expected loss until the goal, or for ever; infinite where the policy may pay for ever.
         hitting_times: [S + 1] expected steps to the goal; infinite where it is not reached with probability one.
-        error: bound of the largest relative error of a finite number; those without any accuracy are NaN.
+        error: the largest relative error of a finite number as the residual tells it (rounding of the residual itself
+            is only guessed); numbers without any accuracy are NaN.
         status: CONVERGED if the error is at most the tolerance.
     """
 
@@ -56,6 +57,8 @@ def evaluate(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> Evalua
     >>> evaluate(walk, [1]).hitting_times
     array([inf,  0.])
     """
+    if not isinstance(tolerance, int | float) or not 0.0 < tolerance < 1.0:
+        raise ModelError(f"tolerance {tolerance} is not between 0 and 1; it is a relative error")
     rows, run = rows_of(ssp), engine(ssp.support.triples)
     played = _Played.of(ssp, pairs_of(ssp, policy), rows, run)
     steps, steps_error = _solved(rows._replace(losses=_ones(rows)), played, ~played.unending, run, tolerance)
@@ -148,7 +151,7 @@ def _solved(
         total = state.total
         # The error solves the chain with the residual on the right, so it is below residual * (v + floor * moves).
         with np.errstate(all="ignore"):
-            error = 2.0 * residual * (1.0 + floor * moves[wanted] / total[:-1][wanted])
+            error = 2.0 * (residual + 2.0**-50) * (1.0 + floor * moves[wanted] / total[:-1][wanted])
         worst = float(np.max(np.where(np.isnan(error), np.inf, error)))
         if worst <= tolerance or aim < SMALLEST_AIM or (residual > aim and len(state.low)):
             return (total if worst < 1.0 else np.append(np.where(wanted, np.nan, 0.0), 0.0)), worst

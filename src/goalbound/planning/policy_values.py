@@ -13,11 +13,12 @@ from goalbound.planning.chain import ChainSolver
 ROUNDING = 2.0**-53
 MOST_REFINEMENTS = 40
 ROUGH = 1e-4
-TINIEST = 1e-200
-SMOOTHING = 50
+"""Down to this residual, in units, the solver's own measure is believed."""
 GROSS = 1e-2
 """In relative terms, a residual above this is first brought down by sweeps alone."""
-"""Down to this residual, in units, the solver's own measure is believed."""
+SMOOTHING = 50
+"""Sweeps at a time."""
+TINIEST = 1e-200
 
 
 class PolicyValues:
@@ -80,8 +81,8 @@ class PolicyValues:
             before = found, self.values.copy(), self.low.copy()
             weights = np.maximum(self.values[:-1], TINIEST) if self.relative else None
             step, reached = self.solver.solve(self._residual, self.unit, 0.7 * target, weights=weights)
-            self._add(step)
-            if target > ROUGH and reached <= target and not self.relative:
+            as_asked = self._add(step)
+            if as_asked and target > ROUGH and reached <= target and not self.relative:
                 return reached  # far from rounding the solver's word will do
             found = self.measure()
             if found > target and not len(self.low) and target < 16.0 * ROUNDING * self._largest():
@@ -127,15 +128,19 @@ class PolicyValues:
         """[S + 1] the values, both parts added."""
         return self.values + self.low if len(self.low) else self.values
 
-    def _add(self, step: NDArray[np.float64]) -> None:
+    def _add(self, step: NDArray[np.float64]) -> bool:
+        """Add a step; whether all of it could be added: no value falls below a tenth of what it was."""
         self.drift += max(float(step.max(initial=0.0)), 0.0) - min(float(step.min(initial=0.0)), 0.0)
         values = self.values[:-1]
+        least = 0.1 * values
         if not len(self.low):
-            np.maximum(values + step, 0.1 * values, out=values)  # an inexact step may overshoot where values are small
-            return
+            total = values + step
+            np.maximum(total, least, out=values)
+            return bool((total >= least).all())
         step = step + self.low[:-1]
         total = values + step  # Knuth's two-sum: total + low is values + step exactly
         shifted = total - values
         self.low[:-1] = (values - (total - shifted)) + (step - shifted)
-        self.low[:-1][total < 0.1 * values] = 0.0
-        np.maximum(total, 0.1 * values, out=values)
+        self.low[:-1][total < least] = 0.0
+        np.maximum(total, least, out=values)
+        return bool((total >= least).all())

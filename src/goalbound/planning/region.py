@@ -76,7 +76,7 @@ def _meeting(first: Floats, second: Floats) -> tuple[Floats, Floats]:
         return value, weights
     gap = first - second
     for j, k in itertools.combinations(range(count), 2):
-        cross = np.flatnonzero(gap[j] * gap[k] < 0.0)
+        cross = np.flatnonzero((np.minimum(gap[j], gap[k]) < 0.0) & (np.maximum(gap[j], gap[k]) > 0.0))
         share = gap[j, cross] / (gap[j, cross] - gap[k, cross])
         height = np.maximum(  # equal but for rounding; the larger is the safe one
             first[j, cross] + share * (first[k, cross] - first[j, cross]),

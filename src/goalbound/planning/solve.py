@@ -47,7 +47,8 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
     Guarantee: ``lower <= v* <= upper`` in exact arithmetic for the problem as stored (each row divided by its exact
     sum), where v* is the smallest value of any proper policy; status CONVERGED means that
     ``upper - lower <= tolerance * upper`` in every state. The policy is proper and its value is at most ``upper``.
-    Ties go to the lowest action. The answer does not depend on threads.
+    Ties go to the lowest action, but for states worth 0 and inside loops at no loss, where the shortest way out counts.
+    The answer does not depend on threads.
 
     Args:
         ssp: the problem. Losses may be zero, anywhere.
@@ -60,7 +61,7 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
     >>> solve(SSP.dense([[0.5, 0.2]], [[[0.0, 1.0], [0.5, 0.5]]])).values
     array([0.4, 0. ])
     """
-    if not 0.0 < tolerance < 1.0:
+    if not isinstance(tolerance, int | float) or not 0.0 < tolerance < 1.0:
         raise ModelError(f"tolerance {tolerance} is not between 0 and 1; it is a relative width")
     if unreachable not in ("refuse", "exclude"):
         raise ModelError(f'unreachable is "{unreachable}"; it is "refuse" or "exclude"')
@@ -71,12 +72,13 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
     with np.errstate(all="ignore"):  # at the end of the floats; the certificate sees what came of it
         search = _Search(reduction, run, tolerance)
         reduction = replace(reduction, reverse=None)  # not needed any more, and large
-        certificate, status = search.run_to_end()
-    pairs = expand_policy(ssp, reduction, search.policy, run)
+        status = search.run_to_end()
+    best = search.best
+    pairs = expand_policy(ssp, reduction, search.best_policy, run)
     policy = np.where(pairs >= 0, ssp.support.pair_action[np.maximum(pairs, 0)], -1).astype(np.int64)
-    inside = np.clip(search.state.total, certificate.lower, certificate.upper)
-    inside[np.isinf(certificate.upper)] = np.nan  # nothing is known there, and it should show
-    values, lower, upper = (expand_values(reduction, part) for part in (inside, certificate.lower, certificate.upper))
+    inside = np.clip(search.best_values, best.lower, best.upper)
+    inside[np.isinf(best.upper)] = np.nan  # nothing is known there, and it should show
+    values, lower, upper = (expand_values(reduction, part) for part in (inside, best.lower, best.upper))
     return Solution(values, policy, lower, upper, search.iterations, status, ssp)
 
 
@@ -88,56 +90,74 @@ class _Search:
         self.tolerance = tolerance
         self.iterations = 0
         losses = self.rows.losses[self.usable]
-        floor = 1e-3 * float(losses.mean()) if len(losses) else 1.0
+        floor = max(1e-3 * float(losses.mean()), 1e-290) if len(losses) else 1.0
         self.policy, values, order = _first(reduction, run, floor)
         self.settled = np.zeros(reduction.states)
         self.state = PolicyValues(self.rows, run, ChainSolver(self.rows, run, order), values, floor)
+        self.risky = self.state.smallest <= floor
         if order is None:
             self._start_greedy()
+        self.best, self.best_policy, self.best_values = Certificate.nothing(self.policy), self.policy, values
 
-    def run_to_end(self) -> tuple[Certificate, Status]:
+    def run_to_end(self) -> Status:
         """Improve, certify, and go on with a smaller aim until the bounds are as close as they should be."""
         aim = self.tolerance / 4.0
-        best = Certificate.nothing(self.policy)
         for attempt in range(ATTEMPTS):
             finished = self._improve_to(aim)
             self._prefer_lowest(aim)
-            certificate = certify(self.state, self.usable, self.policy, self.tolerance)
-            best = best.tightened(certificate) if attempt else certificate
-            if best.width <= self.tolerance:
-                return best, Status.CONVERGED
+            width = self._certify()
+            if self.best.width <= self.tolerance:
+                return Status.CONVERGED
             if self.iterations >= ITERATIONS or (attempt > 0 and not finished):
                 break
-            aim *= min(1.0 / 8.0, max(1.0 / 1024.0, 0.5 * self.tolerance / certificate.width))
+            aim *= min(1.0 / 8.0, max(1.0 / 1024.0, 0.5 * self.tolerance / width))
             self.state.sharpen()
-            if self.state.smallest < self.state.floor:
+            if self.risky:
                 self.state.turn_relative()
-        cut = 0.1 * self.tolerance * float(self.state.values.max())
-        best = best.tightened(certify(self.state, self.usable, self.policy, self.tolerance, cut=cut))
-        return best, Status.ITERATION_LIMIT if self.iterations >= ITERATIONS else Status.ROUNDING
+        self._certify(cut=0.1 * self.tolerance * float(self.state.values.max()))
+        if self.best.width <= self.tolerance:
+            return Status.CONVERGED
+        return Status.ITERATION_LIMIT if self.iterations >= ITERATIONS else Status.ROUNDING
+
+    def _certify(self, cut: float = 0.0) -> float:
+        """Certify the policy at hand; keep the one with the closest bounds, and the lower bounds of all."""
+        found = certify(self.state, self.usable, self.policy, self.tolerance, cut=cut)
+        lower = np.maximum(self.best.lower, found.lower)
+        found, self.best = found.with_lower(lower), self.best.with_lower(lower)
+        if found.width < self.best.width or not self.best.width < np.inf:
+            self.best, self.best_policy, self.best_values = found, self.policy.copy(), self.state.total.copy()
+        return found.width
 
     def _improve_to(self, aim: float) -> bool:
-        """Policy iteration until the residual is at most ``aim`` and no pair is better by more; False if it stalls."""
-        target = 1e-3 if self.state.relative else 1.0
+        """Policy iteration until the residual is at most ``aim`` and no pair is better by more; False if it stalls.
+
+        The policy is proper again at the end. On the way a policy that never ends shows by its residual, which cannot
+        fall below the mean loss of its loop: at half a unit that is above ``floor``. Where losses may be smaller
+        (``risky``), it is looked for at each step.
+        """
+        target = 1e-3 if self.state.relative else 0.5
         proper = self.policy.copy()
         state = self.state
         at_aim = 0
         while self.iterations < ITERATIONS:
             self.iterations += 1
             found = state.take(self.policy)
+            if self.risky and self._mend(proper):
+                found = state.take(self.policy)
             target = max(aim, min(target, FORCING * found))
-            stalled = state.evaluate(found, target) > target
+            stalled = not state.evaluate(found, target) <= target
             if stalled and self._mend(proper):
                 continue
             proper[:] = self.policy
-            margin = state.unit * (max(aim, 0.1 * target) / 4.0)
-            switched = self._improve(margin)
+            switched = self._improve(state.unit * (max(aim, 0.1 * target) / 4.0))
             at_aim += target <= aim or stalled
             if (not switched and (target <= aim or stalled)) or at_aim > PATIENCE:
                 self.policy[:] = proper
                 return not stalled
             if not switched:
                 target = aim
+        self.policy[:] = proper
+        state.take(self.policy)
         return False
 
     def _start_greedy(self) -> None:
