@@ -17,6 +17,7 @@ from goalbound.kernels.jit import Run, engine, in_parts
 from goalbound.models import SSP, ModelError
 from goalbound.planning.certificate import Certificate, certify
 from goalbound.planning.chain import ChainSolver
+from goalbound.planning.exact import solve_exactly
 from goalbound.planning.policy_values import PolicyValues
 from goalbound.planning.properness import NoProperPolicy
 from goalbound.planning.reduction import (
@@ -37,6 +38,8 @@ FORCING = 0.02
 """Each evaluation brings the residual down to this share of what it found."""
 PATIENCE = 20
 """As many times the policy may still change at the smallest residual: more is rounding going round."""
+EXACT_STATES = 30
+"""Up to this many states, what floats cannot settle is settled in fractions."""
 ATTEMPTS = 8
 """How often the aim is lowered before the bounds are taken as they are."""
 
@@ -115,6 +118,9 @@ class _Search:
             if self.risky:
                 self.state.turn_relative()
         self._certify(cut=0.1 * self.tolerance * float(self.state.values.max()))
+        if self.best.width > self.tolerance and np.count_nonzero(self.best_policy >= 0) <= EXACT_STATES:
+            self.best = solve_exactly(self.rows, self.usable, self.best_policy)
+            self.best_values = 0.5 * self.best.lower + 0.5 * self.best.upper
         if self.best.width <= self.tolerance:
             return Status.CONVERGED
         return Status.ITERATION_LIMIT if self.iterations >= ITERATIONS else Status.ROUNDING
