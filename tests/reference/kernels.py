@@ -100,7 +100,7 @@ def follows_surely(pairs: list[Pair], goal: int) -> set[int]:
     return set(range(goal)) - can_reach(pairs, hopeless).keys()
 
 
-def without_dead_ends(pairs: list[Pair], states: int, goal: int) -> set[int]:
+def without_dead_ends(pairs: list[Pair], goal: int) -> set[int]:
     """The pairs left once none leads to a state without pairs; the goal is no dead end."""
     left = list(pairs)
     while True:
@@ -111,7 +111,9 @@ def without_dead_ends(pairs: list[Pair], states: int, goal: int) -> set[int]:
         left = kept
 
 
-def quotient(pairs: list[Pair], class_of: Sequence[int], goal: int) -> list[tuple[int, int, list[tuple[int, Fraction]]]]:
+def quotient(
+    pairs: list[Pair], class_of: Sequence[int], goal: int
+) -> list[tuple[int, int, list[tuple[int, Fraction]]]]:
     """(class, pair, entries) of the pairs that may leave their class, zeros left out. ``class_of[S]`` is the goal's."""
     found = []
     for pair in pairs:

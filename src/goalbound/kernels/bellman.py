@@ -100,11 +100,11 @@ def advantage(rows, state, pair, values, low):
 
 
 @kernel
-def improve(rows, first, last, usable, values, low, margin, drift, settled, policy):
+def improve(rows, usable, values, low, margin, drift, settled, policy):
     """Let each state switch to its best usable pair if that is better by more than ``margin[s]`` (empty: by anything).
 
-    Looks at the states from ``first`` to before ``last``. ``policy[S]`` holds pairs and is changed; a state with -1 is
-    left out. Ties go to the lowest pair. Returns the number of states that switched.
+    ``policy[S]`` holds pairs and is changed; a state with -1 is left out. Ties go to the lowest pair. Returns the
+    number of states that switched.
 
     ``drift`` is how much the values have changed in all so far, a sum of spans (largest minus smallest change): the
     distance between two advantages of a state cannot change by more. So a state whose pair led by a gap is left
@@ -113,7 +113,7 @@ def improve(rows, first, last, usable, values, low, margin, drift, settled, poli
     two_parts = len(low) > 0
     demanding = len(margin) > 0
     switched = 0
-    for s in range(first, last):
+    for s in range(len(rows.pair_start) - 1):
         if policy[s] < 0 or drift < settled[s]:
             continue
         best = np.inf
@@ -219,15 +219,15 @@ def update_chain(rows, policy, known, order, rank, chain):
 
 
 @kernel
-def policy_residual(rows, first, last, policy, values, low, floor, out_residual, out_unit):
-    """How far ``values + low`` is from the values of a policy: loss + weight v - v, for states first to before last.
+def policy_residual(rows, policy, values, low, floor, out_residual, out_unit):
+    """How far ``values + low`` is from the values of a policy: loss + weight v - v, per state.
 
     ``low[S + 1]`` is the trailing part of the values, or empty. ``out_unit[S]`` is the loss until the pair moves plus
     ``floor``, the natural unit of the residual. Returns the largest residual in units.
     """
     two_parts = len(low) > 0
     largest = 0.0
-    for s in range(first, last):
+    for s in range(len(rows.pair_start) - 1):
         out_residual[s] = 0.0
         out_unit[s] = floor
         i = policy[s]
@@ -280,7 +280,7 @@ def spread(rows, policy, values, unit):
 
 
 @kernel
-def certify(rows, first, last, usable, policy, values, low, shape, cut):
+def certify(rows, usable, policy, values, low, shape, cut):
     """How much of ``shape`` must be taken from, and added to, ``values + low`` to bound the optimal values.
 
     With v = values + low exactly and h = shape[S + 1] > 0 (0 at the goal):
@@ -290,8 +290,7 @@ def certify(rows, first, last, usable, policy, values, low, shape, cut):
     - max(v - x h - cut, 0) is below as well if the first holds in the states where v > cut (elsewhere it is 0).
 
     Both are linear in x and y for each pair, so one sweep gives the smallest x and y, every rounding error counted
-    against us. Looks at the states from ``first`` to before ``last``; returns the least and greatest x, the least and
-    greatest y, and the number of pairs that no x can mend.
+    against us. Returns the least and greatest x, the least and greatest y, and the number of pairs that no x can mend.
     """
     unit = 2.0**-53
     two_parts = len(low) > 0
@@ -301,7 +300,7 @@ def certify(rows, first, last, usable, policy, values, low, shape, cut):
     least_y = 0.0
     greatest_y = np.inf
     hopeless = 0
-    for s in range(first, last):
+    for s in range(len(rows.pair_start) - 1):
         if policy[s] < 0:
             continue
         for i in range(rows.pair_start[s], rows.pair_start[s + 1]):

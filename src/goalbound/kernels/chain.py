@@ -72,8 +72,8 @@ def gauss_seidel(chain, rhs, unit, backwards, x):
 def sweep_until(chain, rhs, unit, target, most, patience, backwards, x):
     """Sweep until the change is at most ``target``; give up after ``most`` sweeps, or once it looks too slow.
 
-    After ``patience`` sweeps the rate over the last half of them is extrapolated: if the target is more than
-    ``most`` sweeps away, stop. Returns the last change and the number of sweeps.
+    After ``patience`` sweeps (at least 3) the rate over the last half of them is extrapolated: if the target is further
+    away than the sweeps that are left, stop. Returns the last change and the number of sweeps.
     """
     first = 0.0
     change = np.inf

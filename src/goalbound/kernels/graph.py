@@ -61,8 +61,8 @@ def sweep_reach(rows, usable, backwards, least, out_choice, out_chance):
     """One pass over the states that marks those seen to reach the goal; returns how many it newly marked.
 
     ``out_choice[s]`` is -1 (not marked) or a usable pair that leads to a state marked before, ``out_chance[s]`` the
-    probability of going that way straight to the goal, times 0.9 for every step. Only ways with a chance of at least
-    ``least`` are taken.
+    probability of going that way straight to the goal, times 0.9 for every step but the last. Only ways with a
+    chance of at least ``least`` are taken.
     """
     states = len(rows.pair_start) - 1
     found = 0
@@ -323,7 +323,7 @@ def leaving_pairs(rows, component, usable):
 
 @kernel
 def measure_quotient(rows, usable, members, class_of, out_pairs):
-    """Count the pairs of each class of states, and all their triples, in the problem of :func:`fill_quotient`."""
+    """Count the pairs of each class of states in the problem of :func:`fill_quotient`; returns the room they need."""
     states = len(rows.pair_start) - 1
     triples = 0
     for c in range(len(out_pairs)):

@@ -6,7 +6,6 @@ waits for numba (seconds the first time ever, then cached on disk). :func:`engin
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable
@@ -15,10 +14,6 @@ from typing import Any
 
 TOY_WORK = 60_000
 """Up to this many (pair, next state) triples a kernel not yet compiled runs as Python: faster than the compiler."""
-
-
-THREAD_WORK = 1_000_000
-"""Above this many triples a sweep over all pairs is shared among threads."""
 
 
 class Kernel:
@@ -82,21 +77,6 @@ def engine(work: int) -> Run:
     if work > TOY_WORK:
         return _compiled
     return _ready
-
-
-def in_parts(function: Callable[[int, int], Any], size: int, work: int) -> list[Any]:
-    """``function(first, last)`` on ranges that cover 0 to size: one, or one per core if the work pays for threads.
-
-    For kernels that treat each item by itself: the parts cannot be seen in what they write. Results come in order.
-    """
-    parts = min(os.cpu_count() or 1, 8) if work > THREAD_WORK else 1
-    if parts == 1:
-        return [function(0, size)]
-    from concurrent.futures import ThreadPoolExecutor
-
-    ends = [size * part // parts for part in range(parts + 1)]
-    with ThreadPoolExecutor(parts) as pool:
-        return list(pool.map(function, ends[:-1], ends[1:]))
 
 
 def python(kernel: Kernel) -> Callable[..., Any]:

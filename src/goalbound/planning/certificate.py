@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels import bellman
-from goalbound.kernels.jit import in_parts
 from goalbound.planning.policy_values import ROUNDING, PolicyValues
 
 TIE_ROUNDS = 12
@@ -111,16 +110,9 @@ def _better(
     """The bounds of this shape where they are closer than the best so far."""
     if not np.isfinite(shape).all():
         return best
-    sweep = state.run(bellman.certify)
-    reports = in_parts(
-        lambda first, last: sweep(
-            state.rows, first, last, usable, policy, state.values, state.low, shape, cut
-        ),
-        len(policy), len(state.rows.next_state),
-    )  # fmt: skip
-    least_x, least_y = (max(report[place] for report in reports) for place in (0, 2))
-    greatest_x, greatest_y = (min(report[place] for report in reports) for place in (1, 3))
-    hopeless = sum(report[4] for report in reports)
+    least_x, greatest_x, least_y, greatest_y, hopeless = state.run(bellman.certify)(
+        state.rows, usable, policy, state.values, state.low, shape, cut
+    )
     low = state.low if len(state.low) else np.zeros_like(state.values)
     lower, upper = best.lower, best.upper
     if not hopeless and least_x <= greatest_x:

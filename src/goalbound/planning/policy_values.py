@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels import bellman
-from goalbound.kernels.jit import Run, in_parts
+from goalbound.kernels.jit import Run
 from goalbound.kernels.layout import Rows
 from goalbound.planning.chain import ChainSolver
 
@@ -62,14 +62,10 @@ class PolicyValues:
         return largest
 
     def _residuals(self, floor: float, out_unit: NDArray[np.float64]) -> float:
-        sweep = self.run(bellman.policy_residual)
-        largest = in_parts(
-            lambda first, last: sweep(
-                self.rows, first, last, self._policy, self.values, self.low, floor, self._residual, out_unit
-            ),
-            len(out_unit), len(self.rows.next_state),
-        )  # fmt: skip
-        return float(max(largest))
+        largest: float = self.run(bellman.policy_residual)(
+            self.rows, self._policy, self.values, self.low, floor, self._residual, out_unit
+        )
+        return largest
 
     def evaluate(self, found: float, target: float) -> float:
         """Bring the residual from ``found`` down to ``target``, if it can be; returns what was reached."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels import bellman, graph, shortest
-from goalbound.kernels.jit import Run, engine, in_parts
+from goalbound.kernels.jit import Run, engine
 from goalbound.models import SSP, ModelError
 from goalbound.planning.certificate import Certificate, certify
 from goalbound.planning.chain import ChainSolver
@@ -158,11 +158,11 @@ class _Search:
             switched = self._improve(state.unit * (max(aim, 0.1 * target) / 4.0))
             at_aim += target <= aim or stalled
             if (not switched and (target <= aim or stalled)) or at_aim > PATIENCE:
-                self.policy[:] = proper
+                self._return_to(proper)
                 return not stalled
             if not switched:
                 target = aim
-        self.policy[:] = proper
+        self._return_to(proper)
         state.take(self.policy)
         return False
 
@@ -176,22 +176,21 @@ class _Search:
     def _improve(self, margin: NDArray[np.float64]) -> int:
         """Let each state switch to a pair that is better by more than its margin; how many did."""
         state = self.state
-        sweep = self.run(bellman.improve)
-        switched = in_parts(
-            lambda first, last: sweep(
-                self.rows, first, last, self.usable, state.values, state.low, margin, state.drift, self.settled,
-                self.policy,
-            ),
-            len(self.policy), len(self.rows.next_state),
-        )  # fmt: skip
-        return sum(switched)
+        switched: int = self.run(bellman.improve)(
+            self.rows, self.usable, state.values, state.low, margin, state.drift, self.settled, self.policy
+        )
+        return switched
 
     def _mend(self, proper: NDArray[np.int64]) -> bool:
         """Give states that no longer reach the goal the pair of the last proper policy; whether there were any."""
         stuck = ~self.state.solver.reached()
-        self.policy[stuck] = proper[stuck]
-        self.settled[stuck] = 0.0
+        self._return_to(np.where(stuck, proper, self.policy))
         return bool(stuck.any())
+
+    def _return_to(self, policy: NDArray[np.int64]) -> None:
+        """Take another policy; states that change are to be looked at again."""
+        self.settled[self.policy != policy] = 0.0
+        self.policy[:] = policy
 
     def _prefer_lowest(self, aim: float) -> None:
         """Move to the lowest tied pairs if the policy stays proper and its values stay the same."""
@@ -201,7 +200,7 @@ class _Search:
             self.rows, self.usable, state.values, state.low, state.drift, self.settled, self.policy, lowest
         ):
             if state.take(lowest) <= 2.0 * aim and state.solver.reached().all():
-                self.policy = lowest
+                self._return_to(lowest)
             else:
                 state.take(self.policy)
 

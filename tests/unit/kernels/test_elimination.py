@@ -1,0 +1,48 @@
+"""The worth of a policy against exact elimination in fractions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goalbound.kernels import elimination
+from goalbound.models import SSP
+from goalbound.planning.reduction import rows_of
+from tests.reference import exact, graph
+from tests.strategies import examples, ssps
+
+
+def worth(ssp: SSP, pairs: np.ndarray) -> tuple[bool, np.ndarray, np.ndarray]:
+    states = len(pairs)
+    values, steps = np.full(states + 1, np.nan), np.full(states + 1, np.nan)
+    room = np.full((states, states), np.nan), np.full(states, np.nan), np.full(states, np.nan)
+    return elimination.policy_worth.python(rows_of(ssp), pairs, *room, values, steps), values, steps
+
+
+@given(st.one_of(ssps(proper=False, most_states=6), ssps(proper=True, tiny=True)), st.data())
+@examples(35)
+def test_values_and_steps_are_right_to_the_last_digits_however_tiny_the_exits(ssp: SSP, data: st.DataObject) -> None:
+    support = ssp.support
+    pairs = np.array([
+        data.draw(st.integers(int(support.pair_start[s]), int(support.pair_start[s + 1]) - 1))
+        for s in range(support.states)
+    ])  # fmt: skip
+    actions = support.pair_action[pairs].tolist()
+    proper, values, steps = worth(ssp, pairs)
+    assert proper == graph.is_proper(ssp, actions)
+    if proper:
+        for found, expected in ((values, exact.policy_losses(ssp, actions)), (steps, exact.policy_steps(ssp, actions))):
+            assert all(value != math.inf for value in expected)
+            np.testing.assert_allclose(found, [float(value) for value in expected], rtol=1e-13)
+
+
+def test_a_geometric_wait_by_hand() -> None:
+    # Leave with 1/4 a step, a loss of 1/2 each: 4 steps and 2. From state 1 one more step at 1/4.
+    ssp = SSP.dense([[0.5], [0.25]], [[[0.75, 0.0, 0.25]], [[1.0, 0.0, 0.0]]])
+    proper, values, steps = worth(ssp, np.array([0, 1]))
+    assert proper
+    assert values.tolist() == [2.0, 2.25, 0.0]
+    assert steps.tolist() == [4.0, 5.0, 0.0]

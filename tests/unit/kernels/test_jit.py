@@ -1,0 +1,172 @@
+"""The two forms of a kernel: which calls which, which one runs when, and what the user sees of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+
+import pytest
+
+from goalbound.kernels import bellman, chain, graph, jit, shortest
+
+NOTICE = "goalbound: compiling kernels"
+
+
+@jit.kernel
+def doubled(x):
+    """Twice x."""
+    return 2 * x
+
+
+@jit.kernel
+def tripled(x):
+    return doubled(x) + x
+
+
+class Compiler:
+    """Stands in for numba's dispatcher of ``tripled``: says what was asked, takes as long as it is told."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds, self.asked = seconds, []
+
+    def compile(self, types: tuple) -> None:
+        time.sleep(self.seconds)
+        self.asked.append(types)
+
+    def __call__(self, x: float) -> str:
+        return f"compiled {x}"
+
+
+@pytest.fixture
+def fresh() -> Iterator[Callable[..., tuple[jit.Kernel, Compiler]]]:
+    """A kernel not yet compiled, with a compiler that takes so many seconds."""
+
+    def make(seconds: float = 0.0) -> tuple[jit.Kernel, Compiler]:
+        made, compiler = jit.Kernel(tripled.function), Compiler(seconds)
+        made._dispatcher = compiler
+        return made, compiler
+
+    return make
+
+
+def test_a_kernel_keeps_the_name_and_the_words_of_its_function() -> None:
+    assert (doubled.__name__, doubled.__doc__, doubled.__module__) == ("doubled", "Twice x.", __name__)
+    assert repr(graph.components) == "<kernel goalbound.kernels.graph.components>"
+
+
+def test_the_python_form_calls_python_forms_and_the_function_itself_is_left_as_it_was() -> None:
+    assert tripled.python(7) == 21
+    assert tripled.python is tripled.python
+    assert tripled.python.__globals__["doubled"] is doubled.python
+    assert tripled.function.__globals__["doubled"] is doubled
+
+
+CALLS = [
+    (graph.proper_states, graph.backward_reach),
+    (chain.sweep_until, chain.gauss_seidel),
+    (bellman.improve, bellman.precise_advantage),
+    (bellman.precise_advantage, bellman.precise_change),
+    (bellman.precise_change, bellman.product_error),
+    (chain.bicgstab, chain.precondition),
+]
+
+
+@pytest.mark.parametrize(("caller", "callee"), CALLS, ids=lambda one: one.__name__)
+def test_each_form_calls_the_same_form_of_the_kernels_that_it_uses(caller: jit.Kernel, callee: jit.Kernel) -> None:
+    assert caller.python.__globals__[callee.__name__] is callee.python
+    assert caller.dispatcher.py_func.__globals__[callee.__name__] is callee.dispatcher
+
+
+def test_no_kernel_compiles_with_relaxed_arithmetic() -> None:
+    for kernel in (bellman.certify, chain.bicgstab, shortest.shortest_ways):
+        options = kernel.dispatcher.targetoptions
+        assert not options.get("fastmath")
+        assert not options.get("parallel")
+        assert options["nogil"]
+        assert options["error_model"] == "numpy"
+
+
+def test_toy_work_runs_as_python_until_the_kernel_is_compiled(fresh: Callable) -> None:
+    kernel, compiler = fresh()
+    run = jit.engine(jit.TOY_WORK)
+    assert run(kernel)(2) == 6
+    assert compiler.asked == []
+    assert kernel.compiled(2) == "compiled 2"
+    assert run(kernel)(2) == "compiled 2"
+
+
+def test_larger_work_compiles_the_kernel_once(fresh: Callable) -> None:
+    kernel, compiler = fresh()
+    run = jit.engine(jit.TOY_WORK + 1)
+    assert [run(kernel)(2), run(kernel)(3)] == ["compiled 2", "compiled 3"]
+    assert [[str(one) for one in types] for types in compiler.asked] == [["int64"]]
+    assert kernel.is_compiled
+
+
+@pytest.fixture
+def quick_timer(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Timers go off fifty times as early; the list says for how long they were asked to wait."""
+    asked: list[float] = []
+
+    def timer(seconds: float, function: Callable[[], None]) -> threading.Timer:
+        asked.append(seconds)
+        return threading.Timer(seconds / 50.0, function)
+
+    monkeypatch.setattr(jit, "threading", SimpleNamespace(Timer=timer))
+    monkeypatch.setattr(jit._Notice, "told", False)
+    return asked
+
+
+def test_a_slow_compiler_is_announced_once_on_stderr(
+    fresh: Callable, quick_timer: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        kernel, _ = fresh(seconds=0.1)
+        kernel.compiled(1)
+    shown = capsys.readouterr()
+    assert shown.err.count(NOTICE) == 1
+    assert shown.err.count("\n") == 1
+    assert shown.out == ""
+    assert quick_timer == [1.0, 1.0]
+
+
+def test_a_quick_compiler_is_not_announced(
+    fresh: Callable, quick_timer: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel, _ = fresh()
+    kernel.compiled(1)
+    time.sleep(0.05)  # two and a half times what the timer would have waited
+    assert quick_timer == [1.0]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_compiler_that_fails_does_not_leave_a_timer_behind(
+    quick_timer: list[float], fresh: Callable, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel, compiler = fresh()
+    compiler.compile = lambda types: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        kernel.compiled(1)
+    assert not kernel.is_compiled
+    time.sleep(0.05)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_numba_is_not_imported_until_a_compiled_form_is_asked_for() -> None:
+    code = """
+import sys
+from goalbound import SSP, evaluate, solve
+from goalbound.kernels import bellman
+toy = SSP.dense([[0.5, 0.2]], [[[0.0, 1.0], [0.5, 0.5]]])
+evaluate(toy, solve(toy).policy)
+print("numba" in sys.modules)
+bellman.product_error.dispatcher
+print("numba" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
+    assert done.stderr == ""
