@@ -22,6 +22,9 @@ from goalbound.kernels.jit import Run
 from goalbound.kernels.layout import Reverse, Rows
 from goalbound.models import SSP
 
+SHALLOW = 1e-4
+"""If every state has a short and likely way to the goal (see ``sweep_reach``), states may be taken as they come."""
+
 
 def rows_of(ssp: SSP) -> Rows:
     """The arrays of a problem as kernels take them."""
@@ -54,6 +57,8 @@ class Reduction:
         free_choice: [S] the pair that leads free states on, -1 elsewhere (empty likewise).
         lost: [S] states without a proper policy.
         reverse: who leads where in ``rows``, if looking at the graph has needed it; None if not.
+        short_ways: [S] a pair of each state on a short and likely way to the goal, if every state was seen to have one
+            (:func:`reach_by_sweeps`) and nothing was collapsed; None if not.
     """
 
     rows: Rows
@@ -64,6 +69,7 @@ class Reduction:
     free_choice: NDArray[np.int64]
     lost: NDArray[np.bool_]
     reverse: Reverse | None
+    short_ways: NDArray[np.int64] | None
 
     @property
     def states(self) -> int:
@@ -76,8 +82,10 @@ class Reduction:
         return ~self.lost if self.class_of is None else np.ones(self.states, dtype=bool)
 
 
-def reach_by_sweeps(rows: Rows, usable: NDArray[Any], run: Run, *, least: float = 0.0) -> NDArray[np.int64]:
-    """[S] for each state a usable pair on a way to the goal of at least that chance, -1 if none was seen.
+def reach_by_sweeps(
+    rows: Rows, usable: NDArray[Any], run: Run, *, least: float = 0.0
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """[S] a usable pair on a way to the goal of at least that chance (-1: none was seen), and [S] the chance.
 
     Up to four passes over the states: cheap, and enough for problems that are shallow or numbered along their paths.
     """
@@ -90,7 +98,7 @@ def reach_by_sweeps(rows: Rows, usable: NDArray[Any], run: Run, *, least: float 
         found += new
         if found == states or (sweep > 0 and new < states // 10):
             break
-    return choice
+    return choice, chance
 
 
 def reduce(ssp: SSP, run: Run) -> Reduction:
@@ -99,7 +107,8 @@ def reduce(ssp: SSP, run: Run) -> Reduction:
     states, pairs = ssp.support.states, ssp.support.pairs
     usable = np.empty(pairs, dtype=bool)
     smallest = run(graph.moving_pairs)(rows, usable)
-    choice = reach_by_sweeps(rows, usable, run)
+    choice, chance = reach_by_sweeps(rows, usable, run)
+    short_ways = choice.copy() if chance.min() >= SHALLOW else None
     room = np.empty(states + 1, dtype=np.int64)
     reverse = None
     if (choice < 0).any():
@@ -107,7 +116,7 @@ def reduce(ssp: SSP, run: Run) -> Reduction:
         run(graph.proper_states)(reverse, ssp.support.pair_state, usable, choice, room)
     lost = choice < 0
     nothing = np.empty(0, dtype=bool)
-    as_it_is = Reduction(rows, usable, None, None, nothing, np.empty(0, dtype=np.int64), lost, reverse)
+    as_it_is = Reduction(rows, usable, None, None, nothing, np.empty(0, dtype=np.int64), lost, reverse, short_ways)
     if smallest > 0.0:
         return as_it_is
     free_choice = np.empty(states, dtype=np.int64)
@@ -164,7 +173,7 @@ def _collapse(
     small = small._replace(next_state=small.next_state[:filled], probabilities=small.probabilities[:filled])
     for array in small:  # read-only like a problem's own arrays: one compiled form of each kernel serves both
         array.flags.writeable = False
-    return Reduction(small, np.ones(pairs, dtype=bool), class_of, origin, loops, free_choice, lost, None)
+    return Reduction(small, np.ones(pairs, dtype=bool), class_of, origin, loops, free_choice, lost, None, None)
 
 
 def expand_values(reduction: Reduction, values: NDArray[np.float64]) -> NDArray[np.float64]:

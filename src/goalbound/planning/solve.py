@@ -21,6 +21,7 @@ from goalbound.planning.exact import solve_exactly
 from goalbound.planning.policy_values import PolicyValues
 from goalbound.planning.properness import NoProperPolicy
 from goalbound.planning.reduction import (
+    SHALLOW,
     Reduction,
     expand_policy,
     expand_values,
@@ -32,8 +33,6 @@ from goalbound.planning.reduction import (
 from goalbound.planning.solution import Solution, Status
 
 ITERATIONS = 1000
-SHALLOW = 1e-4
-"""If every state has a short and likely way to the goal (see ``sweep_reach``), states are taken as they come."""
 FORCING = 0.02
 """Each evaluation brings the residual down to this share of what it found."""
 PATIENCE = 20
@@ -211,12 +210,14 @@ def _first(
     """A proper policy, values [Q + 1] to start from, and the order of the sweeps (None: as the states come)."""
     rows, usable, active = reduction.rows, reduction.usable, reduction.active
     values = np.zeros(reduction.states + 1)
-    reverse = reduction.reverse
-    choice = np.empty(reduction.states, dtype=np.int64)
-    if reverse is None:
-        choice = reach_by_sweeps(rows, usable, run, least=SHALLOW)
-        if (choice >= 0)[active].all():
+    if reduction.short_ways is not None:
+        return reduction.short_ways, values, None
+    choice, reverse = np.empty(reduction.states, dtype=np.int64), reduction.reverse
+    if reduction.class_of is not None:
+        choice, chance = reach_by_sweeps(rows, usable, run, least=SHALLOW)
+        if chance.min(initial=1.0) >= SHALLOW:
             return choice, values, None
+    if reverse is None:
         reverse = reverse_of(rows, usable, run)
     run(shortest.shortest_ways)(rows, reverse, states_of(rows), usable, floor, choice, values)
     values[:-1][~active] = 0.0
