@@ -15,7 +15,7 @@ class NoProperPolicy(ModelError):
     """Some states have no policy that reaches the goal with probability one."""
 
     def __init__(self, ssp: SSP, states: NDArray[np.int64]) -> None:
-        self.states = tuple(int(s) for s in states)
+        self.states: tuple[int, ...] = tuple(states.tolist())
         shown = ", ".join(ssp.support.state_name(s) for s in self.states[:8])
         more = f" and {len(self.states) - 8} more" if len(self.states) > 8 else ""
         super().__init__(

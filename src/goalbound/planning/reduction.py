@@ -23,7 +23,7 @@ from goalbound.kernels.layout import Reverse, Rows
 from goalbound.models import SSP
 
 SHALLOW = 1e-4
-"""If every state has a short and likely way to the goal (see ``sweep_reach``), states may be taken as they come."""
+"""The least chance of a way to the goal that counts as good, see ``sweep_reach``."""
 
 
 def rows_of(ssp: SSP) -> Rows:
@@ -57,8 +57,7 @@ class Reduction:
         free_choice: [S] the pair that leads free states on, -1 elsewhere (empty likewise).
         lost: [S] states without a proper policy.
         reverse: who leads where in ``rows``, if looking at the graph has needed it; None if not.
-        short_ways: [S] a pair of each state on a short and likely way to the goal, if every state was seen to have one
-            (:func:`reach_by_sweeps`) and nothing was collapsed; None if not.
+        short_ways: [Q] a pair of each state on a good way to the goal, None if some have none (``reach_by_sweeps``).
     """
 
     rows: Rows
@@ -82,23 +81,25 @@ class Reduction:
         return ~self.lost if self.class_of is None else np.ones(self.states, dtype=bool)
 
 
-def reach_by_sweeps(
-    rows: Rows, usable: NDArray[Any], run: Run, *, least: float = 0.0
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """[S] a usable pair on a way to the goal of at least that chance (-1: none was seen), and [S] the chance.
+def reach_by_sweeps(rows: Rows, usable: NDArray[Any], run: Run) -> tuple[NDArray[np.int64], bool]:
+    """[S] for each state a usable pair on a way to the goal (-1: none was seen), and whether all ways are good.
 
-    Up to four passes over the states: cheap, and enough for problems that are shallow or numbered along their paths.
+    A way is good if it is short and likely (``sweep_reach``). A few passes over the states: cheap, and enough for
+    problems that are shallow, where all are good, or numbered along their paths.
     """
     states = len(rows.pair_start) - 1
     choice = np.full(states, -1, dtype=np.int64)
     chance = np.zeros(states)
     found = 0
-    for sweep in range(4):
-        new = run(graph.sweep_reach)(rows, usable, sweep % 2 == 1, least, choice, chance)
-        found += new
-        if found == states or (sweep > 0 and new < states // 10):
-            break
-    return choice, chance
+    for least in (SHALLOW, 0.0):
+        for sweep in range(4):
+            new = run(graph.sweep_reach)(rows, usable, sweep % 2 == 1, least, choice, chance)
+            found += new
+            if found == states:
+                return choice, least > 0.0
+            if sweep > 0 and new < states // 10:
+                break
+    return choice, False
 
 
 def reduce(ssp: SSP, run: Run) -> Reduction:
@@ -107,8 +108,8 @@ def reduce(ssp: SSP, run: Run) -> Reduction:
     states, pairs = ssp.support.states, ssp.support.pairs
     usable = np.empty(pairs, dtype=bool)
     smallest = run(graph.moving_pairs)(rows, usable)
-    choice, chance = reach_by_sweeps(rows, usable, run)
-    short_ways = choice.copy() if chance.min() >= SHALLOW else None
+    choice, good = reach_by_sweeps(rows, usable, run)
+    short_ways = choice if good else None
     room = np.empty(states + 1, dtype=np.int64)
     reverse = None
     if (choice < 0).any():
@@ -173,7 +174,9 @@ def _collapse(
     small = small._replace(next_state=small.next_state[:filled], probabilities=small.probabilities[:filled])
     for array in small:  # read-only like a problem's own arrays: one compiled form of each kernel serves both
         array.flags.writeable = False
-    return Reduction(small, np.ones(pairs, dtype=bool), class_of, origin, loops, free_choice, lost, None, None)
+    all_pairs = np.ones(pairs, dtype=bool)
+    choice, good = reach_by_sweeps(small, all_pairs, run)
+    return Reduction(small, all_pairs, class_of, origin, loops, free_choice, lost, None, choice if good else None)
 
 
 def expand_values(reduction: Reduction, values: NDArray[np.float64]) -> NDArray[np.float64]:

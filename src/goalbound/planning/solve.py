@@ -21,11 +21,9 @@ from goalbound.planning.exact import solve_exactly
 from goalbound.planning.policy_values import PolicyValues
 from goalbound.planning.properness import NoProperPolicy
 from goalbound.planning.reduction import (
-    SHALLOW,
     Reduction,
     expand_policy,
     expand_values,
-    reach_by_sweeps,
     reduce,
     reverse_of,
     states_of,
@@ -127,8 +125,9 @@ class _Search:
     def _certify(self, cut: float = 0.0) -> float:
         """Certify the policy at hand; keep the one with the closest bounds, and the lower bounds of all."""
         found = certify(self.state, self.usable, self.policy, self.tolerance, cut=cut)
-        lower = np.maximum(self.best.lower, found.lower)
-        found, self.best = found.with_lower(lower), self.best.with_lower(lower)
+        if found.width > self.tolerance:
+            lower = np.maximum(self.best.lower, found.lower)
+            found, self.best = found.with_lower(lower), self.best.with_lower(lower)
         if found.width < self.best.width or not self.best.width < np.inf:
             self.best, self.best_policy, self.best_values = found, self.policy.copy(), self.state.total.copy()
         return found.width
@@ -144,6 +143,7 @@ class _Search:
         proper = self.policy.copy()
         state = self.state
         at_aim = 0
+        settled = False
         while self.iterations < ITERATIONS:
             self.iterations += 1
             found = state.take(self.policy)
@@ -154,12 +154,15 @@ class _Search:
             if stalled and self._mend(proper):
                 continue
             proper[:] = self.policy
+            if settled and not stalled and target <= aim:
+                return True  # nothing switched at the residual before; the certificate looks at all pairs once more
             switched = self._improve(state.unit * (max(aim, 0.1 * target) / 4.0))
             at_aim += target <= aim or stalled
             if (not switched and (target <= aim or stalled)) or at_aim > PATIENCE:
                 self._return_to(proper)
                 return not stalled
-            if not switched:
+            settled = not switched
+            if settled:
                 target = aim
         self._return_to(proper)
         state.take(self.policy)
@@ -213,10 +216,6 @@ def _first(
     if reduction.short_ways is not None:
         return reduction.short_ways, values, None
     choice, reverse = np.empty(reduction.states, dtype=np.int64), reduction.reverse
-    if reduction.class_of is not None:
-        choice, chance = reach_by_sweeps(rows, usable, run, least=SHALLOW)
-        if chance.min(initial=1.0) >= SHALLOW:
-            return choice, values, None
     if reverse is None:
         reverse = reverse_of(rows, usable, run)
     run(shortest.shortest_ways)(rows, reverse, states_of(rows), usable, floor, choice, values)
