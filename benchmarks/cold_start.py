@@ -46,7 +46,7 @@ def main() -> int:
             _report("planner kernels, filled cache", 1.5, lambda: _printed(KERNELS, cache), repeats=3),
             _report("import goalbound", 0.5, lambda: _printed(IMPORT, cache), repeats=5),
             _report("goalbound --help", 0.5, lambda: _wall([*command, "--help"], cache), repeats=5),
-            _report("goalbound solve, 399 states, empty cache", 2.0, lambda: _wall([*command, "solve", str(toy)], empty)),
+            _report("solve of 399 states, empty cache", 2.0, lambda: _wall([*command, "solve", str(toy)], empty)),
         ]
     return 0 if all(reached) else 1
 
