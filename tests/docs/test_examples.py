@@ -20,8 +20,9 @@ def test_the_ten_lines_of_the_readme_print_what_they_say(capsys: pytest.CaptureF
     # 90% young, 10% old: drug A heals with 0.54, so 0.2 / 0.54; drug B with 0.52, so 0.4 / 0.52.
     np.testing.assert_allclose(names["best"].values, [0.2 / 0.54, 0.0], rtol=1e-9)
     assert names["best"].policy.tolist() == [0]
-    assert printed[1:3] == ["True", "False"]
-    assert "CONVERGED" in printed[0]
+    assert {"True", "False"} <= set(printed)
+    assert any('"drug A"' in line for line in printed)
+    assert printed[0].startswith("converged")
 
 
 def test_the_gymnasium_lines_of_the_readme_make_a_lake() -> None:

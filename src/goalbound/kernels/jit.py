@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-TOY_WORK = 60_000
+TOY_WORK = 40_000
 """Up to this many (pair, next state) triples a kernel not yet compiled runs as Python: faster than the compiler."""
 
 
@@ -107,17 +108,20 @@ def _with_globals(function: FunctionType, changed: dict[str, Any]) -> FunctionTy
 
 
 class _Notice:
-    """Says once, and only if it takes more than a second, that kernels are being compiled."""
+    """Says once, and only if it takes more than a second in all, that kernels are being compiled."""
 
     told = False
+    spent = 0.0
 
     def __enter__(self) -> None:
-        self._timer = threading.Timer(1.0, self._tell)
+        self._begin = time.perf_counter()
+        self._timer = threading.Timer(max(1.0 - _Notice.spent, 0.0), self._tell)
         self._timer.daemon = True
         self._timer.start()
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
+        _Notice.spent += time.perf_counter() - self._begin
 
     @classmethod
     def _tell(cls) -> None:

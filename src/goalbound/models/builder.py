@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -110,5 +111,7 @@ class Builder:
         if name == GOAL:
             return states.size
         if name not in states:
-            raise ModelError(f'"{action}" in "{state}" leads to "{name}", which has no action; add one')
+            near = difflib.get_close_matches(name, [*(states.names or ()), GOAL], n=1)
+            meant = f'; did you mean "{near[0]}"?' if near else ""
+            raise ModelError(f'"{action}" in "{state}" leads to "{name}", which has no action; add one{meant}')
         return states.number(name, 0)

@@ -92,6 +92,7 @@ class LinearCSSP:
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
         component_names: Sequence[str] | None = None,
+        loss_scale: float = 1.0,
     ) -> LinearCSSP:
         """From tables, one per component: ``losses[d, S, A]``, ``transitions[d, S, A, S + 1]`` (the goal last).
 
@@ -110,6 +111,7 @@ class LinearCSSP:
             rows[:, kept].T,
             _component_first(start),
             None if component_names is None else tuple(component_names),
+            loss_scale,
         )
 
     @classmethod
@@ -163,12 +165,17 @@ class LinearCSSP:
         named = f' ("{self.component_names[component]}")' if self.component_names else ""
         return f"component {component}{named}"
 
-    def check_context(self, context: ArrayLike) -> NDArray[np.float64]:
-        """The context as a point of the simplex, or an error that says why it is none."""
+    def check_context(self, context: ArrayLike | str) -> NDArray[np.float64]:
+        """The context (weights, or the name of a component) as a point of the simplex, or an error."""
+        if isinstance(context, str):
+            return np.eye(self.context_size)[self._component(context)]
         return distribution(context, "context", self.context_size, "component")
 
-    def at(self, context: ArrayLike) -> SSP:
-        """The problem under one context. O(M d); the support is shared, so entries may be zero."""
+    def at(self, context: ArrayLike | str) -> SSP:
+        """The problem under one context: weights, or the name of a component for all weight on it.
+
+        O(M d); the support is shared, so entries may be zero.
+        """
         weights = self.check_context(context)
         start = self.start
         if not isinstance(start, int) and start.ndim == 2:
@@ -177,11 +184,20 @@ class LinearCSSP:
             self.support, _mixed(self.losses, weights), _mixed(self.probabilities, weights), start, self.loss_scale
         )
 
-    def component(self, component: int) -> SSP:
-        """The problem of one component, the context that is all on it."""
+    def component(self, component: int | str) -> SSP:
+        """The problem of one component, by number or name: the context that is all on it."""
+        return self.at(np.eye(self.context_size)[self._component(component)])
+
+    def _component(self, component: int | str) -> int:
+        if isinstance(component, str):
+            names = self.component_names or ()
+            if component not in names:
+                known = "; there are " + ", ".join(f'"{name}"' for name in names) if names else ": they have no names"
+                raise ModelError(f'no component is called "{component}"{known}')
+            return names.index(component)
         if not 0 <= whole(component, "component") < self.context_size:
             raise ModelError(f"no component {component}; they are 0 to {self.context_size - 1}")
-        return self.at(np.eye(self.context_size)[component])
+        return int(component)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the problem to a ``.npz`` file, exactly and atomically; :meth:`load` reads it back."""

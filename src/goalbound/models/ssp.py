@@ -41,6 +41,14 @@ class SSP:
     >>> drug = SSP.dense([[0.5, 0.2]], [[[0.0, 1.0], [0.5, 0.5]]])
     >>> drug
     SSP(1 states, 2 pairs, 3 next states)
+
+    From arrays, for large problems: a walk along n states, one action each, that slips and stays with probability 0.1.
+
+    >>> n = 100_000
+    >>> stay_or_go = np.column_stack((np.arange(n), np.arange(1, n + 1))).ravel()  # the last goes to n, the goal
+    >>> support = Support(np.arange(n + 1), np.zeros(n, dtype=int), np.arange(0, 2 * n + 1, 2), stay_or_go)
+    >>> SSP(support, np.full(n, 0.01), np.tile([0.1, 0.9], n))
+    SSP(100000 states, 100000 pairs, 200000 next states)
     """
 
     support: Support
@@ -85,6 +93,7 @@ class SSP:
         start: int | str | ArrayLike = 0,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
+        loss_scale: float = 1.0,
     ) -> SSP:
         """From tables: ``losses[S, A]`` and ``transitions[S, A, S + 1]``, the goal last.
 
@@ -100,7 +109,7 @@ class SSP:
             f"shape [S, A, S + 1] = ({states}, {actions}, {states + 1}), the goal last",
         )  # fmt: skip
         support, kept = dense_support((rows != 0.0), state_names, action_names)
-        return cls(support, table.reshape(-1), rows[kept], checked_start(start, support))
+        return cls(support, table.reshape(-1), rows[kept], checked_start(start, support), loss_scale)
 
     @classmethod
     def from_transitions(
@@ -108,6 +117,7 @@ class SSP:
         transitions: Iterable[tuple[int | str, int | str, int | str, float, float]],
         *,
         start: int | str | ArrayLike = 0,
+        loss_scale: float = 1.0,
     ) -> SSP:
         """From (state, action, next state, probability, loss) in any order.
 
@@ -141,7 +151,7 @@ class SSP:
             states=states.size, names=(states.names, actions.names),
         )  # fmt: skip
         losses = pair_losses(built.pair_of, built.support.pairs, probability, loss)
-        return cls(built.support, losses, built.probabilities, checked_start(start, built.support))
+        return cls(built.support, losses, built.probabilities, checked_start(start, built.support), loss_scale)
 
     @property
     def start_distribution(self) -> NDArray[np.float64]:

@@ -87,7 +87,8 @@ def check_range(
     good = (values >= low) & (values <= high + slack)  # false for NaN
     if not good.all():
         at = tuple(int(i) for i in np.argwhere(~good)[0])
-        raise ModelError(f"{place(at)}: {what} {values[at]} is not in [{low:g}, {high:g}]")
+        remedy = "; divide all losses by the largest, and give that as loss_scale" if what == "loss" else ""
+        raise ModelError(f"{place(at)}: {what} {values[at]} is not in [{low:g}, {high:g}]{remedy}")
 
 
 def normalised_rows(

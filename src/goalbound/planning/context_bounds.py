@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.planning.context_point import ContextPoint, ContextPoints, Corners
+from goalbound.planning.door import require_contextual
 from goalbound.planning.properness import blocking_states
 from goalbound.planning.region import highest, longest_time, loss_ceilings, point_time, possible_pairs
 from goalbound.planning.simplex import Best, BoundStatus, Budget, maximise
@@ -80,6 +81,8 @@ class ContextBounds:
             lines.append(
                 f"{name} in [{bound.lower:.6g}, {bound.upper:.6g}], lower end at {where}; {bound.status.value}"
             )
+        if math.isinf(self.time_bound.upper) and self.loss_floor == 0.0 and self.proper:
+            lines.append("T* has no bound yet: where something costs nothing, an optimal policy may take its time")
         unit = self.problem.loss_scale
         lines.append(f"smallest loss {self.loss_floor:.6g}" + ("" if unit == 1.0 else f" (a loss of 1 is {unit:g})"))
         lines.append(f"{self.regions} regions of the context simplex")
@@ -131,6 +134,7 @@ def context_bounds(
     smallest loss 0.2
     ... regions of the context simplex
     """
+    require_contextual(problem)
     if not 0.0 < tolerance < 1.0:
         raise ModelError(f"tolerance {tolerance} is not between 0 and 1; it is a relative width")
     if most_regions < 1:

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import graph
 from goalbound.kernels.chain import Chain
-from goalbound.kernels.jit import Run, engine
+from goalbound.kernels.jit import Run
 from goalbound.kernels.layout import Rows
 from goalbound.models import SSP, ModelError
 from goalbound.planning.chain import ChainSolver, moves_of
+from goalbound.planning.door import engine_for, require_ssp
 from goalbound.planning.policy_values import PolicyValues
 from goalbound.planning.properness import moving_policy, pairs_of
 from goalbound.planning.reduction import rows_of
@@ -59,7 +60,7 @@ def evaluate(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> Evalua
     """
     if not isinstance(tolerance, int | float) or not 0.0 < tolerance < 1.0:
         raise ModelError(f"tolerance {tolerance} is not between 0 and 1; it is a relative error")
-    rows, run = rows_of(ssp), engine(ssp.support.triples)
+    rows, run = rows_of(require_ssp(ssp)), engine_for(ssp)
     played = _Played.of(ssp, pairs_of(ssp, policy), rows, run)
     steps, steps_error = _solved(rows._replace(losses=_ones(rows)), played, ~played.unending, run, tolerance)
     paying = played.reaching((played.pairs >= 0) & (rows.losses[np.maximum(played.pairs, 0)] > 0.0), run)
@@ -72,7 +73,7 @@ def evaluate(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> Evalua
 
 def hitting_times(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> NDArray[np.float64]:
     """[S + 1] expected steps of a policy to the goal; infinite where it is not reached with probability one."""
-    rows, run = rows_of(ssp), engine(ssp.support.triples)
+    rows, run = rows_of(require_ssp(ssp)), engine_for(ssp)
     played = _Played.of(ssp, pairs_of(ssp, policy), rows, run)
     steps, _ = _solved(rows._replace(losses=_ones(rows)), played, ~played.unending, run, tolerance)
     steps[:-1][played.unending] = np.inf

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.jit import engine
 from goalbound.models import SSP, ModelError
 from goalbound.planning.chain import ChainSolver
+from goalbound.planning.door import engine_for, require_ssp
 from goalbound.planning.reduction import reduce, rows_of
 
 
@@ -26,7 +26,7 @@ class NoProperPolicy(ModelError):
 
 def blocking_states(ssp: SSP) -> NDArray[np.int64]:
     """The states from which no policy reaches the goal with probability one, in increasing order. O(M) a round."""
-    return np.flatnonzero(reduce(ssp, engine(ssp.support.triples)).lost)
+    return np.flatnonzero(reduce(require_ssp(ssp), engine_for(ssp)).lost)
 
 
 def is_proper(ssp: SSP, policy: ArrayLike) -> bool:
@@ -36,10 +36,10 @@ def is_proper(ssp: SSP, policy: ArrayLike) -> bool:
     >>> is_proper(walk, [0]), is_proper(walk, [1])
     (True, False)
     """
-    pairs = pairs_of(ssp, policy)
+    pairs = pairs_of(require_ssp(ssp), policy)
     if (pairs < 0).any():
         return False
-    solver = ChainSolver(rows_of(ssp), engine(ssp.support.triples), None)
+    solver = ChainSolver(rows_of(ssp), engine_for(ssp), None)
     moving = moving_policy(ssp, pairs)
     solver.take(moving)
     reached = solver.reached()

@@ -41,6 +41,19 @@ class Solution:
     status: Status
     problem: SSP = field(repr=False)
 
+    def __str__(self) -> str:
+        support = self.problem.support
+        shown = range(min(support.states, 12))
+        names = [support.state_name(s) for s in shown]
+        room = max(len(name) for name in names)
+        lines = [f"{self.status.value}; bounds within {self.width:.1e}; value at the start {self.start_value:.6g}"]
+        for s, name in zip(shown, names, strict=True):
+            action = "no proper policy" if self.policy[s] < 0 else support.action_name(int(self.policy[s]))
+            lines.append(f"{name:{room}}  {self.values[s]:<12.6g}  {action}")
+        if support.states > 12:
+            lines.append(f"and {support.states - 12} more states")
+        return "\n".join(lines)
+
     @property
     def width(self) -> float:
         """The largest relative distance between the bounds, over the states with a proper policy."""

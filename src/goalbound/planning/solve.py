@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels import bellman, graph, shortest
-from goalbound.kernels.jit import Run, engine
+from goalbound.kernels.jit import Run
 from goalbound.models import SSP, ModelError
 from goalbound.planning.certificate import Certificate, certify
 from goalbound.planning.chain import ChainSolver
+from goalbound.planning.door import engine_for, require_ssp
 from goalbound.planning.exact import solve_exactly
 from goalbound.planning.policy_values import PolicyValues
 from goalbound.planning.properness import NoProperPolicy
@@ -65,7 +66,7 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
         raise ModelError(f"tolerance {tolerance} is not between 0 and 1; it is a relative width")
     if unreachable not in ("refuse", "exclude"):
         raise ModelError(f'unreachable is "{unreachable}"; it is "refuse" or "exclude"')
-    run = engine(ssp.support.triples)
+    run = engine_for(require_ssp(ssp))
     reduction = reduce(ssp, run)
     if reduction.lost.any() and unreachable == "refuse":
         raise NoProperPolicy(ssp, np.flatnonzero(reduction.lost))

@@ -118,6 +118,7 @@ def quick_timer(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(jit, "threading", SimpleNamespace(Timer=timer))
     monkeypatch.setattr(jit._Notice, "told", False)
+    monkeypatch.setattr(jit._Notice, "spent", 0.0)
     return asked
 
 
@@ -131,7 +132,8 @@ def test_a_slow_compiler_is_announced_once_on_stderr(
     assert shown.err.count(NOTICE) == 1
     assert shown.err.count("\n") == 1
     assert shown.out == ""
-    assert quick_timer == [1.0, 1.0]
+    assert quick_timer[0] == 1.0
+    assert quick_timer[1] < 1.0  # what the first took is counted
 
 
 def test_a_quick_compiler_is_not_announced(

@@ -132,7 +132,7 @@ def test_a_component_that_is_none_is_refused(component: int) -> None:
         ([1.5, -0.5], r"context\[0\]: weight 1.5 is not in \[0, 1\]"),
         ([np.nan, 1.0], r"context\[0\]: weight nan"),
         ([0.0, 0.0], "context sums to 0, not 1"),
-        ("young", "context is not an array of numbers"),
+        ("young", 'no component is called "young"'),
     ],
 )
 def test_a_context_off_the_simplex_is_refused(context: object, message: str) -> None:

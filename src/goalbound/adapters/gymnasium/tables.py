@@ -57,7 +57,7 @@ class GymProblem:
 
 
 def from_environments(
-    environments: Sequence[Any],
+    environments: Any,
     *,
     losses: Losses | None = None,
     goals: GoalRule | None = None,
@@ -77,7 +77,7 @@ def from_environments(
     does *not* mean "one of the environments, it is not known which".
 
     Args:
-        environments: one per component.
+        environments: one per component; a single one may come without a list.
         losses: how rewards become losses in [0, 1]; not needed for the three environments above.
         goals: which terminations are the goal; not needed for the three environments above.
         holes: what becomes of the other terminations; by default :func:`restart`: back to the start with loss 1.
@@ -91,6 +91,8 @@ def from_environments(
     >>> read.observations
     array([ 0,  1,  2,  3,  4,  6,  8,  9, 10, 13, 14])
     """
+    if hasattr(environments, "unwrapped"):
+        environments = [environments]
     if not len(environments):
         raise ModelError("no environments; give at least one")
     tables = [read_table(env, place) for place, env in enumerate(environments)]
