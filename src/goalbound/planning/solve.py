@@ -144,15 +144,17 @@ class _Search:
         proper = self.policy.copy()
         state = self.state
         at_aim = 0
+        switched = 0
         settled = False
         while self.iterations < ITERATIONS:
             self.iterations += 1
             found = state.take(self.policy)
-            if self.risky and self._mend(proper):
+            if self.risky and switched and self._mend(proper):
                 found = state.take(self.policy)
             target = max(aim, min(target, FORCING * found))
             stalled = not state.evaluate(found, target) <= target
             if stalled and self._mend(proper):
+                switched = 0
                 continue
             proper[:] = self.policy
             if settled and not stalled and target <= aim:
