@@ -7,7 +7,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from goalbound.models import SSP, Builder, FileFormatError, LinearCSSP, ModelError, Step, Support
+    from goalbound.estimation import (
+        Estimate,
+        Statistics,
+        Widths,
+        confidence_set,
+        paper,
+        printed,
+        project,
+        ridge_estimate,
+        scaled,
+    )
+    from goalbound.learners.errors import LearnerError, PlanningStopped
+    from goalbound.learners.lr_cssp import LRCSSP
+    from goalbound.learners.plan import Plan
+    from goalbound.learners.reference_policies import Clairvoyant
+    from goalbound.models import SSP, Builder, ConfidenceSet, FileFormatError, LinearCSSP, ModelError, Step, Support
     from goalbound.models.files import load, save
     from goalbound.planning import (
         Bound,
@@ -15,20 +30,62 @@ if TYPE_CHECKING:
         ContextBounds,
         Evaluation,
         NoProperPolicy,
+        OptimisticSolution,
         Solution,
         Status,
         blocking_states,
         context_bounds,
         evaluate,
+        extended_value_iteration,
         hitting_times,
         is_proper,
+        optimal_values,
         solve,
+    )
+    from goalbound.simulation import (
+        Adversary,
+        Corners,
+        Cyclic,
+        Dirichlet,
+        Drifting,
+        History,
+        Listed,
+        ModelWorld,
+        Simulation,
+        bernoulli,
+        bounded,
+        deterministic,
+        play,
     )
 
 __version__ = "0.1.0"
 
 _NAMES = {
-    "goalbound.models": ("SSP", "Builder", "FileFormatError", "LinearCSSP", "ModelError", "Step", "Support"),
+    "goalbound.estimation": (
+        "Estimate",
+        "Statistics",
+        "Widths",
+        "confidence_set",
+        "paper",
+        "printed",
+        "project",
+        "ridge_estimate",
+        "scaled",
+    ),
+    "goalbound.learners.errors": ("LearnerError", "PlanningStopped"),
+    "goalbound.learners.lr_cssp": ("LRCSSP",),
+    "goalbound.learners.plan": ("Plan",),
+    "goalbound.learners.reference_policies": ("Clairvoyant",),
+    "goalbound.models": (
+        "SSP",
+        "Builder",
+        "ConfidenceSet",
+        "FileFormatError",
+        "LinearCSSP",
+        "ModelError",
+        "Step",
+        "Support",
+    ),
     "goalbound.models.files": ("load", "save"),
     "goalbound.planning": (
         "Bound",
@@ -36,14 +93,32 @@ _NAMES = {
         "ContextBounds",
         "Evaluation",
         "NoProperPolicy",
+        "OptimisticSolution",
         "Solution",
         "Status",
         "blocking_states",
         "context_bounds",
         "evaluate",
+        "extended_value_iteration",
         "hitting_times",
         "is_proper",
+        "optimal_values",
         "solve",
+    ),
+    "goalbound.simulation": (
+        "Adversary",
+        "Corners",
+        "Cyclic",
+        "Dirichlet",
+        "Drifting",
+        "History",
+        "Listed",
+        "ModelWorld",
+        "Simulation",
+        "bernoulli",
+        "bounded",
+        "deterministic",
+        "play",
     ),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}

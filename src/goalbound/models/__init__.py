@@ -1,10 +1,21 @@
-"""Problems: the support, one problem, a contextual problem, and their files."""
+"""Problems: the support, one problem, a contextual problem, sets of plausible ones, and their files."""
 
 from goalbound.models.builder import Builder
+from goalbound.models.confidence_set import ConfidenceSet
 from goalbound.models.errors import FileFormatError, ModelError
 from goalbound.models.linear_cssp import LinearCSSP
 from goalbound.models.ssp import SSP
 from goalbound.models.step import Step
 from goalbound.models.support import GOAL, Support
 
-__all__ = ["GOAL", "SSP", "Builder", "FileFormatError", "LinearCSSP", "ModelError", "Step", "Support"]
+__all__ = [
+    "GOAL",
+    "SSP",
+    "Builder",
+    "ConfidenceSet",
+    "FileFormatError",
+    "LinearCSSP",
+    "ModelError",
+    "Step",
+    "Support",
+]

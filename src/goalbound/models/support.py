@@ -133,7 +133,7 @@ class Support:
         """S, the number of states, the goal not counted. It is also the index of the goal."""
         return len(self.pair_start) - 1
 
-    @property
+    @cached_property
     def actions(self) -> int:
         """The number of different actions."""
         most = int(self.pair_action.max()) + 1
@@ -212,6 +212,26 @@ class Support:
 
     def __repr__(self) -> str:
         return f"Support({self.states} states, {self.pairs} pairs, {self.triples} next states)"
+
+
+def with_goal(support: Support) -> tuple[Support, NDArray[np.bool_]]:
+    """The support in which every pair may lead to the goal too, and which of its triples [M] were there before.
+
+    >>> with_goal(Support.from_pairs([{0: [0]}, {0: [0, 2]}]))
+    (Support(2 states, 2 pairs, 4 next states), array([ True, False,  True,  True]))
+    """
+    lacking = support.next_state[support.next_start[1:] - 1] != support.states
+    if not lacking.any():
+        return support, np.ones(support.triples, dtype=np.bool_)
+    next_start = support.next_start + np.concatenate(([0], np.cumsum(lacking)))
+    next_state = np.full(next_start[-1], support.states, dtype=np.int32)
+    kept = np.ones(next_start[-1], dtype=np.bool_)
+    kept[next_start[1:][lacking] - 1] = False
+    next_state[kept] = support.next_state
+    wider = Support(
+        support.pair_start, support.pair_action, next_start, next_state, support.state_names, support.action_names
+    )
+    return wider, kept
 
 
 def _index(key: int | str, last: int, names: tuple[str, ...] | None, kind: str, extra: str | None) -> int:

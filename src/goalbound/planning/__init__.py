@@ -2,6 +2,8 @@
 
 from goalbound.planning.context_bounds import Bound, ContextBounds, context_bounds
 from goalbound.planning.evaluation import Evaluation, evaluate, hitting_times
+from goalbound.planning.extended_value_iteration import OptimisticSolution, extended_value_iteration
+from goalbound.planning.optimal_values import optimal_values
 from goalbound.planning.properness import NoProperPolicy, blocking_states, is_proper
 from goalbound.planning.simplex import BoundStatus
 from goalbound.planning.solution import Solution, Status
@@ -13,12 +15,15 @@ __all__ = [
     "ContextBounds",
     "Evaluation",
     "NoProperPolicy",
+    "OptimisticSolution",
     "Solution",
     "Status",
     "blocking_states",
     "context_bounds",
     "evaluate",
+    "extended_value_iteration",
     "hitting_times",
     "is_proper",
+    "optimal_values",
     "solve",
 ]

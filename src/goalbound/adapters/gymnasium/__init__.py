@@ -14,6 +14,7 @@ LinearCSSP(2 components, 400 states, 2400 pairs, 4528 next states)
 
 from typing import TYPE_CHECKING, Any
 
+from goalbound.adapters.gymnasium.contextual import ContextualEnvironmentWorld, ParametricEnvironmentWorld
 from goalbound.adapters.gymnasium.readings import (
     CLIFF_WALKING_LOSSES,
     FROZEN_LAKE_LOSSES,
@@ -47,11 +48,13 @@ __all__ = [
     "CLIFF_WALKING_LOSSES",
     "FROZEN_LAKE_LOSSES",
     "TAXI_LOSSES",
+    "ContextualEnvironmentWorld",
     "EnvironmentWorld",
     "GymProblem",
     "Holes",
     "LinearCSSPEnv",
     "Losses",
+    "ParametricEnvironmentWorld",
     "Transition",
     "bernoulli_loss",
     "every_termination",

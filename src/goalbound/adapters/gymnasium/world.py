@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from goalbound.adapters.gymnasium.raw import bare, environment_name
@@ -28,34 +29,64 @@ class EnvironmentWorld:
 
     def __init__(self, table: GymProblem, env: Any) -> None:
         bare(env)
-        self._table = table
         self._env = env
-        self._observation: int | None = None
-        self._state = table.problem.support.states
+        self._position = Position(table)
 
     def begin(self, *, seed: int | None = None) -> int:
         """A new episode; its first state."""
-        self._enter(self._env.reset(seed=seed)[0])
-        return self._state
+        return self._position.enter(self._env.reset(seed=seed)[0])
 
     def step(self, action: int) -> Step:
         """One step. A hole is treated as in the problem: a restart resets the environment and the episode goes on."""
-        state, goal = self._state, self._table.problem.support.states
-        if state == goal:
+        return self._position.step(action, lambda _: self._env)
+
+
+class Position:
+    """Where an episode stands, as a state of the problem and as an observation of its environments.
+
+    This is how all worlds of real environments read what an environment answers; they differ in which one they ask.
+    """
+
+    def __init__(self, table: GymProblem) -> None:
+        self._table = table
+        self._observation: int | None = None
+        self._state = table.problem.support.states
+
+    def enter(self, observation: int) -> int:
+        """Move to what an environment showed; its state."""
+        self._state = self._table.state(observation)
+        self._observation = int(observation)
+        return self._state
+
+    def step(self, action: int, environment_at: Callable[[int], Any]) -> Step:
+        """One step in the environment that ``environment_at(observation)`` gives, which stands at that observation.
+
+        It is not asked for one to give up. After an error no episode is open.
+        """
+        support, state = self._table.problem.support, self._state
+        if state == support.states:
             raise ModelError("no episode is open: begin() one")
-        self._table.problem.support.pair(state, action)
-        self._state = goal  # so that an error below leaves no episode open
+        pair = support.pair(state, action)
+        self._state = support.states  # so that an error below leaves no episode open
         holes = self._table.reading.holes
         if holes.give_up_loss is not None and action == self._table.give_up_action:
-            return Step(state, action, holes.give_up_loss, goal)
-        loss = self._advance(action)
-        return Step(state, action, loss, self._state)
+            return Step(state, action, holes.give_up_loss, support.states)
+        before = self._observation
+        assert before is not None  # enter() saw one; a hole has none, but there one can only give up
+        env = environment_at(before)
+        loss, following = self._advance(env, before, action)
+        if following not in support.next_state[support.row(pair)]:
+            raise ModelError(
+                f"{environment_name(env)} led from {support.pair_name(pair)} to {support.state_name(following)}, where "
+                "the problem says it cannot lead; give the environment that the problem was read from"
+            )
+        self._state = following
+        return Step(state, action, loss, following)
 
-    def _advance(self, action: int) -> float:
-        """Steps the environment, moves to the state that follows and gives the loss."""
-        before, name = self._observation, environment_name(self._env)
-        assert before is not None  # begin() saw one; a hole has none, but there one can only give up
-        observation, reward, terminated, truncated, _ = self._env.step(action)
+    def _advance(self, env: Any, before: int, action: int) -> tuple[float, int]:
+        """Steps the environment; the loss and the state that follows."""
+        name = environment_name(env)
+        observation, reward, terminated, truncated, _ = env.step(action)
         transition = Transition(before, action, int(observation), float(reward))
         loss, place = self._table.reading.outcome(transition, bool(terminated))
         if place is Place.REFUSED:
@@ -67,18 +98,13 @@ class EnvironmentWorld:
                 f"{name} was truncated at observation {observation}; truncation is not the goal: "
                 "make the environment with max_episode_steps=-1"
             )
-        if place is Place.NEXT:
-            self._enter(observation)
-        elif place is Place.START:
-            self._enter(self._env.reset()[0])
-        elif place is Place.HOLE:
+        if place is Place.GOAL:
+            return loss, self._table.problem.support.states
+        if place is Place.HOLE:
             if self._table.hole is None:
                 raise ModelError(
                     f"{name} ended in a hole at observation {observation}; the problem was read without one"
                 )
-            self._state = self._table.hole
-        return loss
-
-    def _enter(self, observation: int) -> None:
-        self._state = self._table.state(observation)
-        self._observation = int(observation)
+            return loss, self._table.hole
+        self._observation = int(env.reset()[0] if place is Place.START else observation)
+        return loss, self._table.state(self._observation)

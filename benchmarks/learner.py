@@ -1,0 +1,223 @@
+"""Our learning loop against plain C++ and a NumPy prototype: ``python -m benchmarks.learner [--quick]``.
+
+All loops get the same problem, the same contexts and the same uniform for every step. The C++ program is built on the
+spot; ours and it are timed in turns, the best of three counts. Where value iteration is run to 1e-9 all must play the
+very same steps; else they must agree up to chance. Ends with 1 if they do not, or if we are the slower one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.yardstick import FLAGS, NoCompiler, Played, Task, Yardstick
+from goalbound import LinearCSSP
+
+ROUNDS = 3
+ELSEWHERE = 0.1
+"""The share of visits that may go to other pairs; with other draws C++ itself has up to 0.04, on 300 episodes."""
+PROTOTYPE_GOAL = 10_000.0
+"""How much faster than the prototype we want to be."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a problem is, and how many episodes take the C++ program one to five seconds."""
+
+    states: int
+    actions: int
+    context_size: int
+    episodes: int
+    width_scale: float = 1.0
+
+    @property
+    def name(self) -> str:
+        widths = "paper" if self.width_scale == 1.0 else f"paper x {self.width_scale:g}"
+        return f"S={self.states} A={self.actions} d={self.context_size}, {widths}"
+
+    def task(self, *, episodes: int | None = None) -> Task:
+        shape = {"actions": self.actions, "context_size": self.context_size}
+        task = make_task(self.states, episodes=self.episodes if episodes is None else episodes, **shape)
+        return replace(task, width_scale=self.width_scale)
+
+
+SIZES = (Size(4, 2, 2, 200_000), Size(10, 3, 3, 20_000), Size(30, 4, 5, 3_000))
+NARROW = (Size(10, 3, 3, 20_000, 0.1), Size(30, 4, 5, 3_000, 0.03))
+"""Widths at which value iteration has work to do: under the paper's, nearly every pair may go straight to the goal
+for as long as these runs last."""
+
+
+def goalbound_loop(task: Task) -> Played:
+    """HOOK: play the task with the compiled loop of goalbound; ``seconds`` is the loop alone.
+
+    The learner is told ``problem.support``, ``confidence``, ``loss_floor``, ``loss_bound`` (no doubling),
+    ``regularization``, ``scaled(paper(), by=width_scale)`` and ``tolerance``. Step number n of the run (counted over
+    all episodes) takes ``uniforms[n]``, the n-th draw of ``task.generator()``; the loss of a step is its mean; every
+    episode starts in state 0.
+    """
+    raise NotImplementedError("the compiled loop is not called here yet")
+
+
+def make_task(states: int, *, actions: int, context_size: int, episodes: int, seed: int = 0) -> Task:
+    """Rows Dirichlet(1) over all states and the goal, losses uniform in [0.1, 1], contexts uniform on the simplex.
+
+    A step reaches the goal with probability about 1 / (S + 1); there are uniforms for three times as many steps.
+    """
+    *seeds, world_seed = np.random.SeedSequence(seed).spawn(3)
+    problem, contexts = (np.random.default_rng(one) for one in seeds)
+    losses = problem.uniform(0.1, 1.0, (context_size, states, actions))
+    transitions = problem.dirichlet(np.ones(states + 1), (context_size, states, actions))
+    return Task(
+        LinearCSSP.dense(losses, transitions),
+        contexts.dirichlet(np.ones(context_size), episodes),
+        np.random.default_rng(world_seed).random(3 * (states + 1) * episodes + 1000),
+        world_seed,
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure and print; returns 1 if a loop disagrees or ours is the slower one."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.learner", description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the episodes")
+    quick = parser.parse_args(arguments).quick
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            yardstick = Yardstick(Path(folder))
+        except NoCompiler as error:
+            print(error)
+            return 1
+        print(f"{os.cpu_count()} cores, Python {platform.python_version()}, {yardstick.compiler} {' '.join(FLAGS)}")
+        has_loop = _has_loop()
+        good = _race(yardstick, quick=quick, has_loop=has_loop)
+        good &= _witness(yardstick, has_loop=has_loop)
+        _prototype(goalbound_loop if has_loop else yardstick.play, "ours" if has_loop else "C++", quick=quick)
+    return 0 if good else 1
+
+
+def _has_loop() -> bool:
+    """Whether the hook is filled in; its kernels are compiled on the way."""
+    try:
+        goalbound_loop(SIZES[0].task(episodes=10))
+    except NotImplementedError as error:
+        print(f"ours: {error}")
+        return False
+    return True
+
+
+def _race(yardstick: Yardstick, *, quick: bool, has_loop: bool) -> bool:
+    """Time both loops on all sizes, print microseconds per step; whether we are as fast as C++ and agree with it."""
+    print(f"\n{'problem':28}{'episodes':>9}{'steps':>9}{'C++ us':>9}{'ours us':>9}{'C++ / ours':>12}  agreement")
+    good = has_loop
+    for size in (*SIZES, *NARROW):
+        task = size.task(episodes=size.episodes // 10 if quick else None)
+        theirs, ours = _in_turns(task, yardstick.play, goalbound_loop if has_loop else None)
+        row = f"{size.name:28}{len(task.contexts):9}{theirs.steps:9}{_micros(theirs):9.3f}"
+        if ours is None:
+            print(f"{row}{'-':>9}{'-':>12}", flush=True)
+            continue
+        ratio = theirs.seconds / theirs.steps / (ours.seconds / ours.steps)
+        agree, how = agreement(ours, theirs, episodes=len(task.contexts))
+        print(f"{row}{_micros(ours):9.3f}{ratio:12.2f}  {how}", flush=True)
+        good &= agree and ratio >= 1.0
+    return good
+
+
+def _in_turns(
+    task: Task, first: Callable[[Task], Played], second: Callable[[Task], Played] | None
+) -> tuple[Played, Played | None]:
+    """The best run of each, after a short one to warm up."""
+    few = replace(task, contexts=task.contexts[:10])
+    loops = [loop for loop in (first, second) if loop is not None]
+    best: list[Played] = [loop(few) for loop in loops]
+    for turn in range(ROUNDS):
+        for place, loop in enumerate(loops):
+            played = loop(task)
+            if turn == 0 or played.seconds < best[place].seconds:
+                best[place] = played
+    return best[0], best[1] if second is not None else None
+
+
+def agreement(ours: Played, theirs: Played, *, episodes: int) -> tuple[bool, str]:
+    """Whether two loops that stop value iteration at different points played alike, and how much they differ.
+
+    One different action and the runs part. The length of an episode is about geometric, so its deviation is about its
+    mean, and the steps and losses of two independent runs differ by sqrt(2 / K) of them: five times that is allowed.
+    """
+    if not ours.difference(theirs):
+        return True, "the same steps"
+    steps = ours.steps / theirs.steps - 1.0
+    loss = ours.total_loss / theirs.total_loss - 1.0
+    visits = 0.5 * np.abs(ours.visits / ours.steps - theirs.visits / theirs.steps).sum()
+    allowed = 5.0 * np.sqrt(2.0 / episodes)
+    agree = max(abs(steps), abs(loss)) <= allowed and visits <= ELSEWHERE
+    how = f"steps {steps:+.1%}, loss {loss:+.1%}, visits {visits:.1%} elsewhere (of {allowed:.1%}, {ELSEWHERE:.0%})"
+    return agree, how if agree else f"APART: {how}"
+
+
+def _witness(yardstick: Yardstick, *, has_loop: bool) -> bool:
+    """Value iteration to the end: every loop must play the very same steps. Narrow widths, so that ties are few."""
+    print("\nvalue iteration to 1e-9, widths x 0.01: the same steps as C++?")
+    tasks = {
+        "nothing becomes known": replace(make_task(4, actions=2, context_size=2, episodes=100), width_scale=0.01),
+        "most pairs become known": replace(
+            make_task(5, actions=3, context_size=3, episodes=200), width_scale=0.01, loss_bound=0.01
+        ),
+    }
+    good = True
+    for name, task in tasks.items():
+        exact = replace(task, tolerance=1e-9)
+        theirs = yardstick.play(exact)
+        for who, loop in (("ours", goalbound_loop if has_loop else None), ("NumPy + cvxpy", _cvxpy_loop())):
+            if loop is not None:
+                difference = loop(exact).difference(theirs)
+                good &= not difference
+                print(f"{name:28}{theirs.steps:6} steps, {theirs.intervals} intervals  {who:16}{difference or 'yes'}")
+    return good
+
+
+def _cvxpy_loop() -> Callable[[Task], Played] | None:
+    try:
+        import cvxpy  # noqa: F401
+    except ImportError:
+        return None
+    from benchmarks.numpy_cvxpy import play
+
+    return play
+
+
+def _prototype(loop: Callable[[Task], Played], who: str, *, quick: bool) -> None:
+    """The prototype's time per step over that of a fast loop on the same task."""
+    if _cvxpy_loop() is None:
+        print("\nNumPy + cvxpy: not installed (pip install cvxpy)")
+        return
+    from benchmarks.numpy_cvxpy import ConeMinimum, inner_minimum, play
+
+    task = SIZES[0].task(episodes=100 if quick else 300)
+    fast = min((loop(task) for _ in range(20)), key=lambda played: played.seconds)
+    print(f"\nthe first {fast.steps} steps of {SIZES[0].name}; {who} {_micros(fast):.3f} us per step")
+    few = replace(task, contexts=task.contexts[: len(task.contexts) // 10])
+    for name, minimum, short in (
+        ("NumPy, projection by cvxpy", inner_minimum, task),
+        ("... inner minimum by cvxpy too", ConeMinimum(SIZES[0].states), few),
+    ):
+        slow = play(short, minimum=minimum)
+        ratio = _micros(slow) / _micros(fast)
+        verdict = "reached" if ratio >= PROTOTYPE_GOAL else "MISSED"
+        print(f"{name:32}{_micros(slow) / 1e3:8.2f} ms per step  {ratio:8,.0f} x  goal {PROTOTYPE_GOAL:,.0f} {verdict}")
+
+
+def _micros(played: Played) -> float:
+    """Microseconds per step."""
+    return played.seconds / played.steps * 1e6
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""Real environments as the world of a contextual problem that was read from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.adapters.gymnasium.raw import bare, environment_name
+from goalbound.adapters.gymnasium.tables import GymProblem, from_environments
+from goalbound.adapters.gymnasium.world import EnvironmentWorld, Position
+from goalbound.models import ModelError, Step
+
+MakeEnvironment = Callable[[NDArray[np.float64]], Any]
+"""Gives the environment of a context [d]."""
+
+_SEEDS = 2**63
+
+
+class ContextualEnvironmentWorld:
+    """Mixes real environments by the context, exactly as the problem does.
+
+    At each step a component is drawn with the weights of the context, its environment is put into the current state
+    and makes the step; so is the first state drawn, and a restart is that of the environment that fell into the hole.
+    The environments must keep their whole state as ``env.unwrapped.s``, as Taxi, CliffWalking and FrozenLake do.
+
+    No environment lives through an episode, so they are played without their wrappers: a time limit counts for nothing
+    here. They belong to the world from now on; two worlds must not share one.
+
+    Args:
+        table: the problem.
+        environments: the ones that the problem was read from, in the same order (checked).
+        rng: draws the seeds of the environments now, and then one number per step. What happens depends on its state,
+            the contexts and the actions, and on nothing else.
+
+    >>> import gymnasium
+    >>> lakes = [gymnasium.make("FrozenLake-v1", success_rate=rate) for rate in (1.0, 0.5)]
+    >>> world = ContextualEnvironmentWorld(from_environments(lakes), lakes, rng=np.random.default_rng(0))
+    >>> world.begin([1.0, 0.0])
+    0
+    >>> world.step(1)
+    Step(state=0, action=1, loss=0.1, next_state=4)
+    """
+
+    def __init__(self, table: GymProblem, environments: Sequence[Any], *, rng: np.random.Generator) -> None:
+        _check_generator(rng)
+        _check_read_from(table, environments)
+        self._table = table
+        self._rng = rng
+        self._environments = [_placeable(env, place, rng) for place, env in enumerate(environments)]
+        self._position = Position(table)
+        self._cumulative: NDArray[np.float64] = np.empty(0)
+
+    def begin(self, context: ArrayLike | str) -> int:
+        """A new episode under a context: d weights, or the name of a component; its first state."""
+        cumulative = np.cumsum(self._table.problem.check_context(context))
+        self._cumulative = cumulative / cumulative[-1]  # the last is 1, above all that random() draws
+        return self._position.enter(self._drawn().reset()[0])
+
+    def step(self, action: int) -> Step:
+        """One step. A hole is treated as in the problem."""
+        return self._position.step(action, self._drawn_at)
+
+    def _drawn(self) -> Any:
+        """The environment of a component, drawn by the context."""
+        return self._environments[int(np.searchsorted(self._cumulative, self._rng.random(), side="right"))]
+
+    def _drawn_at(self, observation: int) -> Any:
+        env = self._drawn()
+        env.s = observation
+        return env
+
+
+class ParametricEnvironmentWorld:
+    """Plays the real environment of each context, for parameters that mix as the context does.
+
+    FrozenLake's ``success_rate`` and Taxi's ``rainy_probability`` enter the probabilities linearly. Where a parameter
+    takes the values p_1, ..., p_d in the components of the problem, its value under the context c is
+    ``c @ [p_1, ..., p_d]``. That this is so for the environments made is the caller's knowledge.
+
+    Args:
+        table: the problem.
+        make_environment: gives the environment of a context [d]; it is asked once per episode, and may give one
+            environment many times. Make it with ``max_episode_steps=-1``: truncation is not the goal but an error.
+        rng: draws the seed of each episode. What happens depends on its state, the contexts and the actions only.
+
+    >>> import gymnasium
+    >>> rates = np.array([1.0, 0.5])
+    >>> def lake(context):
+    ...     return gymnasium.make("FrozenLake-v1", success_rate=float(context @ rates), max_episode_steps=-1)
+    >>> table = from_environments([lake(corner) for corner in np.eye(2)])
+    >>> world = ParametricEnvironmentWorld(table, lake, rng=np.random.default_rng(0))
+    >>> world.begin([1.0, 0.0])
+    0
+    >>> world.step(1)
+    Step(state=0, action=1, loss=0.1, next_state=4)
+    """
+
+    def __init__(self, table: GymProblem, make_environment: MakeEnvironment, *, rng: np.random.Generator) -> None:
+        _check_generator(rng)
+        self._table = table
+        self._make_environment = make_environment
+        self._rng = rng
+        self._episode: EnvironmentWorld | None = None
+
+    def begin(self, context: ArrayLike | str) -> int:
+        """A new episode under a context: d weights, or the name of a component; its first state."""
+        weights = self._table.problem.check_context(context)
+        self._episode = None  # so that an error below leaves no episode open
+        world = EnvironmentWorld(self._table, self._make_environment(weights))
+        state = world.begin(seed=int(self._rng.integers(_SEEDS)))
+        self._episode = world
+        return state
+
+    def step(self, action: int) -> Step:
+        """One step. A hole is treated as in the problem: a restart resets the environment and the episode goes on."""
+        if self._episode is None:
+            raise ModelError("no episode is open: begin() one")
+        return self._episode.step(action)
+
+
+def _check_generator(rng: object) -> None:
+    if not isinstance(rng, np.random.Generator):
+        raise ModelError(f"rng is a {type(rng).__name__}; it is a generator: np.random.default_rng(seed)")
+
+
+def _check_read_from(table: GymProblem, environments: Sequence[Any]) -> None:
+    """The environments give the problem when they are read again, as it was read."""
+    problem, reading = table.problem, table.reading
+    if len(environments) != problem.context_size:
+        raise ModelError(
+            f"{len(environments)} environments for {problem.context_size} components; "
+            "give those that the problem was read from, in the same order"
+        )
+    again = from_environments(
+        environments, losses=reading.losses, goals=reading.goals, holes=reading.holes,
+        component_names=problem.component_names,
+    ).problem  # fmt: skip
+    if again == problem:
+        return
+    other = [place for place in range(problem.context_size) if again.component(place) != problem.component(place)]
+    raise ModelError(
+        f"environment {other[0]} ({environment_name(environments[other[0]])}) is not what component {other[0]} of the "
+        "problem was read from; give those that it was read from, in the same order"
+    )
+
+
+def _placeable(env: Any, place: int, rng: np.random.Generator) -> Any:
+    """The environment without its wrappers, seeded; an error if its state cannot be set."""
+    unwrapped = bare(env)
+    observation = int(unwrapped.reset(seed=int(rng.integers(_SEEDS)))[0])
+    try:
+        kept = int(unwrapped.s)
+        unwrapped.s = observation
+    except (AttributeError, TypeError, ValueError):
+        kept = None
+    if kept != observation:
+        raise ModelError(
+            f"environment {place} ({environment_name(env)}) cannot be put into a state: it does not keep its "
+            "observation as env.unwrapped.s; give that attribute to it, or use ParametricEnvironmentWorld"
+        )
+    return unwrapped

@@ -1,0 +1,18 @@
+"""From steps to plausible models: sums, ridge estimates, their projection, confidence sets."""
+
+from goalbound.estimation.confidence import confidence_set
+from goalbound.estimation.estimate import Estimate, project, ridge_estimate
+from goalbound.estimation.statistics import Statistics
+from goalbound.estimation.widths import Widths, paper, printed, scaled
+
+__all__ = [
+    "Estimate",
+    "Statistics",
+    "Widths",
+    "confidence_set",
+    "paper",
+    "printed",
+    "project",
+    "ridge_estimate",
+    "scaled",
+]

@@ -1,0 +1,58 @@
+"""The confidence set of a context."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from goalbound.estimation.estimate import Estimate, project, ridge_estimate
+from goalbound.estimation.statistics import Statistics
+from goalbound.estimation.widths import Widths, paper
+from goalbound.models import ConfidenceSet, ModelError
+from goalbound.models.validation import distribution
+
+
+def confidence_set(
+    statistics: Statistics,
+    context: ArrayLike,
+    *,
+    widths: Widths | None = None,
+    delta: float = 0.1,
+    loss_floor: float = 0.0,
+    estimate: Estimate | None = None,
+) -> ConfidenceSet:
+    """The models that are plausible under a context after the steps recorded.
+
+    eq. (loss-confidence-set-per-context) and eq. (dynamics-confidence-set-per-context).
+
+    With :func:`paper` widths the true problem lies in it for all contexts and at all times with probability at least
+    1 - delta. The image of an ellipsoid {L : |L - L_hat|_V <= rho} under a context c is the interval of half width
+    rho w around L_hat c, w = |c|_{V^-1}; the image of the matrices is a Euclidean ball of radius R w. Losses are cut to
+    [loss floor, 1], where the true ones lie. ``estimate`` is the projected estimate, if it is at hand.
+
+    >>> from goalbound.models import Support
+    >>> confidence_set(Statistics(Support.full(1, 1), 1), [1.0]).loss_low
+    array([0.])
+    """
+    weights = distribution(context, "context", statistics.context_size, "component")
+    rule = paper() if widths is None else widths
+    if not 0.0 < delta < 1.0:
+        raise ModelError(f"delta {delta} is not between 0 and 1; it is the probability with which the sets may fail")
+    if not 0.0 <= loss_floor <= 1.0:
+        raise ModelError(f"loss_floor {loss_floor} is not in [0, 1]")
+    support, memory = statistics.support, statistics.memory
+    model = project(ridge_estimate(statistics)) if estimate is None else estimate
+    norm = np.sqrt(np.maximum(np.einsum("j,njk,k->n", weights, memory.inverse, weights), 0.0))
+    radii = rule.radii(support, delta=delta)
+    grown = np.log(1.0 + memory.visits / statistics.regularization)
+    root = np.sqrt(statistics.regularization)
+    rho = np.sqrt(statistics.context_size * (radii.next_log + grown)) + root
+    loss_width = radii.loss_factor * (np.sqrt(statistics.context_size * (radii.loss_log + grown)) + root) * norm
+    centre = model.losses @ weights
+    return ConfidenceSet(
+        support,
+        loss_low=np.clip(centre - loss_width, loss_floor, 1.0),
+        loss_high=np.clip(centre + loss_width, loss_floor, 1.0),
+        rows=np.clip(model.rows @ weights, 0.0, 1.0),
+        radii=radii.next_factor * rho * norm,
+    )

@@ -1,0 +1,103 @@
+"""Ridge estimates of the linear model, and their projection on the stochastic ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.estimation.statistics import Statistics, by_support
+from goalbound.kernels import projection as kernels
+from goalbound.kernels.jit import engine
+from goalbound.kernels.rooms import fresh_desk
+from goalbound.models import LinearCSSP, ModelError, Support
+from goalbound.models.support import with_goal
+from goalbound.models.validation import sealed
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate:
+    """Estimated losses and rows, linear in the context.
+
+    Attributes:
+        support: the pairs and where each may lead.
+        losses: [N, d] coefficients of the losses; not clipped.
+        rows: [M, d] coefficients of the next states; those of the goal are 1 minus the others, as the goal has no
+            regression of its own.
+        gram: [N, d, d] the norms in which the estimate is precise.
+        projected: whether the rows are distributions under every context.
+    """
+
+    support: Support
+    losses: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    gram: NDArray[np.float64]
+    projected: bool
+
+    def model(self) -> LinearCSSP:
+        """The estimate as a problem: all that works on a problem works on it.
+
+        Every pair may lead to the goal there, which takes the mass that the rows lack. Losses are clipped to [0, 1].
+        """
+        if not self.projected:
+            raise ModelError("a ridge estimate is no problem: its rows may be negative; project it first")
+        support, kept = with_goal(self.support)
+        rows = np.zeros((support.triples, self.rows.shape[1]))
+        rows[kept] = self.rows
+        others = np.where((support.next_state < support.states)[:, None], rows, 0.0)
+        lacking = 1.0 - np.add.reduceat(others, support.next_start[:-1], axis=0)
+        to_goal = support.next_state == support.states
+        rows[to_goal] = np.maximum(lacking, 0.0)
+        return LinearCSSP(support, np.clip(self.losses, 0.0, 1.0), rows)
+
+    def __repr__(self) -> str:
+        kind = "projected" if self.projected else "ridge"
+        return f"Estimate({kind}, {repr(self.support).removeprefix('Support(')[:-1]})"
+
+
+def ridge_estimate(statistics: Statistics) -> Estimate:
+    """The ridge regressions of all pairs (eq. loss-ls, dynamics-ls; Algorithm 1, line 19). O(M d^2).
+
+    Reads the paper as: each sample is regressed on its own context; a step into the goal is the zero vector.
+    """
+    memory, support = statistics.memory, statistics.support
+    losses = np.einsum("njk,nk->nj", memory.inverse, memory.loss_sums)
+    pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
+    sums = by_support(support, memory, memory.next_sums)
+    rows = _goal_rest(support, np.einsum("mjk,mk->mj", memory.inverse[pair], sums))
+    return Estimate(support, sealed(losses), sealed(rows), sealed(memory.gram.copy()), projected=False)
+
+
+def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
+    """Project the rows of every pair on the sub-stochastic matrices, in the norm of its Gram matrix (line 20).
+
+    minimise tr((P - P') V (P - P')^T) over P >= 0 with column sums <= 1 (eq. dynamics-proj). The optimality conditions
+    of the answer are checked, to 1e-13. ``start`` is an earlier answer, from which this one is quickly found.
+    Reads the paper as: the matrices are sub-stochastic, since the goal is no row of them.
+    """
+    support = estimate.support
+    size = estimate.losses.shape[1]
+    rows = np.zeros_like(estimate.rows) if start is None else np.array(start.rows)
+    desk = fresh_desk(int(np.diff(support.next_start).max()), size)
+    run = engine(support.triples)(kernels.project)
+    for pair in range(support.pairs):
+        row = support.row(pair)
+        count = int((support.next_state[row] < support.states).sum())  # the goal stands last in its row
+        desk.target[:count] = estimate.rows[row][:count]
+        gram = np.array(estimate.gram[pair])
+        if run(gram, np.linalg.inv(gram), count, desk, rows[row]) < 0:
+            raise ArithmeticError(
+                f"{support.pair_name(pair)}: the projection did not converge; the Gram matrix has condition number "
+                f"{np.linalg.cond(gram):.1e}"
+            )
+    return replace(estimate, rows=sealed(_goal_rest(support, rows)), projected=True)
+
+
+def _goal_rest(support: Support, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the goal, where a row has it, what the other next states lack."""
+    to_goal = support.next_state == support.states
+    rows[to_goal] = 0.0
+    pair = np.searchsorted(support.next_start, np.flatnonzero(to_goal), side="right") - 1
+    rows[to_goal] = 1.0 - np.add.reduceat(rows, support.next_start[:-1], axis=0)[pair]
+    return rows

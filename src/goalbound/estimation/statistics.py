@@ -1,0 +1,130 @@
+"""What was seen so far, pair by pair: the data of the regressions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.kernels import gram as kernels
+from goalbound.kernels.gram import Memory
+from goalbound.kernels.jit import engine
+from goalbound.kernels.rooms import fresh_memory
+from goalbound.models import ModelError, Step, Support
+from goalbound.models.validation import distribution, whole
+
+
+class Statistics:
+    """Sums over the steps of every pair, and the inverse of its Gram matrix, kept up to date.
+
+    Memory is O(N d^2 + M d) whatever the number of steps; ``record`` costs O(d^2). The inverse is updated by rank one
+    and computed anew every 1024 visits of a pair, so that its relative error stays below 1e-9.
+
+    >>> statistics = Statistics(Support.full(1, 1), 2)
+    >>> statistics.record([0.5, 0.5], Step(0, 0, 0.2, 1))
+    >>> statistics.visits, statistics.gram[0]
+    (array([1]), array([[1.25, 0.25], [0.25, 1.25]]))
+    """
+
+    def __init__(self, support: Support, context_size: int, *, regularization: float = 1.0) -> None:
+        if whole(context_size, "context_size") < 1:
+            raise ModelError(f"context_size is {context_size}; a context has at least one entry")
+        self.support = support
+        self.context_size = int(context_size)
+        self.regularization = checked_regularization(regularization)
+        self._memory = fresh_memory(support.pairs, support.triples, self.context_size, self.regularization)
+        self._room = np.zeros(self.context_size)
+
+    @classmethod
+    def over(cls, support: Support, memory: Memory, regularization: float) -> Statistics:
+        """A look at the memory of a learner: it shows what the learner learns, as it learns."""
+        statistics = object.__new__(cls)
+        statistics.support, statistics.regularization = support, regularization
+        statistics.context_size = memory.loss_sums.shape[1]
+        statistics._memory, statistics._room = memory, np.zeros(statistics.context_size)
+        return statistics
+
+    def record(self, context: ArrayLike, step: Step) -> None:
+        """Enter a step made under a context. A step that cannot be is an error, and changes nothing."""
+        weights = distribution(context, "context", self.context_size, "component")
+        pair, place = checked_step(self.support, step)
+        engine(self.support.triples)(kernels.record)(
+            self._memory, self.support.next_start, self.support.next_state, self.support.states,
+            pair, place, float(step.loss), weights, self._room,
+        )  # fmt: skip
+
+    @property
+    def visits(self) -> NDArray[np.int64]:
+        """[N] how often each pair was played."""
+        return _shown(self._memory.visits)
+
+    @property
+    def gram(self) -> NDArray[np.float64]:
+        """[N, d, d] lambda I + sum of c c^T."""
+        return _shown(self._memory.gram)
+
+    @property
+    def inverse_gram(self) -> NDArray[np.float64]:
+        """[N, d, d]"""
+        return _shown(self._memory.inverse)
+
+    @property
+    def loss_sums(self) -> NDArray[np.float64]:
+        """[N, d] sum of loss * c."""
+        return _shown(self._memory.loss_sums)
+
+    @property
+    def next_sums(self) -> NDArray[np.float64]:
+        """[M, d] sum of c over the steps that led to each next state of the support, the goal included."""
+        sums = by_support(self.support, self._memory, self._memory.next_sums)
+        to_goal = np.flatnonzero(self.support.next_state == self.support.states)
+        pair = np.searchsorted(self.support.next_start, to_goal, side="right") - 1
+        sums[to_goal] = self._memory.goal_sums[pair]
+        return sums
+
+    @property
+    def memory(self) -> Memory:
+        """The arrays themselves, as kernels take them."""
+        return self._memory
+
+    def __repr__(self) -> str:
+        inside = repr(self.support).removeprefix("Support(")[:-1]
+        return f"Statistics({inside}, {self.context_size} components, {int(self.visits.sum())} steps)"
+
+
+def by_support(support: Support, memory: Memory, slots: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[M, d] rows by slot brought into the order of the support; 0 where a next state was never seen."""
+    out = np.zeros_like(slots)
+    seen = np.flatnonzero(memory.slot >= 0)
+    pair = np.searchsorted(support.next_start, seen, side="right") - 1
+    out[seen] = slots[support.next_start[pair] + memory.slot[seen]]
+    return out
+
+
+def checked_regularization(regularization: float) -> float:
+    """A positive finite number."""
+    if not (np.isfinite(regularization) and regularization > 0.0):
+        raise ModelError(f"regularization {regularization} is not a positive number; the paper uses 1")
+    return float(regularization)
+
+
+def checked_step(support: Support, step: Step) -> tuple[int, int]:
+    """The pair of a step and the place of its next state among the M triples, or an error that says what cannot be."""
+    state, action, loss, following = step
+    pair = support.pair(state, action)
+    following = support.state(following)
+    row = support.row(pair)
+    place = row.start + int(np.searchsorted(support.next_state[row], following))
+    if place == row.stop or support.next_state[place] != following:
+        raise ModelError(
+            f"{support.pair_name(pair)} led to {support.state_name(following)}, which its support does not allow; "
+            "declare that next state, or use a full support"
+        )
+    if not 0.0 <= loss <= 1.0:  # NaN is neither
+        raise ModelError(f"{support.pair_name(pair)}: the loss is {loss}; losses lie in [0, 1], divide them by a scale")
+    return pair, place
+
+
+def _shown(array: NDArray) -> NDArray:  # type: ignore[type-arg]
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,113 @@
+"""How wide the confidence sets are: the radii of the paper, as proven or as printed, and a scale that says its name.
+
+With m_i next states of pair i other than the goal, M' their sum over all N pairs, tau visits and regularization lambda:
+
+    rho   = sqrt(d log(8 M' (1 + tau / lambda) / delta)) + sqrt(lambda)     for each row of the dynamics
+    rho_l = sqrt(d log(8 N  (1 + tau / lambda) / delta)) + sqrt(lambda)     for the losses
+
+Reads the paper as: |S|^2 |A| and |S| |A| count triples and pairs, so M' and N stand for them, and the |S| of a pair is
+the number of its possible next states; with full supports these are the paper's. The goal is no row.
+
+Why sqrt(lambda) is enough, though a row of the truth may have norm sqrt(d): the numbers regressed are in [0, 1], so
+their noise is 1/2-sub-Gaussian, and Theorem (confidenceEllipsoid) with R = 1/2 and norm sqrt(d) gives the radius
+sqrt(d log(x)) / 2 + sqrt(d lambda), x the argument above. That is at most sqrt(d log(x)) + sqrt(lambda) exactly if
+sqrt(lambda) (sqrt(d) - 1) <= sqrt(d log(x)) / 2, which holds for lambda = 1 always, as x >= 8 / delta > e^4 gives a
+right side of at least sqrt(d) for delta <= 8 e^-4 = 0.146. For other settings :meth:`Widths.check` tests it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isfinite, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.models import ModelError, Support
+
+
+class Radii(NamedTuple):
+    """The constants of the widths for one support; kernels turn them into radii as visits grow."""
+
+    next_factor: NDArray[np.float64]
+    """[N] radius of the rows of a pair = factor * rho"""
+    doubt_factor: NDArray[np.float64]
+    """[N] beta of the known test = factor * rho"""
+    loss_factor: float
+    loss_log: float
+    """log(8 N / delta)"""
+    next_log: float
+    """log(8 M' / delta)"""
+
+
+@dataclass(frozen=True)
+class Widths:
+    """A rule for the radii: made by :func:`paper`, :func:`printed` and :func:`scaled`.
+
+    Attributes:
+        name: what the rule is called where results are recorded.
+        joint: whether the ball of a pair's matrix has the radius of all its rows together, sqrt(m_i) rho, or rho.
+        scale: what all radii, and beta, are multiplied by.
+    """
+
+    name: str
+    joint: bool
+    scale: float = 1.0
+
+    @property
+    def proven(self) -> bool:
+        """Whether the sets hold the truth with probability 1 - delta by the paper's proof."""
+        return self.joint and self.scale >= 1.0
+
+    def radii(self, support: Support, *, delta: float) -> Radii:
+        """The constants for a support."""
+        goal = support.states
+        following = np.add.reduceat(support.next_state < goal, support.next_start[:-1]).astype(np.float64)
+        rows = max(float(following.sum()), 1.0)
+        # Departs from the paper: beta counts at least one next state, so that it also covers the loss of a pair that
+        # leads only to the goal.
+        return Radii(
+            next_factor=self.scale * (np.sqrt(following) if self.joint else np.minimum(following, 1.0)),
+            doubt_factor=self.scale * np.maximum(following, 1.0),
+            loss_factor=self.scale,
+            loss_log=log(8.0 * support.pairs / delta),
+            next_log=log(8.0 * rows / delta),
+        )
+
+    def check(self, support: Support, context_size: int, *, delta: float, regularization: float) -> None:
+        """An error if the regularization is too large for the proof (see the top of this file)."""
+        if not self.proven:
+            return
+        radii = self.radii(support, delta=delta)
+        room = sqrt(context_size * min(radii.loss_log, radii.next_log)) / 2.0
+        if sqrt(regularization) * (sqrt(context_size) - 1.0) > room:
+            most = (room / (sqrt(context_size) - 1.0)) ** 2
+            raise ModelError(
+                f"regularization {regularization:g} is too large for the proof of the {self} widths at "
+                f"d = {context_size}, delta = {delta:g}; use at most {most:.3g} (the paper uses 1)"
+            )
+
+    def __str__(self) -> str:
+        return self.name if self.scale == 1.0 else f"{self.scale:g} x {self.name}"
+
+
+def paper() -> Widths:
+    """The radii that the paper proves: sqrt(m_i) rho for the matrix of a pair (its projection lemma)."""
+    return Widths("paper", joint=True)
+
+
+def printed() -> Widths:
+    """The radii as eq. (dynamics-conf-set) prints them: rho for the whole matrix of a pair. *Not proven.*"""
+    return Widths("printed", joint=False)
+
+
+def scaled(widths: Widths, *, by: float) -> Widths:
+    """The same rule with all radii, and the known test, multiplied. Below 1 nothing is promised.
+
+    >>> print(scaled(paper(), by=0.1))
+    0.1 x paper
+    """
+    if not (isfinite(by) and by > 0.0):
+        raise ModelError(f"by is {by}; a scale is a positive number")
+    return replace(widths, scale=widths.scale * float(by))

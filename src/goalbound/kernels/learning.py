@@ -1,0 +1,335 @@
+"""The moves of LR-CSSP (Algorithm 1): look at a context, plan, learn from a step.
+
+The learner that people drive step by step and the loop that plays whole runs call these same functions.
+"""
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.kernels.gram import Memory, quadratic, record, ridge
+from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.optimism import FALL, RESIDUAL, Outlook, Plausible, improve_state, iterate, shortfall
+from goalbound.kernels.projection import project
+
+LOSS_BOUND, INTERVAL_LOSS = 0, 1
+"""Places in :attr:`View.gauge`."""
+
+INTERVAL, PLANNED, INTERVALS, UNKNOWN_STEPS, STEPS, PLANS, SWEEPS = 0, 1, 2, 3, 4, 5, 6
+"""Places in :attr:`View.tally`."""
+
+OPENED, FAILED_PROJECTIONS, DOUBLINGS = 0, 1, 2
+"""Places in :attr:`Learned.tally`."""
+
+
+class Rules(NamedTuple):
+    """The constants of a run."""
+
+    pair_start: NDArray[np.int64]
+    """[S + 1]"""
+    next_start: NDArray[np.int64]
+    """[N + 1]"""
+    next_state: NDArray[np.int32]
+    """[M]"""
+    next_factor: NDArray[np.float64]
+    """[N] radius of the rows = factor * rho"""
+    doubt_factor: NDArray[np.float64]
+    """[N] beta = factor * rho"""
+    loss_factor: float
+    loss_log: float
+    """log(8 N / delta)"""
+    next_log: float
+    """log(8 M' / delta), M' triples that do not lead to the goal"""
+    regularization: float
+    delta: float
+    loss_floor: float
+    """l_min of the problem that is planned in: what was added to the losses included"""
+    added_loss: float
+    """the corollary's epsilon, or 0"""
+    tolerance: float
+    """how much a value may change in the last sweep"""
+    doubling: bool
+    forget: bool
+
+
+class Learned(NamedTuple):
+    """All of a learner that changes. Estimates are by slot, like the sums."""
+
+    memory: Memory
+    losses: NDArray[np.float64]
+    """[N, d] ridge coefficients"""
+    rows: NDArray[np.float64]
+    """[M, d] projected coefficients"""
+    loss_radius: NDArray[np.float64]
+    """[N]"""
+    next_radius: NDArray[np.float64]
+    """[N]"""
+    doubt: NDArray[np.float64]
+    """[N] beta of the known test"""
+    changes: NDArray[np.int64]
+    """[N] how often the estimate of a pair has changed"""
+    values: NDArray[np.float64]
+    """[S + 1] of the plan that was followed last: where the next context starts from"""
+    bound: NDArray[np.float64]
+    """[1] B, the loss bound"""
+    tally: NDArray[np.int64]
+    """[3] intervals opened, projections that failed, doublings"""
+
+
+class View(NamedTuple):
+    """How one context looks to the learner: what an episode holds."""
+
+    context: NDArray[np.float64]
+    """[d]"""
+    plausible: Plausible
+    outlook: Outlook
+    norm: NDArray[np.float64]
+    """[N] the norm of the context in the pair's inverse Gram matrix"""
+    doubt: NDArray[np.float64]
+    """[N] beta * norm"""
+    version: NDArray[np.int64]
+    """[N] ``changes`` of a pair when it was looked at, or -1"""
+    gauge: NDArray[np.float64]
+    """[2] the loss bound of the plan, the loss of the interval so far"""
+    tally: NDArray[np.int64]
+    """[7] the number m of the interval, whether a plan is held, then counts of this episode"""
+
+
+@inlined
+def set_radii(rules, learned, pair, size):
+    """The radii of a pair whose data has changed.
+
+    eq. (loss-conf-set), eq. (dynamics-conf-set) and the beta of eq. (ineq-known).
+    Reads the paper as: 1 + tau / lambda in all three.
+    """
+    grown = log(1.0 + learned.memory.visits[pair] / rules.regularization)
+    root = sqrt(rules.regularization)
+    rho = sqrt(size * (rules.next_log + grown)) + root
+    learned.loss_radius[pair] = rules.loss_factor * (sqrt(size * (rules.loss_log + grown)) + root)
+    learned.next_radius[pair] = rules.next_factor[pair] * rho
+    learned.doubt[pair] = rules.doubt_factor[pair] * rho
+    learned.changes[pair] += 1
+
+
+@inlined
+def learn(rules, learned, desk, pair, place, loss, context):
+    """Enter a step and bring the estimate of its pair up to date (lines 10 to 12, 19 and 20).
+
+    Only this pair's estimate can have changed. O(count d^2) for the ``count`` next states that were seen.
+    """
+    memory = learned.memory
+    size = len(context)
+    goal = len(rules.pair_start) - 1
+    record(memory, rules.next_start, rules.next_state, goal, pair, place, loss, context, desk.vector)
+    first = rules.next_start[pair]
+    count = memory.seen[pair]
+    inverse = memory.inverse[pair]
+    ridge(memory.loss_sums[pair : pair + 1], inverse, 1, learned.losses[pair : pair + 1])
+    ridge(memory.next_sums[first : first + count], inverse, count, desk.target)
+    if project(memory.gram[pair], inverse, count, desk, learned.rows[first : first + count]) < 0:
+        learned.tally[FAILED_PROJECTIONS] += 1
+    set_radii(rules, learned, pair, size)
+
+
+@inlined
+def look_at(rules, learned, view, pair):
+    """The plausible losses and rows of a pair under the context of the view. O(count d + d^2)."""
+    plausible = view.plausible
+    size = len(view.context)
+    norm = sqrt(quadratic(learned.memory.inverse[pair], view.context))
+    loss = 0.0
+    for j in range(size):
+        loss += learned.losses[pair, j] * view.context[j]
+    loss -= learned.loss_radius[pair] * norm
+    # The true loss lies in [loss floor, 1], so clipping keeps the guarantee. Departs from the paper: it does not clip.
+    plausible.losses[pair] = max(rules.loss_floor, min(1.0, loss) + rules.added_loss)
+    first = rules.next_start[pair]
+    count = learned.memory.seen[pair]
+    mass = 0.0
+    for k in range(first, first + count):
+        q = 0.0
+        for j in range(size):
+            q += learned.rows[k, j] * view.context[j]
+        plausible.centre[k] = q
+        plausible.state[k] = learned.memory.slot_state[k]
+        mass += q * q
+    radius = learned.next_radius[pair] * norm
+    plausible.used[pair] = count
+    plausible.mass[pair] = mass
+    plausible.ball[pair] = radius * radius
+    view.norm[pair] = norm
+    view.doubt[pair] = learned.doubt[pair] * norm
+    view.version[pair] = learned.changes[pair]
+    view.outlook.backup[pair] = -np.inf
+
+
+@inlined
+def open_interval(learned, view):
+    """A new interval: it has a number and no plan yet."""
+    learned.tally[OPENED] += 1
+    view.tally[INTERVAL] = learned.tally[OPENED]
+    view.tally[INTERVALS] += 1
+    view.tally[PLANNED] = 0
+    view.gauge[INTERVAL_LOSS] = 0.0
+
+
+@inlined
+def begin(rules, learned, view, context):
+    """An episode begins with this context: nothing is known of it, values are those of the plan followed last."""
+    for j in range(len(context)):
+        view.context[j] = context[j]
+    for pair in range(len(view.version)):
+        view.version[pair] = -1
+    for s in range(len(learned.values)):
+        view.outlook.values[s] = learned.values[s]
+    view.outlook.meter[RESIDUAL] = np.inf
+    view.outlook.meter[FALL] = 0.0
+    for place in range(len(view.tally)):
+        view.tally[place] = 0
+    open_interval(learned, view)
+
+
+@inlined
+def refresh(rules, learned, view):
+    """Look again at the pairs that were visited since. Returns how many."""
+    looked = 0
+    for s in range(len(view.outlook.policy)):
+        changed = False
+        for pair in range(rules.pair_start[s], rules.pair_start[s + 1]):
+            if view.version[pair] != learned.changes[pair]:
+                look_at(rules, learned, view, pair)
+                changed = True
+                looked += 1
+        if changed and view.outlook.meter[RESIDUAL] < np.inf:
+            # Only this state's backup changed; the other states' residuals grow by no more than its change.
+            change = improve_state(view.plausible, view.outlook, s, view.outlook.meter[FALL])
+            view.outlook.meter[RESIDUAL] += abs(change)
+            view.outlook.meter[FALL] -= min(change, 0.0)
+    return looked
+
+
+@inlined
+def plan(rules, learned, view, sweeps):
+    """A new plan for the context of the view (line 21). Returns whether value iteration came to its end.
+
+    Only pairs visited since the last plan are looked at again, and states are swept only if the residual asks for it.
+    """
+    if view.outlook.meter[RESIDUAL] == np.inf:
+        for s in range(len(view.outlook.policy)):
+            view.outlook.policy[s] = rules.pair_start[s]
+    refresh(rules, learned, view)
+    made = 0
+    if not view.outlook.meter[RESIDUAL] <= rules.tolerance:
+        made = iterate(view.plausible, view.outlook, 0.5 * rules.tolerance, sweeps)
+    view.tally[PLANS] += 1
+    view.tally[SWEEPS] += made
+    view.tally[PLANNED] = 1
+    view.gauge[LOSS_BOUND] = learned.bound[0]
+    return view.outlook.meter[RESIDUAL] <= rules.tolerance
+
+
+@inlined
+def hoped_value(rules, view):
+    """The largest optimistic value of the plan, as a lower bound of the exact one."""
+    largest = 0.0
+    for s in range(len(view.outlook.policy)):
+        largest = max(largest, view.outlook.values[s])
+    return largest * (1.0 - shortfall(view.outlook.meter[RESIDUAL], rules.loss_floor, largest))
+
+
+@lean
+def wipe(rules, learned):
+    """Forget all data, as at the very beginning; the loss bound and the count of intervals stay."""
+    memory = learned.memory
+    size = learned.losses.shape[1]
+    for pair in range(len(memory.visits)):
+        for r in range(size):
+            for c in range(size):
+                memory.gram[pair, r, c] = rules.regularization if r == c else 0.0
+                memory.inverse[pair, r, c] = 1.0 / rules.regularization if r == c else 0.0
+            memory.loss_sums[pair, r] = 0.0
+            memory.goal_sums[pair, r] = 0.0
+            learned.losses[pair, r] = 0.0
+        memory.visits[pair] = 0
+        memory.seen[pair] = 0
+        set_radii(rules, learned, pair, size)
+    for k in range(len(memory.slot)):
+        memory.slot[k] = -1
+        for j in range(size):
+            memory.next_sums[k, j] = 0.0
+            learned.rows[k, j] = 0.0
+
+
+@inlined
+def prepare(rules, learned, view, sweeps):
+    """A plan under a loss bound that it does not contradict: the first half of the doubling trick. Returns whether
+    value iteration came to its end.
+
+    Departs from the paper: the confidence sets do not depend on B, so the data is kept unless ``forget`` asks for it.
+    """
+    while True:
+        ended = plan(rules, learned, view, sweeps)
+        if not rules.doubling:
+            return ended
+        hoped = hoped_value(rules, view)
+        if hoped <= view.gauge[LOSS_BOUND]:
+            return ended
+        while view.gauge[LOSS_BOUND] < hoped:
+            view.gauge[LOSS_BOUND] *= 2.0
+        if not rules.forget:
+            return ended
+        learned.bound[0] = view.gauge[LOSS_BOUND]
+        learned.tally[DOUBLINGS] += 1
+        wipe(rules, learned)
+        for pair in range(len(view.version)):
+            view.version[pair] = -1
+        view.outlook.meter[RESIDUAL] = np.inf
+
+
+@inlined
+def is_known(rules, view, pair):
+    """eq. (ineq-known), with the Gram matrix and the visits at the start of the interval; strict as printed."""
+    scale = 10.0 * view.gauge[LOSS_BOUND]
+    if scale * view.doubt[pair] >= rules.loss_floor:
+        return False
+    wide = sqrt(log(4.0 * view.tally[INTERVAL] / rules.delta))
+    return scale * wide * view.norm[pair] < rules.loss_floor
+
+
+@inlined
+def observe(rules, learned, view, desk, pair, place, loss):
+    """Learn from a step of the episode (lines 10 to 18). Returns whether its interval ended.
+
+    Reads the paper as: an interval ends if the pair just played was *unknown*, or at the goal (the listing says known).
+    Departs from the paper: while the bound B is being sought, an interval whose loss exceeds 48 B log(4 m / delta)
+    contradicts B, which is doubled; else a B too small could call pairs known that go round for ever.
+    """
+    known = is_known(rules, view, pair)
+    ended = rules.next_state[place] == len(rules.pair_start) - 1 or not known
+    view.tally[STEPS] += 1
+    if not known:
+        view.tally[UNKNOWN_STEPS] += 1
+    view.gauge[INTERVAL_LOSS] += loss + rules.added_loss
+    if rules.doubling:
+        bound = view.gauge[LOSS_BOUND]
+        if bound > learned.bound[0]:
+            learned.bound[0] = bound
+            learned.tally[DOUBLINGS] += 1
+        too_much = view.gauge[INTERVAL_LOSS] > 48.0 * bound  # log(4 m / delta) > 1: most steps need no logarithm
+        if too_much and view.gauge[INTERVAL_LOSS] > 48.0 * bound * log(4.0 * view.tally[INTERVAL] / rules.delta):
+            ended = True
+            if learned.bound[0] <= bound:
+                learned.bound[0] = 2.0 * bound
+                learned.tally[DOUBLINGS] += 1
+                if rules.forget:
+                    wipe(rules, learned)
+    learn(rules, learned, desk, pair, place, loss, view.context)
+    for s in range(len(learned.values)):
+        learned.values[s] = view.outlook.values[s]
+    if ended:
+        view.tally[PLANNED] = 0
+        if rules.next_state[place] != len(rules.pair_start) - 1:
+            open_interval(learned, view)
+    return ended

@@ -1,0 +1,194 @@
+"""Optimistic backups and extended value iteration in the augmented problem of one context.
+
+The plausible rows of a pair are a Euclidean ball around its estimate, cut by the sub-simplex; mass taken away goes to
+the goal, whose value is 0. So the most hopeful row against values v is q(t) = max(0, centre - t v), with t such that
+the ball is just left: closed form. With u = t^2, f(u) = sum of min(centre^2, u v^2) is concave, increasing and
+piecewise linear, and Newton's method for f(u) = radius^2 ends after finitely many steps, from anywhere.
+"""
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.kernels.jit import inlined, lean
+
+NEWTON_STEPS = 200
+"""More than any row needs; Newton's method ends by itself when the set of emptied entries stays the same."""
+
+RESIDUAL, FALL = 0, 1
+"""Places in :attr:`Outlook.meter`."""
+
+
+class Plausible(NamedTuple):
+    """The models that a context may have: rows in slots, the goal left out. S states, N pairs, M triples."""
+
+    pair_start: NDArray[np.int64]
+    """[S + 1]"""
+    next_start: NDArray[np.int64]
+    """[N + 1] where the slots of a pair begin"""
+    used: NDArray[np.int64]
+    """[N] how many slots of a pair are in use"""
+    state: NDArray[np.int32]
+    """[M] by slot: the next state"""
+    centre: NDArray[np.float64]
+    """[M] by slot: the estimated probability"""
+    ball: NDArray[np.float64]
+    """[N] the squared radius of the ball around the centre"""
+    mass: NDArray[np.float64]
+    """[N] the squared norm of the centre: a ball that is larger reaches the row that goes straight to the goal"""
+    losses: NDArray[np.float64]
+    """[N] the most hopeful loss"""
+
+
+class Outlook(NamedTuple):
+    """Where value iteration stands; all of it is changed by it and may be kept for the next time."""
+
+    values: NDArray[np.float64]
+    """[S + 1] 0 at the goal, positive elsewhere"""
+    policy: NDArray[np.int64]
+    """[S] the pair of each state"""
+    backup: NDArray[np.float64]
+    """[N] a lower bound of the pair's backup when it was last looked at; -inf where that says nothing"""
+    fallen: NDArray[np.float64]
+    """[N] meter[FALL] then"""
+    pull: NDArray[np.float64]
+    """[N] the t of the last inner minimum: a start for the next"""
+    meter: NDArray[np.float64]
+    """[2] a bound of max |T v - v|; how far values have fallen in all, so that a backup has fallen no further"""
+
+
+@inlined
+def inner_minimum(plausible, pair, values, pull, enough):
+    """The least sum of q v over the plausible rows q of a pair, and its t. One pass costs O(count).
+
+    Starts at t = ``pull``. Stops early, with a lower bound, if the minimum cannot be below ``enough``.
+    """
+    ball = plausible.ball[pair]
+    if ball >= plausible.mass[pair]:
+        return 0.0, pull
+    first = plausible.next_start[pair]
+    last = first + plausible.used[pair]
+    t = pull
+    for step in range(NEWTON_STEPS):
+        curve = 0.0
+        emptied = 0.0
+        height = 0.0
+        for k in range(first, last):
+            v = values[plausible.state[k]]
+            q = plausible.centre[k]
+            if t * v < q:
+                curve += v * v
+                height += q * v
+            else:
+                emptied += q * q
+        left = ball - emptied
+        if curve <= 0.0:  # t was too large to tell anything
+            t = 0.0
+            continue
+        if t > 0.0:
+            # The Lagrangian at any t > 0 is a lower bound of the minimum.
+            bound = height - 0.5 * (t * curve + left / t)
+            if bound >= enough:
+                return bound, t
+        following = sqrt(left / curve) if left > 0.0 else 0.0
+        if following == t or (step > 0 and following < t):
+            break  # from the second step on t only grows, so falling back is rounding
+        t = following
+    return max(height - t * curve, 0.0), t
+
+
+@inlined
+def back_up(plausible, outlook, pair, enough):
+    """The backup of a pair, or a lower bound of it that is at least ``enough``; remembered in the outlook."""
+    loss = plausible.losses[pair]
+    least, pull = inner_minimum(plausible, pair, outlook.values, outlook.pull[pair], enough - loss)
+    worth = loss + least
+    outlook.pull[pair] = pull
+    outlook.backup[pair] = worth
+    return worth
+
+
+@inlined
+def improve_state(plausible, outlook, s, fall):
+    """Give state s its best backup. Returns the change of its value.
+
+    A pair is skipped if its last backup, less what values have fallen since, cannot beat the best. ``fall`` is how far
+    values have fallen in all, this sweep included; what is stored as ``fallen`` leaves this sweep out, to be safe.
+    """
+    chosen = outlook.policy[s]
+    best = back_up(plausible, outlook, chosen, np.inf)
+    outlook.fallen[chosen] = outlook.meter[FALL]
+    for pair in range(plausible.pair_start[s], plausible.pair_start[s + 1]):
+        if pair == outlook.policy[s]:
+            continue
+        if outlook.backup[pair] - (fall - outlook.fallen[pair]) >= best or plausible.losses[pair] >= best:
+            continue
+        worth = back_up(plausible, outlook, pair, best)
+        outlook.fallen[pair] = outlook.meter[FALL]
+        if worth < best:
+            best = worth
+            chosen = pair
+    outlook.policy[s] = chosen
+    change = best - outlook.values[s]
+    outlook.values[s] = best
+    return change
+
+
+@inlined
+def sweep(plausible, outlook, backwards):
+    """One Gauss-Seidel sweep over all states. Returns the largest change, which bounds max |T v - v| afterwards:
+    a backup moves no further than the values that changed after it (rows sum to at most 1)."""
+    states = len(outlook.policy)
+    largest = 0.0
+    lowest = 0.0
+    for place in range(states):
+        s = states - 1 - place if backwards else place
+        change = improve_state(plausible, outlook, s, outlook.meter[FALL] - lowest)
+        largest = max(largest, abs(change))
+        lowest = min(lowest, change)
+    outlook.meter[FALL] -= lowest
+    return largest
+
+
+@inlined
+def iterate(plausible, outlook, tolerance, sweeps):
+    """Sweep until no value changes by more than ``tolerance``, at most ``sweeps`` times. Returns the sweeps made.
+
+    The bound of the residual is left in ``meter[RESIDUAL]``.
+    """
+    for made in range(sweeps):
+        outlook.meter[RESIDUAL] = sweep(plausible, outlook, made % 2 == 1)
+        if outlook.meter[RESIDUAL] <= tolerance:
+            return made + 1
+    return sweeps
+
+
+@lean
+def forget(outlook, pair):
+    """What is remembered of a pair's backup says nothing any more: its plausible rows are other ones now."""
+    outlook.backup[pair] = -np.inf
+
+
+@inlined
+def shortfall(residual, floor, largest):
+    """The x of the certificate (1 - x) v <= v*: x = r / (r + floor), where r has room for the rounding of backups.
+
+    If T v >= v - r and every backup pays at least ``floor``, then T((1 - x) v) >= (1 - x) T v + x floor >=
+    (1 - x)(v - r) + x floor = (1 - x) v, and what is below its own backup is below the fixed point.
+    """
+    room = residual + 1e-12 * largest
+    return room / (room + floor)
+
+
+@lean
+def hopeful_row(plausible, pair, values, pull, out_row):
+    """The most hopeful row of a pair against the values, by slot; returns what it is worth."""
+    least, t = inner_minimum(plausible, pair, values, pull, np.inf)
+    first = plausible.next_start[pair]
+    whole = plausible.ball[pair] >= plausible.mass[pair]
+    for k in range(plausible.used[pair]):
+        q = plausible.centre[first + k] - t * values[plausible.state[first + k]]
+        out_row[k] = 0.0 if whole else max(q, 0.0)
+    return least

@@ -1,0 +1,113 @@
+"""Fresh arrays for the kernels that learn."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.kernels.gram import Memory
+from goalbound.kernels.learning import Learned, View
+from goalbound.kernels.optimism import Outlook, Plausible
+from goalbound.kernels.projection import Desk
+from goalbound.kernels.rollout import Ledger
+
+
+def fresh_memory(pairs: int, triples: int, size: int, regularization: float) -> Memory:
+    """No data: Gram matrices lambda I (Algorithm 1, line 2). O(N d^2 + M d)."""
+    unit = np.eye(size)
+    return Memory(
+        gram=np.repeat((unit * regularization)[None], pairs, axis=0),
+        inverse=np.repeat((unit / regularization)[None], pairs, axis=0),
+        loss_sums=np.zeros((pairs, size)),
+        next_sums=np.zeros((triples, size)),
+        goal_sums=np.zeros((pairs, size)),
+        visits=np.zeros(pairs, dtype=np.int64),
+        seen=np.zeros(pairs, dtype=np.int64),
+        slot=np.full(triples, -1, dtype=np.int32),
+        slot_state=np.zeros(triples, dtype=np.int32),
+    )
+
+
+def fresh_learned(memory: Memory, states: int, loss_floor: float, loss_bound: float) -> Learned:
+    """Nothing learned; the radii have still to be set."""
+    pairs, size = memory.loss_sums.shape
+    values = np.full(states + 1, loss_floor)
+    values[states] = 0.0
+    return Learned(
+        memory=memory,
+        losses=np.zeros((pairs, size)),
+        rows=np.zeros_like(memory.next_sums),
+        loss_radius=np.zeros(pairs),
+        next_radius=np.zeros(pairs),
+        doubt=np.zeros(pairs),
+        changes=np.zeros(pairs, dtype=np.int64),
+        values=values,
+        bound=np.array([loss_bound]),
+        tally=np.zeros(3, dtype=np.int64),
+    )
+
+
+def fresh_outlook(states: int, pairs: int) -> Outlook:
+    """Value iteration that has not begun."""
+    return Outlook(
+        values=np.zeros(states + 1),
+        policy=np.zeros(states, dtype=np.int64),
+        backup=np.full(pairs, -np.inf),
+        fallen=np.zeros(pairs),
+        pull=np.zeros(pairs),
+        meter=np.array([np.inf, 0.0]),
+    )
+
+
+def fresh_view(pair_start: NDArray[np.int64], next_start: NDArray[np.int64], size: int) -> View:
+    """Room for one episode. O(M + N)."""
+    states, pairs, triples = len(pair_start) - 1, len(next_start) - 1, int(next_start[-1])
+    plausible = Plausible(
+        pair_start=pair_start,
+        next_start=next_start,
+        used=np.zeros(pairs, dtype=np.int64),
+        state=np.zeros(triples, dtype=np.int32),
+        centre=np.zeros(triples),
+        ball=np.zeros(pairs),
+        mass=np.zeros(pairs),
+        losses=np.zeros(pairs),
+    )
+    return View(
+        context=np.zeros(size),
+        plausible=plausible,
+        outlook=fresh_outlook(states, pairs),
+        norm=np.zeros(pairs),
+        doubt=np.zeros(pairs),
+        version=np.full(pairs, -1, dtype=np.int64),
+        gauge=np.zeros(2),
+        tally=np.zeros(7, dtype=np.int64),
+    )
+
+
+def fresh_desk(longest: int, size: int) -> Desk:
+    """Room to project rows of up to ``longest`` next states."""
+    longest = max(longest, 1)
+    return Desk(
+        target=np.zeros((longest, size)),
+        fixed=np.zeros((longest, size), dtype=np.bool_),
+        tight=np.zeros(size, dtype=np.bool_),
+        parts=np.zeros((longest, size, size)),
+        block=np.zeros((size, size)),
+        total=np.zeros((size, size)),
+        solved=np.zeros((size, size)),
+        sums=np.zeros(size),
+        multiplier=np.zeros(size),
+        vector=np.zeros(size),
+        free=np.zeros(size, dtype=np.int64),
+    )
+
+
+def fresh_ledger(pairs: int, *, watch: bool = False, loss_bound: float = 1.0) -> Ledger:
+    """An empty ledger; without ``watch`` it stays empty."""
+    return Ledger(
+        watch=watch,
+        loss_bound=loss_bound,
+        terms=np.zeros(5),
+        counts=np.zeros(4, dtype=np.int64),
+        sums=np.zeros(2),
+        uncovered=np.zeros(pairs, dtype=np.bool_),
+        unknown=np.zeros(pairs, dtype=np.int64),
+    )

@@ -1,0 +1,137 @@
+"""The world, one drawn number at a time: where a step leads, what it loses, how far it is from optimal.
+
+The plain loop calls these once per step, the compiled loop calls them inside; so both do the same arithmetic and, from
+the same stream, give the same episodes to the bit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.kernels.jit import inlined
+
+VALUE_TOLERANCE = 1e-9
+"""The relative error of the optimal values that regret is measured against."""
+
+DETERMINISTIC, BERNOULLI, BOUNDED = 0, 1, 2
+"""The codes of the laws of the losses: see :func:`loss_of`."""
+
+
+class Components(NamedTuple):
+    """A contextual problem with N pairs, M triples and d components. The goal is next state S."""
+
+    next_start: NDArray[np.int64]
+    """[N + 1]"""
+    next_state: NDArray[np.int32]
+    """[M]"""
+    losses: NDArray[np.float64]
+    """[N, d]"""
+    probabilities: NDArray[np.float64]
+    """[M, d]"""
+
+
+class Tally(NamedTuple):
+    """What K episodes came to, one entry each. A row is written when its episode has ended, ``steps`` last.
+
+    So a row with ``steps`` 0 is an episode that was not played to its end.
+    """
+
+    loss: NDArray[np.float64]
+    expected_regret: NDArray[np.float64]
+    start: NDArray[np.int64]
+    intervals: NDArray[np.int64]
+    unknown_steps: NDArray[np.int64]
+    abandoned: NDArray[np.bool_]
+    steps: NDArray[np.int64]
+
+
+@inlined
+def mixed(values, row, context):
+    """One row of [n, d] mixed by the context, in the order of the components, as ``LinearCSSP.at`` does it."""
+    total = values[row, 0] * context[0]
+    for component in range(1, values.shape[1]):
+        total += values[row, component] * context[component]
+    if total > 1.0:  # a mixture of numbers up to 1 may round to just above 1
+        total = 1.0
+    return total
+
+
+@inlined
+def draw_next(next_start, next_state, probabilities, pair, context, u):
+    """The next state of a pair for a uniform u of [0, 1): the first whose cumulative probability is above u.
+
+    Where rounding leaves u beyond the sum, it is the last that has a positive probability.
+    """
+    last = next_state[next_start[pair]]
+    total = 0.0
+    for k in range(next_start[pair], next_start[pair + 1]):
+        p = mixed(probabilities, k, context)
+        if p > 0.0:
+            total += p
+            last = next_state[k]
+            if u < total:
+                break
+    return last
+
+
+@inlined
+def draw_start(start_law, context, u):
+    """The first state for a uniform u of [0, 1), by the rule of :func:`draw_next`.
+
+    ``start_law`` [S, d] is mixed by the context; one of a single column, [S, 1], holds under every context.
+    """
+    last = 0
+    total = 0.0
+    for state in range(start_law.shape[0]):
+        p = start_law[state, 0]
+        if start_law.shape[1] > 1:
+            p = mixed(start_law, state, context)
+        if p > 0.0:
+            total += p
+            last = state
+            if u < total:
+                break
+    return last
+
+
+@inlined
+def loss_of(code, spread, mean, u):
+    """The loss of a step whose mean is in [0, 1], for a uniform u of [0, 1); it is in [0, 1] too.
+
+    DETERMINISTIC: the mean itself. BERNOULLI: 1 with probability mean, else 0. BOUNDED: uniform on
+    mean +- spread * min(mean, 1 - mean), with spread in (0, 1].
+    """
+    if code == BERNOULLI:
+        return 1.0 if u < mean else 0.0
+    if code == BOUNDED:
+        # Inside [0, 1] without a clip: 1 - mean is exact from 1/2 on, and below it the room is the mean.
+        return mean + spread * min(mean, 1.0 - mean) * (2.0 * u - 1.0)
+    return mean
+
+
+@inlined
+def expected_gap(components, pair, state, context, values, tolerance):
+    """loss + P v - v(state) of a pair under a context, for optimal values [S + 1] of relative error ``tolerance``.
+
+    It is not negative but for the error of the values and rounding. With size = loss + P v + v(state), those come to
+    at most (2 tolerance + 4 (n + d + 8) 2^-52) size for a row of n next states: a negative number down to there is
+    given as 0, and anything below as NaN: such values are not the optimal ones.
+    """
+    loss = mixed(components.losses, pair, context)
+    here = values[state]
+    change = 0.0
+    size = loss + here
+    first = components.next_start[pair]
+    end = components.next_start[pair + 1]
+    for k in range(first, end):
+        p = mixed(components.probabilities, k, context)
+        if p > 0.0:
+            ahead = values[components.next_state[k]]
+            change += p * (ahead - here)
+            size += p * ahead
+    gap = loss + change
+    if gap < 0.0:
+        rounding = 4.0 * (end - first + len(context) + 8.0) * 2.0**-52
+        return 0.0 if -gap <= (2.0 * tolerance + rounding) * size else np.nan
+    return gap

@@ -1,0 +1,1 @@
+"""Learners: they meet a context, act, observe, and get better at it."""

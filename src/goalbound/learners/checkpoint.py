@@ -1,0 +1,131 @@
+"""A learner in a file: all its arrays as they are, and a header in JSON. Nothing read is ever executed, and every
+number that is used as an index is checked before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.kernels.learning import Learned, View
+from goalbound.kernels.rooms import fresh_learned, fresh_memory, fresh_view
+from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
+from goalbound.learners.settings import Settings
+from goalbound.models import FileFormatError, Support
+from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
+from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
+from goalbound.models.files.storage import reading
+
+KIND, VERSION = "LRCSSP", 1
+_KEYS = ("settings", "begun", "episodes", "state_names", "action_names")
+_EPISODE_KEYS = {"number", "state", "action"}
+_CODES = {np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.int32): "<i4"}
+_SHARED = {"pair_start", "next_start"}  # arrays of the support, which stand there once
+
+
+def write_checkpoint(learner: LRCSSP, path: str | PathLike[str]) -> None:
+    """Write a learner with its open episodes; the file appears complete or not at all."""
+    episodes = learner.open_episodes
+    header = {
+        "format": FORMAT, "version": VERSION, "kind": KIND,
+        "settings": learner.settings.as_json(),
+        "begun": learner._begun,
+        "episodes": [{"number": one.number, "state": one._state, "action": one._action} for one in episodes],
+        "state_names": learner.support.state_names, "action_names": learner.support.action_names,
+    }  # fmt: skip
+    arrays: dict[str, NDArray[Any]] = {**support_arrays(learner.support), **dict(_named("learned", learner._learned))}
+    for place, episode in enumerate(episodes):
+        arrays |= dict(_named(f"episode_{place}", episode._view))
+    write_archive(path, header, arrays)
+
+
+def read_checkpoint(path: str | PathLike[str]) -> LRCSSP:
+    """Read what :func:`write_checkpoint` wrote; anything else is an error that says what is wrong."""
+    header, arrays = read_archive(path, kind=KIND, versions=[VERSION], arrays=_allowed(), what="checkpoint")
+    with reading(path, "checkpoint"):
+        check_keys(header, _KEYS)
+        if not isinstance(header["settings"], dict) or type(header["begun"]) is not int:
+            raise FileFormatError("settings is no object, or begun is no whole number")
+        support = support_from(header, arrays)
+        learner = LRCSSP._of(support, Settings.from_json(header["settings"]))
+        entries = _checked_episodes(header["episodes"], support)
+        _fill("learned", learner._learned, arrays)
+        _check_learned(learner._learned, support)
+        for place, entry in enumerate(entries):
+            view = fresh_view(support.pair_start, support.next_start, learner.settings.context_size)
+            _fill(f"episode_{place}", view, arrays)
+            _check_view(view, support)
+            learner._adopt(LRCSSPEpisode(learner, view), entry)
+        if f"episode_{len(entries)}.context" in arrays:
+            raise FileFormatError(f"there are arrays for an episode {len(entries)} that the header does not know")
+        learner._begun = header["begun"]
+    return learner
+
+
+def _named(prefix: str, group: Any) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The arrays of nested NamedTuples, each under its path."""
+    for name, value in group._asdict().items():
+        if isinstance(value, tuple):
+            yield from _named(f"{prefix}.{name}", value)
+        elif name not in _SHARED:
+            yield f"{prefix}.{name}", value
+
+
+def _allowed() -> dict[str, str]:
+    """The arrays that a checkpoint may have: names, or patterns for those of episodes, and their types."""
+    learned = fresh_learned(fresh_memory(1, 1, 1, 1.0), 1, 1.0, 1.0)
+    view = fresh_view(np.array([0, 1]), np.array([0, 1]), 1)
+    allowed = dict(SUPPORT_ARRAYS)
+    allowed |= {name: _CODES[array.dtype] for name, array in _named("learned", learned)}
+    for name, array in _named("episode_[0-9]{1,6}", view):
+        allowed[name.replace(".", r"\.")] = _CODES[array.dtype]
+    return allowed
+
+
+def _fill(prefix: str, group: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    for name, target in _named(prefix, group):
+        if name not in arrays:
+            raise FileFormatError(f"{name} is missing")
+        if arrays[name].shape != target.shape:
+            raise FileFormatError(f"{name} has shape {arrays[name].shape}; the support asks for {target.shape}")
+        if target.dtype == np.float64 and np.isnan(arrays[name]).any():
+            raise FileFormatError(f"{name} holds NaN")
+        target[...] = arrays[name]
+
+
+def _within(name: str, array: NDArray[Any], low: Any, high: Any) -> None:
+    """Every number that kernels use as an index lies where it must."""
+    if not ((array >= low) & (array <= high)).all():
+        raise FileFormatError(f"{name} holds {array[(array < low) | (array > high)][0]}, which is out of range")
+
+
+def _check_learned(learned: Learned, support: Support) -> None:
+    memory = learned.memory
+    lengths = np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states)
+    _within("visits", memory.visits, 0, np.iinfo(np.int64).max // 2)
+    _within("seen", memory.seen, 0, lengths)
+    _within("slot", memory.slot, -1, np.repeat(memory.seen, np.diff(support.next_start)) - 1)
+    _within("slot_state", memory.slot_state, 0, support.states - 1)
+    _within("values", learned.values[:-1], 0.0, np.finfo(np.float64).max)
+
+
+def _check_view(view: View, support: Support) -> None:
+    lengths = np.diff(support.next_start)
+    _within("policy", view.outlook.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    _within("used", view.plausible.used, 0, lengths)
+    _within("state", view.plausible.state, 0, support.states)
+
+
+def _checked_episodes(entries: Any, support: Support) -> list[dict[str, Any]]:
+    if not isinstance(entries, list):
+        raise FileFormatError("episodes is no list")
+    for entry in entries:
+        if not isinstance(entry, dict) or set(entry) != _EPISODE_KEYS or type(entry["number"]) is not int:
+            raise FileFormatError(f"an episode is {entry!r}; it needs {sorted(_EPISODE_KEYS)}")
+        for key, count in (("state", support.states), ("action", support.actions)):
+            if entry[key] is not None and not (type(entry[key]) is int and 0 <= entry[key] < count):
+                raise FileFormatError(f"the {key} of an episode is {entry[key]!r}; they are 0 to {count - 1}")
+    return entries

@@ -1,0 +1,400 @@
+"""LR-CSSP, the learner of the paper (Algorithm 1)."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.estimation import Estimate, Statistics, Widths, paper
+from goalbound.estimation.statistics import by_support, checked_step
+from goalbound.kernels import learning as kernels
+from goalbound.kernels import rollout
+from goalbound.kernels.jit import Run, engine
+from goalbound.kernels.learning import (
+    DOUBLINGS,
+    FAILED_PROJECTIONS,
+    INTERVAL,
+    INTERVALS,
+    LOSS_BOUND,
+    OPENED,
+    PLANNED,
+    UNKNOWN_STEPS,
+    View,
+)
+from goalbound.kernels.optimism import RESIDUAL
+from goalbound.kernels.rollout import Ledger, Truth
+from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fresh_memory, fresh_view
+from goalbound.kernels.world import VALUE_TOLERANCE, Tally
+from goalbound.learners.errors import LearnerError, PlanningStopped
+from goalbound.learners.learner import SimulatedWorld
+from goalbound.learners.plan import Plan
+from goalbound.learners.settings import Settings
+from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models.validation import distribution, sealed
+from goalbound.planning.extended_value_iteration import hopeful_rows, value_bounds
+
+SWEEPS = 1_000_000
+"""The most sweeps of one plan; a plan that needs more is an error."""
+
+
+class LRCSSP:
+    """Learns to reach the goal at least loss when every episode comes with its own context.
+
+    Ridge regression for each pair, projected on the stochastic matrices; confidence sets; the best policy of the most
+    hopeful plausible model; a new plan whenever a pair was played that is not yet *known* for the context.
+
+    Args:
+        support: the pairs and where each may lead; :meth:`Support.full` if nothing is known.
+        context_size: d, the entries of a context.
+        delta: the guarantees hold with probability 1 - delta.
+        loss_floor: l_min, a lower bound of all mean losses. 0 if losses may be zero; then give ``episodes``.
+        loss_bound: B, at least the largest optimal loss, and 1. None: found by doubling, from 1 on.
+        widths: the rule of the confidence sets, :func:`goalbound.paper` if left out.
+        regularization: lambda of the ridge regressions.
+        episodes: K, only for ``loss_floor=0``: a loss of S (d^2 A / K)^(1/3), at most 1, is added to every step inside
+            the learner (the corollary).
+        forget: whether a doubling of the bound forgets the data, as printed, or keeps it.
+        tolerance: value iteration ends when no value changes by more than this share of the loss floor. The values
+            stay certified lower bounds whatever it is.
+
+    One plan costs O(M) per sweep of value iteration, and only pairs visited since the last one are looked at again; a
+    new context O(M d + N d^2); learning from a step O(m d^2) for the m next states seen of its pair. Memory is
+    O(M d + N d^2) and O(M) for each open episode.
+
+    >>> from goalbound import LRCSSP, Step, Support
+    >>> learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)
+    >>> episode = learner.begin([0.3, 0.7])
+    >>> action = episode.act(0)
+    >>> episode.observe(Step(0, action, 0.5, 2))
+    >>> episode.ended, learner.statistics.visits.sum()
+    (True, np.int64(1))
+    """
+
+    def __init__(
+        self,
+        support: Support,
+        context_size: int,
+        *,
+        delta: float = 0.1,
+        loss_floor: float,
+        loss_bound: float | None = None,
+        widths: Widths | None = None,
+        regularization: float = 1.0,
+        episodes: int | None = None,
+        forget: bool = False,
+        tolerance: float = 1e-3,
+    ) -> None:
+        settings = Settings(
+            context_size, delta, loss_floor, loss_bound, paper() if widths is None else widths,
+            regularization, episodes, forget, tolerance,
+        )  # fmt: skip
+        self._set_up(support, settings)
+
+    def _set_up(self, support: Support, settings: Settings) -> None:
+        self.support = support
+        self.settings = settings
+        self._rules = settings.rules(support)
+        size = settings.context_size
+        memory = fresh_memory(support.pairs, support.triples, size, settings.regularization)
+        bound = 1.0 if settings.loss_bound is None else float(settings.loss_bound)
+        self._learned = fresh_learned(memory, support.states, self._rules.loss_floor, bound)
+        self._desk = fresh_desk(int(np.diff(support.next_start).max()), size)
+        self._work = 0
+        self._view: View | None = None
+        self._begun = 0
+        self._open: WeakSet[LRCSSPEpisode] = WeakSet()
+        self._loaded: list[LRCSSPEpisode] = []  # held here until the one who loads them takes them
+        self._engine(support.triples)(kernels.wipe)(self._rules, self._learned)
+
+    @classmethod
+    def _of(cls, support: Support, settings: Settings) -> LRCSSP:
+        learner = object.__new__(cls)
+        learner._set_up(support, settings)
+        return learner
+
+    def _adopt(self, episode: LRCSSPEpisode, entry: dict[str, Any]) -> None:
+        """An episode of a checkpoint goes on."""
+        episode.number, episode._state, episode._action = entry["number"], entry["state"], entry["action"]
+        self._loaded.append(episode)
+
+    def begin(self, context: ArrayLike) -> LRCSSPEpisode:
+        """An episode under a context. Many may be open at once; what one observes, the others know.
+
+        Nothing is planned yet. Which interval number an episode has is settled here; which plan, at its first ``act``.
+        """
+        weights = distribution(context, "context", self.settings.context_size, "component")
+        view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
+        self._engine(self.support.triples)(kernels.begin)(self._rules, self._learned, view, weights)
+        return LRCSSPEpisode(self, view)
+
+    def plan(self, context: ArrayLike) -> Plan:
+        """What the learner would do now under a context. Nothing is changed by looking."""
+        weights = distribution(context, "context", self.settings.context_size, "component")
+        view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
+        run = self._engine(self.support.triples)
+        opened = int(self._learned.tally[OPENED])
+        run(kernels.begin)(self._rules, self._learned, view, weights)
+        self._learned.tally[OPENED] = opened
+        if not run(kernels.plan)(self._rules, self._learned, view, SWEEPS):
+            raise _stopped()
+        hoped = run(kernels.hoped_value)(self._rules, view)
+        while self._rules.doubling and view.gauge[LOSS_BOUND] < hoped:
+            view.gauge[LOSS_BOUND] *= 2.0
+        return self._shown(view)
+
+    @property
+    def statistics(self) -> Statistics:
+        """What was seen so far; it shows what the learner learns, as it learns."""
+        return Statistics.over(self.support, self._learned.memory, self.settings.regularization)
+
+    @property
+    def estimate(self) -> Estimate:
+        """The projected estimate; ``estimate.model()`` is a problem."""
+        memory = self._learned.memory
+        rows = by_support(self.support, memory, self._learned.rows)
+        to_goal = self.support.next_state == self.support.states
+        pair = np.searchsorted(self.support.next_start, np.flatnonzero(to_goal), side="right") - 1
+        rows[to_goal] = 1.0 - np.add.reduceat(rows, self.support.next_start[:-1], axis=0)[pair]
+        return Estimate(
+            self.support, sealed(self._learned.losses.copy()), sealed(rows), sealed(memory.gram.copy()), projected=True
+        )
+
+    @property
+    def loss_bound(self) -> float:
+        """B: as given, or as far as doubling has come."""
+        return float(self._learned.bound[0])
+
+    @property
+    def doublings(self) -> int:
+        """How often B was raised."""
+        return int(self._learned.tally[DOUBLINGS])
+
+    @property
+    def intervals(self) -> int:
+        """m, the intervals opened so far."""
+        return int(self._learned.tally[OPENED])
+
+    @property
+    def added_loss(self) -> float:
+        """epsilon, what the zero-loss variant adds to every step; 0 if there is a loss floor."""
+        return self._rules.added_loss
+
+    @property
+    def open_episodes(self) -> tuple[LRCSSPEpisode, ...]:
+        """The episodes that were begun, have not ended and are still held by someone, in the order of begin."""
+        return tuple(sorted((one for one in self._open if not one.ended), key=lambda one: one.number))
+
+    def play_episodes(
+        self,
+        world: SimulatedWorld,
+        contexts: NDArray[np.float64],
+        values: NDArray[np.float64],
+        *,
+        step_limit: int,
+        tally: Tally,
+        ledger: Ledger | None = None,
+    ) -> None:
+        """Play one episode in a simulated world for each of the contexts [K, d], in compiled code.
+
+        The same episodes, to the bit, as ``begin``, ``act`` and ``observe`` give. ``values`` [K, S + 1] are the true
+        optimal values, for the regret only. ``ledger`` takes what only someone who knows the truth can see.
+        """
+        problem = world.problem
+        self.check_fits(problem)
+        start = problem.start if isinstance(problem.start, int) else -1
+        law = world.losses
+        truth = Truth(world.components, start, world.start_law, law.code, law.spread, VALUE_TOLERANCE)
+        if self._view is None:
+            self._view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
+        kept = fresh_ledger(self.support.pairs) if ledger is None else ledger
+        played = self._engine(len(contexts) * self.support.triples)(rollout.play)(
+            self._rules, self._learned, self._view, self._desk, truth, contexts, values, world.rng,
+            int(step_limit), SWEEPS, kept, tally,
+        )  # fmt: skip
+        self._check_projections()
+        if played < len(contexts):
+            raise _stopped()
+
+    def check_fits(self, problem: LinearCSSP) -> None:
+        """An error unless the problem has the learner's pairs and context size, and leads only where it may."""
+        if not self.support.same_pairs(problem.support):
+            raise ModelError("the problem has other states or actions than the learner's support")
+        if problem.context_size != self.settings.context_size:
+            raise ModelError(
+                f"the problem has {problem.context_size} components, the learner {self.settings.context_size}"
+            )
+        if self.support is problem.support or self.support == problem.support:
+            return
+        pair = np.repeat(np.arange(self.support.pairs), np.diff(problem.support.next_start))
+        width = self.support.states + 1
+        mine = np.repeat(np.arange(self.support.pairs), np.diff(self.support.next_start)) * width
+        allowed = np.isin(pair * width + problem.support.next_state, mine + self.support.next_state)
+        outside = np.flatnonzero(~allowed & (problem.probabilities > 0.0).any(axis=1))
+        if len(outside):
+            name = self.support.pair_name(int(pair[outside[0]]))
+            following = self.support.state_name(int(problem.support.next_state[outside[0]]))
+            raise ModelError(f"{name} may lead to {following} in the problem, but not in the learner's support")
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the learner and its open episodes to a file, exactly and atomically; :meth:`load` reads it back.
+
+        What is loaded goes on as if there had been no stop, bit for bit, in the middle of an episode too.
+        """
+        from goalbound.learners.checkpoint import write_checkpoint
+
+        write_checkpoint(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> LRCSSP:
+        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``."""
+        from goalbound.learners.checkpoint import read_checkpoint
+
+        return read_checkpoint(path)
+
+    def _shown(self, view: View) -> Plan:
+        """The plan that a view holds, in the order of the support."""
+        support, memory = self.support, self._learned.memory
+        plausible = view.plausible._replace(  # from slots to the order of the support
+            used=np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states),
+            state=np.array(support.next_state),
+            centre=by_support(support, memory, view.plausible.centre[:, None])[:, 0],
+        )
+        known = self._engine(support.triples)(kernels.is_known)
+        lower, upper = value_bounds(view.outlook.values, float(view.outlook.meter[RESIDUAL]), self._rules.loss_floor)
+        return Plan(
+            support,
+            sealed(view.context.copy()),
+            sealed(support.pair_action[view.outlook.policy].astype(np.int64)),
+            lower,
+            upper,
+            sealed(view.plausible.losses.copy()),
+            hopeful_rows(support, plausible, view.outlook),
+            sealed(np.array([bool(known(self._rules, view, pair)) for pair in range(support.pairs)])),
+            float(view.gauge[LOSS_BOUND]),
+        )
+
+    def _engine(self, work: int) -> Run:
+        """Kernels run as Python until the work done in all would have paid for the compiler."""
+        self._work += work
+        return engine(self._work)
+
+    def _prepare(self, view: View) -> None:
+        if not self._engine(self.support.triples)(kernels.prepare)(self._rules, self._learned, view, SWEEPS):
+            view.tally[PLANNED] = 0
+            raise _stopped()
+
+    def _observe(self, view: View, pair: int, place: int, loss: float) -> None:
+        self._engine(0)(kernels.observe)(self._rules, self._learned, view, self._desk, pair, place, loss)
+        self._check_projections()
+
+    def _check_projections(self) -> None:
+        if self._learned.tally[FAILED_PROJECTIONS]:
+            raise PlanningStopped(
+                "a projection did not meet its optimality conditions; a Gram matrix is too ill-conditioned. "
+                "Raise the regularization"
+            )
+
+    def __repr__(self) -> str:
+        inside = repr(self.support).removeprefix("Support(")[:-1]
+        steps = int(self._learned.memory.visits.sum())
+        return (
+            f"LRCSSP({inside}, {self.settings.context_size} components, {self.settings.widths} widths, {steps} steps)"
+        )
+
+
+class LRCSSPEpisode:
+    """One way to the goal under one context: ``act``, then ``observe`` what came of it, until the goal."""
+
+    def __init__(self, learner: LRCSSP, view: View) -> None:
+        self.learner = learner
+        self._view = view
+        self._state: int | None = None
+        self._action: int | None = None
+        self.ended = False
+        self.number = learner._begun
+        learner._begun += 1
+        learner._open.add(self)
+
+    def act(self, state: int) -> int:
+        """The action (its number) to play in a state. Plans if the interval has no plan yet (lines 7 and 21).
+
+        Asked again before ``observe``, it gives the same answer.
+        """
+        support = self.learner.support
+        here = support.state(state)
+        if self.ended:
+            raise LearnerError("the episode has ended; begin(context) a new one")
+        if here == support.states:
+            raise LearnerError(f"state {here} is the goal, where nothing is to be done")
+        if self._state is not None and here != self._state:
+            raise LearnerError(
+                f"the episode is in {support.state_name(self._state)}, not in {support.state_name(here)}"
+            )
+        if self._view.tally[PLANNED] == 0:
+            self.learner._prepare(self._view)
+        self._state = here
+        self._action = int(support.pair_action[self._view.outlook.policy[here]])
+        return self._action
+
+    def observe(self, step: Step) -> None:
+        """What came of the action (lines 8 to 18). The order of these calls, over all episodes, is that of learning."""
+        support = self.learner.support
+        if self.ended:
+            raise LearnerError("the episode has ended; nothing can follow the goal")
+        if self._action is None or self._state is None:
+            raise LearnerError("no action was chosen; act(state) comes before observe(step)")
+        state, action, loss, following = step
+        if support.state(state) != self._state:
+            raise LearnerError(f"the step is from {support.state_name(support.state(state))}, but the episode is in "
+                               f"{support.state_name(self._state)}")  # fmt: skip
+        if support.action(action) != self._action:
+            raise LearnerError(
+                f"the step played {support.action_name(support.action(action))}, but "
+                f"{support.action_name(self._action)} was chosen; a learner learns from its own actions"
+            )
+        pair, place = checked_step(support, step)
+        self.learner._observe(self._view, pair, place, float(loss))
+        self._action = None
+        self._state = support.state(following)
+        self.ended = self._state == support.states
+
+    @property
+    def context(self) -> NDArray[np.float64]:
+        """[d]"""
+        return sealed(self._view.context.copy())
+
+    @property
+    def state(self) -> int | None:
+        """Where the episode is; None before the first ``act``."""
+        return self._state
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that is held, or None if the next ``act`` makes a new one."""
+        return self.learner._shown(self._view) if self._view.tally[PLANNED] else None
+
+    @property
+    def interval(self) -> int:
+        """m, the number of the present interval."""
+        return int(self._view.tally[INTERVAL])
+
+    @property
+    def intervals(self) -> int:
+        """How many intervals the episode has had."""
+        return int(self._view.tally[INTERVALS])
+
+    @property
+    def unknown_steps(self) -> int:
+        """How many steps played a pair that was not known."""
+        return int(self._view.tally[UNKNOWN_STEPS])
+
+
+def _stopped() -> PlanningStopped:
+    return PlanningStopped(
+        f"value iteration did not settle in {SWEEPS} sweeps; the goal may be out of reach in the optimistic model, or "
+        "the loss floor is too small for the distances: raise loss_floor or tolerance"
+    )

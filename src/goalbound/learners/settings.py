@@ -1,0 +1,133 @@
+"""The settings of LR-CSSP, checked once, and the constants that follow from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goalbound.estimation import Widths
+from goalbound.estimation.statistics import checked_regularization
+from goalbound.kernels.learning import Rules
+from goalbound.models import ModelError, Support
+from goalbound.models.validation import sealed, whole
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a learner was told. ``__post_init__`` checks it; see :class:`goalbound.learners.lr_cssp.LRCSSP`."""
+
+    context_size: int
+    delta: float
+    loss_floor: float
+    loss_bound: float | None
+    widths: Widths
+    regularization: float
+    episodes: int | None
+    forget: bool
+    tolerance: float
+
+    def __post_init__(self) -> None:
+        if whole(self.context_size, "context_size") < 1:
+            raise ModelError(f"context_size is {self.context_size}; a context has at least one entry")
+        if not 0.0 < self.delta < 1.0:
+            raise ModelError(f"delta {self.delta} is not between 0 and 1; it is the probability of failure allowed")
+        if not 0.0 <= self.loss_floor <= 1.0:
+            raise ModelError(f"loss_floor {self.loss_floor} is not in [0, 1]; it is the least mean loss of a pair")
+        if self.loss_bound is not None and not (np.isfinite(self.loss_bound) and self.loss_bound >= 1.0):
+            raise ModelError(
+                f"loss_bound {self.loss_bound} is not a number from 1 on; it bounds the optimal loss from every state "
+                "under every context (the paper assumes B >= 1). Leave it out to have it found by doubling"
+            )
+        if self.loss_floor == 0.0 and self.episodes is None:
+            raise ModelError(
+                "loss_floor is 0 and episodes is not given; where losses may be zero a small loss is added, and its size "
+                "depends on the number of episodes. Give episodes=..., or a loss_floor above 0"
+            )
+        if self.episodes is not None:
+            if whole(self.episodes, "episodes") < 1:
+                raise ModelError(f"episodes is {self.episodes}; it is the number of episodes to come, at least 1")
+            if self.loss_floor > 0.0:
+                raise ModelError(
+                    f"loss_floor is {self.loss_floor:g} and episodes is {self.episodes}; with a loss floor above 0 no "
+                    "loss is added and the number of episodes is not used: leave one of them out"
+                )
+        if not 0.0 < self.tolerance < 1.0:
+            raise ModelError(f"tolerance {self.tolerance} is not between 0 and 1; it is relative to the loss floor")
+        checked_regularization(self.regularization)
+
+    def added_loss(self, support: Support) -> float:
+        """epsilon = S (d^2 A / K)^(1/3) of the corollary, at most 1, with A = N / S; 0 if there is a loss floor.
+
+        Departs from the paper: epsilon is *added* to the losses; their maximum with it would not be linear in the
+        context. For K < S^3 d^2 A it is capped at 1 and the corollary's bound says nothing.
+        """
+        if self.loss_floor > 0.0 or self.episodes is None:
+            return 0.0
+        states, actions = support.states, support.pairs / support.states
+        return min(1.0, float(states * np.cbrt(self.context_size**2 * actions / self.episodes)))
+
+    def rules(self, support: Support) -> Rules:
+        """The constants of the kernels."""
+        self.widths.check(support, self.context_size, delta=self.delta, regularization=self.regularization)
+        radii = self.widths.radii(support, delta=self.delta)
+        added = self.added_loss(support)
+        floor = self.loss_floor + added
+        return Rules(
+            pair_start=support.pair_start,
+            next_start=support.next_start,
+            next_state=support.next_state,
+            next_factor=sealed(radii.next_factor),
+            doubt_factor=sealed(radii.doubt_factor),
+            loss_factor=radii.loss_factor,
+            loss_log=radii.loss_log,
+            next_log=radii.next_log,
+            regularization=float(self.regularization),
+            delta=float(self.delta),
+            loss_floor=float(floor),
+            added_loss=float(added),
+            tolerance=float(self.tolerance * floor),
+            doubling=self.loss_bound is None,
+            forget=bool(self.forget),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """For the header of a checkpoint, and for records of results."""
+        return {
+            "context_size": int(self.context_size),
+            "delta": float(self.delta),
+            "loss_floor": float(self.loss_floor),
+            "loss_bound": None if self.loss_bound is None else float(self.loss_bound),
+            "widths": {"name": self.widths.name, "joint": self.widths.joint, "scale": self.widths.scale},
+            "regularization": float(self.regularization),
+            "episodes": None if self.episodes is None else int(self.episodes),
+            "forget": bool(self.forget),
+            "tolerance": float(self.tolerance),
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Settings:
+        """What :meth:`as_json` gave; keys and types are checked."""
+        if set(values) != set(cls.__annotations__):
+            raise ModelError(f"the settings are {sorted(values)}; they need {sorted(cls.__annotations__)}")
+        widths = values["widths"]
+        kinds = {"name": str, "joint": bool, "scale": float}
+        if not isinstance(widths, dict) or {key: type(value) for key, value in widths.items()} != kinds:
+            raise ModelError(f"widths is {widths!r}; it needs a name, joint and a scale")
+        for key, allowed in _TYPES.items():
+            if type(values[key]) not in allowed:
+                raise ModelError(f"{key} is {values[key]!r}, of a wrong type")
+        return cls(**{**values, "widths": Widths(**widths)})
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "context_size": (int,),
+    "delta": (float,),
+    "loss_floor": (float,),
+    "loss_bound": (float, type(None)),
+    "regularization": (float,),
+    "episodes": (int, type(None)),
+    "forget": (bool,),
+    "tolerance": (float,),
+}

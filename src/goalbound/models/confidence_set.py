@@ -1,0 +1,88 @@
+"""The models that are plausible under one context: an interval for each loss, a ball for each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.models.errors import ModelError
+from goalbound.models.ssp import SSP
+from goalbound.models.support import Support
+from goalbound.models.validation import frozen, numbers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConfidenceSet:
+    """The plausible losses and rows of every pair under one context.
+
+    A loss lies in [``loss_low``, ``loss_high``]. A row, *the goal left out*, lies in the Euclidean ball of ``radii``
+    around ``rows``, is not negative and sums to at most 1; what it lacks goes to the goal. This is the image, under
+    the context, of the ellipsoids around the estimated matrices (eq. dynamics-confidence-set-per-context).
+
+    Attributes:
+        support: the pairs and where each may lead; S states, N pairs, M triples.
+        loss_low, loss_high: [N] losses, 0 <= low <= high.
+        rows: [M] the centres, in the order of the support. Entries of the goal are not looked at.
+        radii: [N] not negative.
+
+    >>> from goalbound.models import Support
+    >>> plausible = ConfidenceSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
+    >>> plausible.contains(SSP.dense([[0.3]], [[[0.45, 0.55]]])), plausible.contains(SSP.dense([[0.3]], [[[0.0, 1.0]]]))
+    (True, False)
+    """
+
+    support: Support
+    loss_low: NDArray[np.float64]
+    loss_high: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    radii: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        support = self.support
+        for name, size in (("loss_low", "pairs"), ("loss_high", "pairs"), ("rows", "triples"), ("radii", "pairs")):
+            wanted = getattr(support, size)
+            array = numbers(getattr(self, name), name, (wanted,), f"shape ({wanted},), one per {size[:-1]}")
+            object.__setattr__(self, name, frozen(array, np.float64))
+        self._check(self.loss_low < 0.0, "loss_low is {value:g}; losses are not negative", self.loss_low)
+        self._check(self.loss_high < self.loss_low, "loss_high {value:g} is below loss_low", self.loss_high)
+        self._check(self.radii < 0.0, "the radius is {value:g}; it is not negative", self.radii)
+        bad = np.flatnonzero(self.to_state & ((self.rows < 0.0) | (self.rows > 1.0)))
+        if len(bad):
+            pair = int(np.searchsorted(support.next_start, bad[0], side="right")) - 1
+            raise ModelError(f"{support.pair_name(pair)}: rows holds {self.rows[bad[0]]:g}, which is no probability")
+
+    def _check(self, wrong: NDArray[np.bool_], message: str, values: NDArray[np.float64]) -> None:
+        if wrong.any():
+            pair = int(np.flatnonzero(wrong)[0])
+            raise ModelError(f"{self.support.pair_name(pair)}: " + message.format(value=values[pair]))
+
+    @property
+    def to_state(self) -> NDArray[np.bool_]:
+        """[M] which triples lead to a state, not to the goal."""
+        return self.support.next_state < self.support.states
+
+    def distances(self, ssp: SSP) -> NDArray[np.float64]:
+        """[N] how far the rows of a problem are from the centres, the goal left out."""
+        if not self.support.same_pairs(ssp.support):
+            raise ModelError("the problem has other states or actions than the confidence set")
+        apart = -self._row_table(self.support, self.rows) + self._row_table(ssp.support, ssp.probabilities)
+        return np.sqrt(np.asarray(apart.multiply(apart).sum(axis=1)).ravel())
+
+    def contains(self, ssp: SSP, *, slack: float = 1e-12) -> bool:
+        """Whether the problem is plausible: all its losses and all its rows."""
+        losses = (ssp.losses >= self.loss_low - slack) & (ssp.losses <= self.loss_high + slack)
+        return bool(losses.all() and (self.distances(ssp) <= self.radii + slack).all())
+
+    @staticmethod
+    def _row_table(support: Support, entries: NDArray[np.float64]):  # type: ignore[no-untyped-def]
+        """[N, S] sparse, without the goal."""
+        from scipy.sparse import csr_array
+
+        table = csr_array((entries, support.next_state, support.next_start), shape=(support.pairs, support.states + 1))
+        return table[:, : support.states]
+
+    def __repr__(self) -> str:
+        widest = float(self.radii.max())
+        return f"ConfidenceSet({repr(self.support).removeprefix('Support(')[:-1]}, radii up to {widest:.3g})"

@@ -1,0 +1,152 @@
+"""Extended value iteration: the best policy in the most hopeful of the plausible models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.kernels import optimism as kernels
+from goalbound.kernels.jit import engine
+from goalbound.kernels.optimism import RESIDUAL, Outlook, Plausible
+from goalbound.kernels.rooms import fresh_outlook
+from goalbound.models import SSP, ConfidenceSet, ModelError, Support
+from goalbound.models.support import with_goal
+from goalbound.models.validation import numbers, sealed
+from goalbound.planning.solution import Status
+
+
+@dataclass(frozen=True, eq=False)
+class OptimisticSolution:
+    """The optimistic policy, the model in which it is best, and certified bounds of its values.
+
+    Attributes:
+        values: [S + 1] certified *lower* bounds of the exact optimistic values: optimism survives rounding.
+        upper: [S + 1] certified upper bounds; infinite if the status is not CONVERGED.
+        policy: [S] action of each state; proper in the optimistic model if the status is CONVERGED.
+        losses: [N] the most hopeful losses.
+        rows: [M] the most hopeful rows against the values, in the order of the support; the goal's entries hold what
+            the others lack.
+        sweeps: how many times all states were gone through.
+        status: CONVERGED if ``values`` and ``upper`` are within the tolerance.
+    """
+
+    support: Support
+    values: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    policy: NDArray[np.int64]
+    losses: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    sweeps: int
+    status: Status
+
+    def model(self) -> SSP:
+        """The optimistic model as a problem; every pair may lead to the goal there."""
+        return optimistic_model(self.support, self.losses, self.rows)
+
+
+def extended_value_iteration(
+    plausible: ConfidenceSet,
+    *,
+    tolerance: float = 1e-6,
+    start: ArrayLike | None = None,
+    sweeps: int = 1_000_000,
+) -> OptimisticSolution:
+    """The least values that a policy has in any of the plausible models (Algorithm 1, line 21).
+
+    Value iteration in the augmented problem, in which an action is a pair with one of its plausible losses and rows.
+    The inner minimum is closed-form. With v the last values, r a bound of |T v - v| and l the least plausible loss:
+    (1 - x) v <= v* with x = r / (r + l), and v* <= (1 + y) v with y = r / (l - r); so both hold from any ``start``
+    [S + 1], which may be the values of a neighbouring context. Stops when r <= tolerance * l. One sweep is O(M).
+
+    >>> from goalbound.models import Support
+    >>> plausible = ConfidenceSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
+    >>> extended_value_iteration(plausible).values.round(4)  # 0.2 / (1 - (0.5 - 0.1))
+    array([0.3333, 0.    ])
+    """
+    if not 0.0 < tolerance < 1.0:
+        raise ModelError(f"tolerance {tolerance} is not between 0 and 1; it is relative to the least loss")
+    support = plausible.support
+    floor = float(plausible.loss_low.min())
+    if floor <= 0.0:
+        pair = int(plausible.loss_low.argmin())
+        raise ModelError(
+            f"{support.pair_name(pair)} may have loss 0; optimistic planning needs losses above 0: give a loss floor, "
+            "or add a small loss to all pairs"
+        )
+    arrays = plausible_arrays(plausible)
+    outlook = _outlook(support, floor, start)
+    run = engine(support.triples)
+    made = int(run(kernels.iterate)(arrays, outlook, tolerance * floor, int(sweeps)))
+    residual = float(outlook.meter[RESIDUAL])
+    return OptimisticSolution(
+        support,
+        *value_bounds(outlook.values, residual, floor),
+        support.pair_action[outlook.policy].astype(np.int64),
+        plausible.loss_low,
+        hopeful_rows(support, arrays, outlook),
+        made,
+        Status.CONVERGED if residual <= tolerance * floor else Status.ITERATION_LIMIT,
+    )
+
+
+def value_bounds(
+    values: NDArray[np.float64], residual: float, floor: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Certified lower and upper bounds of the optimistic values (see :func:`extended_value_iteration`)."""
+    room = residual + 1e-12 * float(values.max())
+    lower = values * (1.0 - room / (room + floor))
+    if room >= floor:
+        upper = np.full_like(values, np.inf)
+        upper[-1] = 0.0
+    else:
+        upper = values * (1.0 + room / (floor - room))
+    return sealed(lower), sealed(upper)
+
+
+def plausible_arrays(plausible: ConfidenceSet) -> Plausible:
+    """The confidence set as kernels take it. The goal stands last in a row, so leaving it out moves nothing."""
+    support = plausible.support
+    used = np.add.reduceat(plausible.to_state, support.next_start[:-1]).astype(np.int64)
+    squares = np.where(plausible.to_state, plausible.rows * plausible.rows, 0.0)
+    return Plausible(
+        support.pair_start, support.next_start, used, np.array(support.next_state), np.array(plausible.rows),
+        plausible.radii * plausible.radii, np.add.reduceat(squares, support.next_start[:-1]),
+        np.array(plausible.loss_low),
+    )  # fmt: skip
+
+
+def hopeful_rows(support: Support, plausible: Plausible, outlook: Outlook) -> NDArray[np.float64]:
+    """[M] the most hopeful row of every pair against the values, for slots that are in the order of the support."""
+    rows = np.zeros(support.triples)
+    run = engine(support.triples)(kernels.hopeful_row)
+    for pair in range(support.pairs):
+        run(plausible, pair, outlook.values, outlook.pull[pair], rows[support.row(pair)])
+    to_goal = np.flatnonzero(support.next_state == support.states)
+    pair_of = np.searchsorted(support.next_start, to_goal, side="right") - 1
+    rows[to_goal] = 0.0
+    rows[to_goal] = np.maximum(1.0 - np.add.reduceat(rows, support.next_start[:-1])[pair_of], 0.0)
+    return sealed(rows)
+
+
+def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArray[np.float64]) -> SSP:
+    """Losses [N] and rows [M], which may lack mass, as a problem: what they lack goes to the goal."""
+    full, kept = with_goal(support)
+    entries = np.zeros(full.triples)
+    entries[kept] = rows
+    to_goal = full.next_state == full.states
+    entries[to_goal] = 0.0
+    entries[to_goal] = np.maximum(1.0 - np.add.reduceat(entries, full.next_start[:-1]), 0.0)
+    return SSP(full, np.minimum(losses, 1.0), entries)
+
+
+def _outlook(support: Support, floor: float, start: ArrayLike | None) -> Outlook:
+    outlook = fresh_outlook(support.states, support.pairs)
+    outlook.policy[:] = support.pair_start[:-1]
+    if start is None:
+        outlook.values[:-1] = floor
+    else:
+        values = numbers(start, "start", (support.states + 1,), f"shape [S + 1] = ({support.states + 1},)")
+        outlook.values[:-1] = np.maximum(values[:-1], floor)
+    return outlook

@@ -1,0 +1,171 @@
+"""What a run came to: one row per episode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.models import ModelError
+from goalbound.models.validation import frozen
+
+Floats = NDArray[np.float64]
+PER_EPISODE: dict[str, type] = {
+    "loss": np.float64,
+    "optimal_loss": np.float64,
+    "expected_regret": np.float64,
+    "steps": np.int64,
+    "intervals": np.int64,
+    "unknown_steps": np.int64,
+    "abandoned": np.bool_,
+    "start": np.int64,
+    "contexts": np.float64,
+}
+POINTS = 100
+"""Points of the fit of :meth:`History.growth_exponent`."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class History:
+    """K episodes that were played to their end, and what is known about each.
+
+    Attributes:
+        loss: [K] what was paid.
+        optimal_loss: [K] the optimal value of the first state under the episode's context.
+        expected_regret: [K] the gaps of the pairs played, summed (:mod:`goalbound.simulation.regret`).
+        steps: [K] at least 1.
+        intervals: [K] intervals of the learner; 0 for learners that have none.
+        unknown_steps: [K] steps that played an unknown pair; 0 for learners that do not tell.
+        abandoned: [K] whether the step limit ended the episode. Its numbers are those up to there: the true regret
+            is larger.
+        start: [K] the first state.
+        contexts: [K, d].
+        seed: of the run.
+        step_limit: the most steps of an episode.
+        interrupted: whether the run was broken off after these episodes.
+    """
+
+    loss: Floats
+    optimal_loss: Floats
+    expected_regret: Floats
+    steps: NDArray[np.int64]
+    intervals: NDArray[np.int64]
+    unknown_steps: NDArray[np.int64]
+    abandoned: NDArray[np.bool_]
+    start: NDArray[np.int64]
+    contexts: Floats
+    seed: int
+    step_limit: int
+    interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        for name, dtype in PER_EPISODE.items():
+            array = np.asarray(getattr(self, name))
+            if array.ndim != (2 if name == "contexts" else 1) or len(array) != len(self.loss):
+                shape = f"[{len(self.loss)}, d]" if name == "contexts" else f"[{len(self.loss)}]"
+                raise ModelError(f"{name} has shape {array.shape}; it needs {shape}, one row per episode")
+            object.__setattr__(self, name, frozen(array, dtype))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[History]) -> History:
+        """The episodes of all parts, one part after the other; parts of one run."""
+        if not parts:
+            raise ModelError("there is nothing to concatenate; give at least one history")
+        first = parts[0]
+        for part in parts:
+            for name in ("seed", "step_limit"):
+                if getattr(part, name) != getattr(first, name):
+                    raise ModelError(
+                        f"the parts have {name} {getattr(first, name)} and {getattr(part, name)}; "
+                        "only parts of one run can be joined"
+                    )
+            if part.contexts.shape[1] != first.contexts.shape[1]:
+                raise ModelError("the parts have contexts of different length; only parts of one run can be joined")
+        joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_EPISODE}
+        return replace(first, **joined, interrupted=parts[-1].interrupted)
+
+    @property
+    def episodes(self) -> int:
+        """K, the number of episodes played to their end."""
+        return len(self.loss)
+
+    @property
+    def regret(self) -> Floats:
+        """[K] realised: loss - optimal_loss. Noisy; ``expected_regret`` has the same mean and less noise."""
+        return self.loss - self.optimal_loss
+
+    @property
+    def known_share(self) -> Floats:
+        """[K] the share of the steps that played a known pair."""
+        return 1.0 - self.unknown_steps / self.steps
+
+    @property
+    def cumulative_regret(self) -> Floats:
+        """[K] realised regret of the episodes up to each."""
+        return np.cumsum(self.regret)
+
+    @property
+    def cumulative_expected_regret(self) -> Floats:
+        """[K] expected regret of the episodes up to each."""
+        return np.cumsum(self.expected_regret)
+
+    @property
+    def total_regret(self) -> float:
+        """Realised regret of all episodes."""
+        return float(self.regret.sum())
+
+    @property
+    def total_expected_regret(self) -> float:
+        """Expected regret of all episodes."""
+        return float(self.expected_regret.sum())
+
+    def growth_exponent(self, *, decades: float = 1.0) -> float:
+        """The x with regret ~ episodes^x at the end of the run: 1 learns nothing, 1/2 is what the theorem promises.
+
+        The slope of log(cumulative expected regret) over log(episode), by least squares on points evenly spaced in
+        the logarithm, from episode K / 10^decades to K.
+        """
+        if not decades > 0.0:
+            raise ModelError(f"decades is {decades}; it is the part of the run that is looked at, a positive number")
+        if self.episodes < max(10.0**decades, 2.0):
+            raise ModelError(
+                f"a growth over {decades:g} decades needs at least {max(10.0**decades, 2.0):.0f} episodes; "
+                f"there are {self.episodes}"
+            )
+        spaced = np.geomspace(self.episodes / 10.0**decades, self.episodes, POINTS)
+        episode = np.unique(np.clip(np.rint(spaced), 1, self.episodes).astype(np.int64))
+        regret = self.cumulative_expected_regret[episode - 1]
+        if not regret[0] > 0.0:
+            raise ModelError(
+                f"the regret of the first {episode[0]} episodes is {regret[0]:g}; only a positive one has a logarithm. "
+                "Look at fewer decades, or at the regret itself"
+            )
+        x, y = np.log(episode), np.log(regret)
+        x = x - x.mean()
+        return float((x * y).sum() / (x * x).sum())
+
+    def __str__(self) -> str:
+        ended = "interrupted after " if self.interrupted else ""
+        if not self.episodes:
+            return f"{ended}0 episodes"
+        abandoned = int(self.abandoned.sum())
+        lines = [
+            f"{ended}{self.episodes} episodes, {self.steps.sum()} steps; {abandoned} abandoned"
+            + (f" at {self.step_limit} steps: the true regret is larger" if abandoned else ""),
+            f"loss       {self.loss.sum():<12.6g} optimal {self.optimal_loss.sum():.6g}",
+            f"regret     {self.total_regret:<12.6g} expected {self.total_expected_regret:.6g}",
+        ]
+        tenth = self.episodes // 10
+        if tenth:
+            early, late = self.expected_regret[:tenth].mean(), self.expected_regret[-tenth:].mean()
+            lines.append(f"expected per episode: {early:.6g} in the first tenth, {late:.6g} in the last")
+        if self.intervals.any():
+            known = 1.0 - self.unknown_steps.sum() / self.steps.sum()
+            lines.append(f"intervals  {self.intervals.sum():<12} known steps {known:.1%}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"History({self.episodes} episodes, seed {self.seed}, expected regret {self.total_expected_regret:.6g})"

@@ -1,0 +1,281 @@
+"""A learner plays episodes of a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.kernels.jit import engine
+from goalbound.kernels.world import VALUE_TOLERANCE, Tally, expected_gap
+from goalbound.learners.learner import Learner
+from goalbound.models import LinearCSSP, ModelError, Step
+from goalbound.models.validation import sealed, whole
+from goalbound.planning.door import require_contextual
+from goalbound.planning.optimal_values import optimal_values
+from goalbound.simulation.contexts import AdaptiveSource, ContextSource, checked_contexts
+from goalbound.simulation.history import History
+from goalbound.simulation.record import Record
+from goalbound.simulation.regret import not_optimal
+from goalbound.simulation.world import ModelWorld, World, components_of, pair_of
+
+CHUNK = 1000
+"""The most episodes that are prepared at once. Cutting is not seen in the results."""
+CHUNK_VALUES = 2_000_000
+"""The most optimal values that are held at once."""
+
+Progress = Callable[[int, int, float], object]
+
+
+def play(
+    problem: LinearCSSP,
+    learner: Learner | Callable[..., Learner],
+    contexts: ContextSource | AdaptiveSource,
+    *,
+    episodes: int,
+    seed: int = 0,
+    step_limit: int = 1_000_000,
+    world: World | Callable[..., World] | None = None,
+    progress: Progress | None = None,
+    compiled: bool = True,
+) -> History:
+    """Plays so many episodes and gives their history. The learner keeps what it has learned.
+
+    Args:
+        problem: the truth: what the world plays, and what regret is measured against.
+        learner: a learner, or a function that makes one from ``rng=``, the learner's own stream.
+        contexts: where contexts come from.
+        episodes: how many.
+        seed: contexts, world and learner get streams of their own, ``SeedSequence(seed).spawn(3)`` in this order; so
+            all learners meet the same contexts.
+        step_limit: the most steps of an episode. One that reaches it is marked as abandoned; what it paid counts.
+        world: a world, or a function that makes one from ``rng=``, the world's stream, such as
+            ``partial(ModelWorld, problem, losses=bernoulli())``. Without: ``ModelWorld(problem, rng=...)``.
+        progress: called after each chunk (up to 1000 episodes) with the episodes done, those in all, and the
+            realised regret so far.
+        compiled: whether learners that have a compiled loop may use it; the results are the same.
+
+    Ctrl-C ends the run early: finished episodes are kept, and the history says that it was interrupted.
+
+    >>> from goalbound.learners.reference_policies import Clairvoyant
+    >>> from goalbound.simulation.contexts import Cyclic
+    >>> problem = LinearCSSP.dense([[[0.5, 0.2]]], [[[[0.0, 1.0], [0.9, 0.1]]]])
+    >>> print(play(problem, Clairvoyant(problem), Cyclic([[1.0]]), episodes=4))
+    4 episodes, 4 steps; 0 abandoned
+    loss       2            optimal 2
+    regret     0            expected 0
+    """
+    simulation = Simulation(
+        problem, learner, contexts, seed=seed, step_limit=step_limit, world=world, compiled=compiled
+    )
+    return simulation.run(episodes, progress=progress)
+
+
+class Streams(NamedTuple):
+    """The generators of a run: one each, so that none moves another."""
+
+    contexts: np.random.Generator
+    world: np.random.Generator
+    learner: np.random.Generator
+
+    @classmethod
+    def of(cls, seed: int) -> Streams:
+        """The children of a seed."""
+        if whole(seed, "seed") < 0:
+            raise ModelError(f"seed {seed} is negative; it is a whole number from 0 on")
+        return cls(*(np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3)))
+
+
+class Simulation:
+    """A run that can go on: ``run(10)`` and then ``run(20)`` play the episodes of ``run(30)``, to the bit.
+
+    Its state is the number of episodes played, the streams, and the learner. The arguments are those of :func:`play`.
+    """
+
+    def __init__(
+        self,
+        problem: LinearCSSP,
+        learner: Learner | Callable[..., Learner],
+        contexts: ContextSource | AdaptiveSource,
+        *,
+        seed: int = 0,
+        step_limit: int = 1_000_000,
+        world: World | Callable[..., World] | None = None,
+        compiled: bool = True,
+    ) -> None:
+        self.problem = require_contextual(problem)
+        if contexts.context_size != problem.context_size:
+            raise ModelError(f"contexts have {contexts.context_size} entries, the problem {problem.context_size}")
+        if whole(step_limit, "step_limit") < 1:
+            raise ModelError(f"step_limit is {step_limit}; an episode has at least one step")
+        self.contexts = contexts
+        self.streams = Streams.of(seed)
+        self.seed, self.step_limit, self.compiled = int(seed), int(step_limit), compiled
+        self.learner: Learner = _made(learner, self.streams.learner)
+        self.world: World = (
+            ModelWorld(problem, rng=self.streams.world) if world is None else _made(world, self.streams.world)
+        )
+        if isinstance(self.world, ModelWorld) and self.world.problem is not problem and self.world.problem != problem:
+            raise ModelError("the world plays another problem than the one that regret is measured against")
+        self.episodes_played = 0
+        self._remembered: dict[bytes, NDArray[np.float64]] = {}
+
+    def run(self, episodes: int, *, progress: Progress | None = None) -> History:
+        """Plays so many episodes more; their history.
+
+        An episode that Ctrl-C breaks off is not counted, though the learner has learned from its steps. ``run`` may
+        be called again; it goes on with the context of that episode.
+        """
+        sizes = self._chunk_sizes(episodes)
+        record = Record.empty(episodes, self.problem.context_size)
+        done, regret = 0, 0.0
+        interrupted = False
+        try:
+            for count in sizes:
+                part = record.rows(done, done + count)
+                self._advance(part)
+                done += count
+                regret += part.regret
+                if progress is not None:
+                    progress(done, episodes, regret)
+        except KeyboardInterrupt:
+            interrupted = True
+        return self._history(record.rows(0, record.finished), interrupted)
+
+    def _chunk_sizes(self, episodes: int) -> list[int]:
+        if whole(episodes, "episodes") < 1:
+            raise ModelError(f"episodes is {episodes}; play at least one")
+        most = max(1, min(CHUNK, CHUNK_VALUES // (self.problem.support.states + 1)))
+        if _is_adaptive(self.contexts):
+            most = 1
+        full, rest = divmod(episodes, most)
+        return [most] * full + [rest] * (rest > 0)
+
+    def _advance(self, part: Record) -> None:
+        """Plays the episodes of one part. Whatever happens, the state is that after those that were finished."""
+        count, rng = len(part.contexts), self.streams.contexts
+        before = rng.bit_generator.state
+        try:
+            part.contexts[:] = self._next_contexts(count)
+            contexts = part.contexts.view()
+            contexts.flags.writeable = False
+            values = self._optimal_values(contexts)
+            _chunk(self, contexts, values, part.tally)
+        finally:
+            finished = part.finished
+            if finished < count:
+                rng.bit_generator.state = before
+                if finished:
+                    self._next_contexts(finished)  # only these were used
+            if finished:
+                part.optimal_loss[:finished] = values[np.arange(finished), part.tally.start[:finished]]
+            self._check_gaps(part.tally.expected_regret)
+            self.episodes_played += finished
+
+    def _next_contexts(self, count: int) -> NDArray[np.float64]:
+        """[count, d] the contexts of the next episodes, checked."""
+        rng, first = self.streams.contexts, self.episodes_played
+        if _is_adaptive(self.contexts):
+            drawn = np.asarray(self.contexts.choose(rng, first, self.learner))[None]  # type: ignore[union-attr]
+        else:
+            drawn = self.contexts.draw(rng, first, count)  # type: ignore[union-attr]
+        contexts = checked_contexts(drawn, "contexts", self.problem.context_size, first)
+        if len(contexts) != count:
+            raise ModelError(f"the source gave {len(contexts)} contexts for {count} episodes from episode {first} on")
+        return contexts
+
+    def _optimal_values(self, contexts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[K, S + 1]; those of an adaptive source, which come one by one and often again, are remembered."""
+        key = contexts.tobytes()
+        if key in self._remembered:
+            return self._remembered[key]
+        values = sealed(optimal_values(self.problem, contexts, tolerance=VALUE_TOLERANCE))
+        if _is_adaptive(self.contexts) and values.size * len(self._remembered) < CHUNK_VALUES:
+            self._remembered[key] = values
+        return values
+
+    def _check_gaps(self, expected_regret: NDArray[np.float64]) -> None:
+        wrong = np.flatnonzero(np.isnan(expected_regret))
+        if len(wrong):
+            episode = self.episodes_played + wrong[0]
+            raise ModelError(f"episode {episode} played a pair that is better than optimal: {not_optimal()}")
+
+    def _history(self, record: Record, interrupted: bool) -> History:
+        return History(
+            contexts=record.contexts, optimal_loss=record.optimal_loss, **record.tally._asdict(),
+            seed=self.seed, step_limit=self.step_limit, interrupted=interrupted,
+        )  # fmt: skip
+
+
+def _chunk(
+    simulation: Simulation, contexts: NDArray[np.float64], values: NDArray[np.float64], tally: Tally
+) -> None:  # fmt: skip
+    """Plays one episode for each of the contexts [K, d], given their optimal values [K, S + 1]; fills the tally."""
+    fast = getattr(simulation.learner, "play_episodes", None)
+    if simulation.compiled and fast is not None and isinstance(simulation.world, ModelWorld):
+        fast(simulation.world, contexts, values, step_limit=simulation.step_limit, tally=tally)
+        if not tally.steps.all():
+            raise ModelError(
+                f"play_episodes of a {type(simulation.learner).__name__} ended after "
+                f"{np.count_nonzero(tally.steps)} of {len(contexts)} episodes and did not say why"
+            )
+        return
+    for k in range(len(contexts)):
+        _episode(simulation, contexts[k], values[k], tally, k)
+
+
+def _episode(
+    simulation: Simulation, context: NDArray[np.float64], values: NDArray[np.float64], tally: Tally, k: int
+) -> None:
+    """The plain loop: one episode, one call to the learner and the world for each step."""
+    problem, world = simulation.problem, simulation.world
+    support, components = problem.support, components_of(problem)
+    gap_of = engine(support.triples)(expected_gap)
+    goal = support.states
+    state = start = _checked_state(world.begin(context), goal - 1)
+    episode = simulation.learner.begin(context)
+    loss, regret, steps = 0.0, 0.0, 0
+    while state != goal and steps < simulation.step_limit:
+        action = episode.act(state)
+        pair = pair_of(support, state, action)
+        step = _checked_step(world.step(action), state, goal)
+        episode.observe(step)
+        loss += step.loss
+        regret += gap_of(components, pair, state, context, values, VALUE_TOLERANCE)
+        state = step.next_state
+        steps += 1
+    tally.loss[k], tally.expected_regret[k], tally.start[k] = loss, regret, start
+    tally.intervals[k] = getattr(episode, "intervals", 0)
+    tally.unknown_steps[k] = getattr(episode, "unknown_steps", 0)
+    tally.abandoned[k] = state != goal
+    tally.steps[k] = steps  # last: now the episode counts
+
+
+def _checked_state(state: int, last: int) -> int:
+    if not 0 <= whole(state, "the world began in") <= last:
+        raise ModelError(f"the world began in {state}; an episode begins in one of the states 0 to {last}")
+    return int(state)
+
+
+def _checked_step(step: Step, state: int, goal: int) -> Step:
+    if step.state != state or not 0 <= step.next_state <= goal or not 0.0 <= step.loss <= 1.0:
+        raise ModelError(
+            f"in state {state} the world answered {step}; a step goes on from where the last one ended, "
+            f"to a next state of 0 to {goal}, with a loss in [0, 1]"
+        )
+    return step
+
+
+def _is_adaptive(contexts: ContextSource | AdaptiveSource) -> bool:
+    return hasattr(contexts, "choose")
+
+
+def _made(thing: Any, rng: np.random.Generator) -> Any:
+    """The thing itself, or what the function makes of the stream."""
+    if isinstance(thing, type) or not hasattr(thing, "begin"):
+        if not callable(thing):
+            raise ModelError(f"a {type(thing).__name__} can neither begin(context) an episode nor be called with rng=")
+        return thing(rng=rng)
+    return thing

@@ -1,0 +1,154 @@
+"""The world: what answers to actions. A problem as a world, and the laws of its losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.kernels import world as kernels
+from goalbound.kernels.jit import engine
+from goalbound.kernels.world import Components
+from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models.validation import frozen, whole
+
+
+class World(Protocol):
+    """Where episodes take place. The goal is next state S of the problem."""
+
+    def begin(self, context: NDArray[np.float64]) -> int:
+        """A new episode under a context [d]; its first state. An episode that is open is left."""
+        ...
+
+    def step(self, action: int) -> Step:
+        """Plays an action (its number) in the present state."""
+        ...
+
+
+@dataclass(frozen=True)
+class LossLaw:
+    """How the loss of a step is drawn around its mean: :func:`deterministic`, :func:`bernoulli` or :func:`bounded`.
+
+    Attributes:
+        code: which law, as kernels know it (:func:`goalbound.kernels.world.loss_of`).
+        spread: how wide ``bounded`` is; 0 for the others.
+    """
+
+    code: int
+    spread: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.code not in (kernels.DETERMINISTIC, kernels.BERNOULLI, kernels.BOUNDED):
+            raise ModelError(f"no law of losses has code {self.code}; use deterministic(), bernoulli() or bounded(...)")
+        if self.code == kernels.BOUNDED and not 0.0 < self.spread <= 1.0:
+            raise ModelError(f"spread {self.spread} is not in (0, 1]; for no spread at all use deterministic()")
+        if self.code != kernels.BOUNDED and self.spread != 0.0:
+            raise ModelError(f"spread {self.spread} means nothing to this law; use bounded({self.spread})")
+
+    @property
+    def is_random(self) -> bool:
+        """Whether a loss takes one uniform number of the stream."""
+        return self.code != kernels.DETERMINISTIC
+
+
+def deterministic() -> LossLaw:
+    """The loss is its mean."""
+    return LossLaw(kernels.DETERMINISTIC)
+
+
+def bernoulli() -> LossLaw:
+    """The loss is 1 with probability mean, else 0: the noisiest law on [0, 1]."""
+    return LossLaw(kernels.BERNOULLI)
+
+
+def bounded(spread: float) -> LossLaw:
+    """The loss is uniform on mean +- spread * min(mean, 1 - mean); ``spread`` in (0, 1]."""
+    return LossLaw(kernels.BOUNDED, float(spread))
+
+
+class ModelWorld:
+    """A contextual problem as a world.
+
+    Takes from the stream: one uniform number at the start of an episode if the start is a distribution; then in each
+    step one for the next state, and one for the loss if its law is random. Nothing else, so that a compiled loop can
+    take the same.
+
+    Attributes:
+        problem, losses, rng: as given.
+        components: the arrays of the problem, for kernels.
+        start_law: the start as :func:`goalbound.kernels.world.draw_start` takes it; empty where the start is a state.
+
+    >>> problem = LinearCSSP.dense([[[0.5]], [[0.3]]], [[[[0.0, 1.0]]], [[[0.0, 1.0]]]])
+    >>> world = ModelWorld(problem, rng=np.random.default_rng(0))
+    >>> world.begin([0.5, 0.5])
+    0
+    >>> world.step(0)
+    Step(state=0, action=0, loss=0.4, next_state=1)
+    """
+
+    def __init__(
+        self, problem: LinearCSSP, *, losses: LossLaw | None = None, rng: np.random.Generator
+    ) -> None:  # fmt: skip
+        if not isinstance(problem, LinearCSSP):
+            raise ModelError(f"a ModelWorld plays a LinearCSSP, not a {type(problem).__name__}; see LinearCSSP.mix")
+        if not isinstance(rng, np.random.Generator):
+            raise ModelError(f"rng is a {type(rng).__name__}; it is a generator: np.random.default_rng(seed)")
+        self.problem = problem
+        self.losses = deterministic() if losses is None else losses
+        self.rng = rng
+        self.components = components_of(problem)
+        self.start_law = _start_law(problem)
+        self._goal = problem.support.states
+        self._state = self._goal
+        self._context = np.empty(0)
+        self._run = engine(problem.support.triples)
+
+    def begin(self, context: NDArray[np.float64]) -> int:
+        """A new episode under a context; its first state."""
+        self._context = frozen(self.problem.check_context(context), np.float64)
+        start = self.problem.start
+        if not isinstance(start, int):
+            start = int(self._run(kernels.draw_start)(self.start_law, self._context, self.rng.random()))
+        self._state = start
+        return start
+
+    def step(self, action: int) -> Step:
+        """Plays an action in the present state."""
+        state = self._state
+        if state == self._goal:
+            raise ModelError("no episode is open: begin(context) one; an episode ends at the goal")
+        pair = pair_of(self.problem.support, state, action)
+        run, rows, context = self._run, self.components, self._context
+        following = run(kernels.draw_next)(
+            rows.next_start, rows.next_state, rows.probabilities, pair, context, self.rng.random()
+        )
+        loss = float(run(kernels.mixed)(rows.losses, pair, context))
+        if self.losses.is_random:
+            loss = float(run(kernels.loss_of)(self.losses.code, self.losses.spread, loss, self.rng.random()))
+        self._state = int(following)
+        return Step(state, int(action), loss, self._state)
+
+
+def pair_of(support: Support, state: int, action: int) -> int:
+    """The index of a pair by numbers, fast enough for every step: O(log of the state's actions)."""
+    first, end = support.pair_start[state], support.pair_start[state + 1]
+    found = int(first + support.pair_action[first:end].searchsorted(whole(action, "action")))
+    if found == end or support.pair_action[found] != action:
+        return support.pair(state, action)  # which says what is wrong
+    return found
+
+
+def components_of(problem: LinearCSSP) -> Components:
+    """The arrays of a problem as the kernels of the world take them."""
+    support = problem.support
+    return Components(support.next_start, support.next_state, problem.losses, problem.probabilities)
+
+
+def _start_law(problem: LinearCSSP) -> NDArray[np.float64]:
+    """[S, d], or [S, 1] where the start is the same law under every context; [0, 1] where it is a state."""
+    start = problem.start
+    if isinstance(start, int):
+        return frozen(np.empty((0, 1)), np.float64)
+    return start if start.ndim == 2 else frozen(start[:, None], np.float64)

@@ -1,0 +1,161 @@
+"""Optimism twice: the best row of a ball by a cone program and by bisection, and the best values by value iteration.
+
+The set of a pair under a context is the Euclidean ball around the estimated row (over the next states other than the
+goal), cut with the rows that are >= 0 and sum to at most 1; the missing mass goes to the goal, whose value is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Context, Decimal, localcontext
+from typing import Any
+
+import clarabel
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+from goalbound.models import Support
+from tests.reference.projection import clarabel_answer
+
+Floats = NDArray[np.float64] | Sequence[float]
+Number = type[Decimal] | type[float]
+
+DIGITS = Context(prec=40, Emin=-99999, Emax=99999)
+"""The arithmetic of the bisection: more than twice the digits of a float."""
+
+
+def inner_minimum(
+    centre: Floats, radius: float, values: Floats, *, number: Number = Decimal
+) -> tuple[float, NDArray[np.float64]]:
+    """(min of q.values over q >= 0 with |q - centre| <= radius, that q), [m] each, by bisection.
+
+    The best q is max(0, centre - t values): each next state loses mass in the proportion of its value until it has
+    none. The distance to the centre grows with t, so t is where it meets the radius. Halving goes on until no number
+    of the arithmetic lies between the ends: 40 digits, or those of a float with ``number=float``. Where values are
+    >= 0 no mass is added, so q sums to at most 1 if the centre does. Rows of value 0 keep their mass.
+    """
+    with localcontext(DIGITS):
+        masses, worths = ([number(float(x)) for x in numbers] for numbers in (centre, values))
+        assert all(worth >= 0 for worth in worths), "values are not negative"
+        q = _lightest(masses, worths, number(float(radius)))
+        value = sum(mass * worth for mass, worth in zip(q, worths, strict=True))
+        return float(value), np.array([float(mass) for mass in q])
+
+
+def _lightest(centre: list[Any], values: list[Any], radius: Any) -> list[Any]:
+    """The best q, in whatever arithmetic the numbers bring along."""
+    if radius == 0:
+        return centre
+    row, square = list(zip(centre, values, strict=True)), radius * radius
+    if sum(mass * mass for mass, value in row if value > 0) <= square:
+        return [mass if value == 0 else mass * 0 for mass, value in row]
+
+    def within(t: Any) -> bool:
+        moved = 0
+        for mass, value in row:
+            step = t * value
+            moved += step * step if step < mass else mass * mass
+        return bool(moved <= square)
+
+    low, high = radius * 0, max(mass / value for mass, value in row if value > 0)
+    t = high / 2
+    while low < t < high:
+        low, high = (t, high) if within(t) else (low, t)
+        t = (low + high) / 2
+    return [max(mass - low * value, mass * 0) for mass, value in row]
+
+
+def inner_minimum_by_cone(centre: Floats, radius: float, values: Floats) -> tuple[float, NDArray[np.float64]]:
+    """The same as a second-order cone program, with "q sums to at most 1" asked for; the value to 1e-9 or so.
+
+    The unknown is u = (q - centre) / radius, |u| <= 1, so that small balls are as easy as large ones; bounds on u that
+    |u| <= 1 implies are brought down to 2 or so, and a radius above 2 is no other than 2. Where the minimum is 0 many
+    q attain it, and this one need not be that of the bisection.
+    """
+    middle, worth = np.asarray(centre, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    m, unit = len(middle), float(np.max(worth, initial=0.0))
+    if radius == 0.0 or unit == 0.0:  # one point, or nothing to choose
+        return float(middle @ worth), middle.copy()
+    radius = min(radius, 2.0)
+    answer = clarabel_answer(
+        csc_array((m, m)), worth / unit,
+        csc_array(np.vstack((-np.eye(m), np.ones((1, m)), np.zeros((1, m)), -np.eye(m)))),
+        np.concatenate((
+            np.minimum(middle / radius, 2.0), [min((1.0 - middle.sum()) / radius, m + 1.0)], [1.0], np.zeros(m),
+        )),
+        [clarabel.NonnegativeConeT(m + 1), clarabel.SecondOrderConeT(m + 1)],
+    )  # fmt: skip
+    q = middle + radius * np.array(answer.x)
+    return float(q @ worth), q
+
+
+def optimistic_values(
+    support: Support,
+    losses: Floats,
+    centres: Sequence[Floats],
+    radii: Floats,
+    *,
+    start: NDArray[np.float64] | None = None,
+    tolerance: float = 1e-10,
+) -> NDArray[np.float64]:
+    """[S + 1] the values v(s) = min over the pairs of s of loss + min_q q.v, by value iteration; 0 at the goal.
+
+    ``losses`` [N] are above 0; ``centres`` has a row per pair, over its next states other than the goal; ``radii`` [N].
+    From zero the values come from below and stay there: they are at most the fixed point v*, and at least
+    v* / (1 + 2 tolerance). From another ``start`` they are within 3 tolerance of it on either side (relative).
+
+    Why: a sweep stops the iteration when it changes no value by more than r = tolerance * l, l the least loss. Each
+    backup pays at least l, so a sweep applied to (1 + y) v gives at most v + r + y (v + r - l), which is at most
+    (1 + y) v when y (l - r) >= r; then v* <= (1 + y) v with y = r / (l - r). From the other side in the same way.
+    """
+    values = np.zeros(support.states + 1) if start is None else np.array(start, dtype=np.float64)
+    floor = float(min(losses))
+    assert floor > 0.0, "value iteration needs losses above zero"
+    for _ in range(100_000):
+        before = values.copy()
+        for state in range(support.states):
+            values[state] = min(pair_values(support, losses, centres, radii, values=values, state=state))
+        if np.abs(values - before).max() <= tolerance * floor:
+            return values
+    raise AssertionError(f"value iteration did not settle; the largest value is {values.max()}")
+
+
+def pair_values(
+    support: Support,
+    losses: Floats,
+    centres: Sequence[Floats],
+    radii: Floats,
+    *,
+    values: NDArray[np.float64],
+    state: int,
+) -> list[float]:
+    """loss + min_q q.values of each pair of a state, in the order of the pairs."""
+    return [
+        losses[pair] + inner_minimum(centres[pair], radii[pair], values[next_states(support, pair)], number=float)[0]
+        for pair in range(int(support.pair_start[state]), int(support.pair_start[state + 1]))
+    ]
+
+
+def next_states(support: Support, pair: int) -> NDArray[np.int32]:
+    """The next states of a pair other than the goal."""
+    row = support.next_state[support.row(pair)]
+    return row[row != support.states]
+
+
+def contains(
+    losses: Floats,
+    centres: Sequence[Floats],
+    radii: Floats,
+    truth: tuple[Floats, Sequence[Floats]],
+    *,
+    slack: float = 0.0,
+) -> bool:
+    """Whether the set holds a truth (losses [N], rows without the goal): no loss below the optimistic one, and each
+    row within the radius of its centre (up to ``slack``). Then the optimistic values are at most the true ones."""
+    true_losses, true_rows = truth
+    return all(
+        true_losses[pair] >= losses[pair] - slack
+        and float(np.linalg.norm(np.subtract(true_rows[pair], centres[pair]))) <= radii[pair] + slack
+        for pair in range(len(losses))
+    )

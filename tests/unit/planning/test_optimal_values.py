@@ -1,0 +1,341 @@
+"""The optimal values under many contexts, against the planner and against fractions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from importlib import import_module
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from goalbound.kernels import jit, many_contexts
+from goalbound.kernels.elimination import policy_worth
+from goalbound.kernels.layout import Rows
+from goalbound.kernels.many_contexts import Room
+from goalbound.models import SSP, LinearCSSP, ModelError
+from goalbound.planning import NoProperPolicy, Solution, Status, is_proper, solve
+from goalbound.planning.optimal_values import optimal_values
+from goalbound.problems import CATALOG, random_cssp, windy_grid
+from tests import strategies
+from tests.reference import kernels as twins
+from tests.reference import many_contexts as naive
+from tests.strategies import examples, linear_cssps
+from tests.unit.kernels import drawn
+
+MODULE = import_module("goalbound.planning.optimal_values")  # the function may bear its name in the package
+
+DRUGS = LinearCSSP.dense([[[0.5, 0.2]], [[0.5, 0.2]]], [[[[0, 1.0], [0.1, 0.9]]], [[[0, 1.0], [0.9, 0.1]]]])
+"""A drug that always works, and one that works in 0.9 of all cases under one component, 0.1 under the other."""
+
+FREE_STEP = LinearCSSP.dense([[[0.0], [0.5]]] * 2, [[[[0, 0.3, 0.7]], [[0, 0, 1.0]]], [[[0, 0.9, 0.1]], [[0, 0, 1.0]]]])
+"""A step without loss that every policy must take: to the goal, or to where 0.5 is to be paid."""
+
+
+def some_contexts(problem: LinearCSSP, count: int, seed: int = 0) -> NDArray[np.float64]:
+    """All corners, then points drawn uniformly from the simplex."""
+    size = problem.context_size
+    return np.vstack((np.eye(size), np.random.default_rng(seed).dirichlet(np.ones(size), count)))
+
+
+@contextmanager
+def counted_solves() -> Iterator[list[SSP]]:
+    """The problems that went to the planner."""
+    asked: list[SSP] = []
+
+    def counting(ssp: SSP, **settings: Any) -> Solution:
+        asked.append(ssp)
+        return solve(ssp, **settings)
+
+    with mock.patch.object(MODULE, "solve", counting):
+        yield asked
+
+
+def test_two_drugs_by_hand() -> None:
+    # 0.2 / 0.9 under the first component, 0.2 / 0.5 half way, then 0.2 / 0.4 = 0.5 and the sure drug is as good.
+    found = optimal_values(DRUGS, [[1.0, 0.0], [0.5, 0.5], [0.375, 0.625], [0.2, 0.8], [0.0, 1.0]])
+    np.testing.assert_allclose(found, [[0.2 / 0.9, 0], [0.4, 0], [0.5, 0], [0.5, 0], [0.5, 0]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", list(CATALOG))
+def test_every_family_agrees_with_the_planner(name: str) -> None:
+    problem = CATALOG[name].make()
+    contexts = some_contexts(problem, 9)
+    for context, values in zip(contexts, optimal_values(problem, contexts), strict=True):
+        np.testing.assert_allclose(values, solve(problem.at(context)).values, rtol=1e-9)
+
+
+@given(st.integers(1, 12), st.integers(1, 3), st.integers(1, 4), st.integers(0, 999))
+def test_random_problems_agree_with_the_planner(states: int, actions: int, size: int, seed: int) -> None:
+    problem = random_cssp(states, actions=actions, context_size=size, exit_probability=0.01, seed=seed)
+    contexts = some_contexts(problem, 4, seed)
+    for context, values in zip(contexts, optimal_values(problem, contexts), strict=True):
+        np.testing.assert_allclose(values, solve(problem.at(context)).values, rtol=1e-9)
+
+
+@given(linear_cssps(proper=True), st.sampled_from([1e-9, 1e-12]), st.data())
+@examples(60)
+def test_values_are_the_exact_ones_up_to_the_tolerance(problem: LinearCSSP, tolerance: float, data: Any) -> None:
+    points = data.draw(st.lists(strategies.contexts(problem.context_size), min_size=1, max_size=4))
+    found = optimal_values(problem, points, tolerance=tolerance)
+    for values, expected in zip(found, naive.optimal_values(problem, np.array(points)), strict=True):
+        for value, best in zip(values.tolist(), expected, strict=True):
+            assert abs(Fraction(value) - best) <= Fraction(tolerance) * max(Fraction(value), best)
+
+
+def test_one_context_is_enough_and_none_is_no_error() -> None:
+    assert optimal_values(DRUGS, [[0.5, 0.5]]).tolist() == [[0.4, 0.0]]
+    assert optimal_values(DRUGS, np.empty((0, 2))).shape == (0, 2)
+
+
+# What a context is answered from
+
+
+@pytest.mark.parametrize("name", ["demo", "random", "routing-grid", "long-corridor"])
+def test_an_answer_does_not_depend_on_the_contexts_before_it(name: str) -> None:
+    problem = CATALOG[name].make()
+    contexts = some_contexts(problem, 12)
+    together = optimal_values(problem, contexts)
+    backwards = optimal_values(problem, contexts[::-1])[::-1]
+    alone = np.vstack([optimal_values(problem, [context]) for context in contexts])
+    assert together.tobytes() == backwards.tobytes() == alone.tobytes()
+
+
+def test_a_policy_that_never_arrives_under_the_next_context_sends_nobody_to_the_planner() -> None:
+    problem = windy_grid(3, 4)
+    average = solve(problem.at([1 / 3, 1 / 3, 1 / 3])).policy
+    assert not is_proper(problem.component("calm"), average)
+    contexts = np.tile([[1 / 3, 1 / 3, 1 / 3], [1, 0, 0], [0, 1, 0], [0, 0, 1]], (5, 1))
+    with counted_solves() as asked:
+        found = optimal_values(problem, contexts)
+    assert len(asked) <= 3  # at most one start for each component, whatever the number of contexts
+    for context, values in zip(contexts[:4], found[:4], strict=True):
+        np.testing.assert_allclose(values, solve(problem.at(context)).values, rtol=1e-12)
+    assert (found.reshape(5, -1) == found[:4].ravel()).all()
+
+
+def test_free_steps_go_to_the_planner_once_for_each_context() -> None:
+    contexts = [[0.5, 0.5], [1.0, 0.0], [0.5, 0.5], [0.5, 0.5]]
+    with counted_solves() as asked:
+        found = optimal_values(FREE_STEP, contexts)
+    assert len(asked) == 1 + 2  # a start, which serves both, and two different contexts
+    np.testing.assert_allclose(found, [[0.5 * p, 0.5, 0.0] for p in (0.6, 0.3, 0.6, 0.6)], rtol=1e-9)
+
+
+def test_a_loss_of_zero_that_no_best_policy_meets_needs_no_planner() -> None:
+    # From state 0 out for 0.5, or free to state 1, from where it takes 0.25 back to state 0, or 1 out.
+    problem = LinearCSSP.dense([[[0.5, 0.0], [0.25, 1.0]]], [[[[0, 0, 1.0], [0, 1.0, 0]], [[1.0, 0, 0], [0, 0, 1.0]]]])
+    with counted_solves() as asked:
+        found = optimal_values(problem, [[1.0]] * 3)
+    assert len(asked) == 1  # the start
+    assert found.tolist() == [[0.5, 0.75, 0.0]] * 3
+
+
+def test_a_ride_too_long_for_floats_goes_to_the_planner() -> None:
+    # Two states that send each other back and forth, out with 1e-9: 1 / 1e-9 rounds at a loss of 1.
+    problem = LinearCSSP.dense([[[0.3], [0.7]]], [[[[0, 1.0, 0]], [[1.0 - 1e-9, 0, 1e-9]]]])
+    with counted_solves() as asked:
+        found = optimal_values(problem, [[1.0]])
+    assert len(asked) == 2
+    best = naive.optimal_values(problem, np.ones((1, 1)))[0]
+    np.testing.assert_allclose(found[0], [float(value) for value in best], rtol=1e-9)
+    assert best[0] == pytest.approx(1e9, rel=1e-6)
+
+
+def test_large_problems_are_solved_once_for_each_different_context() -> None:
+    problem = random_cssp(6, seed=2)
+    contexts = np.tile(some_contexts(problem, 2), (4, 1))
+    small = optimal_values(problem, contexts)
+    with mock.patch.object(MODULE, "MOST_ELIMINATED", 5), counted_solves() as asked:
+        found = optimal_values(problem, contexts)
+    assert len(asked) == 5
+    np.testing.assert_allclose(found, small, rtol=1e-9)
+
+
+def test_only_so_many_contexts_are_remembered() -> None:
+    contexts = [[1.0, 0.0], [0.5, 0.5], [1.0, 0.0], [0.5, 0.5]]
+    with (
+        mock.patch.object(MODULE, "MOST_ELIMINATED", 0),
+        mock.patch.object(MODULE, "MOST_REMEMBERED", 1),
+        counted_solves() as asked,
+    ):
+        optimal_values(DRUGS, contexts)
+    assert len(asked) == 3  # the first is known when it comes again, the second is not
+
+
+def test_a_component_without_a_proper_policy_may_still_be_mixed() -> None:
+    # Under the second component nothing ends; under a mixture the exit is half as likely.
+    problem = LinearCSSP.dense([[[0.5]], [[0.5]]], [[[[0.0, 1.0]]], [[[1.0, 0.0]]]])
+    found = optimal_values(problem, [[0.25, 0.75], [0.5, 0.5], [0.125, 0.875]])
+    np.testing.assert_allclose(found, [[2.0, 0.0], [1.0, 0.0], [4.0, 0.0]], rtol=1e-9)
+    with pytest.raises(
+        NoProperPolicy, match=r"contexts\[1\] = \[0\., 1\.\]: no policy reaches .* from state 0"
+    ) as caught:
+        optimal_values(problem, [[0.5, 0.5], [0.0, 1.0]])
+    assert caught.value.states == (0,)
+
+
+def test_bounds_wider_than_the_tolerance_are_an_error_that_names_the_context() -> None:
+    def stopped(ssp: SSP, **settings: Any) -> Solution:
+        return replace(solve(ssp, **settings), status=Status.ROUNDING)
+
+    with (
+        mock.patch.object(MODULE, "MOST_ELIMINATED", 0),
+        mock.patch.object(MODULE, "solve", stopped),
+        pytest.raises(ModelError, match=r"contexts\[0\] = \[1\., 0\.\]: stopped by rounding.*larger tolerance"),
+    ):
+        optimal_values(DRUGS, [[1.0, 0.0]])
+
+
+# The door
+
+
+@pytest.mark.parametrize(
+    ("contexts", "says"),
+    [
+        ([0.5, 0.5], r"contexts has shape \(2,\); it needs shape \[K, d\] = \(K, 2\)"),
+        ([[0.5, 0.25, 0.25]], r"contexts has shape \(1, 3\)"),
+        ([["rain", "sun"]], "contexts is not an array of numbers"),
+        ([[1.0, 0.0], [0.5, 0.4]], r"contexts\[1\]: context sums to 0.9, not 1"),
+        ([[1.5, -0.5]], r"contexts\[0\]: context\[0\]: weight 1.5 is not in"),
+        ([[0.5, 0.5], [0.5, 0.5], [np.nan, 1.0]], r"contexts\[2\]: context\[0\]: weight nan"),
+        ([[np.inf, -np.inf]], r"contexts\[0\]: context\[0\]: weight inf"),
+    ],
+)
+def test_what_is_no_list_of_contexts_is_refused(contexts: Any, says: str) -> None:
+    with pytest.raises(ModelError, match=says):
+        optimal_values(DRUGS, contexts)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1.0, -1e-9, np.nan, "1e-9"])
+def test_a_tolerance_is_between_0_and_1(tolerance: Any) -> None:
+    with pytest.raises(ModelError, match="is not between 0 and 1"):
+        optimal_values(DRUGS, [[1.0, 0.0]], tolerance=tolerance)
+
+
+def test_a_problem_without_context_is_told_so() -> None:
+    with pytest.raises(ModelError, match="has no context"):
+        optimal_values(DRUGS.component(0), [[1.0]])  # type: ignore[arg-type]
+
+
+def test_a_context_slightly_off_the_simplex_is_divided_by_its_sum_as_at_does() -> None:
+    crooked = np.array([[0.3, 0.7 + 3e-10], [0.3, 0.7]])
+    kept = crooked.copy()
+    kept.flags.writeable = False
+    found = optimal_values(DRUGS, kept)
+    assert (kept == crooked).all()
+    np.testing.assert_allclose(found[0, 0], solve(DRUGS.at(crooked[0])).values[0], rtol=1e-15)
+    assert found[0].tobytes() == optimal_values(DRUGS, [crooked[0] / crooked[0].sum()]).tobytes()
+
+
+# The kernels
+
+
+@given(linear_cssps(proper=False), st.data())
+def test_rows_are_mixed_to_the_bit_as_the_problem_mixes_them(problem: LinearCSSP, data: Any) -> None:
+    context = data.draw(strategies.contexts(problem.context_size))
+    ssp = problem.at(context)
+    for components, expected in ((problem.losses, ssp.losses), (problem.probabilities, ssp.probabilities)):
+        turned, out = np.array(components.T, order="C"), np.empty(len(expected))
+        many_contexts.mix.python(turned, context, out)
+        assert out.tobytes() == expected.tobytes() == np.array(naive.mixed(turned, context.tolist())).tobytes()
+
+
+def test_a_mixture_of_ones_is_one() -> None:
+    context = np.array([0.2, 0.4, 0.3, 0.1])
+    out = np.empty(1)
+    assert sum(context.tolist()) > 1.0
+    many_contexts.mix.python(np.ones((4, 1)), context, out)
+    assert out[0] == 1.0
+
+
+@given(drawn.problems(), st.data())
+@examples(60)
+def test_the_bounds_of_any_values_are_the_exact_ones_rounded_outwards(rows: Rows, data: Any) -> None:
+    policy = data.draw(drawn.policies(rows, np.ones(len(rows.losses), dtype=bool)))
+    values = data.draw(drawn.values(len(policy)))
+    least_x, least_y = naive.bounds(rows, values, policy.tolist())
+    taken = policy.copy()
+    with np.errstate(all="ignore"):
+        _, x, y = many_contexts.improve_and_bound.python(rows, values, taken)
+    for bound, least in ((x, least_x), (y, least_y)):
+        assert bound == np.inf or Fraction(float(bound)) >= least
+    halved = rows._replace(probabilities=0.5 * rows.probabilities)  # the sum of a row is divided out
+    with np.errstate(all="ignore"):
+        assert many_contexts.improve_and_bound.python(halved, values, policy.copy())[1:] == (x, y)
+    best = naive.best_pairs(rows, values)
+    v = twins.exactly(values)
+    pairs = twins.pairs_of(rows)
+    for s, pair in enumerate(taken.tolist()):
+        slack = 4 * Fraction(many_contexts.TIE) * (twins.size(pairs[best[s]], v) + v[s])
+        assert twins.gain(pairs[pair], v) <= twins.gain(pairs[best[s]], v) + slack
+
+
+@given(drawn.problems(proper=True, loss=st.sampled_from([0.1, 0.25, 0.5, 1.0])))
+@examples(60)
+def test_policy_iteration_ends_at_values_that_the_certificate_holds_close(rows: Rows) -> None:
+    policy = drawn.first_pairs(rows)
+    states = len(policy)
+    room = Room(np.empty((states, states)), *np.empty((2, states)), *np.empty((2, states + 1)))
+    settled = many_contexts.settle.python(rows, 1e-9, room, policy)
+    least_x, least_y = naive.bounds(rows, room.values, policy.tolist())
+    _, x, y = many_contexts.improve_and_bound.python(rows, room.values, policy.copy())
+    assert x >= least_x
+    assert y >= least_y
+    assert settled == (x + y <= 1e-9)
+    if not settled:  # only where a step is one in 10^5 of the value
+        assert room.values.max() > 1e5 * rows.losses.min()
+
+
+def test_values_too_small_for_floats_are_not_certified() -> None:
+    # v(0) = 1e-320 + 0.3e-320 is rounded to a multiple of 5e-324, which is one part in 2000.
+    rows = drawn.rows_from([[(1e-320, [(1, 0.3), (2, 0.7)])], [(1e-320, [(2, 1.0)])]])
+    room = Room(np.empty((2, 2)), *np.empty((2, 2)), *np.empty((2, 3)))
+    assert not many_contexts.settle.python(rows, 1e-6, room, np.array([0, 1]))
+
+
+def test_a_policy_that_never_ends_is_not_settled_on() -> None:
+    rows = drawn.rows_from([[(0.5, [(0, 1.0)]), (0.5, [(1, 1.0)])]])
+    room = Room(np.empty((1, 1)), *np.empty((2, 1)), *np.empty((2, 2)))
+    assert not many_contexts.settle.python(rows, 1e-9, room, np.array([0]))
+    assert many_contexts.settle.python(rows, 1e-9, room, np.array([1]))
+
+
+def test_of_pairs_that_tie_up_to_rounding_the_lowest_is_taken() -> None:
+    # 0.1 + 0.2 against 0.3: the second pair is better by one rounding, and not taken for it.
+    rows = drawn.rows_from([[(0.1, [(1, 1.0)]), (0.3, [(2, 1.0)])], [(0.2, [(2, 1.0)])]])
+    policy = np.array([1, 2])
+    values = np.array([0.3, 0.2, 0.0])
+    assert 0.1 + 0.2 > 0.3
+    switched, x, _ = many_contexts.improve_and_bound.python(rows, values, policy)
+    assert (switched, policy.tolist()) == (1, [0, 2])
+    assert 0.0 < x < 1e-14
+
+
+@pytest.mark.parametrize(
+    "problem", [random_cssp(5, seed=4), windy_grid(3, 3), FREE_STEP], ids=["random", "windy", "free"]
+)
+def test_both_forms_of_the_kernels_answer_the_same_bits(problem: LinearCSSP) -> None:
+    contexts = some_contexts(problem, 8)
+    with mock.patch.multiple(jit, _ready=jit.python):
+        one = optimal_values(problem, contexts)
+    with mock.patch.multiple(jit, TOY_WORK=-1):
+        other = optimal_values(problem, contexts)
+    assert one.tobytes() == other.tobytes()
+
+
+def test_the_values_of_one_policy_are_those_of_the_elimination() -> None:
+    problem = random_cssp(7, actions=1, context_size=2, seed=5)
+    context = np.array([0.25, 0.75])
+    ssp = problem.at(context)
+    rows = Rows(ssp.support.pair_start, ssp.support.next_start, ssp.support.next_state, ssp.losses, ssp.probabilities)
+    values, steps = np.empty(8), np.empty(8)
+    assert policy_worth.python(rows, np.arange(7), np.empty((7, 7)), np.empty(7), np.empty(7), values, steps)
+    assert optimal_values(problem, [context])[0].tobytes() == values.tobytes()

@@ -1,0 +1,183 @@
+"""Sources of contexts: on the simplex, the same however they are cut into chunks, and honest about mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goalbound.models import ModelError
+from goalbound.simulation.contexts import Adversary, ContextSource, Corners, Cyclic, Dirichlet, Drifting, Listed
+from tests.strategies import contexts, examples
+
+LENGTH = 12
+alphas = st.floats(1e-3, 1e3)
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> ContextSource:
+    """Every kind of source, with at least LENGTH contexts."""
+    size = draw(st.integers(1, 5))
+    points = contexts(size)
+    many = st.lists(points, min_size=LENGTH, max_size=LENGTH).map(np.array)
+    few = st.lists(points, min_size=1, max_size=4).map(np.array)
+    wobble = st.sampled_from([0.0, 0.3, 1.0])
+    return draw(
+        st.one_of(
+            st.lists(alphas, min_size=size, max_size=size).map(Dirichlet),  # type: ignore[arg-type]
+            alphas.map(lambda alpha: Dirichlet.symmetric(size, alpha=alpha)),
+            st.just(Corners(size)),
+            many.map(Listed),
+            few.map(Cyclic),
+            st.builds(Drifting, points, points, st.integers(2, 2 * LENGTH), wobble),
+        )
+    )
+
+
+@given(sources(), st.integers(0, 2**32))
+@examples(150)
+def test_every_source_stays_on_the_simplex(source: ContextSource, seed: int) -> None:
+    drawn = source.draw(np.random.default_rng(seed), 0, LENGTH)
+    assert drawn.shape == (LENGTH, source.context_size)
+    assert (drawn >= 0.0).all()
+    np.testing.assert_allclose(drawn.sum(axis=1), 1.0, rtol=0.0, atol=1e-14)
+
+
+@given(sources(), st.integers(0, 2**32), st.integers(0, LENGTH), st.integers(0, LENGTH))
+@examples(150)
+def test_cutting_into_chunks_changes_nothing(source: ContextSource, seed: int, one: int, other: int) -> None:
+    whole = source.draw(np.random.default_rng(seed), 0, LENGTH)
+    rng = np.random.default_rng(seed)
+    cuts = [0, *sorted((one, other)), LENGTH]
+    pieces = [source.draw(rng, a, b - a) for a, b in pairwise(cuts)]
+    np.testing.assert_array_equal(np.concatenate(pieces), whole)
+
+
+def test_a_large_alpha_stays_near_the_mean_and_a_small_one_near_the_corners() -> None:
+    rng = np.random.default_rng(1)
+    near = Dirichlet(np.array([1e6, 3e6])).draw(rng, 0, 100)
+    # the standard deviation of an entry is sqrt(0.25 * 0.75 / 4e6) = 2.2e-4: 1e-2 is 46 of them away
+    np.testing.assert_allclose(near, [[0.25, 0.75]] * 100, atol=1e-2)
+    far = Dirichlet.symmetric(2, alpha=1e-3).draw(rng, 0, 100)
+    assert (far.max(axis=1) > 0.99).mean() > 0.9
+
+
+def test_corners_are_drawn_uniformly() -> None:
+    counts = Corners(4).draw(np.random.default_rng(0), 0, 4000).sum(axis=0)
+    # Binomial(4000, 1/4): standard deviation 27.4; six of them for any of 4 corners: false alarm below 1e-8.
+    assert np.abs(counts - 1000.0).max() < 6 * 27.4
+
+
+def test_a_list_that_runs_out_names_the_episode() -> None:
+    source = Listed(np.eye(2))
+    with pytest.raises(ModelError, match=r"no context for episode 2: 2 are listed.*Cyclic"):
+        source.draw(np.random.default_rng(0), 1, 2)
+    with pytest.raises(ModelError, match="no context for episode 7"):
+        source.draw(np.random.default_rng(0), 7, 1)
+
+
+def test_a_drift_is_a_straight_line_that_stays_at_its_end() -> None:
+    line = Drifting(np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.5, 0.5]), episodes=5)
+    drawn = line.draw(np.random.default_rng(0), 0, 7)
+    np.testing.assert_allclose(drawn[:, 0], [1.0, 0.75, 0.5, 0.25, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(drawn[:, 1], drawn[:, 2])
+
+
+def test_a_wobble_is_a_share_of_the_context() -> None:
+    drawn = Drifting(np.array([1.0, 0.0]), np.array([1.0, 0.0]), 10, wobble=0.2).draw(np.random.default_rng(0), 0, 50)
+    assert (drawn[:, 0] >= 0.8).all()
+    assert drawn[:, 0].std() > 0.0
+
+
+MISTAKES: list[tuple[Callable[[], object], str]] = [
+    (lambda: Dirichlet([]), "at least one entry"),  # type: ignore[arg-type]
+    (lambda: Dirichlet([1.0, 0.0]), r"alpha\[1\] is 0.0"),  # type: ignore[arg-type]
+    (lambda: Dirichlet([1.0, np.nan]), r"alpha\[1\] is nan"),  # type: ignore[arg-type]
+    (lambda: Dirichlet(3.0), "d numbers"),  # type: ignore[arg-type]
+    (lambda: Dirichlet.symmetric(0), "at least one entry, not 0"),
+    (lambda: Corners(0), "at least one entry, not 0"),
+    (lambda: Corners(1.5), "not a whole number"),  # type: ignore[arg-type]
+    (lambda: Listed([[0.5, 0.5], [0.5, 0.4]]), r"contexts\[1\] sums to 0.9, not 1"),  # type: ignore[arg-type]
+    (lambda: Listed([[0.5, 0.5], [1.5, -0.5]]), r"contexts\[1\]\[0\] is 1.5"),  # type: ignore[arg-type]
+    (lambda: Cyclic([[np.nan, 1.0]]), r"contexts\[0\]\[0\] is nan"),  # type: ignore[arg-type]
+    (lambda: Cyclic(np.empty((0, 2))), "at least one context"),
+    (lambda: Cyclic([0.5, 0.5]), r"shape \[K, d\]"),  # type: ignore[arg-type]
+    (lambda: Drifting([1.0, 0.0], [1.0], 5), "end has shape"),  # type: ignore[arg-type]
+    (lambda: Drifting([0.5], [1.0], 5), "start sums to 0.5"),  # type: ignore[arg-type]
+    (lambda: Drifting([1.0], [1.0], 1), "at least 2"),  # type: ignore[arg-type]
+    (lambda: Drifting([1.0], [1.0], 5, wobble=1.5), "wobble 1.5"),  # type: ignore[arg-type]
+    (lambda: Adversary([[0.5, 0.4]]), r"candidates\[0\] sums to 0.9"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("make", "message"), MISTAKES)
+def test_mistakes_are_named_at_the_door(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        make()
+
+
+def test_contexts_given_cannot_be_changed_afterwards() -> None:
+    given_contexts = np.eye(2)
+    source = Listed(given_contexts)
+    given_contexts[0] = [0.5, 0.5]
+    np.testing.assert_array_equal(source.draw(np.random.default_rng(0), 0, 1), [[1.0, 0.0]])
+    with pytest.raises(ValueError, match="read-only"):
+        source.contexts[0, 0] = 0.0
+
+
+def knowing(grams: list[list[list[float]]], visits: list[int]) -> SimpleNamespace:
+    """A learner with these Gram matrices [N, d, d] and visits [N]."""
+    return SimpleNamespace(statistics=SimpleNamespace(inverse_gram=np.linalg.inv(grams), visits=np.array(visits)))
+
+
+def test_the_adversary_chooses_what_the_learner_knows_least() -> None:
+    adversary = Adversary.anywhere(2)
+    rng = np.random.default_rng(0)
+    one_sided = knowing([[[10.0, 0.0], [0.0, 2.0]]], [10])
+    np.testing.assert_array_equal(adversary.choose(rng, 0, one_sided), [0.0, 1.0])
+    # widths: 10 * 1/10 and 10 * 1/2
+    np.testing.assert_allclose(adversary.widths(one_sided), [1.0, 5.0])
+
+
+def test_the_adversary_weighs_pairs_by_their_visits() -> None:
+    # Pair 0 has been played 100 times and knows component 1 less (1/42 against 1/62); pair 1 once, the other way round.
+    learner = knowing([[[62.0, 0.0], [0.0, 42.0]], [[1.0, 0.0], [0.0, 2.0]]], [100, 1])
+    widths = Adversary.anywhere(2).widths(learner)
+    np.testing.assert_allclose(widths, [100 / 62 + 1.0, 100 / 42 + 0.5])
+    np.testing.assert_array_equal(Adversary.anywhere(2).choose(np.random.default_rng(0), 5, learner), [0.0, 1.0])
+    # unweighted it would be decided by the pair that was tried once: 1/62 + 1 against 1/42 + 1/2
+
+
+def test_before_the_first_step_all_pairs_count() -> None:
+    fresh = knowing([[[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]]], [0, 0])
+    np.testing.assert_allclose(Adversary.anywhere(2).widths(fresh), [1.5, 2.0])
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5))
+@examples(50)
+def test_no_context_of_the_simplex_is_worse_than_the_corner_chosen(seed: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    samples = rng.dirichlet(np.ones(size), (3, 20))
+    learner = knowing((np.eye(size) + np.einsum("nkj,nki->nji", samples, samples)).tolist(), [20, 5, 1])
+    chosen = Adversary.anywhere(size).choose(rng, 0, learner)
+    both = Adversary(np.vstack((chosen, rng.dirichlet(np.full(size, 0.5), 50)))).widths(learner)
+    assert both.max() <= both[0] * (1.0 + 1e-12)
+
+
+def test_an_adversary_may_be_confined_to_candidates() -> None:
+    inside = Adversary(np.array([[0.6, 0.4], [0.4, 0.6]]))
+    learner = knowing([[[10.0, 0.0], [0.0, 2.0]]], [10])
+    np.testing.assert_array_equal(inside.choose(np.random.default_rng(0), 0, learner), [0.4, 0.6])
+
+
+def test_a_learner_that_tells_nothing_is_an_error() -> None:
+    adversary = Adversary.anywhere(2)
+    with pytest.raises(ModelError, match="a SimpleNamespace has none; take contexts that do not look"):
+        adversary.choose(np.random.default_rng(0), 0, SimpleNamespace())
+    with pytest.raises(ModelError, match="have 3 entries, the adversary's have 2"):
+        adversary.choose(np.random.default_rng(0), 0, knowing([np.eye(3).tolist()], [0]))

@@ -1,0 +1,353 @@
+"""Runs: exact on tiny problems, the same in any chunks, honest about limits and interruptions."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goalbound.learners.reference_policies import Clairvoyant
+from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.planning import solve
+from goalbound.problems import random_cssp
+from goalbound.simulation.contexts import Adversary, Corners, Cyclic, Dirichlet, Listed
+from goalbound.simulation.history import PER_EPISODE, History
+from goalbound.simulation.play import Simulation, play
+from goalbound.simulation.world import ModelWorld, bernoulli
+
+PLAY = import_module("goalbound.simulation.play")  # the module; the package's own ``play`` is the function
+# Two states in a row, one action: 0 -> 1 -> goal. Losses 0.5 and 0.25 (sun), 1 and 0.5 (rain).
+ROAD = LinearCSSP.dense(
+    [[[0.5], [0.25]], [[1.0], [0.5]]],
+    [[[[0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0]]]] * 2,
+)
+# Drug A heals with 0.9 (young) or 0.1 (old) at a loss of 0.2; drug B always, at 0.5.
+DRUGS = LinearCSSP.dense([[[0.2, 0.5]], [[0.2, 0.5]]], [[[[0.1, 0.9], [0.0, 1.0]]], [[[0.9, 0.1], [0.0, 1.0]]]])
+RANDOM = random_cssp(6, actions=2, context_size=3, exit_probability=0.2, seed=1)
+
+
+class Always:
+    """Plays one action everywhere, and says that it had three intervals and two unknown steps."""
+
+    def __init__(self, action: int) -> None:
+        self.action = action
+        self.seen: list[Step] = []
+
+    def begin(self, context: Any) -> Any:
+        return SimpleNamespace(act=lambda state: self.action, observe=self.seen.append, intervals=3, unknown_steps=2)
+
+
+class Guessing:
+    """Plays any action, by its own stream."""
+
+    def __init__(self, support: Support, *, rng: np.random.Generator) -> None:
+        self.support, self.rng = support, rng
+
+    def begin(self, context: Any) -> Guessing:
+        return self
+
+    def act(self, state: int) -> int:
+        first, end = self.support.pair_start[state : state + 2]
+        return int(self.support.pair_action[self.rng.integers(first, end)])
+
+    def observe(self, step: Step) -> None: ...
+
+
+def assert_same(one: History, other: History) -> None:
+    for name in PER_EPISODE:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert (one.seed, one.step_limit, one.interrupted) == (other.seed, other.step_limit, other.interrupted)
+
+
+def test_a_road_has_no_choice_and_no_regret() -> None:
+    learner = Always(0)
+    run = play(ROAD, learner, Cyclic(np.array([[1.0, 0.0], [0.5, 0.5]])), episodes=3, seed=5)
+    assert run.loss.tolist() == [0.75, 1.125, 0.75]  # 0.5 + 0.25; 0.75 + 0.375
+    assert run.optimal_loss.tolist() == [0.75, 1.125, 0.75]
+    assert run.expected_regret.tolist() == [0.0, 0.0, 0.0]
+    assert run.steps.tolist() == [2, 2, 2]
+    assert run.intervals.tolist() == [3, 3, 3]
+    assert run.unknown_steps.tolist() == [2, 2, 2]
+    assert not run.abandoned.any()
+    assert (run.seed, run.step_limit, run.interrupted) == (5, 1_000_000, False)
+    assert learner.seen[:3] == [Step(0, 0, 0.5, 1), Step(1, 0, 0.25, 2), Step(0, 0, 0.75, 1)]
+
+
+def test_the_expected_regret_of_a_wrong_drug_is_its_gap_per_step() -> None:
+    run = play(DRUGS, Always(0), Cyclic(np.array([[0.0, 1.0]])), episodes=50, seed=1)
+    # old: v* = 0.5 by drug B; drug A has the gap 0.2 + 0.9 * 0.5 - 0.5 = 0.15 in every step
+    np.testing.assert_allclose(run.expected_regret, 0.15 * run.steps, rtol=1e-12)
+    np.testing.assert_allclose(run.regret, 0.2 * run.steps - 0.5, rtol=1e-12)
+    run = play(DRUGS, Always(1), Cyclic(np.array([[1.0, 0.0]])), episodes=2)
+    np.testing.assert_allclose(run.expected_regret, 0.5 - 0.2 / 0.9)
+    np.testing.assert_allclose(run.regret, 0.5 - 0.2 / 0.9)
+
+
+def test_first_states_are_recorded_and_regret_is_counted_from_them() -> None:
+    anywhere = LinearCSSP(ROAD.support, ROAD.losses, ROAD.probabilities, np.array([0.5, 0.5]))
+    run = play(anywhere, Always(0), Cyclic(np.array([[1.0, 0.0]])), episodes=40)
+    assert set(run.start.tolist()) == {0, 1}
+    np.testing.assert_array_equal(run.optimal_loss, np.where(run.start == 0, 0.75, 0.25))
+    np.testing.assert_array_equal(run.steps, 2 - run.start)
+
+
+def test_the_clairvoyant_has_no_expected_regret_and_realised_regret_of_mean_zero() -> None:
+    # 3000 episodes; |mean| above 4.9 standard errors by chance: about 1e-6, and the seed is fixed.
+    world = partial(ModelWorld, RANDOM, losses=bernoulli())
+    run = play(RANDOM, Clairvoyant(RANDOM), Cyclic(np.eye(3)), episodes=3000, seed=7, world=world)
+    assert run.expected_regret.max() <= 1e-8 * run.steps.max()
+    assert abs(run.regret.mean()) <= 4.9 * run.regret.std() / np.sqrt(run.episodes)
+    assert run.regret.std() > 0.5  # the noise is there
+
+
+def test_guessing_has_regret_and_its_expected_regret_has_the_realised_mean() -> None:
+    # As above: 4.9 standard errors of the difference, false alarm about 1e-6.
+    run = play(RANDOM, partial(Guessing, RANDOM.support), Dirichlet.symmetric(3), episodes=1500, seed=2)
+    assert run.total_expected_regret > 100.0
+    assert run.expected_regret.min() >= 0.0
+    noise = run.regret - run.expected_regret
+    assert abs(noise.mean()) <= 4.9 * noise.std() / np.sqrt(run.episodes)
+    assert run.growth_exponent() == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_run_in_two_parts_is_the_run_at_once() -> None:
+    def fresh() -> Simulation:
+        return Simulation(
+            RANDOM, partial(Guessing, RANDOM.support), Dirichlet.symmetric(3), seed=4,
+            world=partial(ModelWorld, RANDOM, losses=bernoulli()),
+        )  # fmt: skip
+
+    parts = fresh()
+    joined = History.concatenate([parts.run(10), parts.run(20)])
+    assert parts.episodes_played == 30
+    assert_same(joined, fresh().run(30))
+
+
+@pytest.mark.parametrize("chunk", [1, 7])
+def test_chunks_are_not_seen_in_the_results(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = play(RANDOM, partial(Guessing, RANDOM.support), Dirichlet.symmetric(3), episodes=20, seed=4)
+    monkeypatch.setattr(PLAY, "CHUNK", chunk)
+    assert_same(play(RANDOM, partial(Guessing, RANDOM.support), Dirichlet.symmetric(3), episodes=20, seed=4), at_once)
+
+
+def test_all_learners_of_a_seed_meet_the_same_contexts() -> None:
+    guess = play(RANDOM, partial(Guessing, RANDOM.support), Dirichlet.symmetric(3), episodes=20, seed=4)
+    know = play(RANDOM, Clairvoyant(RANDOM), Dirichlet.symmetric(3), episodes=20, seed=4)
+    np.testing.assert_array_equal(guess.contexts, know.contexts)
+    other = play(RANDOM, Clairvoyant(RANDOM), Dirichlet.symmetric(3), episodes=20, seed=5)
+    assert (other.contexts != know.contexts).any()
+
+
+def test_streams_are_the_children_of_the_seed() -> None:
+    run = play(RANDOM, Clairvoyant(RANDOM), Dirichlet.symmetric(3), episodes=5, seed=9)
+    child = np.random.default_rng(np.random.SeedSequence(9).spawn(3)[0])
+    np.testing.assert_array_equal(run.contexts, child.dirichlet(np.ones(3), 5))
+
+
+def test_an_episode_at_the_step_limit_is_abandoned_and_counts() -> None:
+    # Drug A never works on component 1, so an episode goes on for ever; each of its 8 steps has gap 0.2.
+    hopeless = LinearCSSP.dense([[[0.2, 0.5]], [[0.2, 0.5]]], [[[[0.0, 1.0], [0.0, 1.0]]], [[[1.0, 0.0], [0.0, 1.0]]]])
+    run = play(hopeless, Always(0), Listed(np.array([[0.0, 1.0], [1.0, 0.0]])), episodes=2, step_limit=8)
+    assert run.abandoned.tolist() == [True, False]
+    assert run.steps.tolist() == [8, 1]
+    np.testing.assert_allclose(run.loss, [8 * 0.2, 0.2])
+    np.testing.assert_allclose(run.expected_regret, [8 * 0.2, 0.0])
+    np.testing.assert_allclose(run.regret, [8 * 0.2 - 0.5, 0.0], atol=1e-15)
+    assert "1 abandoned at 8 steps" in str(run)
+
+
+def test_reaching_the_goal_with_the_last_step_allowed_is_not_abandoned() -> None:
+    run = play(ROAD, Always(0), Corners(2), episodes=3, step_limit=2)
+    assert not run.abandoned.any()
+
+
+class Impatient(Guessing):
+    """Presses Ctrl-C in the first step of its n-th episode, once."""
+
+    def __init__(self, support: Support, episode: int, *, rng: np.random.Generator) -> None:
+        super().__init__(support, rng=rng)
+        self.countdown = episode + 1
+        self.pressed = False
+
+    def begin(self, context: Any) -> Guessing:
+        self.countdown -= 1
+        return self
+
+    def act(self, state: int) -> int:
+        if self.countdown == 0 and not self.pressed:
+            self.pressed = True
+            raise KeyboardInterrupt
+        return super().act(state)
+
+
+def test_an_interruption_keeps_what_is_finished() -> None:
+    whole = play(RANDOM, partial(Guessing, RANDOM.support), Dirichlet.symmetric(3), episodes=12, seed=4)
+    simulation = Simulation(RANDOM, partial(Impatient, RANDOM.support, 7), Dirichlet.symmetric(3), seed=4)
+    first = simulation.run(12)
+    assert first.interrupted
+    assert first.episodes == simulation.episodes_played == 7
+    assert str(first).startswith("interrupted after 7 episodes")
+    for name in PER_EPISODE:
+        np.testing.assert_array_equal(getattr(first, name), getattr(whole, name)[:7])
+    rest = simulation.run(5)
+    assert not rest.interrupted
+    np.testing.assert_array_equal(rest.contexts, whole.contexts[7:])  # it goes on with the context that was left
+    assert History.concatenate([first, rest]).episodes == 12
+
+
+def test_an_interruption_before_the_first_episode_gives_an_empty_history() -> None:
+    run = play(RANDOM, partial(Impatient, RANDOM.support, 0), Dirichlet.symmetric(3), episodes=3)
+    assert run.interrupted
+    assert run.episodes == 0
+    assert run.contexts.shape == (0, 3)
+
+
+def test_an_interruption_while_planning_loses_no_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulation = Simulation(RANDOM, Clairvoyant(RANDOM), Dirichlet.symmetric(3), seed=4)
+
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PLAY, "optimal_values", interrupt)
+        assert simulation.run(5).episodes == 0
+    assert_same(simulation.run(5), play(RANDOM, Clairvoyant(RANDOM), Dirichlet.symmetric(3), episodes=5, seed=4))
+
+
+def test_progress_is_told_after_each_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PLAY, "CHUNK", 4)
+    told: list[tuple[int, int, float]] = []
+    run = play(DRUGS, Always(1), Cyclic(np.array([[1.0, 0.0]])), episodes=10, progress=lambda *news: told.append(news))
+    assert [news[:2] for news in told] == [(4, 10), (8, 10), (10, 10)]
+    assert told[-1][2] == pytest.approx(run.total_regret)
+
+
+class Recording:
+    """A learner with statistics whose first component becomes known as episodes pass."""
+
+    def __init__(self) -> None:
+        self.statistics = SimpleNamespace(inverse_gram=np.array([np.eye(2)] * 2), visits=np.zeros(2, dtype=int))
+
+    def begin(self, context: Any) -> Any:
+        self.statistics.inverse_gram = np.linalg.inv(np.linalg.inv(self.statistics.inverse_gram) + np.diag(context))
+        return SimpleNamespace(act=lambda state: 0, observe=lambda step: None)
+
+
+def test_an_adversary_sees_the_learner_before_each_episode() -> None:
+    run = play(ROAD, Recording(), Adversary.anywhere(2), episodes=4)
+    assert run.contexts.tolist() == [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+
+
+class Fast(Always):
+    """Has a compiled loop that says what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.chunks: list[int] = []
+
+    def play_episodes(self, world: Any, contexts: Any, values: Any, *, step_limit: int, tally: Any) -> None:
+        self.chunks.append(len(contexts))
+        assert isinstance(world, ModelWorld)
+        assert values.shape == (len(contexts), 3)
+        tally.loss[:], tally.steps[:] = 0.75, 2
+
+
+class OtherWorld:
+    """The road by hand."""
+
+    def begin(self, context: Any) -> int:
+        self.state = 0
+        return 0
+
+    def step(self, action: int) -> Step:
+        self.state += 1
+        return Step(self.state - 1, action, 0.5, self.state)
+
+
+def test_a_learner_with_a_compiled_loop_gets_whole_chunks_unless_told_otherwise() -> None:
+    contexts, fast = Cyclic(np.array([[1.0, 0.0]])), Fast()
+    assert play(ROAD, fast, contexts, episodes=5).loss.tolist() == [0.75] * 5
+    assert fast.chunks == [5]
+    assert play(ROAD, fast, contexts, episodes=5, compiled=False).unknown_steps.tolist() == [2] * 5
+    assert play(ROAD, fast, contexts, episodes=5, world=OtherWorld()).loss.tolist() == [1.0] * 5
+    assert fast.chunks == [5]
+
+
+def test_a_compiled_loop_that_stops_early_is_an_error() -> None:
+    class Lazy(Fast):
+        def play_episodes(self, world: Any, contexts: Any, values: Any, *, step_limit: int, tally: Any) -> None:
+            tally.steps[:2] = 2
+
+    with pytest.raises(ModelError, match="a Lazy ended after 2 of 5 episodes"):
+        play(ROAD, Lazy(), Cyclic(np.array([[1.0, 0.0]])), episodes=5)
+
+
+def test_values_that_are_not_optimal_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(problem: LinearCSSP, contexts: np.ndarray, **_: Any) -> np.ndarray:
+        return np.array([2.0 * solve(problem.at(context)).values for context in contexts])
+
+    monkeypatch.setattr(PLAY, "optimal_values", too_large)
+    with pytest.raises(ModelError, match="episode 0 played a pair that is better than optimal"):
+        play(ROAD, Always(0), Corners(2), episodes=2)
+
+
+def test_worlds_that_cheat_are_named() -> None:
+    class Jumping(OtherWorld):
+        def step(self, action: int) -> Step:
+            return Step(1, action, 0.5, 2)
+
+    class Expensive(OtherWorld):
+        def step(self, action: int) -> Step:
+            return Step(0, action, 1.5, 2)
+
+    class Beyond(OtherWorld):
+        def begin(self, context: Any) -> int:
+            return 2
+
+    for world, message in (
+        (Jumping(), "in state 0 the world answered"),
+        (Expensive(), "loss=1.5"),
+        (Beyond(), "0 to 1"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            play(ROAD, Always(0), Corners(2), episodes=1, world=world)
+
+
+def test_a_learner_that_plays_what_is_not_there_is_named() -> None:
+    with pytest.raises(ModelError, match="no action 4"):
+        play(ROAD, Always(4), Corners(2), episodes=1)
+
+
+def test_misuse_is_named_at_the_door() -> None:
+    learner, contexts = Always(0), Corners(2)
+    with pytest.raises(ModelError, match="contexts have 3 entries, the problem 2"):
+        play(ROAD, learner, Corners(3), episodes=1)
+    with pytest.raises(ModelError, match="step_limit is 0"):
+        play(ROAD, learner, contexts, episodes=1, step_limit=0)
+    with pytest.raises(ModelError, match="episodes is 0"):
+        play(ROAD, learner, contexts, episodes=0)
+    with pytest.raises(ModelError, match="seed -1"):
+        play(ROAD, learner, contexts, episodes=1, seed=-1)
+    with pytest.raises(ModelError, match="a int can neither"):
+        play(ROAD, 3, contexts, episodes=1)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="no context"):
+        play(ROAD.component(0), learner, contexts, episodes=1)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="another problem"):
+        play(ROAD, learner, contexts, episodes=1, world=partial(ModelWorld, DRUGS))
+    with pytest.raises(ModelError, match="no context for episode 2"):
+        play(ROAD, learner, Listed(np.eye(2)), episodes=3)
+
+
+def test_a_source_that_leaves_the_simplex_is_named_with_its_episode() -> None:
+    class Crooked(Corners):
+        def draw(self, rng: np.random.Generator, first: int, count: int) -> np.ndarray:
+            return super().draw(rng, first, count) * (0.5 if first else 1.0)
+
+    simulation = Simulation(ROAD, Always(0), Crooked(2))
+    simulation.run(3)
+    with pytest.raises(ModelError, match=r"contexts\[3\] sums to 0.5"):
+        simulation.run(1)
