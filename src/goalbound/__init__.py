@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ridge_estimate,
         scaled,
     )
+    from goalbound.learners.context_blind import ContextBlind
     from goalbound.learners.errors import LearnerError, PlanningStopped
     from goalbound.learners.lr_cssp import LRCSSP
     from goalbound.learners.plan import Plan
@@ -73,6 +74,7 @@ _NAMES = {
         "scaled",
     ),
     "goalbound.learners.errors": ("LearnerError", "PlanningStopped"),
+    "goalbound.learners.context_blind": ("ContextBlind",),
     "goalbound.learners.lr_cssp": ("LRCSSP",),
     "goalbound.learners.plan": ("Plan",),
     "goalbound.learners.reference_policies": ("Clairvoyant",),

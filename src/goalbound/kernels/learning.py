@@ -17,16 +17,21 @@ from goalbound.kernels.projection import project
 LOSS_BOUND, INTERVAL_LOSS = 0, 1
 """Places in :attr:`View.gauge`."""
 
-INTERVAL, PLANNED, INTERVALS, UNKNOWN_STEPS, STEPS, PLANS, SWEEPS = 0, 1, 2, 3, 4, 5, 6
+INTERVAL, PLANNED, INTERVALS, UNKNOWN_STEPS, STEPS, PLANS, SWEEPS, READ = 0, 1, 2, 3, 4, 5, 6, 7
 """Places in :attr:`View.tally`."""
 
-OPENED, FAILED_PROJECTIONS, DOUBLINGS = 0, 1, 2
+OPENED, FAILED_PROJECTIONS, DOUBLINGS, WRITTEN = 0, 1, 2, 3
 """Places in :attr:`Learned.tally`."""
+
+JOURNAL = 64
+"""How many changes a view may have missed before it looks at all pairs again."""
 
 
 class Rules(NamedTuple):
     """The constants of a run."""
 
+    pair_state: NDArray[np.int32]
+    """[N]"""
     pair_start: NDArray[np.int64]
     """[S + 1]"""
     next_start: NDArray[np.int64]
@@ -75,7 +80,9 @@ class Learned(NamedTuple):
     bound: NDArray[np.float64]
     """[1] B, the loss bound"""
     tally: NDArray[np.int64]
-    """[3] intervals opened, projections that failed, doublings"""
+    """[4] intervals opened, projections that failed, doublings, entries of the journal written so far"""
+    journal: NDArray[np.int64]
+    """[JOURNAL] the pairs whose estimates changed last, in a ring"""
 
 
 class View(NamedTuple):
@@ -94,7 +101,7 @@ class View(NamedTuple):
     gauge: NDArray[np.float64]
     """[2] the loss bound of the plan, the loss of the interval so far"""
     tally: NDArray[np.int64]
-    """[7] the number m of the interval, whether a plan is held, then counts of this episode"""
+    """[8] the number m of the interval, whether a plan is held, counts of this episode, entries of the journal read"""
 
 
 @inlined
@@ -131,6 +138,8 @@ def learn(rules, learned, desk, pair, place, loss, context):
     if project(memory.gram[pair], inverse, count, desk, learned.rows[first : first + count]) < 0:
         learned.tally[FAILED_PROJECTIONS] += 1
     set_radii(rules, learned, pair, size)
+    learned.journal[learned.tally[WRITTEN] % JOURNAL] = pair
+    learned.tally[WRITTEN] += 1
 
 
 @inlined
@@ -193,21 +202,25 @@ def begin(rules, learned, view, context):
 
 @inlined
 def refresh(rules, learned, view):
-    """Look again at the pairs that were visited since. Returns how many."""
-    looked = 0
-    for s in range(len(view.outlook.policy)):
-        changed = False
-        for pair in range(rules.pair_start[s], rules.pair_start[s + 1]):
+    """Look again at the pairs that changed since: O(1) of them if the view has missed little, else all are checked."""
+    outlook = view.outlook
+    written = learned.tally[WRITTEN]
+    read = view.tally[READ]
+    view.tally[READ] = written
+    if outlook.meter[RESIDUAL] == np.inf or written - read > JOURNAL:
+        for pair in range(len(view.version)):
             if view.version[pair] != learned.changes[pair]:
                 look_at(rules, learned, view, pair)
-                changed = True
-                looked += 1
-        if changed and view.outlook.meter[RESIDUAL] < np.inf:
-            # Only this state's backup changed; the other states' residuals grow by no more than its change.
-            change = improve_state(view.plausible, view.outlook, s, view.outlook.meter[FALL])
-            view.outlook.meter[RESIDUAL] += abs(change)
-            view.outlook.meter[FALL] -= min(change, 0.0)
-    return looked
+        outlook.meter[RESIDUAL] = np.inf
+        return
+    for entry in range(read, written):
+        pair = learned.journal[entry % JOURNAL]
+        if view.version[pair] != learned.changes[pair]:
+            look_at(rules, learned, view, pair)
+            # Only the backup of this state changed; the residuals of the others grow by no more than its change.
+            change = improve_state(view.plausible, outlook, rules.pair_state[pair], outlook.meter[FALL])
+            outlook.meter[RESIDUAL] += abs(change)
+            outlook.meter[FALL] -= min(change, 0.0)
 
 
 @inlined
@@ -216,7 +229,7 @@ def plan(rules, learned, view, sweeps):
 
     Only pairs visited since the last plan are looked at again, and states are swept only if the residual asks for it.
     """
-    if view.outlook.meter[RESIDUAL] == np.inf:
+    if view.tally[PLANS] == 0:
         for s in range(len(view.outlook.policy)):
             view.outlook.policy[s] = rules.pair_start[s]
     refresh(rules, learned, view)
@@ -255,6 +268,7 @@ def wipe(rules, learned):
         memory.visits[pair] = 0
         memory.seen[pair] = 0
         set_radii(rules, learned, pair, size)
+    learned.tally[WRITTEN] += JOURNAL + 1  # nobody's view is up to date
     for k in range(len(memory.slot)):
         memory.slot[k] = -1
         for j in range(size):

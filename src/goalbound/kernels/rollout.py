@@ -124,13 +124,13 @@ def watch_pair(ledger, components, rules, learned, pair, difference):
 
 
 @lean
-def watch_step(ledger, components, rules, view, state, pair, following, loss):
+def watch_step(ledger, components, view, context, state, pair, following, loss):
     """The four terms of the regret decomposition for one step, with the plan that it was played by."""
     values = view.outlook.values
     hoped, _ = inner_minimum(view.plausible, pair, values, view.outlook.pull[pair], np.inf)
     expected = 0.0
     for k in range(components.next_start[pair], components.next_start[pair + 1]):
-        expected += mixed(components.probabilities, k, view.context) * values[components.next_state[k]]
+        expected += mixed(components.probabilities, k, context) * values[components.next_state[k]]
     terms = ledger.terms
     terms[SWITCHING] += values[state] - values[following]
     terms[DYNAMICS] += expected - hoped
@@ -163,8 +163,10 @@ def watch_interval(ledger, rules, view, number, loss):
 
 
 @lean
-def play(rules, learned, view, desk, truth, contexts, optimal, rng, step_limit, sweeps, ledger, out):
+def play(rules, learned, view, desk, truth, contexts, shown, optimal, rng, step_limit, sweeps, ledger, out):
     """Play one episode for each row of ``contexts`` [K, d]; ``optimal`` [K, S + 1] holds the true optimal values.
+
+    ``shown`` [K, d'] is what the learner sees of the contexts: themselves, or something else.
 
     Stops before an episode whose plan did not come to its end. Returns the number of episodes played.
     """
@@ -175,7 +177,7 @@ def play(rules, learned, view, desk, truth, contexts, optimal, rng, step_limit, 
         start = truth.start
         if start < 0:
             start = draw_start(truth.start_law, context, rng.random())
-        begin(rules, learned, view, context)
+        begin(rules, learned, view, shown[k])
         state = start
         total = 0.0
         regret = 0.0
@@ -198,7 +200,7 @@ def play(rules, learned, view, desk, truth, contexts, optimal, rng, step_limit, 
             steps += 1
             place = place_of(rules.next_start, rules.next_state, pair, following)
             if ledger.watch:
-                watch_step(ledger, rows, rules, view, state, pair, following, loss)
+                watch_step(ledger, rows, view, context, state, pair, following, loss)
                 watch_widths(ledger, rules, learned, view, pair)
                 unknown = view.tally[UNKNOWN_STEPS]
                 number = view.tally[INTERVAL]

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.gram import Memory
-from goalbound.kernels.learning import Learned, View
+from goalbound.kernels.learning import JOURNAL, Learned, View
 from goalbound.kernels.optimism import Outlook, Plausible
 from goalbound.kernels.projection import Desk
 from goalbound.kernels.rollout import Ledger
@@ -41,7 +41,8 @@ def fresh_learned(memory: Memory, states: int, loss_floor: float, loss_bound: fl
         changes=np.zeros(pairs, dtype=np.int64),
         values=values,
         bound=np.array([loss_bound]),
-        tally=np.zeros(3, dtype=np.int64),
+        tally=np.zeros(4, dtype=np.int64),
+        journal=np.zeros(JOURNAL, dtype=np.int64),
     )
 
 
@@ -78,7 +79,7 @@ def fresh_view(pair_start: NDArray[np.int64], next_start: NDArray[np.int64], siz
         doubt=np.zeros(pairs),
         version=np.full(pairs, -1, dtype=np.int64),
         gauge=np.zeros(2),
-        tally=np.zeros(7, dtype=np.int64),
+        tally=np.zeros(8, dtype=np.int64),
     )
 
 

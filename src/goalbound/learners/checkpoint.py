@@ -108,6 +108,7 @@ def _check_learned(learned: Learned, support: Support) -> None:
     _within("visits", memory.visits, 0, np.iinfo(np.int64).max // 2)
     _within("seen", memory.seen, 0, lengths)
     _within("slot", memory.slot, -1, np.repeat(memory.seen, np.diff(support.next_start)) - 1)
+    _within("journal", learned.journal, 0, support.pairs - 1)
     _within("slot_state", memory.slot_state, 0, support.states - 1)
     _within("values", learned.values[:-1], 0.0, np.finfo(np.float64).max)
 

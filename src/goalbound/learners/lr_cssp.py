@@ -196,15 +196,18 @@ class LRCSSP:
         *,
         step_limit: int,
         tally: Tally,
+        shown: NDArray[np.float64] | None = None,
         ledger: Ledger | None = None,
     ) -> None:
         """Play one episode in a simulated world for each of the contexts [K, d], in compiled code.
 
         The same episodes, to the bit, as ``begin``, ``act`` and ``observe`` give. ``values`` [K, S + 1] are the true
-        optimal values, for the regret only. ``ledger`` takes what only someone who knows the truth can see.
+        optimal values, for the regret only. ``shown`` [K, d'] is what the learner sees instead of the contexts;
+        ``ledger`` takes what only someone who knows the truth can see.
         """
         problem = world.problem
-        self.check_fits(problem)
+        seen = contexts if shown is None else shown
+        self.check_fits(problem, seen.shape[1])
         start = problem.start if isinstance(problem.start, int) else -1
         law = world.losses
         truth = Truth(world.components, start, world.start_law, law.code, law.spread, VALUE_TOLERANCE)
@@ -212,21 +215,19 @@ class LRCSSP:
             self._view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
         kept = fresh_ledger(self.support.pairs) if ledger is None else ledger
         played = self._engine(len(contexts) * self.support.triples)(rollout.play)(
-            self._rules, self._learned, self._view, self._desk, truth, contexts, values, world.rng,
+            self._rules, self._learned, self._view, self._desk, truth, contexts, seen, values, world.rng,
             int(step_limit), SWEEPS, kept, tally,
         )  # fmt: skip
         self._check_projections()
         if played < len(contexts):
             raise _stopped()
 
-    def check_fits(self, problem: LinearCSSP) -> None:
-        """An error unless the problem has the learner's pairs and context size, and leads only where it may."""
+    def check_fits(self, problem: LinearCSSP, context_size: int) -> None:
+        """An error unless the problem has the learner's pairs and leads only where it may, under contexts it knows."""
         if not self.support.same_pairs(problem.support):
             raise ModelError("the problem has other states or actions than the learner's support")
-        if problem.context_size != self.settings.context_size:
-            raise ModelError(
-                f"the problem has {problem.context_size} components, the learner {self.settings.context_size}"
-            )
+        if context_size != self.settings.context_size:
+            raise ModelError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
         if self.support is problem.support or self.support == problem.support:
             return
         pair = np.repeat(np.arange(self.support.pairs), np.diff(problem.support.next_start))

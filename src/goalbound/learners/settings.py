@@ -42,8 +42,8 @@ class Settings:
             )
         if self.loss_floor == 0.0 and self.episodes is None:
             raise ModelError(
-                "loss_floor is 0 and episodes is not given; where losses may be zero a small loss is added, and its size "
-                "depends on the number of episodes. Give episodes=..., or a loss_floor above 0"
+                "loss_floor is 0 and episodes is not given; where losses may be zero a small loss is added, whose "
+                "size depends on the number of episodes. Give episodes=..., or a loss_floor above 0"
             )
         if self.episodes is not None:
             if whole(self.episodes, "episodes") < 1:
@@ -75,6 +75,7 @@ class Settings:
         added = self.added_loss(support)
         floor = self.loss_floor + added
         return Rules(
+            pair_state=support.pair_state,
             pair_start=support.pair_start,
             next_start=support.next_start,
             next_state=support.next_state,
