@@ -4,13 +4,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check lint format bench clean
+.PHONY: help demo test check lint format bench paper clean
 
 help:
-	@echo "make demo    solve a contextual problem and leave a page to look at in out/demo/"
+	@echo "make demo    learn a contextual problem and leave a page to look at in out/demo/"
 	@echo "make test    run the tests"
 	@echo "make check   linters, types, import layers, tests"
-	@echo "make bench   our planner beside others, as ratios measured in one run (minutes)"
+	@echo "make bench   our planner and learner beside others, as ratios measured in one run (minutes)"
+	@echo "make paper   the guarantees of the paper, made visible at full size in out/guarantees/ (minutes)"
 	@echo "make clean   remove the environment and everything that was built"
 
 $(VENV)/.made:
@@ -52,6 +53,10 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev $(VENV)/.bench
 	$(BIN)/python -m benchmarks.cold_start
 	$(BIN)/python -m benchmarks.planner
+	$(BIN)/python -m benchmarks.learner
+
+paper: $(VENV)/.dev
+	$(BIN)/python -m guarantees
 
 clean:
 	rm -rf $(VENV) out build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

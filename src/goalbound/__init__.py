@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         play,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES = {
     "goalbound.estimation": (

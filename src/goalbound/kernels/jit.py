@@ -30,6 +30,7 @@ class Kernel:
         self.__wrapped__ = function
         self._python: Callable[..., Any] | None = None
         self._dispatcher: Any = None
+        self._inner: Any = None
         self.is_compiled = False
         """Whether the compiled form is ready in this process."""
 
@@ -42,15 +43,25 @@ class Kernel:
 
     @property
     def dispatcher(self) -> Any:
-        """The kernel as numba sees it."""
+        """The compiled form as Python calls it."""
         if self._dispatcher is None:
-            from numba import njit
-
-            function = _with_globals(self.function, {name: k.dispatcher for name, k in _callees(self.function)})
-            compile_to: Any = njit  # the options of lean kernels are not among those that it documents
-            self._dispatcher = compile_to(function, cache=True, nogil=True, error_model="numpy", **self._options)
+            self._dispatcher = self._jitted(cache=True)
             _stamp(self._dispatcher, self)
         return self._dispatcher
+
+    @property
+    def inner(self) -> Any:
+        """The compiled form as other kernels call it: without the wrappers for Python, which take long to compile."""
+        if self._inner is None:
+            self._inner = self._jitted(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+        return self._inner
+
+    def _jitted(self, **options: bool) -> Any:
+        from numba import njit
+
+        function = _with_globals(self.function, {name: k.inner for name, k in _callees(self.function)})
+        compile_to: Any = njit  # some of these options are not among those that it documents
+        return compile_to(function, nogil=True, error_model="numpy", **self._options, **options)
 
     def compiled(self, *arguments: Any) -> Any:
         """Run the compiled form; the first time, compile it or load it from the cache."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.learning import Learned, View
+from goalbound.kernels.learning import INTERVAL, PLANNED, Learned, View
 from goalbound.kernels.rooms import fresh_learned, fresh_memory, fresh_view
 from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
 from goalbound.learners.settings import Settings
@@ -18,12 +18,15 @@ from goalbound.models import FileFormatError, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
 from goalbound.models.files.storage import reading
+from goalbound.models.validation import distribution
 
 KIND, VERSION = "LRCSSP", 1
 _KEYS = ("settings", "begun", "episodes", "state_names", "action_names")
 _EPISODE_KEYS = {"number", "state", "action"}
 _CODES = {np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.int32): "<i4"}
 _SHARED = {"pair_start", "next_start"}  # arrays of the support, which stand there once
+_MAY_BE_INFINITE = (".backup", ".meter")  # where value iteration knows nothing yet
+_MOST = np.finfo(np.float64).max
 
 
 def write_checkpoint(learner: LRCSSP, path: str | PathLike[str]) -> None:
@@ -50,17 +53,18 @@ def read_checkpoint(path: str | PathLike[str]) -> LRCSSP:
         if not isinstance(header["settings"], dict) or type(header["begun"]) is not int:
             raise FileFormatError("settings is no object, or begun is no whole number")
         support = support_from(header, arrays)
-        learner = LRCSSP._of(support, Settings.from_json(header["settings"]))
-        entries = _checked_episodes(header["episodes"], support)
+        settings = Settings.from_json(header["settings"])
+        _check_size(arrays, support, settings.context_size)
+        learner = LRCSSP._of(support, settings)
+        entries = _checked_episodes(header["episodes"], header["begun"], support)
         _fill("learned", learner._learned, arrays)
         _check_learned(learner._learned, support)
         for place, entry in enumerate(entries):
-            view = fresh_view(support.pair_start, support.next_start, learner.settings.context_size)
+            view = fresh_view(support.pair_start, support.next_start, settings.context_size)
             _fill(f"episode_{place}", view, arrays)
-            _check_view(view, support)
+            _check_view(view, entry, support)
             learner._adopt(LRCSSPEpisode(learner, view), entry)
-        if f"episode_{len(entries)}.context" in arrays:
-            raise FileFormatError(f"there are arrays for an episode {len(entries)} that the header does not know")
+        _check_all_used(arrays, learner)
         learner._begun = header["begun"]
     return learner
 
@@ -85,15 +89,34 @@ def _allowed() -> dict[str, str]:
     return allowed
 
 
+def _check_size(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> None:
+    """The largest array of a learner is there, so that a header alone cannot claim memory."""
+    shape = (support.pairs, size, size)
+    if "learned.memory.gram" not in arrays or arrays["learned.memory.gram"].shape != shape:
+        raise FileFormatError(f"learned.memory.gram is missing or not of shape {shape}, as support and settings ask")
+
+
 def _fill(prefix: str, group: Any, arrays: dict[str, NDArray[Any]]) -> None:
     for name, target in _named(prefix, group):
         if name not in arrays:
             raise FileFormatError(f"{name} is missing")
         if arrays[name].shape != target.shape:
             raise FileFormatError(f"{name} has shape {arrays[name].shape}; the support asks for {target.shape}")
-        if target.dtype == np.float64 and np.isnan(arrays[name]).any():
-            raise FileFormatError(f"{name} holds NaN")
+        if target.dtype == np.float64:
+            fine = ~np.isnan(arrays[name]) if name.endswith(_MAY_BE_INFINITE) else np.isfinite(arrays[name])
+            if not fine.all():
+                raise FileFormatError(f"{name} holds {arrays[name][~fine][0]}")
         target[...] = arrays[name]
+
+
+def _check_all_used(arrays: dict[str, NDArray[Any]], learner: LRCSSP) -> None:
+    """Every array belongs to the support, to the learner or to an episode of the header."""
+    used = {*SUPPORT_ARRAYS, *dict(_named("learned", learner._learned))}
+    for place, episode in enumerate(learner._loaded):
+        used |= set(dict(_named(f"episode_{place}", episode._view)))
+    unknown = sorted(set(arrays) - used)
+    if unknown:
+        raise FileFormatError(f"{unknown[0]} belongs to no episode that the header knows")
 
 
 def _within(name: str, array: NDArray[Any], low: Any, high: Any) -> None:
@@ -108,24 +131,48 @@ def _check_learned(learned: Learned, support: Support) -> None:
     _within("visits", memory.visits, 0, np.iinfo(np.int64).max // 2)
     _within("seen", memory.seen, 0, lengths)
     _within("slot", memory.slot, -1, np.repeat(memory.seen, np.diff(support.next_start)) - 1)
-    _within("journal", learned.journal, 0, support.pairs - 1)
     _within("slot_state", memory.slot_state, 0, support.states - 1)
-    _within("values", learned.values[:-1], 0.0, np.finfo(np.float64).max)
+    taken = np.flatnonzero(memory.slot >= 0)
+    pair = np.searchsorted(support.next_start, taken, side="right") - 1
+    stands = memory.slot_state[support.next_start[pair] + memory.slot[taken]]
+    _within("slot_state", stands, support.next_state[taken], support.next_state[taken])
+    _within("seen", memory.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
+    _within("bound", learned.bound, 1.0, _MOST)
+    _within("tally", learned.tally, 0, np.iinfo(np.int64).max // 2)
+    _check_values(learned.values)
 
 
-def _check_view(view: View, support: Support) -> None:
+def _check_values(values: NDArray[np.float64]) -> None:
+    _within("values", values[:-1], 0.0, _MOST)
+    _within("values of the goal", values[-1:], 0.0, 0.0)
+
+
+def _check_view(view: View, entry: dict[str, Any], support: Support) -> None:
+    distribution(view.context, "context", len(view.context), "component")
     lengths = np.diff(support.next_start)
     _within("policy", view.outlook.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
     _within("used", view.plausible.used, 0, lengths)
     _within("state", view.plausible.state, 0, support.states)
+    _within("tally", view.tally, 0, np.iinfo(np.int64).max // 2)
+    _within("interval", view.tally[INTERVAL : INTERVAL + 1], 1, np.iinfo(np.int64).max // 2)
+    _within("gauge", view.gauge, 0.0, _MOST)
+    _check_values(view.outlook.values)
+    if entry["action"] is not None:
+        if entry["state"] is None or not view.tally[PLANNED]:
+            raise FileFormatError(f"an episode is {entry!r}; an action needs a state and a plan")
+        support.pair(entry["state"], entry["action"])
 
 
-def _checked_episodes(entries: Any, support: Support) -> list[dict[str, Any]]:
+def _checked_episodes(entries: Any, begun: int, support: Support) -> list[dict[str, Any]]:
     if not isinstance(entries, list):
         raise FileFormatError("episodes is no list")
+    last = -1
     for entry in entries:
         if not isinstance(entry, dict) or set(entry) != _EPISODE_KEYS or type(entry["number"]) is not int:
             raise FileFormatError(f"an episode is {entry!r}; it needs {sorted(_EPISODE_KEYS)}")
+        if not last < entry["number"] < begun:
+            raise FileFormatError(f"episode {entry['number']} follows episode {last}, and {begun} were begun")
+        last = entry["number"]
         for key, count in (("state", support.states), ("action", support.actions)):
             if entry[key] is not None and not (type(entry[key]) is int and 0 <= entry[key] < count):
                 raise FileFormatError(f"the {key} of an episode is {entry[key]!r}; they are 0 to {count - 1}")

@@ -218,6 +218,7 @@ class LRCSSP:
             self._rules, self._learned, self._view, self._desk, truth, contexts, seen, values, world.rng,
             int(step_limit), SWEEPS, kept, tally,
         )  # fmt: skip
+        self._begun += min(played + 1, len(contexts))  # one whose plan did not come to its end was begun too
         self._check_projections()
         if played < len(contexts):
             raise _stopped()

@@ -116,6 +116,8 @@ class Settings:
         kinds = {"name": str, "joint": bool, "scale": float}
         if not isinstance(widths, dict) or {key: type(value) for key, value in widths.items()} != kinds:
             raise ModelError(f"widths is {widths!r}; it needs a name, joint and a scale")
+        if not (np.isfinite(widths["scale"]) and widths["scale"] > 0.0):
+            raise ModelError(f"the scale of the widths is {widths['scale']}; it is a positive number")
         for key, allowed in _TYPES.items():
             if type(values[key]) not in allowed:
                 raise ModelError(f"{key} is {values[key]!r}, of a wrong type")
