@@ -1,8 +1,9 @@
 """Our learning loop against plain C++ and a NumPy prototype: ``python -m benchmarks.learner [--quick]``.
 
 All loops get the same problem, the same contexts and the same uniform for every step. The C++ program is built on the
-spot; ours and it are timed in turns, the best of three counts. Where value iteration is run to 1e-9 all must play the
-very same steps; else they must agree up to chance. Ends with 1 if they do not, or if we are the slower one.
+spot; ours and it are timed in turns (CPU time: the machine may have other work), and the best of three counts. Where
+value iteration is run to 1e-9 all must play the very same steps; else they must agree up to chance. Ends with 1 if they
+do not, or if we are the slower one.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ for as long as these runs last."""
 
 
 def goalbound_loop(task: Task) -> Played:
-    """Play the task with the compiled loop of goalbound; ``seconds`` is the loop alone.
+    """Play the task with the compiled loop of goalbound; ``seconds`` is the CPU time of the loop alone.
 
     Ours also measures the expected regret of every step, which the yardstick does not.
     """
@@ -72,9 +73,9 @@ def goalbound_loop(task: Task) -> Played:
     contexts = _sealed(task.contexts)
     values = _sealed(np.ones((len(contexts), task.problem.support.states + 1)))  # regret is measured, not looked at
     tally = Record.empty(len(contexts), task.problem.context_size).tally
-    begin = time.perf_counter()
+    begin = time.process_time()
     learner.play_episodes(world, contexts, values, step_limit=10**9, tally=tally)
-    seconds = time.perf_counter() - begin
+    seconds = time.process_time() - begin
     return Played(
         steps=int(tally.steps.sum()), intervals=learner.intervals, total_loss=float(tally.loss.sum()),
         unknown_steps=int(tally.unknown_steps.sum()), visits=learner.statistics.visits.copy(), seconds=seconds,

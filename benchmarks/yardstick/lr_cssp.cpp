@@ -4,7 +4,7 @@
 // every unknown step. Contiguous arrays, nothing allocated in the loop, only the pairs that were played are estimated
 // again, value iteration starts from the last values. Each plan mixes all pairs anew; nothing beyond that is clever.
 //
-// Usage: lr_cssp FILE. Plays all episodes and prints one JSON object; "seconds" is the loop alone.
+// Usage: lr_cssp FILE. Plays all episodes and prints one JSON object; "seconds" is the CPU time of the loop alone.
 //
 // FILE, in the machine's byte order, without gaps, arrays by rows:
 //   int64   S, A, d, K, U                states, actions, context size, episodes, length of the stream of uniforms
@@ -22,7 +22,7 @@
 // backup, the first one among equals.
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -395,7 +395,7 @@ int main(int argc, char** argv) {
     int64_t steps = 0, unknown = 0;
     double total = 0.0;
 
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     for (int64_t episode = 0; episode < p.episodes; ++episode) {
         const double* context = &p.contexts[episode * p.size];
         int64_t state = 0;
@@ -413,12 +413,12 @@ int main(int argc, char** argv) {
             state = next;
         }
     }
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 
     auto count = [](const char* name, int64_t value) {
         std::printf("\"%s\": %lld, ", name, static_cast<long long>(value));
     };
-    std::printf("{\"seconds\": %.9f, \"total_loss\": %.17g, ", seconds.count(), total);
+    std::printf("{\"seconds\": %.9f, \"total_loss\": %.17g, ", seconds, total);
     count("steps", steps);
     count("intervals", learner.intervals);
     count("unknown_steps", unknown);

@@ -57,7 +57,7 @@ class Estimate:
 
 
 def ridge_estimate(statistics: Statistics) -> Estimate:
-    """The ridge regressions of all pairs (eq. loss-ls, dynamics-ls; Algorithm 1, line 19). O(M d^2).
+    """The ridge regressions of all pairs (eq. loss-ls, dynamics-ls; Algorithm 1, line 22). O(M d^2).
 
     Reads the paper as: each sample is regressed on its own context; a step into the goal is the zero vector.
     """
@@ -70,7 +70,7 @@ def ridge_estimate(statistics: Statistics) -> Estimate:
 
 
 def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
-    """Project the rows of every pair on the sub-stochastic matrices, in the norm of its Gram matrix (line 20).
+    """Project the rows of every pair on the sub-stochastic matrices, in the norm of its Gram matrix (line 23).
 
     minimise tr((P - P') V (P - P')^T) over P >= 0 with column sums <= 1 (eq. dynamics-proj). The optimality conditions
     of the answer are checked, to 1e-13. ``start`` is an earlier answer, from which this one is quickly found.

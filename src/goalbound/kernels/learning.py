@@ -1,6 +1,7 @@
 """The moves of LR-CSSP (Algorithm 1): look at a context, plan, learn from a step.
 
-The learner that people drive step by step and the loop that plays whole runs call these same functions.
+The learner that people drive step by step and the loop that plays whole runs call these same functions. "Line n" is
+line n of Algorithm 1 as printed, every ``end`` counted: 22 is the regression, 23 the projection, 25 the optimistic plan.
 """
 
 from math import log, sqrt
@@ -77,6 +78,8 @@ class Learned(NamedTuple):
     """[N] how often the estimate of a pair has changed"""
     values: NDArray[np.float64]
     """[S + 1] of the plan that was followed last: where the next context starts from"""
+    policy: NDArray[np.int64]
+    """[S] of that plan: the pair of each state"""
     bound: NDArray[np.float64]
     """[1] B, the loss bound"""
     tally: NDArray[np.int64]
@@ -122,7 +125,7 @@ def set_radii(rules, learned, pair, size):
 
 @inlined
 def learn(rules, learned, desk, pair, place, loss, context):
-    """Enter a step and bring the estimate of its pair up to date (lines 10 to 12, 19 and 20).
+    """Enter a step and bring the estimate of its pair up to date (lines 10 to 12, 22 and 23).
 
     Only this pair's estimate can have changed. O(count d^2) for the ``count`` next states that were seen.
     """
@@ -186,13 +189,16 @@ def open_interval(learned, view):
 
 @inlined
 def begin(rules, learned, view, context):
-    """An episode begins with this context: nothing is known of it, values are those of the plan followed last."""
+    """An episode begins with this context: nothing is known of it, planning starts from the plan followed last."""
     for j in range(len(context)):
         view.context[j] = context[j]
     for pair in range(len(view.version)):
         view.version[pair] = -1
-    for s in range(len(learned.values)):
+        view.outlook.pull[pair] = 0.0  # what another episode left here must not be seen, not even in the last bit
+    for s in range(len(learned.policy)):
         view.outlook.values[s] = learned.values[s]
+        view.outlook.policy[s] = learned.policy[s]
+    view.outlook.values[len(learned.policy)] = 0.0
     view.outlook.meter[RESIDUAL] = np.inf
     view.outlook.meter[FALL] = 0.0
     for place in range(len(view.tally)):
@@ -225,13 +231,10 @@ def refresh(rules, learned, view):
 
 @inlined
 def plan(rules, learned, view, sweeps):
-    """A new plan for the context of the view (line 21). Returns whether value iteration came to its end.
+    """A new plan for the context of the view (line 25). Returns whether value iteration came to its end.
 
     Only pairs visited since the last plan are looked at again, and states are swept only if the residual asks for it.
     """
-    if view.tally[PLANS] == 0:
-        for s in range(len(view.outlook.policy)):
-            view.outlook.policy[s] = rules.pair_start[s]
     refresh(rules, learned, view)
     made = 0
     if not view.outlook.meter[RESIDUAL] <= rules.tolerance:
@@ -314,7 +317,7 @@ def is_known(rules, view, pair):
 
 @inlined
 def observe(rules, learned, view, desk, pair, place, loss):
-    """Learn from a step of the episode (lines 10 to 18). Returns whether its interval ended.
+    """Learn from a step of the episode (lines 10 to 20). Returns whether its interval ended.
 
     Reads the paper as: an interval ends if the pair just played was *unknown*, or at the goal (the listing says known).
     Departs from the paper: while the bound B is being sought, an interval whose loss exceeds 48 B log(4 m / delta)
@@ -340,8 +343,9 @@ def observe(rules, learned, view, desk, pair, place, loss):
                 if rules.forget:
                     wipe(rules, learned)
     learn(rules, learned, desk, pair, place, loss, view.context)
-    for s in range(len(learned.values)):
+    for s in range(len(learned.policy)):
         learned.values[s] = view.outlook.values[s]
+        learned.policy[s] = view.outlook.policy[s]
     if ended:
         view.tally[PLANNED] = 0
         if rules.next_state[place] != len(rules.pair_start) - 1:

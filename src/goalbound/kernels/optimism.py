@@ -112,22 +112,24 @@ def back_up(plausible, outlook, pair, enough):
 
 @inlined
 def improve_state(plausible, outlook, s, fall):
-    """Give state s its best backup. Returns the change of its value.
+    """Give state s its best backup; ties go to the lowest pair, whoever it was before. Returns the change of its value.
 
     A pair is skipped if its last backup, less what values have fallen since, cannot beat the best. ``fall`` is how far
     values have fallen in all, this sweep included; what is stored as ``fallen`` leaves this sweep out, to be safe.
     """
-    chosen = outlook.policy[s]
-    best = back_up(plausible, outlook, chosen, np.inf)
-    outlook.fallen[chosen] = outlook.meter[FALL]
+    incumbent = outlook.policy[s]
+    chosen = incumbent
+    best = back_up(plausible, outlook, incumbent, np.inf)
+    outlook.fallen[incumbent] = outlook.meter[FALL]
     for pair in range(plausible.pair_start[s], plausible.pair_start[s + 1]):
-        if pair == outlook.policy[s]:
+        if pair == incumbent:
             continue
-        if outlook.backup[pair] - (fall - outlook.fallen[pair]) >= best or plausible.losses[pair] >= best:
+        bound = max(outlook.backup[pair] - (fall - outlook.fallen[pair]), plausible.losses[pair])
+        if bound > best or (bound == best and pair > chosen):
             continue
-        worth = back_up(plausible, outlook, pair, best)
+        worth = back_up(plausible, outlook, pair, best if pair > chosen else np.inf)
         outlook.fallen[pair] = outlook.meter[FALL]
-        if worth < best:
+        if worth < best or (worth == best and pair < chosen):
             best = worth
             chosen = pair
     outlook.policy[s] = chosen

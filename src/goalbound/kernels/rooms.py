@@ -26,9 +26,12 @@ def fresh_memory(pairs: int, triples: int, size: int, regularization: float) -> 
     )
 
 
-def fresh_learned(memory: Memory, states: int, loss_floor: float, loss_bound: float) -> Learned:
+def fresh_learned(
+    memory: Memory, pair_start: NDArray[np.int64], loss_floor: float, loss_bound: float
+) -> Learned:  # fmt: skip
     """Nothing learned; the radii have still to be set."""
     pairs, size = memory.loss_sums.shape
+    states = len(pair_start) - 1
     values = np.full(states + 1, loss_floor)
     values[states] = 0.0
     return Learned(
@@ -40,6 +43,7 @@ def fresh_learned(memory: Memory, states: int, loss_floor: float, loss_bound: fl
         doubt=np.zeros(pairs),
         changes=np.zeros(pairs, dtype=np.int64),
         values=values,
+        policy=np.array(pair_start[:-1]),
         bound=np.array([loss_bound]),
         tally=np.zeros(4, dtype=np.int64),
         journal=np.zeros(JOURNAL, dtype=np.int64),

@@ -80,7 +80,7 @@ def _named(prefix: str, group: Any) -> Iterator[tuple[str, NDArray[Any]]]:
 
 def _allowed() -> dict[str, str]:
     """The arrays that a checkpoint may have: names, or patterns for those of episodes, and their types."""
-    learned = fresh_learned(fresh_memory(1, 1, 1, 1.0), 1, 1.0, 1.0)
+    learned = fresh_learned(fresh_memory(1, 1, 1, 1.0), np.array([0, 1]), 1.0, 1.0)
     view = fresh_view(np.array([0, 1]), np.array([0, 1]), 1)
     allowed = dict(SUPPORT_ARRAYS)
     allowed |= {name: _CODES[array.dtype] for name, array in _named("learned", learned)}
@@ -137,6 +137,8 @@ def _check_learned(learned: Learned, support: Support) -> None:
     stands = memory.slot_state[support.next_start[pair] + memory.slot[taken]]
     _within("slot_state", stands, support.next_state[taken], support.next_state[taken])
     _within("seen", memory.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
+    _within("policy", learned.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    _within("journal", learned.journal, 0, support.pairs - 1)
     _within("bound", learned.bound, 1.0, _MOST)
     _within("tally", learned.tally, 0, np.iinfo(np.int64).max // 2)
     _check_values(learned.values)

@@ -101,7 +101,7 @@ class LRCSSP:
         size = settings.context_size
         memory = fresh_memory(support.pairs, support.triples, size, settings.regularization)
         bound = 1.0 if settings.loss_bound is None else float(settings.loss_bound)
-        self._learned = fresh_learned(memory, support.states, self._rules.loss_floor, bound)
+        self._learned = fresh_learned(memory, support.pair_start, self._rules.loss_floor, bound)
         self._desk = fresh_desk(int(np.diff(support.next_start).max()), size)
         self._work = 0
         self._view: View | None = None
@@ -322,7 +322,7 @@ class LRCSSPEpisode:
         learner._open.add(self)
 
     def act(self, state: int) -> int:
-        """The action (its number) to play in a state. Plans if the interval has no plan yet (lines 7 and 21).
+        """The action (its number) to play in a state. Plans if the interval has no plan yet (lines 7 and 25).
 
         Asked again before ``observe``, it gives the same answer.
         """
@@ -343,7 +343,7 @@ class LRCSSPEpisode:
         return self._action
 
     def observe(self, step: Step) -> None:
-        """What came of the action (lines 8 to 18). The order of these calls, over all episodes, is that of learning."""
+        """What came of the action (lines 8 to 20). The order of these calls, over all episodes, is that of learning."""
         support = self.learner.support
         if self.ended:
             raise LearnerError("the episode has ended; nothing can follow the goal")

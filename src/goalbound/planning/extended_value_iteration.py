@@ -53,7 +53,7 @@ def extended_value_iteration(
     start: ArrayLike | None = None,
     sweeps: int = 1_000_000,
 ) -> OptimisticSolution:
-    """The least values that a policy has in any of the plausible models (Algorithm 1, line 21).
+    """The least values that a policy has in any of the plausible models (Algorithm 1, line 25).
 
     Value iteration in the augmented problem, in which an action is a pair with one of its plausible losses and rows.
     The inner minimum is closed-form. With v the last values, r a bound of |T v - v| and l the least plausible loss:
