@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.jit import inlined, lean
 
-REFRESH = 1024
+REFRESH = 64
 """After so many visits the inverse is computed anew from the Gram matrix, which stops the drift of the updates."""
 
 

@@ -1,7 +1,7 @@
 """The moves of LR-CSSP (Algorithm 1): look at a context, plan, learn from a step.
 
 The learner that people drive step by step and the loop that plays whole runs call these same functions. "Line n" is
-line n of Algorithm 1 as printed, every ``end`` counted: 22 is the regression, 23 the projection, 25 the optimistic plan.
+line n of Algorithm 1 as printed, every ``end`` counted: 22 is the regression, 23 the projection, 25 the new plan.
 """
 
 from math import log, sqrt

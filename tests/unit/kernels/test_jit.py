@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from goalbound.kernels import bellman, chain, graph, jit, shortest
+from goalbound.kernels import bellman, chain, gram, graph, jit, learning, optimism, projection, shortest
 
 NOTICE = "goalbound: compiling kernels"
 
@@ -78,7 +79,14 @@ CALLS = [
 @pytest.mark.parametrize(("caller", "callee"), CALLS, ids=lambda one: one.__name__)
 def test_each_form_calls_the_same_form_of_the_kernels_that_it_uses(caller: jit.Kernel, callee: jit.Kernel) -> None:
     assert caller.python.__globals__[callee.__name__] is callee.python
-    assert caller.dispatcher.py_func.__globals__[callee.__name__] is callee.dispatcher
+    assert caller.dispatcher.py_func.__globals__[callee.__name__] is callee.inner
+    assert caller.inner.py_func.__globals__[callee.__name__] is callee.inner
+
+
+def test_the_cache_on_disk_knows_the_files_of_all_kernels_inside() -> None:
+    files = sorted(module.__file__ for module in (gram, learning, optimism, projection))
+    stats = tuple((os.stat(file).st_mtime_ns, os.stat(file).st_size) for file in files)
+    assert learning.observe.dispatcher._cache._cache_file._source_stamp == stats
 
 
 def test_no_kernel_compiles_with_relaxed_arithmetic() -> None:

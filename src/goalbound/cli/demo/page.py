@@ -1,64 +1,122 @@
-"""The demo's page: one HTML file that loads nothing, for light and dark screens."""
+"""The demo as one page that needs nothing else: no script, no other file."""
 
 from __future__ import annotations
 
+import platform
 from html import escape
+from importlib.metadata import version
 
 from goalbound import __version__
-from goalbound.cli.demo.pictures import BLOCKED, BLOWN, STILL, WALK, averaged_policy, best_policy, loss_curve, symbol
-from goalbound.cli.demo.world import Demo, fate
-
-STYLE = """
-:root { color-scheme: light dark; --ink: #1f2733; --soft: #626d7f; --page: #fbfaf7; --cell: #ffffff; --rule: #dad6cc;
-  --walk: #1d5fae; --drift: #0c857b; --stuck: #fcebe1; --trap: #f6c9b3; --bad: #c2410c; --fine: #dff1e8;
-  --flag: #d19a00; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8e6e1; --soft: #9ca5b4; --page: #14181f; --cell: #1c222c;
-  --rule: #3a4350; --walk: #7db4f5; --drift: #5fd0c3; --stuck: #35241d; --trap: #6a3218; --bad: #ff9a6b;
-  --fine: #1b3a32; --flag: #ecc04b; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2.5rem 1.25rem 3rem; max-width: 62rem; background: var(--page); color: var(--ink);
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 .7rem; }
-h2 { font-size: 1.15rem; margin: 2.6rem 0 .3rem; }
-p { margin: .3rem 0 .9rem; max-width: 46rem; }
-figcaption span, footer { color: var(--soft); }
-.row { display: grid; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr)); gap: 1.5rem; }
-figure { margin: 0; } figcaption { margin-top: .4rem; font-size: .94rem; } figcaption b { display: block; }
-.wide { max-width: 46rem; }
-svg { display: block; width: 100%; height: auto; }
-svg text { fill: var(--soft); font-size: 12px; }
-.key { display: flex; flex-wrap: wrap; gap: .4rem 1.6rem; font-size: .92rem; margin: .7rem 0 1.2rem; padding: 0; }
-.key li { display: flex; align-items: center; gap: .5rem; list-style: none; } .key svg { width: 30px; }
-.key i { width: 1.7rem; height: 3px; border-radius: 2px; }
-.cell { fill: var(--cell); stroke: var(--rule); } .stuck { fill: var(--stuck); }
-.trap { fill: var(--trap); } .fine { fill: var(--fine); }
-.walk, .drift, .pole { fill: none; stroke-width: 2.1; stroke-linecap: round; stroke-linejoin: round; }
-.walk { stroke: var(--walk); } .drift, .in-fine .drift { stroke: var(--drift); }
-.in-stuck .drift, .in-trap .drift { stroke: var(--bad); }
-.start { fill: none; stroke: var(--ink); stroke-width: 1.4; } .pole { stroke: var(--ink); } .flag { fill: var(--flag); }
-.rule { stroke: var(--rule); } polyline { fill: none; stroke-width: 2.6; stroke-linejoin: round; }
-polyline.best { stroke: var(--walk); } polyline.averaged { stroke: var(--bad); }
-footer { margin-top: 2.6rem; padding-top: .8rem; border-top: 1px solid var(--rule); font-size: .88rem; }
-"""
+from goalbound.cli.demo.charts import hope_chart, logarithmic_chart, regret_chart
+from goalbound.cli.demo.learning import DELTA, SEED, STEP_LIMIT, Learning
+from goalbound.cli.demo.pictures import BLOCKED, BLOWN, STILL, WALK, averaged_policy, best_policy, symbol
+from goalbound.cli.demo.style import STYLE
+from goalbound.cli.demo.world import Weather, fate
+from goalbound.models import LinearCSSP
 
 
-def page(demo: Demo) -> str:
+def page(learning: Learning, weather: Weather) -> str:
     """The whole page."""
-    best = "".join(
-        _figure(best_policy(demo, day), day.name, f"expected loss {day.loss:.2f} in {day.steps:.1f} steps")
-        for day in demo.corners
-    )
-    played = "".join(_figure(averaged_policy(demo, day), day.name, fate(day)) for day in demo.corners)
-    most = max(best_loss for _, best_loss, _ in demo.curve)
     return f"""<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>goalbound demo: no day is the average day</title><style>{STYLE}</style></head>
+<title>goalbound demo: no patient is the average patient</title><style>{STYLE}</style></head>
 <body>
+{_learning(learning)}
+{_planning(weather)}
+{_footer(learning)}
+</body>
+</html>
+"""
+
+
+def regret_figure(learning: Learning) -> str:
+    """The picture of the page: who learns, with the key of its lines."""
+    return f"""<ul class="key">{_line("proven")} LR-CSSP</li>
+{_line("scaled")} LR-CSSP, {learning.runs[1].widths.scale:g} x widths (not proven)</li>
+{_line("blind")} LR-CSSP, blind to the context</li>
+{_line("best")} clairvoyant: knows the problem</li></ul>
+<div class="row charts"><figure>{regret_chart(learning)}</figure>
+<figure>{logarithmic_chart(learning)}</figure></div>"""
+
+
+def _learning(learning: Learning) -> str:
+    proven, small, blind = learning.runs
+    times = blind.regret / proven.regret
+    return f"""<section>
+<h1>No patient is the average patient</h1>
+<p>A patient takes one dose after the other, climbs down a ladder of {learning.problem.support.states} severities, and
+is recovered: this is the <b>goal</b>. Each dose has a <b>loss</b>, and what it does depends on the patient. Each
+patient is a mix of three kinds, say 70% marker A, 20% marker B and 10% neither. This mix is the <b>context</b>; it is
+seen before the first dose. Learners know which drugs there are and that a dose moves a patient by one rung at most.
+The numbers below they must find out, at the patients' expense.</p>
+{_drugs(learning.problem)}
+
+<h2>Who looks at the patient learns; who does not, goes on losing</h2>
+<p>{learning.episodes:,} patients, the same for all learners. <b>Regret</b> is the expected loss beyond that of the
+clairvoyant, who knows the problem. On the left as it is: the blind learner's goes up for ever, and is by now
+{times:.0f} times that of LR-CSSP. On the right the same in logarithms: a straight line is a power of the number of
+patients K, and its slope the exponent. At the end LR-CSSP grows as K<sup>{proven.growth:.2f}</sup>, the blind learner
+as K<sup>{blind.growth:.2f}</sup>; the theorem promises that the exponent comes down to 1/2 at most.</p>
+{regret_figure(learning)}
+{_table(learning)}
+<p class="note">Loss of a patient: expected, mean over the first and the last tenth of the patients. Abandoned: given up
+after {STEP_LIMIT:,} doses; what they lost until then counts, so the true regret is larger. The blind learner is
+LR-CSSP too, with the same constants, but every patient looks the same to it. It learns the best plan for the average
+patient: one targeted drug, for ever. One run of each learner.</p>
+
+<h2>It hopes, and never more than is true</h2>
+<p>How it learns: it plans with the most hopeful numbers that what it saw leaves plausible. So the loss it hopes for
+stays below the truth and comes up to it as the plausible shrinks. Here for a patient with a third of each kind, whose
+best expected loss is {learning.even_best:.2f}. LR-CSSP itself uses the widths that the paper proves: with probability
+{1.0 - DELTA:g} its hope is below the truth at all times, for all patients. They are wide. With all of them
+<b>times {small.widths.scale:g}</b> it learns much faster, but nothing is proven.{_known(learning)}</p>
+<div class="row charts"><figure>{hope_chart(learning)}</figure></div>
+</section>"""
+
+
+def _known(learning: Learning) -> str:
+    if any(run.known > 0.0 for run in learning.runs[:2]):
+        return ""
+    return " In neither case has a pair of state and drug become <i>known</i>, so both plan anew after every dose."
+
+
+def _drugs(problem: LinearCSSP) -> str:
+    """What each dose costs, and how often it takes each kind of patient one rung down."""
+    support, kinds = problem.support, problem.component_names or ()
+    rows = []
+    for pair in range(support.pair_start[0], support.pair_start[1]):  # on the lowest rung, where down is the goal
+        row = support.row(pair)
+        to_goal = problem.probabilities[row][support.next_state[row] == support.states]
+        helps = to_goal[0] if len(to_goal) else [0.0] * len(kinds)
+        rows.append(
+            [support.action_name(int(support.pair_action[pair])).strip('"'), f"{problem.losses[pair, 0]:g}"]
+            + [f"{share:.0%}" for share in helps]
+        )
+    return _html_table(["", "loss of a dose", *(f"helps, {kind}" for kind in kinds)], rows)
+
+
+def _table(learning: Learning) -> str:
+    rows = [
+        [run.name, f"{run.regret:,.0f}", f"{run.early:.3f}", f"{run.late:.3f}", str(run.abandoned)]
+        for run in learning.runs
+    ]
+    rows.append(["clairvoyant", "0", f"{learning.early_best:.3f}", f"{learning.late_best:.3f}", "0"])
+    return _html_table(["learner", "regret", "loss of a patient, first", "loss of a patient, last", "abandoned"], rows)
+
+
+def _planning(weather: Weather) -> str:
+    best = "".join(
+        _figure(best_policy(weather, day), day.name, f"expected loss {day.loss:.2f} in {day.steps:.1f} steps")
+        for day in weather.corners
+    )
+    played = "".join(_figure(averaged_policy(weather, day), day.name, fate(day)) for day in weather.corners)
+    return f"""<section>
 <h1>No day is the average day</h1>
-<p>Cross a grid from the north-west corner to the flag in the south-east. To walk one cell is a loss of 0.4, and works
-nine times of ten in any weather. To drift is a loss of 0.1, and goes where the wind goes; in the calm it goes nowhere.
-The <b>context</b> is today's weather: calm, west wind, north wind, or a mixture of them.</p>
+<p>Why can the average be so bad? Because <b>what is best on average may never arrive</b>. Another small world shows
+it, with nothing to learn: cross a grid from the north-west corner to the flag in the south-east. To walk one cell is a
+loss of 0.4, and works nine times of ten in any weather. To drift is a loss of 0.1, and goes where the wind goes; in
+the calm it goes nowhere. The context is today's weather.</p>
 
 <h2>The best policy for each weather arrives</h2>
 <ul class="key"><li>{symbol("")} start</li><li>{symbol(WALK)} walk</li>
@@ -67,23 +125,33 @@ The <b>context</b> is today's weather: calm, west wind, north wind, or a mixture
 
 <h2>The best policy for the average weather does not</h2>
 <p>For the average of the three, the best is to drift in every cell: it arrives from everywhere, with an expected loss
-of {demo.average.loss:.2f}. Played in each of the three, this is what the same policy does.</p>
+of {weather.average.loss:.2f}. Played in each of the three, this is what the same policy does.</p>
 <ul class="key"><li>{symbol(BLOWN, "fine")} arrives</li><li>{symbol(BLOWN, "stuck")} may never arrive</li>
 <li>{symbol(STILL, "trap")} {symbol(BLOCKED, "trap")} caught for ever</li></ul>
 <div class="row">{played}</div>
+</section>"""
 
-<h2>The calmer, the worse</h2>
-<p>Expected loss from the start as the context moves from the average weather to the calm. The policy for the average
-loses without bound; the best policy for each context never loses more than {most:.2f}.</p>
-<ul class="key"><li><i style="background: var(--walk)"></i> best policy for each context</li>
-<li><i style="background: var(--bad)"></i> policy for the average</li></ul>
-<figure class="wide">{loss_curve(demo)}</figure>
 
-<footer>goalbound {__version__}. The loss of each best policy is certified: its bounds agree to one part in
-10<sup>9</sup>. Made by <code>goalbound demo</code>; <code>goalbound solve demo</code> prints the numbers.</footer>
-</body>
-</html>
-"""
+def _footer(learning: Learning) -> str:
+    floor = float(learning.problem.losses.min())
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
+    return f"""<footer><p>Learning: problem treatment-ladder with {learning.problem.support.states} levels and 2 markers;
+contexts uniform on the simplex; losses without noise; {learning.episodes:,} episodes of at most {STEP_LIMIT:,} steps;
+seed {SEED}. Learners: delta {DELTA:g}, loss floor {floor:g}, loss bound by doubling, regularization 1, the true support;
+widths {", ".join(f"{run.widths} ({run.name})" for run in learning.runs)}.</p>
+<p>Planning: problem demo. The loss of each best policy is certified: its bounds agree to one part in
+10<sup>9</sup>. <code>goalbound solve demo</code> prints the numbers.</p>
+<p>Made by <code>goalbound demo</code>: goalbound {__version__}, Python {platform.python_version()}, {versions}.</p></footer>"""
+
+
+def _line(kind: str) -> str:
+    return f'<li><svg viewBox="0 0 30 8" aria-hidden="true"><polyline class="{kind}" points="0,4 30,4"/></svg>'
+
+
+def _html_table(head: list[str], rows: list[list[str]]) -> str:
+    top = "".join(f"<th>{escape(word)}</th>" for word in head)
+    body = "".join("<tr>" + "".join(f"<td>{escape(word)}</td>" for word in row) + "</tr>" for row in rows)
+    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _figure(picture: str, title: str, note: str) -> str:

@@ -1,4 +1,4 @@
-"""What the demo shows, computed: the catalog's demo problem under several contexts."""
+"""What the demo plans: the windy grid in each weather, and in their average."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.cli.source import middle
-from goalbound.models import SSP, ModelError
+from goalbound.models import SSP
 from goalbound.planning import evaluate, solve
 from goalbound.problems.catalog import catalog_entry
-
-MIXED_DAY = (0.8, 0.1, 0.1)
-CURVE_SHARES = 1.0 - (2.0 / 3.0) * np.append(np.geomspace(1.0, 0.04, 24), 0.0)
-"""Shares of calm, from the average (a third) to all, closer together where the loss rises."""
 
 
 class Day(NamedTuple):
@@ -35,37 +31,26 @@ class Day(NamedTuple):
     """[S] where it stays for ever once it is there"""
 
 
-class Demo(NamedTuple):
-    """Everything that the text and the page tell."""
+class Weather(NamedTuple):
+    """Everything that the text and the page tell about planning."""
 
     rows: int
     columns: int
     corners: list[Day]
     average: Day
-    mixed: Day
-    curve: list[tuple[float, float, float]]
-    """share of calm, loss of the best policy, loss of the averaged policy"""
 
 
-def make_demo() -> Demo:
-    """Solve the demo at every pure context, at their average, and between the average and the calm."""
+def make_weather() -> Weather:
+    """Solve the windy grid at every pure context and at their average."""
     problem = catalog_entry("demo").make()
-    names, averaged = problem.component_names, solve(problem.at(middle(problem))).policy
+    averaged = solve(problem.at(middle(problem))).policy
     rows, columns = _shape(problem.support.state_names, problem.support.states)
-    if names is None or len(names) != len(MIXED_DAY):
-        raise ModelError(f"the demo tells of {len(MIXED_DAY)} weathers; the problem has {names}")
-
-    def day(name: str, *context: float) -> Day:
-        return _day(name, problem.at(context), averaged)
-
-    way = [day("", calm, (1.0 - calm) / 2.0, (1.0 - calm) / 2.0) for calm in CURVE_SHARES.tolist()]
-    return Demo(
+    corners = zip(problem.component_names or (), np.eye(problem.context_size), strict=True)
+    return Weather(
         rows,
         columns,
-        [day(name, *corner) for name, corner in zip(names, np.eye(len(names)).tolist(), strict=True)],
-        day("average", *middle(problem).tolist()),
-        day("80% calm", *MIXED_DAY),
-        [(share, one.loss, one.averaged_loss) for share, one in zip(CURVE_SHARES.tolist(), way, strict=True)],
+        [_day(name, problem.at(corner), averaged) for name, corner in corners],
+        _day("average", problem.at(middle(problem)), averaged),
     )
 
 

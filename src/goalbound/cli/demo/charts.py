@@ -1,0 +1,129 @@
+"""Line charts as SVG written by hand. Lines differ in dashes too and carry their names; the page gives the colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log10
+from typing import NamedTuple
+
+from goalbound.cli.demo.learning import Learning, Points
+
+WIDTH, HEIGHT = 480, 300
+LEFT, RIGHT, TOP, BOTTOM = 46, 388, 30, 254
+"""The frame; names of lines stand to the right of it."""
+APART = 15
+"""The least distance of two names."""
+
+
+class Axis(NamedTuple):
+    """From where to where, and what is written along it."""
+
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]]
+    logarithmic: bool = False
+
+    def share(self, value: float) -> float:
+        """Where a value lies: 0 at the low end, 1 at the high one."""
+        if self.logarithmic:
+            return log10(max(value, self.low) / self.low) / log10(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+
+class Line(NamedTuple):
+    """A curve, its style and its name."""
+
+    kind: str
+    name: str
+    points: Points
+
+
+def regret_chart(learning: Learning) -> str:
+    """Regret so far against patients, both as they are."""
+    lines = [Line(run.kind, run.short, run.regrets) for run in learning.runs]
+    most = max(y for line in lines for _, y in line.points)
+    across, up = _even(learning.episodes), _even(most)
+    lines.append(Line("best", "clairvoyant", [(0.0, 0.0), (float(learning.episodes), 0.0)]))
+    return _chart(lines, across, up, ("patients so far", "regret so far"))
+
+
+def logarithmic_chart(learning: Learning) -> str:
+    """The same in logarithms, where a power is a straight line and its exponent the slope."""
+    lines = [
+        Line(run.kind, run.short, [point for point in run.regrets if point[0] >= 10.0 and point[1] >= 1.0])
+        for run in learning.runs
+    ]
+    last, most = float(learning.episodes), max(y for line in lines for _, y in line.points)
+    across, up = _decades(10.0, last), _decades(1.0, most)
+    first = last / 100.0
+    guides = [
+        Line("guide", "~ K", [(first, 1.0), (last, 100.0)]),
+        Line("guide", "~ √K", [(first, 1.0), (last, 10.0)]),
+    ]
+    return _chart([*lines, *guides], across, up, ("patients so far, K", "regret so far, logarithmic"))
+
+
+def hope_chart(learning: Learning) -> str:
+    """What the learners that look at the context hope for, against the truth that they do not know."""
+    lines = [Line(run.kind, run.short, run.hopes) for run in learning.runs if run.kind != "blind"]
+    last = float(learning.episodes)
+    lines.insert(0, Line("best", "the truth", [(1.0, learning.even_best), (last, learning.even_best)]))
+    high = max(y for line in lines for _, y in line.points)
+    return _chart(lines, _decades(1.0, last), _even(1.1 * high), ("patients so far", "loss hoped for"))
+
+
+def _chart(lines: Sequence[Line], across: Axis, up: Axis, titles: tuple[str, str]) -> str:
+    def place(point: tuple[float, float]) -> tuple[float, float]:
+        return LEFT + across.share(point[0]) * (RIGHT - LEFT), BOTTOM - up.share(point[1]) * (BOTTOM - TOP)
+
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{titles[1]} against {titles[0]}">']
+    for value, word in up.ticks:
+        _, y = place((across.low, value))
+        parts.append(f'<path class="rule" d="M{LEFT} {y:.1f}H{RIGHT}"/>')
+        parts.append(f'<text x="{LEFT - 7}" y="{y + 4:.1f}" text-anchor="end">{word}</text>')
+    for value, word in across.ticks:
+        x, _ = place((value, up.low))
+        parts.append(f'<path class="rule" d="M{x:.1f} {BOTTOM}v5"/>')
+        parts.append(f'<text x="{x:.1f}" y="{BOTTOM + 19}" text-anchor="middle">{word}</text>')
+    parts.append(f'<text x="{(LEFT + RIGHT) / 2:g}" y="{HEIGHT - 7}" text-anchor="middle">{titles[0]}</text>')
+    parts.append(f'<text x="{LEFT - 40}" y="14">{titles[1]}</text>')
+    for line in lines:
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(place, line.points))
+        parts.append(f'<polyline class="{line.kind}" points="{path}"/>')
+    for line, y in zip(lines, _spread([place(line.points[-1])[1] for line in lines]), strict=True):
+        parts.append(f'<text class="name" x="{RIGHT + 7}" y="{y + 4:.1f}">{line.name}</text>')
+    return "".join([*parts, "</svg>"])
+
+
+def _spread(heights: Sequence[float]) -> list[float]:
+    """Heights moved as little upwards as keeps names apart."""
+    moved = list(heights)
+    below = float("inf")
+    for at in sorted(range(len(moved)), key=lambda at: -moved[at]):
+        moved[at] = below = min(moved[at], below - APART)
+    return moved
+
+
+def _even(most: float) -> Axis:
+    """From 0, with ticks at round numbers."""
+    unit = 10.0 ** int(log10(most) // 1)
+    step = next(unit * part for part in (0.2, 0.5, 1.0, 2.0) if most / (unit * part) <= 5.0)
+    return Axis(0.0, most, [(step * k, _short(step * k)) for k in range(int(most / step * (1.0 + 1e-12)) + 1)])
+
+
+def _decades(low: float, high: float) -> Axis:
+    """In logarithms, with ticks at powers of ten."""
+    powers = range(round(log10(low)), int(log10(high) + 1e-12) + 1)
+    return Axis(low, high, [(10.0**k, _short(10.0**k)) for k in powers], logarithmic=True)
+
+
+def _short(value: float) -> str:
+    """A number as it is written beside an axis.
+
+    >>> _short(200_000.0), _short(2_500_000.0), _short(0.5)
+    ('200k', '2.5M', '0.5')
+    """
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:.4g}"

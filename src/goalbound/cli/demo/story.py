@@ -1,0 +1,82 @@
+"""The demo in words and tables, for the terminal."""
+
+from __future__ import annotations
+
+from goalbound.cli.demo.learning import STEP_LIMIT, Learning
+from goalbound.cli.demo.world import Day, Weather, fate
+from goalbound.cli.text import column, table
+
+
+def learning_text(learning: Learning) -> str:
+    """What was learned, in a screen of text."""
+    proven, small, blind = learning.runs
+    return "\n".join(
+        [
+            "NO PATIENT IS THE AVERAGE PATIENT",
+            "A patient takes one drug after the other until recovered, the goal. Drug A helps those with marker A, drug B",
+            "those with marker B, at a loss of 0.1 a dose. The broad drug helps everyone, seldom, at a loss of 0.4.",
+            "The context is the patient: which part A, which part B, which part neither. Learners are told none of this.",
+            "",
+            f"{learning.episodes:,} patients, the same for all:",
+            "",
+            table(
+                ["learner", "regret", "loss, first tenth", "loss, last tenth", "abandoned"],
+                [
+                    *(
+                        [run.name, f"{run.regret:,.0f}", f"{run.early:.4f}", f"{run.late:.4f}", str(run.abandoned)]
+                        for run in learning.runs
+                    ),
+                    ["clairvoyant", "0", f"{learning.early_best:.4f}", f"{learning.late_best:.4f}", "0"],
+                ],
+                "lrrrr",
+            ),
+            "",
+            "regret       expected loss beyond the clairvoyant's, who knows the problem; all patients together",
+            "loss         expected loss of one patient: mean over the first tenth of them, and over the last",
+            f"abandoned    patients given up after {STEP_LIMIT:,} doses; what they lost counts, the true regret is larger",
+            f"{small.widths.scale:g} x widths   all radii of the confidence sets times {small.widths.scale:g}: not proven",
+            "",
+            f"The regret of LR-CSSP grows as patients^{proven.growth:.2f} by now; the theorem promises 0.5 in the long run.",
+            f"That of the blind learner grows as patients^{blind.growth:.2f}: it learns the average patient, who never comes.",
+        ]
+    )
+
+
+def planning_text(weather: Weather) -> str:
+    """What was planned, in a screen of text."""
+    days = [*weather.corners, weather.average]
+    rows = zip(
+        (day.name for day in days),
+        column([day.loss for day in days]),
+        column([day.steps for day in days]),
+        column([day.averaged_loss for day in days]),
+        (fate(day) for day in days),
+        strict=True,
+    )
+    return "\n".join(
+        [
+            "NO DAY IS THE AVERAGE DAY",
+            f"A grid of {weather.rows} x {weather.columns} cells, to be crossed from north-west to south-east. To walk one",
+            "cell is a loss of 0.4, in any weather; to drift with the wind is a loss of 0.1 a step, and goes nowhere in the",
+            "calm. The context is today's weather. Here everything is known; one only has to plan.",
+            "",
+            table(["context", "best loss", "steps", "averaged policy", "outcome"], rows, "lrrrl"),
+            "",
+            "best loss, steps  expected until the goal, by the best policy for this context (bounds certified to 1e-9)",
+            "averaged policy   expected loss of the policy that is best for the average context: drift, everywhere",
+            "",
+            "On average drifting is best, because some wind always helps. But no day is the average day:",
+            *(f"  {day.name:10}  {lesson(day, weather)}" for day in weather.corners),
+        ]
+    )
+
+
+def lesson(day: Day, weather: Weather) -> str:
+    """Where the averaged model's policy is caught."""
+    columns = {int(cell) % weather.columns for cell in day.trapped.nonzero()[0]}
+    if not columns:
+        return "it arrives"
+    if day.trapped.all():
+        return "nothing moves: it waits for ever where it is"
+    border = "east" if columns == {weather.columns - 1} else "south"
+    return f"it is blown to the {border} border and waits there for ever"
