@@ -1,4 +1,4 @@
-"""What the README says is run."""
+"""What the README and the pages of docs say is run."""
 
 import re
 import subprocess
@@ -8,14 +8,39 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from goalbound import SSP, LinearCSSP, hitting_times, solve
+
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
-def test_the_ten_lines_of_the_readme_print_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:
+def blocks(document: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+
+
+def block(document: str, word: str) -> str:
+    """The one block that holds a word."""
+    (found,) = (one for one in blocks(document) if word in one)
+    return found
+
+
+def test_the_learner_of_the_readme_heals_everyone_and_knows_what_to_do_next(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict = {}
-    exec(BLOCKS[0], names)
+    exec(block("README.md", "LRCSSP"), names)
+    learner = names["learner"]
+    assert learner.open_episodes == ()
+    assert names["episode"].ended
+    healed = learner.statistics.next_sums[learner.support.next_state == learner.support.states]
+    assert healed.sum() == pytest.approx(50.0)  # contexts sum to 1, and each of the 50 patients came to the goal once
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "0 of 9 pairs known; loss bound 1"
+    assert [line.split("  ")[0] for line in lines[1:]] == [f'state {n} ("severity {n + 1}")' for n in range(3)]
+    truth = solve(names["world"].problem.at([0.7, 0.2, 0.1])).values
+    assert (learner.plan([0.7, 0.2, 0.1]).values <= truth + 1e-12).all()  # optimism; seed 0 is one of the nine in ten
+
+
+def test_the_planner_of_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict = {}
+    exec(block("README.md", "Builder"), names)
     printed = capsys.readouterr().out.splitlines()
     # 90% young, 10% old: drug A heals with 0.54, so 0.2 / 0.54; drug B with 0.52, so 0.4 / 0.52.
     np.testing.assert_allclose(names["best"].values, [0.2 / 0.54, 0.0], rtol=1e-9)
@@ -28,8 +53,43 @@ def test_the_ten_lines_of_the_readme_print_what_they_say(capsys: pytest.CaptureF
 def test_the_gymnasium_lines_of_the_readme_make_a_lake() -> None:
     pytest.importorskip("gymnasium")
     names: dict = {}
-    exec(BLOCKS[1], names)
+    exec(block("README.md", "gymnasium"), names)
     assert names["lake"].context_size == 2
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """The blocks of docs/learner.md run in order, in an empty folder; their names, and what each block printed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("learner"))
+        names: dict = {"printed": []}
+        patch.setitem(names, "print", lambda *things: names["printed"].append(" ".join(map(str, things))))
+        for code in blocks("docs/learner.md"):
+            exec(code, names)
+    return names
+
+
+def test_the_page_about_the_learner_runs_from_top_to_bottom(read: dict) -> None:
+    assert not read["where"]  # both episodes came to the goal
+    assert read["young"].ended
+    assert read["old"].ended
+    assert read["waiting_again"].ended
+    assert not read["waiting"].ended  # the one that was not loaded still waits
+
+
+def test_what_the_page_about_the_learner_says_is_printed(read: dict) -> None:
+    assert read["free"].added_loss == pytest.approx(0.04)  # 2 * (8 / 10^6)^(1/3)
+    assert "0.1 x paper False" in read["printed"]
+    assert "True" in read["printed"]  # the world of the page is plausible
+    assert isinstance(read["hopeful"], SSP)
+    assert isinstance(read["model"], LinearCSSP)
+    plan = read["plan"]
+    assert np.isfinite(hitting_times(plan.model(), plan.policy)).all()  # the plan arrives where it is hoped to
+
+
+def test_the_learner_that_looks_loses_less_than_the_blind_one(read: dict) -> None:
+    looking, blind = (float(line.split()[0]) for line in read["printed"][-2:])
+    assert looking < blind
 
 
 def test_importing_goalbound_loads_neither_numpy_nor_numba() -> None:

@@ -7,7 +7,7 @@ from goalbound.kernels.gram import Memory
 from goalbound.kernels.learning import JOURNAL, Learned, View
 from goalbound.kernels.optimism import Outlook, Plausible
 from goalbound.kernels.projection import Desk
-from goalbound.kernels.rollout import Ledger
+from goalbound.kernels.watch import Ledger
 
 
 def fresh_memory(pairs: int, triples: int, size: int, regularization: float) -> Memory:
@@ -105,14 +105,15 @@ def fresh_desk(longest: int, size: int) -> Desk:
     )
 
 
-def fresh_ledger(pairs: int, *, watch: bool = False, loss_bound: float = 1.0) -> Ledger:
+def fresh_ledger(pairs: int, size: int = 1, *, watch: bool = False, loss_bound: float = 1.0) -> Ledger:
     """An empty ledger; without ``watch`` it stays empty."""
     return Ledger(
         watch=watch,
         loss_bound=loss_bound,
         terms=np.zeros(5),
-        counts=np.zeros(4, dtype=np.int64),
-        sums=np.zeros(2),
+        counts=np.zeros(7, dtype=np.int64),
+        sums=np.zeros(7),
         uncovered=np.zeros(pairs, dtype=np.bool_),
         unknown=np.zeros(pairs, dtype=np.int64),
+        room=np.zeros(size),
     )

@@ -26,8 +26,9 @@ from goalbound.kernels.learning import (
     View,
 )
 from goalbound.kernels.optimism import RESIDUAL
-from goalbound.kernels.rollout import Ledger, Truth
+from goalbound.kernels.rollout import Truth
 from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fresh_memory, fresh_view
+from goalbound.kernels.watch import Ledger
 from goalbound.kernels.world import VALUE_TOLERANCE, Tally
 from goalbound.learners.errors import LearnerError, PlanningStopped
 from goalbound.learners.learner import SimulatedWorld

@@ -20,7 +20,8 @@ Whole = NDArray[np.int64]
 UNIT = 2**20
 """Contexts are whole multiples of 1 / UNIT, so that a million products c c^T sum without rounding in 64-bit integers:
 1e6 * 2^40 < 2^60."""
-STEPS = 1_000_000
+STEPS = 999_999
+"""One step before the inverse is computed anew: as far as the updates ever drift."""
 SIZE = 4
 
 
@@ -99,17 +100,17 @@ def distance(inverse: NDArray[np.float64], exact: list[list[Fraction]]) -> float
 
 
 @pytest.mark.parametrize("draw", [spread_out, nearly_collinear, all_equal, one_hot, rarely_elsewhere])
-def test_after_a_million_visits_the_inverse_is_within_1e_8_of_the_inverse_of_the_sums(draw: Any) -> None:
+def test_after_a_million_visits_the_inverse_is_within_1e_9_of_the_inverse_of_the_sums(draw: Any) -> None:
     whole = draw(np.random.default_rng(7))
     gram, inverse = np.eye(SIZE), np.eye(SIZE)
     add_all.compiled(gram, inverse, whole / UNIT, np.zeros(SIZE))
-    assert distance(inverse, exact_inverse(as_fractions(gram))) <= 1e-8
+    assert distance(inverse, exact_inverse(as_fractions(gram))) <= 1e-9
     np.testing.assert_array_equal(inverse, inverse.T)
 
-    # The sums themselves round a million times: by 2^-53 * 1e6 = 1.1e-10 at worst, and by less than 1e-11 here. A
+    # The sums themselves round a million times: by 2^-53 * 1e6 = 1.1e-10 at worst, and by less than 2e-11 here. A
     # condition number of 1e5 makes 1e-6 of that in the inverse, in directions that were hardly ever seen.
     exact = exact_gram(whole)
-    np.testing.assert_allclose(gram, np.array(exact, dtype=np.float64), rtol=1e-11)
+    np.testing.assert_allclose(gram, np.array(exact, dtype=np.float64), rtol=2e-11)
     exact = exact_inverse(exact)
     assert distance(inverse, exact) <= 1e-6
 
@@ -120,12 +121,8 @@ def test_after_a_million_visits_the_inverse_is_within_1e_8_of_the_inverse_of_the
         assert quadratic.python(inverse, whole[n] / UNIT) == pytest.approx(float(norm), rel=1e-8)
 
 
-@pytest.mark.parametrize("draw", [nearly_collinear, all_equal])
-def test_just_before_a_refresh_the_inverse_is_as_good(draw: Any) -> None:
-    whole = draw(np.random.default_rng(11))[: 900 * REFRESH - 1]  # 1023 updates since the inverse was computed anew
-    gram, inverse = np.eye(SIZE), np.eye(SIZE)
-    add_all.compiled(gram, inverse, whole / UNIT, np.zeros(SIZE))
-    assert distance(inverse, exact_inverse(as_fractions(gram))) <= 1e-8
+def test_the_million_steps_end_just_before_the_inverse_is_computed_anew() -> None:
+    assert (STEPS + 1) % REFRESH == 0
 
 
 @examples(30)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from goalbound.kernels import bellman, chain, gram, graph, jit, learning, optimism, projection, shortest
+from goalbound.kernels import bellman, chain, gram, graph, jit, learning, projection, shortest
 
 NOTICE = "goalbound: compiling kernels"
 
@@ -84,7 +84,7 @@ def test_each_form_calls_the_same_form_of_the_kernels_that_it_uses(caller: jit.K
 
 
 def test_the_cache_on_disk_knows_the_files_of_all_kernels_inside() -> None:
-    files = sorted(module.__file__ for module in (gram, learning, optimism, projection))
+    files = sorted(module.__file__ for module in (gram, learning, projection))
     stats = tuple((os.stat(file).st_mtime_ns, os.stat(file).st_size) for file in files)
     assert learning.observe.dispatcher._cache._cache_file._source_stamp == stats
 

@@ -13,7 +13,7 @@ import pytest
 from goalbound.learners.errors import LearnerError
 from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
 from goalbound.models import ModelError, Step, Support
-from tests.unit.learners.driving import MODES, SHORT, Clinic, draw_step, learner_of, small_problem, written
+from tests.unit.learners.driving import MODES, SHORT, Clinic, draw_step, learner_of, play_one, small_problem, written
 
 # State 0 has two actions: 0 stays or moves on to 1, 1 moves on or ends. State 1 has action 0 only: back, or the goal 2.
 ROAD = Support.from_pairs([{0: [0, 1], 1: [1, 2]}, {0: [0, 2]}])
@@ -226,6 +226,26 @@ def test_a_plan_that_is_held_stays_as_it_is_until_its_interval_ends() -> None:
     assert other.plan.values.tobytes() == held.values.tobytes()
     assert other.plan.losses.tobytes() == held.losses.tobytes()
     assert other.interval == 2
+
+
+@pytest.mark.parametrize("missed", [0, 1, 63, 64, 65, 200])
+@pytest.mark.parametrize("mode", ["narrow", "forgetting"])
+def test_an_episode_that_looks_again_sees_what_a_new_one_sees(mode: str, missed: int) -> None:
+    """However much it has missed; a journal of 64 changes is kept for those who have missed little."""
+    learner = learner_of(PROBLEM, **{**MODES[mode], "tolerance": 1e-9})
+    context = np.array([0.3, 0.7])
+    old = learner.begin(context)
+    step = draw_step(PROBLEM, context, 0, old.act(0), 0.0)
+    old.observe(step)  # unknown: the next act plans anew
+    assert not old.ended
+    play_one(PROBLEM, learner, missed, seed=2)
+    new = learner.begin(context)
+    assert new.act(step.next_state) == old.act(step.next_state)
+    assert new.plan is not None
+    assert old.plan is not None
+    assert old.plan.losses.tobytes() == new.plan.losses.tobytes()
+    np.testing.assert_allclose(old.plan.values, new.plan.values, rtol=1e-8)
+    np.testing.assert_allclose(old.plan.rows, new.plan.rows, atol=1e-7)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -229,14 +229,12 @@ def test_a_plan_is_what_it_says(taught: Clinic) -> None:
 def test_the_policy_of_a_plan_is_best_in_its_model(taught: Clinic) -> None:
     """With v the last values and r the residual, the model's own values lie between the bounds: (1 - x) v is below
     every backup of the sets, so of the model; and the model's rows attain the backup of v, which is below v + r."""
-    learner = taught.learner
-    if learner.added_loss:
-        pytest.skip("losses above 1 are shown as 1 in the model")
     for context in np.random.default_rng(4).dirichlet(np.ones(2), 3):
-        plan = learner.plan(context)
+        plan = taught.learner.plan(context)
         truth = solve(plan.model())
-        assert (truth.upper >= plan.values).all()
         assert (truth.lower <= plan.upper).all()
+        if plan.losses.max() <= 1.0:  # larger ones, which an added loss can make, are shown as 1
+            assert (truth.upper >= plan.values).all()
 
 
 def test_looking_changes_nothing(taught: Clinic) -> None:
@@ -307,6 +305,6 @@ def test_a_problem_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ModelError, match="contexts have 3 entries, the learner knows 2"):
         learner.check_fits(PROBLEM, 3)
     narrow = LRCSSP(Support.from_pairs([{0: [3], 1: [3]}] * 3), 2, loss_floor=0.1)
-    with pytest.raises(ModelError, match="may lead to state . in the problem, but not in the learner's support"):
+    with pytest.raises(ModelError, match=r"may lead to state \d in the problem, but not in the learner's support"):
         narrow.check_fits(PROBLEM, 2)
     LRCSSP(Support.full(3, 2), 2, loss_floor=0.1).check_fits(PROBLEM, 2)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from goalbound.cli.demo.learning import Learning, Points
 
 WIDTH, HEIGHT = 480, 300
-LEFT, RIGHT, TOP, BOTTOM = 46, 388, 30, 254
+LEFT, RIGHT, TOP, BOTTOM = 48, 384, 30, 254
 """The frame; names of lines stand to the right of it."""
 APART = 15
 """The least distance of two names."""

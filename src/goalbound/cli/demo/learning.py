@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.cli.demo.progress import Watch
+from goalbound.cli.demo.progress import Show, Watch
 from goalbound.estimation import Widths, paper, scaled
 from goalbound.learners.context_blind import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
@@ -16,6 +15,7 @@ from goalbound.models import LinearCSSP
 from goalbound.planning import optimal_values
 from goalbound.problems.catalog import catalog_entry
 from goalbound.simulation import Dirichlet, History, Listed, Simulation
+from goalbound.simulation.play import Progress
 
 PROBLEM = {"levels": 3, "markers": 2}
 EPISODES, SEED, STEP_LIMIT = 200_000, 1, 10_000
@@ -97,37 +97,26 @@ def make_learning(watch: Watch, *, episodes: int = EPISODES) -> Learning:
 
 
 def _run(problem: LinearCSSP, pupil: Pupil, patients: NDArray[np.float64], watch: Watch) -> Run:
+    size = 1 if pupil.blind else problem.context_size
     floor = float(problem.losses.min())
-    learner = LRCSSP(
-        problem.support,
-        1 if pupil.blind else problem.context_size,
-        delta=DELTA,
-        loss_floor=floor,
-        widths=pupil.widths,
-    )
-    simulation = Simulation(
-        problem,
-        ContextBlind(learner) if pupil.blind else learner,
-        Listed(patients),
-        seed=SEED,
-        step_limit=STEP_LIMIT,
-    )
+    learner = LRCSSP(problem.support, size, delta=DELTA, loss_floor=floor, widths=pupil.widths)
+    who = ContextBlind(learner) if pupil.blind else learner
+    simulation = Simulation(problem, who, Listed(patients), seed=SEED, step_limit=STEP_LIMIT)
     show = watch.begin(pupil.name, len(patients))
     parts: list[History] = []
     hopes: Points = []
-    even = np.full(learner.settings.context_size, 1.0 / learner.settings.context_size)
-    before, regret = 0, 0.0
     for stop in _stops(len(patients)):
-        part = simulation.run(
-            stop - before,
-            progress=lambda done, _, more, before=before, regret=regret: show(before + done, regret + more),
-        )
-        if part.interrupted:
+        before = simulation.episodes_played
+        parts.append(simulation.run(stop - before, progress=_further(show, before)))
+        if parts[-1].interrupted:
             raise KeyboardInterrupt
-        parts.append(part)
-        before, regret = stop, regret + part.total_regret
-        hopes.append((float(stop), float(learner.plan(even).values[problem.start])))
+        hopes.append((float(stop), float(learner.plan(np.full(size, 1.0 / size)).values[problem.start])))
     return _told(pupil, History.concatenate(parts), hopes)
+
+
+def _further(show: Show, before: int) -> Progress:
+    """Progress of a part of a run, shown as that of the whole."""
+    return lambda done, *_: show(before + done)
 
 
 def _told(pupil: Pupil, history: History, hopes: Points) -> Run:
@@ -148,6 +137,7 @@ def _tenths(losses: NDArray[np.float64]) -> tuple[float, float]:
     return float(losses[:tenth].mean()), float(losses[-tenth:].mean())
 
 
-def _stops(episodes: int) -> Iterator[int]:
+def _stops(episodes: int) -> list[int]:
     """Numbers of episodes, evenly spaced in logarithms, the last one all of them."""
-    return iter(np.unique(np.rint(np.geomspace(1, episodes, STOPS)).astype(np.int64)).tolist())
+    stops: list[int] = np.unique(np.rint(np.geomspace(1, episodes, STOPS)).astype(np.int64)).tolist()
+    return stops

@@ -35,7 +35,7 @@ def regret_figure(learning: Learning) -> str:
     return f"""<ul class="key">{_line("proven")} LR-CSSP</li>
 {_line("scaled")} LR-CSSP, {learning.runs[1].widths.scale:g} x widths (not proven)</li>
 {_line("blind")} LR-CSSP, blind to the context</li>
-{_line("best")} clairvoyant: knows the problem</li></ul>
+{_line("best")} clairvoyant</li></ul>
 <div class="row charts"><figure>{regret_chart(learning)}</figure>
 <figure>{logarithmic_chart(learning)}</figure></div>"""
 
@@ -46,31 +46,31 @@ def _learning(learning: Learning) -> str:
     return f"""<section>
 <h1>No patient is the average patient</h1>
 <p>A patient takes one dose after the other, climbs down a ladder of {learning.problem.support.states} severities, and
-is recovered: this is the <b>goal</b>. Each dose has a <b>loss</b>, and what it does depends on the patient. Each
-patient is a mix of three kinds, say 70% marker A, 20% marker B and 10% neither. This mix is the <b>context</b>; it is
-seen before the first dose. Learners know which drugs there are and that a dose moves a patient by one rung at most.
-The numbers below they must find out, at the patients' expense.</p>
+is recovered: this is the <b>goal</b>. Each dose has a <b>loss</b>, and whether it helps depends on the patient, who is
+a mix of three kinds: say 70% marker A, 20% marker B, 10% neither. This mix is the <b>context</b>. It is seen before the
+first dose. A learner knows which drugs there are, that a dose moves a patient by one rung at most, and that no loss is
+below {_floor(learning.problem):g}. The rest of this table it must find out.</p>
 {_drugs(learning.problem)}
 
 <h2>Who looks at the patient learns; who does not, goes on losing</h2>
 <p>{learning.episodes:,} patients, the same for all learners. <b>Regret</b> is the expected loss beyond that of the
-clairvoyant, who knows the problem. On the left as it is: the blind learner's goes up for ever, and is by now
-{times:.0f} times that of LR-CSSP. On the right the same in logarithms: a straight line is a power of the number of
-patients K, and its slope the exponent. At the end LR-CSSP grows as K<sup>{proven.growth:.2f}</sup>, the blind learner
-as K<sup>{blind.growth:.2f}</sup>; the theorem promises that the exponent comes down to 1/2 at most.</p>
+clairvoyant, who knows the problem. The first picture shows it as it is: the blind learner's goes up for ever, and is by
+now {times:.0f} times that of LR-CSSP. The second shows the same in logarithms: a straight line is a power of the number
+of patients K, its slope the exponent. At the end LR-CSSP grows as K<sup>{proven.growth:.2f}</sup>, the blind learner as
+K<sup>{blind.growth:.2f}</sup>. The theorem promises LR-CSSP at most 1/2 in the long run.</p>
 {regret_figure(learning)}
 {_table(learning)}
-<p class="note">Loss of a patient: expected, mean over the first and the last tenth of the patients. Abandoned: given up
-after {STEP_LIMIT:,} doses; what they lost until then counts, so the true regret is larger. The blind learner is
-LR-CSSP too, with the same constants, but every patient looks the same to it. It learns the best plan for the average
-patient: one targeted drug, for ever. One run of each learner.</p>
+<p class="note">Loss: expected, of one patient; mean over the first and over the last tenth of the patients. Abandoned:
+given up after {STEP_LIMIT:,} doses; what they lost until then counts, so the true regret is larger. The blind learner
+is LR-CSSP too, with the same constants, but all patients look the same to it. It gives the drugs that are best on
+average, also to those whom they hardly ever help. One run of each learner.</p>
 
-<h2>It hopes, and never more than is true</h2>
-<p>How it learns: it plans with the most hopeful numbers that what it saw leaves plausible. So the loss it hopes for
-stays below the truth and comes up to it as the plausible shrinks. Here for a patient with a third of each kind, whose
-best expected loss is {learning.even_best:.2f}. LR-CSSP itself uses the widths that the paper proves: with probability
-{1.0 - DELTA:g} its hope is below the truth at all times, for all patients. They are wide. With all of them
-<b>times {small.widths.scale:g}</b> it learns much faster, but nothing is proven.{_known(learning)}</p>
+<h2>Hope comes up to the truth, from below</h2>
+<p>How it learns: it plans with the most hopeful numbers that are still plausible after all it saw. So the loss it
+hopes for is below the truth, and comes up to it as less remains plausible. Here for a patient with a third of each
+kind, whose best expected loss is {learning.even_best:.2f}. LR-CSSP itself takes as plausible what the paper proves:
+with probability {1.0 - DELTA:g} its hope is below the truth at all times and for all patients. These widths are large.
+With all of them <b>times {small.widths.scale:g}</b> it learns much faster, but nothing is proven.{_known(learning)}</p>
 <div class="row charts"><figure>{hope_chart(learning)}</figure></div>
 </section>"""
 
@@ -84,14 +84,14 @@ def _known(learning: Learning) -> str:
 def _drugs(problem: LinearCSSP) -> str:
     """What each dose costs, and how often it takes each kind of patient one rung down."""
     support, kinds = problem.support, problem.component_names or ()
+    names = support.action_names or ()
     rows = []
     for pair in range(support.pair_start[0], support.pair_start[1]):  # on the lowest rung, where down is the goal
         row = support.row(pair)
         to_goal = problem.probabilities[row][support.next_state[row] == support.states]
         helps = to_goal[0] if len(to_goal) else [0.0] * len(kinds)
         rows.append(
-            [support.action_name(int(support.pair_action[pair])).strip('"'), f"{problem.losses[pair, 0]:g}"]
-            + [f"{share:.0%}" for share in helps]
+            [names[support.pair_action[pair]], f"{problem.losses[pair, 0]:g}"] + [f"{share:.0%}" for share in helps]
         )
     return _html_table(["", "loss of a dose", *(f"helps, {kind}" for kind in kinds)], rows)
 
@@ -102,7 +102,7 @@ def _table(learning: Learning) -> str:
         for run in learning.runs
     ]
     rows.append(["clairvoyant", "0", f"{learning.early_best:.3f}", f"{learning.late_best:.3f}", "0"])
-    return _html_table(["learner", "regret", "loss of a patient, first", "loss of a patient, last", "abandoned"], rows)
+    return _html_table(["learner", "regret", "loss, first tenth", "loss, last tenth", "abandoned"], rows)
 
 
 def _planning(weather: Weather) -> str:
@@ -133,15 +133,21 @@ of {weather.average.loss:.2f}. Played in each of the three, this is what the sam
 
 
 def _footer(learning: Learning) -> str:
-    floor = float(learning.problem.losses.min())
+    problem, runs = learning.problem, learning.runs
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
-    return f"""<footer><p>Learning: problem treatment-ladder with {learning.problem.support.states} levels and 2 markers;
-contexts uniform on the simplex; losses without noise; {learning.episodes:,} episodes of at most {STEP_LIMIT:,} steps;
-seed {SEED}. Learners: delta {DELTA:g}, loss floor {floor:g}, loss bound by doubling, regularization 1, the true support;
-widths {", ".join(f"{run.widths} ({run.name})" for run in learning.runs)}.</p>
+    return f"""<footer>
+<p>Learning: problem treatment-ladder, {problem.support.states} levels, {problem.context_size - 1} markers; contexts
+uniform on the simplex; losses without noise; {learning.episodes:,} episodes of at most {STEP_LIMIT:,} steps; seed
+{SEED}. Learners: delta {DELTA:g}, loss floor {_floor(problem):g}, loss bound by doubling, regularization 1, the true
+support; widths: {", ".join(f"{run.widths} ({run.name})" for run in runs)}.</p>
 <p>Planning: problem demo. The loss of each best policy is certified: its bounds agree to one part in
 10<sup>9</sup>. <code>goalbound solve demo</code> prints the numbers.</p>
-<p>Made by <code>goalbound demo</code>: goalbound {__version__}, Python {platform.python_version()}, {versions}.</p></footer>"""
+<p>Made by <code>goalbound demo</code>: goalbound {__version__}, Python {platform.python_version()}, {versions}.</p>
+</footer>"""
+
+
+def _floor(problem: LinearCSSP) -> float:
+    return float(problem.losses.min())
 
 
 def _line(kind: str) -> str:

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-Show = Callable[[int, float], None]
-"""Called with the episodes done and the regret so far."""
+Show = Callable[[int], None]
+"""Called with the number of episodes done."""
 LINES = 4
 """As many lines tell of one run where there is no terminal."""
 
@@ -32,12 +32,13 @@ def watching(*, quiet: bool) -> Iterator[Watch]:
     elif not console.is_terminal or console.is_dumb_terminal:
         yield Lines(console)
     else:
-        columns = (
-            TextColumn("{task.description}"), BarColumn(bar_width=30), TaskProgressColumn(),
-            TextColumn("regret {task.fields[regret]:,.0f}"), TimeRemainingColumn(),
-        )  # fmt: skip
-        with Progress(*columns, console=console) as bars:
+        bars = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
+        )
+        try:
             yield Bars(bars)
+        finally:
+            bars.stop()
 
 
 class Silent:
@@ -45,7 +46,7 @@ class Silent:
 
     def begin(self, name: str, episodes: int) -> Show:
         """A run begins."""
-        return lambda done, regret: None
+        return lambda done: None
 
 
 class Lines:
@@ -58,13 +59,11 @@ class Lines:
         """A run begins."""
         told = 0
 
-        def show(done: int, regret: float) -> None:
+        def show(done: int) -> None:
             nonlocal told
             if done * LINES // episodes > told:
                 told = done * LINES // episodes
-                self._console.print(
-                    f"{name}: {done:,} of {episodes:,}, regret {regret:,.0f}", highlight=False, soft_wrap=True
-                )
+                self._console.print(f"{name}: {done:,} of {episodes:,}", highlight=False, soft_wrap=True)
 
         return show
 
@@ -77,5 +76,6 @@ class Bars:
 
     def begin(self, name: str, episodes: int) -> Show:
         """A run begins."""
-        task = self._bars.add_task(name, total=episodes, regret=0.0)
-        return lambda done, regret: self._bars.update(task, completed=done, regret=regret)
+        self._bars.start()  # not before: a live display of nothing leaves empty lines
+        task = self._bars.add_task(name, total=episodes)
+        return lambda done: self._bars.update(task, completed=done)

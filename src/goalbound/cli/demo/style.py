@@ -15,7 +15,7 @@ h2 { font-size: 1.15rem; margin: 2.6rem 0 .3rem; }
 p { margin: .3rem 0 .9rem; max-width: 46rem; }
 figcaption span, footer, .note { color: var(--soft); } .note { font-size: .92rem; }
 .row { display: grid; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr)); gap: 1.5rem; }
-.charts { grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
+.charts { grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); }
 figure { margin: 0; } figcaption { margin-top: .4rem; font-size: .94rem; } figcaption b { display: block; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--soft); font-size: 12.5px; } svg text.name { fill: var(--ink); }
@@ -35,6 +35,9 @@ th { font-weight: 600; vertical-align: bottom; } th:first-child, td:first-child 
 polyline.proven { stroke: var(--walk); } polyline.scaled { stroke: var(--drift); stroke-dasharray: 9 4; }
 polyline.blind { stroke: var(--bad); stroke-dasharray: 3 3; stroke-width: 3.4; }
 polyline.best { stroke: var(--ink); stroke-width: 1.2; } polyline.guide { stroke: var(--soft); stroke-width: 1; }
+sup { line-height: 0; }
+@media (max-width: 32rem) { svg text { font-size: 14px; } table { font-size: .84rem; }
+  th, td { padding-right: .7rem; } }
 footer { margin-top: 3.5rem; padding-top: .8rem; border-top: 1px solid var(--rule); font-size: .88rem; }
 footer p { max-width: none; }
 """

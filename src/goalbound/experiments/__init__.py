@@ -1,0 +1,1 @@
+"""Experiments: one file in, records, a summary and a report out."""

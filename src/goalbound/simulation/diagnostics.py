@@ -1,0 +1,310 @@
+"""Watching a learner with the truth at hand: does the good event of the paper hold, and where does regret come from?
+
+The regret decomposition of the paper, for V_m the values and P~_m, l~_m the model of the plan of interval m:
+
+    switching    sum of V_m(s) - V_m(s')  -  sum of v*(first states)
+    dynamics     sum of (P - P~_m) V_m
+    martingale   sum of V_m(s') - P V_m
+    losses       sum of loss - l~_m
+    planning     sum of l~_m + P~_m V_m - V_m(s), which is 0 in the paper and what value iteration left open here
+
+They sum to the realised regret, whatever the plans are. In the zero-loss variant l~_m and V_m are those of the losses
+that the learner sees, and the sum is still the regret of the losses that were paid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.estimation import Statistics
+from goalbound.estimation.statistics import checked_step
+from goalbound.kernels import watch as kernels
+from goalbound.kernels.jit import Kernel, engine
+from goalbound.kernels.learning import PLANNED
+from goalbound.kernels.rooms import fresh_ledger
+from goalbound.kernels.watch import (
+    COVERED,
+    EPISODES,
+    INTERVAL_SHARE,
+    LONG_INTERVALS,
+    MARTINGALE_SHARE,
+    NOISE,
+    OPTIMAL,
+    POTENTIAL,
+    RISES,
+    STEPS,
+    WATCHED,
+    WIDTHS,
+)
+from goalbound.kernels.world import Tally
+from goalbound.learners.learner import SimulatedWorld
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.models import LinearCSSP, ModelError, Step
+from goalbound.models.validation import sealed
+from goalbound.planning.optimal_values import optimal_values
+from goalbound.simulation.bounds import (
+    a_posteriori_bound,
+    martingale_bound,
+    slack,
+    unknown_visits_bound,
+    zero_loss_excess,
+)
+from goalbound.simulation.world import components_of
+
+
+class RegretTerms(NamedTuple):
+    """Where the realised regret comes from: the four terms of the paper, and what value iteration left open."""
+
+    switching: float
+    dynamics: float
+    martingale: float
+    losses: float
+    planning: float
+
+    @property
+    def total(self) -> float:
+        """The realised regret."""
+        return sum(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What was seen of a learner up to now.
+
+    Attributes:
+        episodes: K.
+        steps: T.
+        intervals: M.
+        covered_intervals: those that began with the truth in all confidence sets, of losses and of rows.
+        long_intervals: those that lost more than 48 B log(4 m / delta).
+        interval_share: the largest loss of an interval over 48 B log(4 m / delta).
+        martingale_share: the largest, over all T, of the martingale term over B sqrt(T log(4 T / delta)).
+        potential: the largest n w^2 of a pair that was played n times in an interval; the bounds need at most 1.
+        terms: the regret decomposition.
+        loss_noise: the sum of losses less their means, a part of ``terms.losses``.
+        unknown_visits: [N] how often each pair was played while unknown.
+        unknown_visits_bound: [N] how often it can have been (:func:`unknown_visits_bound`).
+        loss_bound: the B of all checks and bounds.
+        lemma_bound: of the realised regret, from T and the unknown visits alone (:func:`a_posteriori_bound`).
+        measured_bound: the same with the widths as they were met, instead of a bound of their sum.
+        own_bound: the same with the rises of values at new plans as they were, instead of B for each. The learner
+            itself can know all of it; nothing of the truth is needed but B.
+    """
+
+    episodes: int
+    steps: int
+    intervals: int
+    covered_intervals: int
+    long_intervals: int
+    interval_share: float
+    martingale_share: float
+    potential: float
+    terms: RegretTerms
+    loss_noise: float
+    unknown_visits: NDArray[np.int64]
+    unknown_visits_bound: NDArray[np.float64]
+    loss_bound: float
+    lemma_bound: float
+    measured_bound: float
+    own_bound: float
+
+    @property
+    def coverage(self) -> float:
+        """The share of the intervals that began with the truth in all sets."""
+        return self.covered_intervals / self.intervals if self.intervals else nan
+
+    @property
+    def covered(self) -> bool:
+        """Whether the truth lay in all sets at all intervals: items 1 and 2 of the event."""
+        return self.covered_intervals == self.intervals
+
+    @property
+    def good_event(self) -> bool:
+        """Whether all four items of the high-probability event of the paper held."""
+        return self.covered and self.long_intervals == 0 and self.martingale_share <= 1.0
+
+    @property
+    def regret(self) -> float:
+        """Realised; the sum of the terms."""
+        return self.terms.total
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.episodes} episodes, {self.steps} steps, {self.intervals} intervals; B = {self.loss_bound:.6g}",
+            f"truth in all sets         {self.coverage:.2%} of the intervals",
+            f"largest interval loss     {self.interval_share:.3f} of its bound; {self.long_intervals} above it",
+            f"largest martingale        {self.martingale_share:.3f} of its bound",
+            f"unknown visits            {self.unknown_visits.sum()} of at most {self.unknown_visits_bound.sum():.0f}",
+            f"regret                    {self.regret:.6g}",
+        ]
+        lines += [f"  {name:<23} {value:.6g}" for name, value in self.terms._asdict().items()]
+        lines.append(f"bounds of the regret      {self.own_bound:.6g} (own), {self.measured_bound:.6g} (measured), "
+                     f"{self.lemma_bound:.6g} (lemma)")  # fmt: skip
+        return "\n".join(lines)
+
+
+class Watched:
+    """A learner that is watched by someone who knows the problem. It plays exactly as it does unwatched.
+
+    Watching costs about as much again as learning; it works in the compiled loop, in the plain one, and so in real
+    environments too, where ``problem`` is what was read from them.
+
+    Args:
+        learner: the learner, with data or without.
+        problem: the truth.
+        loss_bound: the B of the checks and bounds: at least the largest optimal loss, of the losses as the learner sees
+            them. The learner's own if left out; needed where that is sought by doubling.
+        time_bound: T*; the regret bounds of the zero-loss variant need it, and are infinite without.
+
+    >>> from goalbound import LRCSSP, Dirichlet, play, random_cssp
+    >>> problem = random_cssp(3, actions=2, context_size=2, seed=1)
+    >>> watched = Watched(LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=10.0), problem)
+    >>> history = play(problem, watched, Dirichlet.symmetric(2), episodes=50)
+    >>> watched.report().covered, abs(watched.report().regret - history.total_regret) < 1e-9
+    (True, True)
+    """
+
+    def __init__(
+        self, learner: LRCSSP, problem: LinearCSSP, *, loss_bound: float | None = None, time_bound: float = inf
+    ) -> None:
+        learner.check_fits(problem, problem.context_size)
+        if loss_bound is None and learner.settings.loss_bound is None:
+            raise ModelError(
+                "the learner seeks its loss bound by doubling; give the loss_bound of the checks, such as "
+                "context_bounds(problem).loss_bound.upper"
+            )
+        bound = learner.loss_bound if loss_bound is None else float(loss_bound)
+        if not (np.isfinite(bound) and bound > 0.0):
+            raise ModelError(f"loss_bound is {loss_bound}; it is a positive number, at least the largest optimal loss")
+        self.learner = learner
+        self.problem = problem
+        self.time_bound = float(time_bound)
+        self._components = components_of(problem)
+        self._ledger = fresh_ledger(learner.support.pairs, problem.context_size, watch=True, loss_bound=bound)
+        self._look(kernels.watch_all)
+
+    @property
+    def statistics(self) -> Statistics:
+        """Those of the learner."""
+        return self.learner.statistics
+
+    def begin(self, context: ArrayLike) -> WatchedEpisode:
+        """An episode of the learner, watched."""
+        return WatchedEpisode(self, context)
+
+    def play_episodes(
+        self,
+        world: SimulatedWorld,
+        contexts: NDArray[np.float64],
+        values: NDArray[np.float64],
+        *,
+        step_limit: int,
+        tally: Tally,
+    ) -> None:
+        """The compiled loop of the learner, watched."""
+        if world.problem is not self.problem and world.problem != self.problem:
+            raise ModelError("the world plays another problem than the one that the learner is watched with")
+        self.learner.play_episodes(
+            world, contexts, values, step_limit=step_limit, tally=tally, ledger=self._ledger
+        )  # fmt: skip
+
+    def report(self) -> Diagnosis:
+        """What was seen up to now."""
+        learner, ledger = self.learner, self._ledger
+        counts, sums = ledger.counts, ledger.sums
+        steps, episodes, unknown = int(counts[STEPS]), int(counts[EPISODES]), int(ledger.unknown.sum())
+        raised = 1.0 + learner.settings.tolerance
+        others = (
+            raised * sums[WIDTHS]
+            + martingale_bound(steps, delta=learner.settings.delta, loss_bound=raised * ledger.loss_bound + 1.0)
+            + slack(learner, steps=steps, optimal_loss=float(sums[OPTIMAL]))
+            + zero_loss_excess(learner, episodes=episodes, time_bound=self.time_bound)
+        )
+        return Diagnosis(
+            episodes=episodes,
+            steps=steps,
+            intervals=int(counts[WATCHED]),
+            covered_intervals=int(counts[COVERED]),
+            long_intervals=int(counts[LONG_INTERVALS]),
+            interval_share=float(sums[INTERVAL_SHARE]),
+            martingale_share=float(sums[MARTINGALE_SHARE]),
+            potential=float(sums[POTENTIAL]),
+            terms=RegretTerms(*ledger.terms.tolist()),
+            loss_noise=float(sums[NOISE]),
+            unknown_visits=sealed(ledger.unknown.copy()),
+            unknown_visits_bound=sealed(self._most_unknown(steps)),
+            loss_bound=ledger.loss_bound,
+            lemma_bound=a_posteriori_bound(
+                learner, steps=steps, episodes=episodes, unknown_visits=unknown,
+                loss_bound=ledger.loss_bound, time_bound=self.time_bound,
+            ),
+            measured_bound=float(others + raised * ledger.loss_bound * (unknown + learner.doublings)),
+            own_bound=float(others + sums[RISES]),
+        )  # fmt: skip
+
+    def _most_unknown(self, steps: int) -> NDArray[np.float64]:
+        learner = self.learner
+        if not learner.settings.forget:
+            return unknown_visits_bound(learner, visits=learner.statistics.visits, intervals=learner.intervals)
+        each = unknown_visits_bound(learner, visits=steps, intervals=learner.intervals)  # of each time it began anew
+        return np.minimum((1 + learner.doublings) * each, steps)
+
+    def _look(self, kernel: Kernel, *arguments: Any) -> None:
+        """Run a kernel of watching on this ledger, truth and learner."""
+        rules, learned = self.learner._rules, self.learner._learned
+        engine(self.learner.support.triples)(kernel)(self._ledger, self._components, rules, learned, *arguments)
+
+
+class WatchedEpisode:
+    """An episode of a watched learner: ``act``, then ``observe``, as without."""
+
+    def __init__(self, watched: Watched, context: ArrayLike) -> None:
+        self._watched = watched
+        self._episode = watched.learner.begin(context)
+        self._action: int | None = None
+
+    def act(self, state: int) -> int:
+        """The learner's action."""
+        watched, view = self._watched, self._episode._view
+        here = watched.problem.support.state(state)
+        begins, planned = self._episode.state is None, bool(view.tally[PLANNED])
+        before = nan if begins else float(view.outlook.values[here])
+        self._action = self._episode.act(state)
+        if not planned:
+            optimal = optimal_values(watched.problem, view.context[None])[0, here] if begins else 0.0
+            watched._look(kernels.watch_plan, view, here, before, optimal)
+        return self._action
+
+    def observe(self, step: Step) -> None:
+        """The learner learns from a step."""
+        watched, episode = self._watched, self._episode
+        state, action, loss, following = step
+        if self._action is not None and (state, action) == (episode.state, self._action):
+            pair, _ = checked_step(watched.learner.support, step)
+            view = episode._view
+            watched._look(kernels.watch_step, view, view.context, state, pair, following, float(loss))
+            episode.observe(step)
+            watched._look(kernels.watch_pair, pair)
+            self._action = None
+        else:
+            episode.observe(step)  # which says what is wrong
+
+    @property
+    def ended(self) -> bool:
+        """Whether the goal was reached."""
+        return self._episode.ended
+
+    @property
+    def intervals(self) -> int:
+        """How many intervals the episode has had."""
+        return self._episode.intervals
+
+    @property
+    def unknown_steps(self) -> int:
+        """How many steps played a pair that was not known."""
+        return self._episode.unknown_steps
