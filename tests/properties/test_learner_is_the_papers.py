@@ -250,7 +250,7 @@ def test_the_variant_for_zero_losses_agrees_where_it_matters() -> None:
 
 
 def test_a_long_run_does_not_drift_apart() -> None:
-    """1100 visits of one pair: past the point where inverses are computed anew (1024)."""
+    """1100 visits of one pair, whose inverse is brought up to date by each and computed anew now and then."""
     support = Support.from_pairs([{0: [0, 1]}])
     learner, naive = NARROW.learner(support, 3), NARROW.naive(support, 3)
     rng = np.random.default_rng(2)

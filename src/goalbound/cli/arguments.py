@@ -105,9 +105,10 @@ def _add_convert(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _add_demo(commands: argparse._SubParsersAction[Parser]) -> None:
-    command = _command(commands, "demo", "see in a small world why the context matters", DEMO)
+    command = _command(commands, "demo", "learn a small contextual problem and leave a page about it", DEMO)
     command.add_argument("--out", default="out/demo", metavar="FOLDER",
                          help="where to leave the report (default: out/demo)")  # fmt: skip
+    command.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def _add_problem(command: Parser) -> None:

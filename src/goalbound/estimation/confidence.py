@@ -41,7 +41,12 @@ def confidence_set(
     if not 0.0 <= loss_floor <= 1.0:
         raise ModelError(f"loss_floor {loss_floor} is not in [0, 1]")
     support, memory = statistics.support, statistics.memory
+    rule.check(support, statistics.context_size, delta=delta, regularization=statistics.regularization)
     model = project(ridge_estimate(statistics)) if estimate is None else estimate
+    if not model.projected:
+        raise ModelError("the estimate is a ridge estimate: its rows may be negative; project it first")
+    if model.support != support or model.losses.shape[1] != statistics.context_size:
+        raise ModelError(f"{model} is not an estimate from {statistics}")
     norm = np.sqrt(np.maximum(np.einsum("j,njk,k->n", weights, memory.inverse, weights), 0.0))
     radii = rule.radii(support, delta=delta)
     grown = np.log(1.0 + memory.visits / statistics.regularization)

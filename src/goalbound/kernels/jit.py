@@ -105,6 +105,18 @@ def engine(work: int) -> Run:
     return _ready
 
 
+class Effort:
+    """The work of many calls, added up: once the compiler would have paid for itself, kernels are compiled."""
+
+    def __init__(self) -> None:
+        self.spent = 0
+
+    def engine(self, work: int) -> Run:
+        """How to run kernels for this much more work."""
+        self.spent += work
+        return engine(self.spent)
+
+
 def python(kernel: Kernel) -> Callable[..., Any]:
     """Run a kernel uncompiled."""
     return kernel.python

@@ -13,7 +13,7 @@ from goalbound.estimation import Estimate, Statistics, Widths, paper
 from goalbound.estimation.statistics import by_support, checked_step
 from goalbound.kernels import learning as kernels
 from goalbound.kernels import rollout
-from goalbound.kernels.jit import Run, engine
+from goalbound.kernels.jit import Effort
 from goalbound.kernels.learning import (
     DOUBLINGS,
     FAILED_PROJECTIONS,
@@ -104,12 +104,12 @@ class LRCSSP:
         bound = 1.0 if settings.loss_bound is None else float(settings.loss_bound)
         self._learned = fresh_learned(memory, support.pair_start, self._rules.loss_floor, bound)
         self._desk = fresh_desk(int(np.diff(support.next_start).max()), size)
-        self._work = 0
+        self._effort = Effort()
         self._view: View | None = None
         self._begun = 0
         self._open: WeakSet[LRCSSPEpisode] = WeakSet()
         self._loaded: list[LRCSSPEpisode] = []  # held here until the one who loads them takes them
-        self._engine(support.triples)(kernels.wipe)(self._rules, self._learned)
+        self._effort.engine(support.triples)(kernels.wipe)(self._rules, self._learned)
 
     @classmethod
     def _of(cls, support: Support, settings: Settings) -> LRCSSP:
@@ -129,14 +129,14 @@ class LRCSSP:
         """
         weights = distribution(context, "context", self.settings.context_size, "component")
         view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
-        self._engine(self.support.triples)(kernels.begin)(self._rules, self._learned, view, weights)
+        self._effort.engine(self.support.triples)(kernels.begin)(self._rules, self._learned, view, weights)
         return LRCSSPEpisode(self, view)
 
     def plan(self, context: ArrayLike) -> Plan:
         """What the learner would do now under a context. Nothing is changed by looking."""
         weights = distribution(context, "context", self.settings.context_size, "component")
         view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
-        run = self._engine(self.support.triples)
+        run = self._effort.engine(self.support.triples)
         opened = int(self._learned.tally[OPENED])
         run(kernels.begin)(self._rules, self._learned, view, weights)
         self._learned.tally[OPENED] = opened
@@ -215,7 +215,7 @@ class LRCSSP:
         if self._view is None:
             self._view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
         kept = fresh_ledger(self.support.pairs) if ledger is None else ledger
-        played = self._engine(len(contexts) * self.support.triples)(rollout.play)(
+        played = self._effort.engine(len(contexts) * self.support.triples)(rollout.play)(
             self._rules, self._learned, self._view, self._desk, truth, contexts, seen, values, world.rng,
             int(step_limit), SWEEPS, kept, tally,
         )  # fmt: skip
@@ -266,7 +266,7 @@ class LRCSSP:
             state=np.array(support.next_state),
             centre=by_support(support, memory, view.plausible.centre[:, None])[:, 0],
         )
-        known = self._engine(support.triples)(kernels.is_known)
+        known = self._effort.engine(support.triples)(kernels.is_known)
         lower, upper = value_bounds(view.outlook.values, float(view.outlook.meter[RESIDUAL]), self._rules.loss_floor)
         return Plan(
             support,
@@ -280,18 +280,13 @@ class LRCSSP:
             float(view.gauge[LOSS_BOUND]),
         )
 
-    def _engine(self, work: int) -> Run:
-        """Kernels run as Python until the work done in all would have paid for the compiler."""
-        self._work += work
-        return engine(self._work)
-
     def _prepare(self, view: View) -> None:
-        if not self._engine(self.support.triples)(kernels.prepare)(self._rules, self._learned, view, SWEEPS):
+        if not self._effort.engine(self.support.triples)(kernels.prepare)(self._rules, self._learned, view, SWEEPS):
             view.tally[PLANNED] = 0
             raise _stopped()
 
     def _observe(self, view: View, pair: int, place: int, loss: float) -> None:
-        self._engine(0)(kernels.observe)(self._rules, self._learned, view, self._desk, pair, place, loss)
+        self._effort.engine(0)(kernels.observe)(self._rules, self._learned, view, self._desk, pair, place, loss)
         self._check_projections()
 
     def _check_projections(self) -> None:

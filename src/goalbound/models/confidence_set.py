@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from goalbound.models.errors import ModelError
 from goalbound.models.ssp import SSP
 from goalbound.models.support import Support
-from goalbound.models.validation import frozen, numbers
+from goalbound.models.validation import ROW_TOLERANCE, frozen, numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,17 +45,23 @@ class ConfidenceSet:
             wanted = getattr(support, size)
             array = numbers(getattr(self, name), name, (wanted,), f"shape ({wanted},), one per {size[:-1]}")
             object.__setattr__(self, name, frozen(array, np.float64))
-        self._check(self.loss_low < 0.0, "loss_low is {value:g}; losses are not negative", self.loss_low)
-        self._check(self.loss_high < self.loss_low, "loss_high {value:g} is below loss_low", self.loss_high)
-        self._check(self.radii < 0.0, "the radius is {value:g}; it is not negative", self.radii)
-        bad = np.flatnonzero(self.to_state & ((self.rows < 0.0) | (self.rows > 1.0)))
+        self._check(self.loss_low >= 0.0, "loss_low is {value:g}; losses are not negative", self.loss_low)
+        self._check(self.loss_high >= self.loss_low, "loss_high {value:g} is not at least loss_low", self.loss_high)
+        self._check(self.radii >= 0.0, "the radius is {value:g}; it is not negative", self.radii)
+        bad = np.flatnonzero(self.to_state & ~((self.rows >= 0.0) & (self.rows <= 1.0)))
         if len(bad):
             pair = int(np.searchsorted(support.next_start, bad[0], side="right")) - 1
             raise ModelError(f"{support.pair_name(pair)}: rows holds {self.rows[bad[0]]:g}, which is no probability")
+        totals = np.add.reduceat(np.where(self.to_state, self.rows, 0.0), support.next_start[:-1])
+        self._check(
+            totals <= 1.0 + ROW_TOLERANCE,
+            "the row sums to {value:.12g} without the goal; a row sums to at most 1, the goal takes the rest", totals,
+        )  # fmt: skip
 
-    def _check(self, wrong: NDArray[np.bool_], message: str, values: NDArray[np.float64]) -> None:
-        if wrong.any():
-            pair = int(np.flatnonzero(wrong)[0])
+    def _check(self, right: NDArray[np.bool_], message: str, values: NDArray[np.float64]) -> None:
+        """An error for the first pair that is not right; comparisons are false for NaN, so NaN is an error too."""
+        if not right.all():
+            pair = int(np.flatnonzero(~right)[0])
             raise ModelError(f"{self.support.pair_name(pair)}: " + message.format(value=values[pair]))
 
     @property
@@ -72,8 +78,9 @@ class ConfidenceSet:
 
     def contains(self, ssp: SSP, *, slack: float = 1e-12) -> bool:
         """Whether the problem is plausible: all its losses and all its rows."""
+        rows = self.distances(ssp) <= self.radii + slack
         losses = (ssp.losses >= self.loss_low - slack) & (ssp.losses <= self.loss_high + slack)
-        return bool(losses.all() and (self.distances(ssp) <= self.radii + slack).all())
+        return bool(losses.all() and rows.all())
 
     @staticmethod
     def _row_table(support: Support, entries: NDArray[np.float64]):  # type: ignore[no-untyped-def]

@@ -9,12 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import optimism as kernels
 from goalbound.kernels.jit import engine
-from goalbound.kernels.optimism import RESIDUAL, Outlook, Plausible
+from goalbound.kernels.optimism import FALL, RESIDUAL, Outlook, Plausible
 from goalbound.kernels.rooms import fresh_outlook
 from goalbound.models import SSP, ConfidenceSet, ModelError, Support
 from goalbound.models.support import with_goal
-from goalbound.models.validation import numbers, sealed
+from goalbound.models.validation import numbers, sealed, whole
 from goalbound.planning.solution import Status
+
+ROUNDING = 1e-12
+"""How much of a value may be the rounding of backups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,8 @@ def extended_value_iteration(
     """
     if not 0.0 < tolerance < 1.0:
         raise ModelError(f"tolerance {tolerance} is not between 0 and 1; it is relative to the least loss")
+    if whole(sweeps, "sweeps") < 1:
+        raise ModelError(f"sweeps is {sweeps}; value iteration makes at least one")
     support = plausible.support
     floor = float(plausible.loss_low.min())
     if floor <= 0.0:
@@ -77,8 +82,13 @@ def extended_value_iteration(
         )
     arrays = plausible_arrays(plausible)
     outlook = _outlook(support, floor, start)
-    run = engine(support.triples)
-    made = int(run(kernels.iterate)(arrays, outlook, tolerance * floor, int(sweeps)))
+    iterate = engine(support.triples)(kernels.iterate)
+    made = int(iterate(arrays, outlook, tolerance * floor, int(sweeps)))
+    if 2.0**-53 * made * outlook.meter[FALL] > ROUNDING * outlook.values.max():
+        # Values fell from so high that the meter of falls, and so which pairs may be skipped, was rounded: again.
+        outlook.meter[FALL] = 0.0
+        outlook.backup[:] = -np.inf
+        made += int(iterate(arrays, outlook, tolerance * floor, max(int(sweeps) - made, 1)))
     residual = float(outlook.meter[RESIDUAL])
     return OptimisticSolution(
         support,
@@ -95,7 +105,7 @@ def value_bounds(
     values: NDArray[np.float64], residual: float, floor: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Certified lower and upper bounds of the optimistic values (see :func:`extended_value_iteration`)."""
-    room = residual + 1e-12 * float(values.max())
+    room = residual + ROUNDING * float(values.max())
     lower = values * (1.0 - room / (room + floor))
     if room >= floor:
         upper = np.full_like(values, np.inf)
@@ -148,5 +158,8 @@ def _outlook(support: Support, floor: float, start: ArrayLike | None) -> Outlook
         outlook.values[:-1] = floor
     else:
         values = numbers(start, "start", (support.states + 1,), f"shape [S + 1] = ({support.states + 1},)")
+        if not np.isfinite(values).all():
+            state = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise ModelError(f"start[{state}] is {values[state]}; values to start from are finite")
         outlook.values[:-1] = np.maximum(values[:-1], floor)
     return outlook

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import many_contexts
-from goalbound.kernels.jit import engine
+from goalbound.kernels.jit import Effort
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.many_contexts import NONE, UNKNOWN, Components, Room
 from goalbound.models import LinearCSSP, ModelError
@@ -22,6 +22,9 @@ MOST_REMEMBERED = 100_000
 """Of as many contexts that had to be solved one by one it is known whether they come again."""
 LIGHT = 8
 """A triple costs about this much less here than in the planner, which goes over all of them many times."""
+
+
+_EFFORT = Effort()  # of the whole process: simulations ask for contexts in many small chunks
 
 
 def optimal_values(problem: LinearCSSP, contexts: ArrayLike, *, tolerance: float = 1e-9) -> NDArray[np.float64]:
@@ -111,7 +114,7 @@ def _answer_together(asked: _Asked) -> None:
     room = Room(np.empty((states, states)), *np.empty((2, states)), *np.empty((2, states + 1)))
     starts = np.full((size, states), UNKNOWN, dtype=np.int64)
     policy = np.full(states, UNKNOWN, dtype=np.int64)
-    run = engine(count * (support.triples * (size + 2) + states**3) // LIGHT)
+    run = _EFFORT.engine(count * (support.triples * (size + 2) + states**3) // LIGHT)
     done = 0
     while done < count:
         with np.errstate(all="ignore"):  # at the end of the floats; the certificate sees what came of it

@@ -89,6 +89,17 @@ def test_the_ball_of_a_row_has_the_radius_of_its_rule(widths: Any, root: float) 
     np.testing.assert_allclose(row[1:], [0.0, 0.0, 1.0 - row[0]])
 
 
+def test_ties_go_to_the_first_action_whatever_was_played_before() -> None:
+    learner = LRCSSP(Support.full(1, 3), 2, loss_floor=0.1, loss_bound=5.0, widths=NOTHING)
+    for best in (0, 1, 2):  # each is tried once under the first corner, and found to lose 1: L = (1/2, 0)
+        episode = learner.begin([1.0, 0.0])
+        assert episode.act(0) == best
+        episode.observe(Step(0, best, 1.0, 1))
+    for _ in range(2):
+        assert learner.begin([1.0, 0.0]).act(0) == 0  # three times 1/2
+        assert learner.begin([0.0, 1.0]).act(0) == 0  # three times the floor
+
+
 def test_a_known_pair_keeps_the_plan_until_the_goal() -> None:
     # w = 1 / sqrt(1000), and the widths are nothing: 10 sqrt(log(4 / 0.5)) / sqrt(1000) = 0.456 < 0.5
     learner = LRCSSP(LOOP, 1, delta=0.5, loss_floor=0.5, loss_bound=1.0, widths=NOTHING, regularization=1000.0)

@@ -1,0 +1,256 @@
+"""Files that are no checkpoint, or no longer one: one clear error, and never an index out of range."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.models import FileFormatError
+from goalbound.models.files.archive import write_archive
+from tests.unit.learners.driving import MODES, NO_WAITING, Clinic, learner_of, small_problem, written
+
+PROBLEM = small_problem()
+
+Header = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
+
+
+def parts(data: bytes) -> tuple[Header, Arrays]:
+    """The header and the arrays of a checkpoint, free to be changed."""
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        arrays = {
+            name.removesuffix(".npy"): np.load(io.BytesIO(file.read(name)))
+            for name in file.namelist()
+            if name.endswith(".npy")
+        }
+        return json.loads(file.read("header.json")), arrays
+
+
+@pytest.fixture(scope="module")
+def valid() -> bytes:
+    """Three episodes are open: 0 waits for a step, and some data is there."""
+    run = Clinic(PROBLEM, learner_of(PROBLEM, **MODES["doubling"]), beds=3, seed=0).run(61)
+    return written(run.learner)
+
+
+def test_the_valid_file_is_as_the_tests_below_need_it(valid: bytes, tmp_path: Path) -> None:
+    header, arrays = parts(valid)
+    write_archive(tmp_path / "again", header, arrays)
+    assert (tmp_path / "again").read_bytes() == valid
+    assert written(LRCSSP.load(tmp_path / "again")) == valid
+    assert len(header["episodes"]) == 3
+    assert any(entry["action"] is not None for entry in header["episodes"])
+    assert arrays["learned.memory.seen"].max() >= 2
+
+
+def in_array(name: str, value: Any, place: Any = 0) -> Callable[[Header, Arrays], None]:
+    def damage(header: Header, arrays: Arrays) -> None:
+        arrays[name].reshape(-1)[place] = value
+
+    return damage
+
+
+def in_header(value: Any, *keys: str | int) -> Callable[[Header, Arrays], None]:
+    def damage(header: Any, arrays: Arrays) -> None:
+        for key in keys[:-1]:
+            header = header[key]
+        header[keys[-1]] = value
+
+    return damage
+
+
+def renamed(old: str, new: str) -> Callable[[Header, Arrays], None]:
+    def damage(header: Header, arrays: Arrays) -> None:
+        arrays[new] = arrays.pop(old)
+
+    return damage
+
+
+def instead(name: str, array: Any) -> Callable[[Header, Arrays], None]:
+    def damage(header: Header, arrays: Arrays) -> None:
+        arrays[name] = np.array(array)
+
+    return damage
+
+
+def one_more_episode(header: Header, arrays: Arrays) -> None:
+    header["begun"] += 1
+    header["episodes"].append({"number": header["begun"] - 1, "state": None, "action": None})
+
+
+def one_episode_less(header: Header, arrays: Arrays) -> None:
+    header["episodes"].pop()
+
+
+def two_states_in_one_slot(header: Header, arrays: Arrays) -> None:
+    slot = arrays["learned.memory.slot"]
+    slot[slot == 1] = 0
+
+
+def an_action_without_a_plan(header: Header, arrays: Arrays) -> None:
+    for place, entry in enumerate(header["episodes"]):
+        entry |= {"state": 0, "action": 0}
+        arrays[f"episode_{place}.tally"][1] = 0
+
+
+def an_action_that_its_state_lacks(header: Header, arrays: Arrays) -> None:
+    header["action_names"] = ["one", "two", "a third that no state has"]
+    for place, entry in enumerate(header["episodes"]):
+        entry |= {"state": 0, "action": 2}
+        arrays[f"episode_{place}.tally"][1] = 1
+
+
+def settings(**changed: Any) -> Callable[[Header, Arrays], None]:
+    def damage(header: Header, arrays: Arrays) -> None:
+        header["settings"] |= changed
+
+    return damage
+
+
+DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
+    # numbers that are used as an index
+    (in_array("learned.memory.visits", -1), "visits holds -1, which is out of range"),
+    (in_array("learned.memory.seen", 99), "seen holds 99"),
+    (in_array("learned.memory.seen", -1), "seen holds -1"),
+    (in_array("learned.memory.slot", 7), "slot holds 7"),
+    (in_array("learned.memory.slot", -2), "slot holds -2"),
+    (in_array("learned.memory.slot", -1, slice(None)), "seen holds"),
+    (two_states_in_one_slot, "slot_state holds"),
+    (in_array("learned.memory.slot_state", 3), "slot_state holds 3"),
+    (in_array("learned.policy", 2), "policy holds 2"),
+    (in_array("learned.journal", 6), "journal holds 6"),
+    (in_array("learned.journal", -1), "journal holds -1"),
+    (in_array("episode_0.outlook.policy", 2), "policy holds 2"),  # a pair of another state
+    (in_array("episode_1.outlook.policy", -1), "policy holds -1"),
+    (in_array("episode_2.outlook.policy", 6, -1), "policy holds 6"),
+    (in_array("episode_0.plausible.used", 5), "used holds 5"),
+    (in_array("episode_0.plausible.state", 4), "state holds 4"),
+    (in_array("next_state", 9, -1), "leads to 9"),
+    (in_array("pair_start", 5, 1), "pair_start|not increasing|no action"),
+    # numbers that would never let a plan end, or a logarithm be
+    (in_array("learned.bound", 0.0), r"bound holds 0\.0"),
+    (in_array("learned.bound", -2.0), r"bound holds -2\.0"),
+    (in_array("learned.tally", -1), "tally holds -1"),
+    (in_array("episode_0.tally", 0), "interval holds 0"),
+    (in_array("episode_0.gauge", -1.0), r"gauge holds -1\.0"),
+    (in_array("learned.values", -1.0), r"values holds -1\.0"),
+    (in_array("learned.values", 1.0, -1), r"values of the goal holds 1\.0"),
+    (in_array("episode_0.outlook.values", -1.0), r"values holds -1\.0"),
+    (in_array("learned.memory.gram", np.nan), "gram holds nan"),
+    (in_array("learned.rows", np.inf), "rows holds inf"),
+    (in_array("episode_1.outlook.backup", np.nan), "backup holds nan"),
+    (in_array("episode_0.context", 0.9, slice(None)), r"context sums to 1\.8"),
+    # shapes, names, types
+    (instead("learned.values", [0.1, 0.0]), r"learned\.values has shape \(2,\); the support asks for \(4,\)"),
+    (instead("learned.memory.gram", np.eye(2)), r"gram is missing or not of shape \(6, 2, 2\)"),
+    (instead("learned.memory.visits", np.zeros(6)), "visits.npy holds '<f8'"),
+    (instead("episode_0.norm", np.zeros(7)), r"norm has shape \(7,\)"),
+    (renamed("learned.doubt", "learned.doubts"), "is no part of a goalbound checkpoint"),
+    (renamed("episode_0.doubt", "episode_9.doubt"), r"episode_0\.doubt is missing"),
+    (instead("episode_9.context", [0.5, 0.5]), r"episode_9\.context belongs to no episode"),
+    (instead("episode_00.context", [0.5, 0.5]), r"episode_00\.context belongs to no episode"),
+    (one_more_episode, r"episode_3\.context is missing"),
+    (one_episode_less, r"episode_2\.context belongs to no episode"),
+    # the header
+    (in_header("LinearCSSP", "kind"), "the kind is 'LinearCSSP'"),
+    (in_header(2, "version"), "version 2"),
+    (in_header("three", "begun"), "begun is no whole number"),
+    (in_header(1, "begun"), "were begun"),
+    (in_header({}, "episodes"), "episodes is no list"),
+    (in_header(-1, "episodes", 0, "number"), "episode -1 follows"),
+    (in_header(3, "episodes", 0, "state"), "the state of an episode is 3; they are 0 to 2"),
+    (in_header(True, "episodes", 0, "action"), "the action of an episode is True"),
+    (in_header("x", "episodes", 0), "an episode is 'x'"),
+    (an_action_without_a_plan, "an action needs a state and a plan"),
+    (an_action_that_its_state_lacks, "has no action 2"),
+    (in_header(0, "more"), "the header has"),
+    # settings
+    (in_header([], "settings"), "settings is no object"),
+    (settings(delta=2.0), r"delta 2\.0 is not between 0 and 1"),
+    (settings(delta="0.1"), "delta is '0.1', of a wrong type"),
+    (settings(forget=1), "forget is 1, of a wrong type"),
+    (settings(more=1), "the settings are"),
+    (settings(widths={"name": "paper", "joint": True}), "it needs a name, joint and a scale"),
+    (settings(widths={"name": "paper", "joint": True, "scale": -1.0}), r"the scale of the widths is -1\.0"),
+    (settings(context_size=3), r"gram is missing or not of shape \(6, 3, 3\)"),
+    (settings(context_size=10**9), "gram is missing or not of shape"),  # and no memory is asked for
+]
+
+
+@pytest.mark.parametrize("number", range(len(DAMAGES)), ids=lambda number: f"{number}: {DAMAGES[number][1]}"[:60])
+def test_a_damaged_part_is_named(valid: bytes, tmp_path: Path, number: int) -> None:
+    damage, message = DAMAGES[number]
+    header, arrays = parts(valid)
+    damage(header, arrays)
+    path = tmp_path / "damaged"
+    write_archive(path, header, arrays)
+    with pytest.raises(FileFormatError, match=message) as caught:
+        LRCSSP.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_truncated_file_is_an_error_wherever_it_ends(valid: bytes, tmp_path: Path) -> None:
+    for size in range(0, len(valid), 97):
+        (tmp_path / "cut").write_bytes(valid[:size])
+        with pytest.raises(FileFormatError, match="cut"):
+            LRCSSP.load(tmp_path / "cut")
+
+
+def test_a_problem_is_no_learner_and_noise_is_nothing(tmp_path: Path) -> None:
+    PROBLEM.save(tmp_path / "problem.npz")
+    with pytest.raises(FileFormatError, match="the kind is 'LinearCSSP'"):
+        LRCSSP.load(tmp_path / "problem.npz")
+    (tmp_path / "noise").write_bytes(np.random.default_rng(0).bytes(5000))
+    with pytest.raises(FileFormatError):
+        LRCSSP.load(tmp_path / "noise")
+    with pytest.raises(FileNotFoundError):
+        LRCSSP.load(tmp_path / "nothing")
+
+
+def test_flipped_bytes_are_an_error_or_a_learner_that_works(valid: bytes, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    path, loaded, messages = tmp_path / "flipped", 0, []
+    for _ in range(300):
+        data = bytearray(valid)
+        data[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
+        path.write_bytes(data)
+        try:
+            learner = LRCSSP.load(path)
+        except FileFormatError as error:
+            messages.append(str(error))
+        else:  # a date or a flag of the zip format, which nobody reads
+            loaded += 1
+            assert written(learner) == valid
+    assert 0 < loaded < 100
+    assert all(str(path) in message for message in messages)
+
+
+def test_whole_numbers_changed_behind_the_checksums_are_an_error_or_a_learner_that_works(
+    valid: bytes, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    path, loaded = tmp_path / "changed", 0
+    with NO_WAITING:
+        for _ in range(120):
+            header, arrays = parts(valid)
+            names = [name for name, array in arrays.items() if array.dtype != np.float64]
+            raw = arrays[names[rng.integers(len(names))]].reshape(-1).view(np.uint8)
+            raw[rng.integers(len(raw))] ^= 1 << int(rng.integers(8))
+            write_archive(path, header, arrays)
+            try:
+                learner = LRCSSP.load(path)
+            except FileFormatError:
+                continue
+            loaded += 1
+            for episode in learner.open_episodes:
+                assert episode.act(episode.state or 0) in (0, 1)
+    assert 12 < loaded < 108
