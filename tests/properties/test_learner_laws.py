@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from goalbound.estimation import paper, scaled
 from goalbound.learners.lr_cssp import LRCSSP
@@ -25,7 +24,6 @@ from tests.strategies import contexts, examples, linear_cssps
 from tests.unit.learners.driving import COMPILED, MODES, PYTHON, draw_step, kernels, small_problem, written
 from tests.unit.learners.taught import Seen, data, rho, rows_of, supports, teach
 
-Floats = NDArray[np.float64]
 NARROW: dict[str, Any] = {**MODES["narrow"], "tolerance": 1e-9}
 UNSEEN = scaled(paper(), by=1e-300)
 """widths below the last bit of any number here: estimates are taken at their word"""

@@ -2,6 +2,7 @@
 
 from goalbound.problems.catalog import CATALOG, CatalogEntry, catalog_entry
 from goalbound.problems.deceptive_lock import deceptive_lock
+from goalbound.problems.dense_random import dense_random
 from goalbound.problems.long_corridor import long_corridor
 from goalbound.problems.random_cssp import random_cssp
 from goalbound.problems.roads import Regime
@@ -15,6 +16,7 @@ __all__ = [
     "Regime",
     "catalog_entry",
     "deceptive_lock",
+    "dense_random",
     "long_corridor",
     "random_cssp",
     "routing_grid",

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.problems.deceptive_lock import deceptive_lock
+from goalbound.problems.dense_random import dense_random
 from goalbound.problems.long_corridor import long_corridor
 from goalbound.problems.random_cssp import random_cssp
 from goalbound.problems.routing_grid import routing_grid
@@ -97,6 +98,7 @@ CATALOG: Mapping[str, CatalogEntry] = MappingProxyType(
         for entry in (
             CatalogEntry("demo", "the windy grid of the demo: what is best on average never arrives", demo),
             CatalogEntry("random", "random losses and next states, one exit action in each state", random_cssp),
+            CatalogEntry("dense-random", "random; every action may lead everywhere, the goal too", dense_random),
             CatalogEntry("treatment-ladder", "drugs made for biomarkers; the average one heals few", treatment_ladder),
             CatalogEntry("windy-grid", "cross a grid by drifting or walking, in calm or wind", windy_grid),
             CatalogEntry("routing-grid", "drive through a city under traffic jams, missing turns", routing_grid),

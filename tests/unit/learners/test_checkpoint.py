@@ -1,4 +1,4 @@
-"""A stop is not seen in what follows, and a file that is no checkpoint is one clear error."""
+"""A stop is not seen in what follows, wherever it comes."""
 
 from __future__ import annotations
 
@@ -7,25 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from goalbound.models.files import archive
-from tests.unit.learners.driving import (
-    MODES,
-    Clinic,
-    learner_of,
-    play_one,
-    reloaded,
-    small_problem,
-    written,
-)
+from tests.unit.learners.driving import MODES, Clinic, learner_of, play_one, reloaded, small_problem, written
 
 PROBLEM = small_problem()
 TICKS = 200
 STOPS = (0, 1, 2, 3, 37, 100, 101, 199)
-
-Header = dict[str, Any]
-Arrays = dict[str, NDArray[Any]]
 
 
 def clinic(mode: str, beds: int) -> Clinic:

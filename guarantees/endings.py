@@ -1,0 +1,65 @@
+"""c. Every episode ends, on every family of problems, whatever the contexts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goalbound import Adversary, Corners, Dirichlet
+from goalbound.problems import CATALOG
+from guarantees.result import Check, Result, Tell, quiet
+from guarantees.settings import DELTA, certified, go_on, simulation, vague
+
+STEP_LIMIT = 1_000_000
+MOST_STATES = 30
+"""Up to so many states the learner is also run without being told where actions lead."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many episodes of each."""
+
+    episodes: int = 2000
+    adversarial_episodes: int = 1000
+    families: tuple[str, ...] = tuple(name for name in CATALOG if name != "demo")
+
+
+QUICK = Size(episodes=200, adversarial_episodes=100)
+
+
+def run(size: Size, tell: Tell = quiet) -> Result:
+    """Play every family with one-hot, mixed and adversarial contexts."""
+    rows: list[list[Any]] = []
+    for place, name in enumerate(size.families):
+        tell(name, place, len(size.families))
+        instance = certified(CATALOG[name].make(), tolerance=0.1)
+        components = instance.problem.context_size
+        supports = {"its own": instance.problem.support}
+        if instance.problem.support.states <= MOST_STATES:
+            supports["full"] = vague(instance.problem.support)
+        for knows, support in supports.items():
+            for contexts, source in (
+                ("one-hot", Corners(components)),
+                ("mixed", Dirichlet.symmetric(components)),
+                ("adversary", Adversary.anywhere(components)),
+            ):
+                learner = instance.learner(support=support)
+                whole = simulation(instance.problem, learner, source, seed=place)
+                episodes = size.adversarial_episodes if contexts == "adversary" else size.episodes
+                history = go_on(whole, episodes)
+                rows.append([
+                    name, knows, contexts, history.episodes, int(history.abandoned.sum()), int(history.steps.sum()),
+                    int(history.steps.max()), float(np.mean(history.steps[-history.episodes // 10 :])),
+                    instance.time_bound,
+                ])  # fmt: skip
+    abandoned, episodes = sum(row[4] for row in rows), sum(row[3] for row in rows)
+    longest = max(row[6] for row in rows)
+    return Result(
+        "c", "every episode ends",
+        f"paper widths, delta = {DELTA}; losses 0 or 1; an episode that reaches {STEP_LIMIT:,} steps would be abandoned",
+        [Check("no episode was abandoned", abandoned == 0, f"{episodes:,} episodes, the longest took {longest:,} steps")],
+        ["family", "support", "contexts", "episodes", "abandoned", "steps", "longest", "last tenth", "T*"], rows,
+        ["last tenth: mean steps of an episode in the last tenth of the run; T*: what optimal policies need at most"],
+    )  # fmt: skip

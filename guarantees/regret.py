@@ -1,0 +1,125 @@
+"""a. Regret grows like the square root of the number of episodes, and stays below its bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goalbound import Dirichlet, History
+from goalbound.simulation.bounds import steps_rate, theorem_rate
+from goalbound.simulation.diagnostics import Diagnosis, Watched
+from guarantees.result import Check, Result, Tell, quiet
+from guarantees.settings import DELTA, Instance, certified, dense, go_on, simulation
+
+MOST_EXPONENT = 0.6
+
+
+@dataclass(frozen=True)
+class Size:
+    """How long the runs are, and how many."""
+
+    episodes: int = 1_000_000
+    seeds: int = 3
+    points: int = 31
+    """Points of the curves, evenly spaced in the logarithm."""
+
+
+QUICK = Size(episodes=100_000, seeds=1, points=16)
+
+
+def run(size: Size, tell: Tell = quiet) -> Result:
+    """Play long runs on dense random problems, and one on a problem that is easy enough for pairs to become known."""
+    cases = {f"random {seed}": certified(dense(4, seed=seed)) for seed in range(size.seeds)}
+    cases["easy"] = certified(dense(2, seed=0, least_loss=0.5, least_exit=0.5))
+    rows, curves, checks = [], {}, []
+    for place, (name, instance) in enumerate(cases.items()):
+        tell(f"{name}, {size.episodes:,} episodes", place, len(cases))
+        history, reports = _play(instance, size, seed=place)
+        last = reports[-1]
+        exponent = history.growth_exponent()
+        curves[name] = _curve(history, reports)
+        rows.append(_row(name, instance, history, last))
+        checks += _checks(name, size, exponent, reports)
+    return Result(
+        "a", "regret grows like the square root of the episodes",
+        f"paper widths, delta = {DELTA}; K = {size.episodes:,}, contexts uniform on the simplex (d = 2), losses 0 or 1; "
+        "random: S = 4, A = 2; easy: S = 2, A = 2, losses from 0.5, exits from 0.5",
+        checks, COLUMNS, rows, REMARKS, curves,
+    )  # fmt: skip
+
+
+COLUMNS = [
+    "problem", "B", "l_min", "steps", "known", "regret", "expected", "exponent", "own bound", "measured", "lemma",
+    "optimal loss", "theorem's rate", "steps' rate",
+]  # fmt: skip
+REMARKS = [
+    "the exponent is the slope of log(expected regret) over log(episode) in the last decade; it falls as K grows, and "
+    "below 1/2 where the gaps of a fixed problem come to be seen (the theorem is for the worst problem)",
+    "as long as no pair is known, every step makes a new plan, and the lemma's B for each of them alone exceeds all that "
+    "is paid: its bound is true and says nothing. The learner's own bound counts how far values rose at new plans; it "
+    "grows like the square root, and says something from where it is below the optimal loss of all episodes",
+    "rates are what stands inside the O-tilde: no bounds",
+]
+
+
+def _play(instance: Instance, size: Size, *, seed: int) -> tuple[History, list[Diagnosis]]:
+    """A watched run, with a report at each point of the curves."""
+    watched = Watched(instance.learner(), instance.problem)
+    whole = simulation(instance.problem, watched, Dirichlet.symmetric(2), seed=seed)
+    parts, reports = [], []
+    stops = np.unique(np.geomspace(10, size.episodes, size.points).round().astype(int)).tolist()
+    for before, stop in zip([0, *stops], stops, strict=False):
+        parts.append(go_on(whole, stop - before))
+        reports.append(watched.report())
+    return History.concatenate(parts), reports
+
+
+def _curve(history: History, reports: list[Diagnosis]) -> dict[str, Any]:
+    """The numbers of the figures, one for each report; the exponent from the second decade on."""
+    at = [report.episodes for report in reports]
+    expected = history.cumulative_expected_regret
+    local = [
+        float(np.log10(expected[k - 1] / expected[round(k / 10) - 1])) if k >= 100 else None for k in at
+    ]  # fmt: skip
+    return {
+        "episodes": at,
+        "expected": [float(expected[k - 1]) for k in at],
+        "optimal": [float(history.optimal_loss[:k].sum()) for k in at],
+        "realised": [report.regret for report in reports],
+        "own": [report.own_bound for report in reports],
+        "measured": [report.measured_bound for report in reports],
+        "lemma": [report.lemma_bound for report in reports],
+        "unknown": [int(report.unknown_visits.sum()) / report.steps for report in reports],
+        "exponent": local,
+        "terms": {name: [getattr(report.terms, name) for report in reports] for name in reports[0].terms._fields},
+    }
+
+
+def _row(name: str, instance: Instance, history: History, last: Diagnosis) -> list[Any]:
+    rate = {
+        "episodes": history.episodes, "delta": DELTA, "loss_floor": instance.loss_floor,
+        "loss_bound": instance.loss_bound,
+    }  # fmt: skip
+    support, size = instance.problem.support, instance.problem.context_size
+    known = 1.0 - float(last.unknown_visits.sum()) / last.steps
+    return [
+        name, instance.loss_bound, instance.loss_floor, last.steps, known, last.regret, history.total_expected_regret,
+        history.growth_exponent(), last.own_bound, last.measured_bound, last.lemma_bound,
+        float(history.optimal_loss.sum()), theorem_rate(support, size, **rate), steps_rate(support, size, **rate),
+    ]  # fmt: skip
+
+
+def _checks(name: str, size: Size, exponent: float, reports: list[Diagnosis]) -> list[Check]:
+    last = reports[-1]
+    below = all(report.regret <= min(report.own_bound, report.measured_bound, report.lemma_bound) for report in reports)
+    return [
+        Check(f"{name}: growth exponent at most {MOST_EXPONENT}", exponent <= MOST_EXPONENT, f"{exponent:.3f}"),
+        Check(f"{name}: regret below its bounds at all K", below, f"{last.regret:.0f} < {last.own_bound:.0f}"),
+        Check(f"{name}: the good event held", last.good_event, f"largest shares {last.interval_share:.3f} (intervals), "
+              f"{last.martingale_share:.3f} (martingale), n w^2 {last.potential:.2f}"),
+        Check(f"{name}: unknown visits at most what is certain",
+              bool((last.unknown_visits <= last.unknown_visits_bound).all()),
+              f"{last.unknown_visits.sum():,} of {last.steps:,} steps, at most {last.unknown_visits_bound.sum():,.0f}"),
+    ]  # fmt: skip

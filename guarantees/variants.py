@@ -1,0 +1,99 @@
+"""d. Not being told the loss bound, or the loss floor, costs a small factor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goalbound import Dirichlet, LinearCSSP
+from goalbound.simulation.bounds import corollary_rate
+from guarantees.result import Check, Result, Tell, quiet
+from guarantees.settings import DELTA, certified, dense, go_on, simulation
+
+MOST_RATIO = 2.0
+
+
+@dataclass(frozen=True)
+class Size:
+    """How long the runs are."""
+
+    episodes: int = 300_000
+    seeds: int = 3
+
+
+QUICK = Size(episodes=30_000, seeds=1)
+
+
+def run(size: Size, tell: Tell = quiet) -> Result:
+    """The same contexts for the informed learner and for those that are told less."""
+    cases = {f"random {seed}": dense(4, seed=seed) for seed in range(size.seeds)}
+    cases["easy"] = dense(2, seed=0, least_loss=0.5, least_exit=0.5)
+    cases["free loops"] = free_loops()
+    rows: list[list[Any]] = []
+    for place, (name, problem) in enumerate(cases.items()):
+        instance = certified(problem)
+        alone = None
+        for variant, told in _variants(size.episodes, informed=instance.loss_floor > 0.0).items():
+            tell(f"{name}, {variant}", place, len(cases))
+            learner = instance.learner(**told)
+            whole = simulation(problem, learner, Dirichlet.symmetric(2), seed=place)
+            history = go_on(whole, size.episodes)
+            regret = history.total_expected_regret
+            alone = regret if alone is None else alone
+            rate = corollary_rate(
+                problem.support, 2, episodes=size.episodes, delta=DELTA, loss_bound=instance.loss_bound,
+                time_bound=instance.time_bound,
+            )  # fmt: skip
+            rows.append([
+                name, variant, instance.loss_bound, learner.loss_bound, learner.doublings, learner.added_loss, regret,
+                regret / alone if instance.loss_floor > 0.0 else None, history.growth_exponent(),
+                int(history.abandoned.sum()), float(history.optimal_loss.sum()), regret / rate,
+            ])  # fmt: skip
+    return Result(
+        "d", "not being told the loss bound or the loss floor costs a small factor",
+        f"paper widths, delta = {DELTA}; K = {size.episodes:,}, contexts uniform on the simplex (d = 2), losses 0 or 1",
+        _checks(rows),
+        ["problem", "variant", "B", "B found", "doublings", "epsilon", "regret", "ratio", "exponent", "abandoned",
+         "optimal loss", "of the rate"], rows,
+        ["ratio: expected regret over that of the informed learner, on the same contexts",
+         "B matters only for what is known, so on the random problems, where nothing becomes known, the doubling learner "
+         "plays the same steps; on the easy one it does not",
+         "free loops has pairs that lose nothing and lead back: there is no informed learner to compare with; epsilon is "
+         "added to every step of the learner's own problem, and every episode ends",
+         "of the rate: regret over what stands inside the corollary's O-tilde, which is no bound"],
+    )  # fmt: skip
+
+
+def free_loops() -> LinearCSSP:
+    """Four states; in each the second action loses nothing and leads to a state, never to the goal."""
+    problem = dense(4, seed=5)
+    losses, rows = np.zeros((2, 4, 2)), np.zeros((2, 4, 2, 5))
+    losses[..., 0] = np.moveaxis(problem.losses.reshape(4, 2, 2), -1, 0)[..., 0]
+    full = np.moveaxis(problem.probabilities.reshape(4, 2, 5, 2), -1, 0)
+    rows[:, :, 0] = full[:, :, 0]
+    rows[:, :, 1, :4] = full[:, :, 1, :4] / full[:, :, 1, :4].sum(axis=-1, keepdims=True)
+    return LinearCSSP.dense(losses, rows)
+
+
+def _variants(episodes: int, *, informed: bool) -> dict[str, dict[str, Any]]:
+    without_floor: dict[str, Any] = {"loss_floor": 0.0, "episodes": episodes}
+    uninformed = {"no floor": without_floor, "neither": {**without_floor, "loss_bound": None}}
+    if not informed:
+        return uninformed
+    return {"informed": {}, "no bound": {"loss_bound": None}, **uninformed}
+
+
+def _checks(rows: list[list[Any]]) -> list[Check]:
+    compared = [row for row in rows if row[7] is not None]
+    checks = []
+    for variant in ("no bound", "no floor", "neither"):
+        worst = max(row[7] for row in compared if row[1] == variant)
+        checks.append(
+            Check(f"{variant}: regret within a factor of {MOST_RATIO:g} of the informed", worst <= MOST_RATIO,
+                  f"at most {worst:.2f}")
+        )  # fmt: skip
+    abandoned = sum(row[9] for row in rows)
+    checks.append(Check("every episode ends, with free loops too", abandoned == 0, f"{abandoned} abandoned"))
+    return checks

@@ -1,0 +1,259 @@
+// Curves over episodes: regret with its bands, guides and bounds; shares of steps. One cursor moves over all of them.
+"use strict";
+
+const GUIDES = [[1 / 2, "∝ √K"], [2 / 3, "∝ K^⅔"]];
+
+/** Charts that share what is shown: the kind of axes, the hidden learners, and the episode under the cursor. */
+class Curves {
+  constructor(learners) {
+    this.learners = learners;
+    this.charts = [];
+    this.shown = { log: true, bands: true, guides: true, bounds: false };
+    this.hidden = new Set();
+    this.episode = Infinity;
+  }
+
+  add(chart) {
+    this.charts.push(chart);
+    chart.draw();
+  }
+
+  set(name, value) {
+    this.shown[name] = value;
+    this.redraw();
+  }
+
+  toggle(learner) {
+    if (!this.hidden.delete(learner)) this.hidden.add(learner);
+    this.redraw();
+  }
+
+  redraw() {
+    for (const chart of this.charts) chart.draw();
+  }
+
+  look(episode) {
+    this.episode = episode;
+    for (const chart of this.charts) chart.point();
+  }
+}
+
+/**
+ * One chart of lines.
+ * `panel.episode` is the common grid; a line has { learner, values, low?, high?, bound? } on that grid;
+ * `power` says whether the value axis may be logarithmic and has the guides.
+ */
+class Chart {
+  constructor(curves, holder, { panel, lines, title, readout, power = false, ceiling = null }) {
+    Object.assign(this, { curves, holder, panel, lines, title, readout, power, ceiling });
+    this.clip = `clip${curves.charts.length}`;
+    this.canvas = svg("svg", { "aria-hidden": "true" });
+    holder.append(this.canvas);
+    this.moved = explorable(holder, {
+      count: () => panel.episode.length,
+      label: `${title}; ${panel.title}. Arrow keys move along the episodes.`,
+      nearest: (x) => this.nearest(x),
+      show: (item) => curves.look(panel.episode[item]),
+      say: (item) => this.said(item),
+      first: panel.episode.length - 1,
+    });
+  }
+
+  get visible() {
+    return this.lines.filter((line) => !this.curves.hidden.has(line.learner));
+  }
+
+  get item() {
+    const grid = this.panel.episode, wanted = this.curves.episode;
+    const next = grid.findIndex((episode) => episode >= wanted);
+    return next < 0 ? grid.length - 1 : next;
+  }
+
+  nearest(x) {
+    const grid = this.panel.episode;
+    let best = 0;
+    for (let at = 1; at < grid.length; at += 1) {
+      if (Math.abs(this.x.at(grid[at]) - x) < Math.abs(this.x.at(grid[best]) - x)) best = at;
+    }
+    return best;
+  }
+
+  said(item) {
+    const names = this.visible.map((line) => `${this.curves.learners[line.learner].label} ${exact(line.values[item])}`);
+    return `episode ${exact(this.panel.episode[item])}: ${names.join("; ") || "all learners are hidden"}`;
+  }
+
+  draw() {
+    const width = this.holder.clientWidth || 600, height = this.holder.clientHeight || 320;
+    const wide = width >= 560;
+    this.frame = { left: 52, right: width - (wide ? 150 : 30), top: 26, bottom: height - 42, width };
+    this.axes();
+    filled(this.canvas, { viewBox: `0 0 ${width} ${height}`, width, height }, []);
+    this.canvas.replaceChildren(this.room(), ...this.ruler(), this.curvesOf(), ...this.names(wide));
+    this.pointer = svg("g", { class: "pointer" });
+    this.canvas.append(this.pointer);
+    this.point();
+  }
+
+  axes() {
+    const { left, right, top, bottom } = this.frame, { log, bands, bounds } = this.curves.shown;
+    const grid = this.panel.episode, logarithmic = this.power && log;
+    const values = this.visible.flatMap((line) => [
+      ...line.values, ...(bands && line.high ? line.high : []), ...(bounds && line.bound ? [line.bound] : [])]);
+    const high = this.ceiling || Math.max(...values.filter(Number.isFinite), logarithmic ? 1e-12 : 0) || 1;
+    const positive = this.visible.flatMap((line) => line.values).filter((value) => value > high / 10 ** DECADES);
+    this.logarithmic = logarithmic;
+    this.x = scaleOf(log ? grid[0] : 0, Math.max(grid.at(-1), grid[0] + 1), left, right, log);
+    const floor = logarithmic ? Math.min(high / 10, ...positive) : Math.min(0, ...values.filter(Number.isFinite));
+    this.y = scaleOf(floor, high * (logarithmic ? 1.15 : 1), bottom, top, logarithmic);
+  }
+
+  /** Pixels of a point; where a logarithmic axis cannot show a value, its lower end. */
+  place(at, value) {
+    const shown = this.logarithmic ? Math.max(value, this.y.low) : value;
+    return `${this.x.at(this.panel.episode[at]).toFixed(1)} ${this.y.at(shown).toFixed(1)}`;
+  }
+
+  drawable(value) {
+    return value !== null && (!this.logarithmic || value >= this.y.low * (1 - 1e-9));
+  }
+
+  room() {
+    const { left, right, top, bottom } = this.frame;
+    return svg("clipPath", { id: this.clip }, svg("rect", { x: left, y: top - 6, width: right - left + 6, height: bottom - top + 12 }));
+  }
+
+  ruler() {
+    const { left, right, top, bottom } = this.frame;
+    const parts = [svg("text", { x: 2, y: 14, class: "title" }, this.title)];
+    for (const tick of this.y.ticks) {
+      const y = this.y.at(tick).toFixed(1);
+      parts.push(svg("path", { class: "rule", d: `M${left} ${y}H${right}` }),
+        svg("text", { x: left - 7, y: +y + 4, "text-anchor": "end" }, short(tick)));
+    }
+    let last = -Infinity;
+    for (const tick of this.x.ticks) {
+      const x = this.x.at(tick);
+      parts.push(svg("path", { class: "rule", d: `M${x.toFixed(1)} ${bottom}v5` }));
+      if (x - last < 34) continue;
+      parts.push(svg("text", { x: x.toFixed(1), y: bottom + 19, "text-anchor": "middle" }, short(tick)));
+      last = x;
+    }
+    parts.push(svg("text", { x: (left + right) / 2, y: bottom + 37, "text-anchor": "middle" }, "episodes so far, K"));
+    parts.push(svg("path", { class: "axis", d: `M${left} ${bottom}H${right}` }));
+    if (top > bottom) parts.length = 0;
+    return parts;
+  }
+
+  curvesOf() {
+    const group = svg("g", { "clip-path": `url(#${this.clip})` });
+    const { bands, guides, bounds } = this.curves.shown;
+    if (bands) group.append(...this.visible.filter((line) => line.low).map((line) => this.band(line)));
+    if (guides && this.power) group.append(...this.guides());
+    for (const line of this.visible) {
+      group.append(svg("path", { class: `line ${style(line.learner)}`, d: this.path(line), "data-learner": line.learner }));
+      group.append(...this.marks(line));
+    }
+    if (bounds && this.power) group.append(...this.visible.filter((line) => line.bound).flatMap((line) => this.bound(line)));
+    return group;
+  }
+
+  path(line) {
+    let pen = "M";
+    return line.values.map((value, at) => {
+      if (!this.drawable(value)) { pen = "M"; return ""; }
+      const move = pen + this.place(at, value);
+      pen = "L";
+      return move;
+    }).join("");
+  }
+
+  band(line) {
+    const inside = line.values.map((value, at) => at).filter((at) => this.drawable(line.high[at]));
+    const upper = inside.map((at) => this.place(at, line.high[at]));
+    const lower = inside.map((at) => this.place(at, line.low[at])).reverse();
+    return svg("path", { class: `band ${style(line.learner)}`, d: inside.length ? `M${[...upper, ...lower].join("L")}Z` : "" });
+  }
+
+  /** A few markers, not at the same places for all lines. */
+  marks(line) {
+    const { left, right } = this.frame, parts = [];
+    const gap = Math.max(70, (right - left) / 6);
+    let next = left + gap * (0.35 + 0.61 * (line.learner % 5) / 5);
+    this.panel.episode.forEach((episode, at) => {
+      const x = this.x.at(episode);
+      if (x < next || !this.drawable(line.values[at])) return;
+      parts.push(marker(line.learner, x, this.y.at(line.values[at])));
+      next = x + gap;
+    });
+    return parts;
+  }
+
+  /** Powers of K that meet the first visible line at the end. */
+  guides() {
+    const line = this.visible.find((one) => !this.curves.learners[one.learner].knows && this.drawable(one.values.at(-1)) && one.values.at(-1) > 0);
+    if (!line) return [];
+    const grid = this.panel.episode, last = grid.at(-1), end = line.values.at(-1);
+    return GUIDES.flatMap(([power, name], place) => {
+      const value = (episode) => end * (episode / last) ** power;
+      const points = grid.map((episode) => `${this.x.at(episode).toFixed(1)} ${this.y.at(Math.max(value(episode), 1e-300)).toFixed(1)}`);
+      const from = this.logarithmic ? Math.max(grid[0], last * (this.y.low / end) ** (1 / power)) : last * 0.3;
+      const x = this.logarithmic ? this.x.at(from) + 14 : this.x.at(from * (1 + 0.6 * place));
+      const at = this.logarithmic ? from * (last / grid[0]) ** (14 / (this.frame.right - this.frame.left)) : from * (1 + 0.6 * place);
+      return [svg("path", { class: "guide", d: `M${points.join("L")}` }),
+        svg("text", { class: "halo", x: x.toFixed(1), y: (this.y.at(value(at)) - 9).toFixed(1) }, name)];
+    });
+  }
+
+  bound(line) {
+    const y = this.y.at(line.bound), { right } = this.frame, tag = this.curves.learners[line.learner].tag;
+    return [svg("path", { class: `bound ${style(line.learner)}`, d: `M${right - 46} ${y.toFixed(1)}H${right}m-5 -5v10` }),
+      svg("text", { class: "halo", x: right - 52, y: (y + 4).toFixed(1), "text-anchor": "end" }, `bound of ${tag} ${short(line.bound)}`)];
+  }
+
+  /** The tag and the name of each line at its end. */
+  names(wide) {
+    const { right, top, bottom, width } = this.frame;
+    const lines = this.visible.filter((line) => this.drawable(line.values.at(-1)));
+    const ends = lines.map((line) => this.y.at(line.values.at(-1)));
+    return apart(ends, 16, top, bottom).flatMap((y, at) => {
+      const { tag, label } = this.curves.learners[lines[at].learner];
+      const text = svg("text", { x: right + 14, y: (y + 4).toFixed(1), class: "name" }, svg("tspan", { class: "tag" }, tag));
+      if (wide) text.append(` ${fitted(label, width - right - 34)}`);
+      return [svg("path", { class: `leader ${style(lines[at].learner)}`, d: `M${right} ${ends[at].toFixed(1)}L${right + 10} ${y.toFixed(1)}` }), text];
+    });
+  }
+
+  /** The cursor, and the numbers under it. */
+  point() {
+    const at = this.item, { top, bottom, right, left } = this.frame;
+    const x = this.x.at(this.panel.episode[at]);
+    const parts = [];
+    if (Number.isFinite(this.curves.episode)) {
+      const anchor = x > (left + right) / 2 ? "end" : "start";
+      parts.push(svg("path", { class: "cursor", d: `M${x.toFixed(1)} ${top}V${bottom}` }),
+        svg("text", { class: "halo name", x: (x + (anchor === "end" ? -6 : 6)).toFixed(1), y: top + 8, "text-anchor": anchor },
+          `K = ${exact(this.panel.episode[at])}`));
+      for (const line of this.visible) {
+        if (this.drawable(line.values[at])) parts.push(svg("circle", { class: `dot ${style(line.learner)}`, r: 4.5, cx: x.toFixed(1), cy: this.y.at(line.values[at]).toFixed(1) }));
+      }
+    }
+    this.pointer.replaceChildren(...parts);
+    this.moved(at);
+    if (this.readout) this.read(at);
+  }
+
+  read(at) {
+    const rows = this.lines.map((line) => {
+      const { tag, label } = this.curves.learners[line.learner];
+      const gone = this.curves.hidden.has(line.learner);
+      const band = line.low ? `${exact(line.low[at])} to ${exact(line.high[at])}` : "";
+      return html("tr", gone ? { class: "gone" } : {},
+        html("th", { scope: "row" }, sample(line.learner), html("b", { class: "tag" }, tag), ` ${label}`),
+        html("td", {}, exact(line.values[at])), html("td", { class: "soft" }, band),
+        html("td", {}, exact(line.values[at] / this.panel.episode[at])));
+    });
+    this.readout.querySelector("caption b").textContent = exact(this.panel.episode[at]);
+    this.readout.querySelector("tbody").replaceChildren(...rows);
+  }
+}

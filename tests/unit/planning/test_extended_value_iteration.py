@@ -1,0 +1,200 @@
+"""Optimistic planning by hand, at its door, and as a problem that the exact planner agrees with."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goalbound.models import SSP, ConfidenceSet, ModelError, Support
+from goalbound.planning import Status, is_proper, solve
+from goalbound.planning.extended_value_iteration import OptimisticSolution, extended_value_iteration
+from tests.reference.optimism import optimistic_values
+
+ONE = Support.full(1, 1)
+LOOP = ConfidenceSet(ONE, [0.2], [0.4], [0.5, 0.5], [0.1])
+"""One state: the loss is 0.2 at best, the way back has probability 0.5 - 0.1 at best; 0.2 / (1 - 0.4) = 1 / 3."""
+
+
+def test_one_state_by_hand() -> None:
+    found = extended_value_iteration(LOOP, tolerance=1e-9)
+    assert found.status is Status.CONVERGED
+    assert found.values[0] == pytest.approx(1 / 3, rel=1e-8)
+    assert found.values[0] <= 1 / 3 <= found.upper[0]
+    np.testing.assert_allclose(found.rows, [0.4, 0.6], atol=1e-9)
+    np.testing.assert_array_equal(found.losses, [0.2])
+    assert found.values[-1] == found.upper[-1] == 0.0
+
+
+def test_two_next_states_share_the_radius_by_their_values() -> None:
+    # State 0 goes to 1 or 2 with 0.4 each; these pay 0.3 and 0.4 and reach the goal. The ball of radius 0.1 is left
+    # along (0.3, 0.4) / 0.5: q = (0.4 - 0.06, 0.4 - 0.08), value 0.1 + 0.34 * 0.3 + 0.32 * 0.4 = 0.33.
+    support = Support.from_pairs([{0: [1, 2, 3]}, {0: [3]}, {0: [3]}])
+    plausible = ConfidenceSet(support, [0.1, 0.3, 0.4], np.ones(3), [0.4, 0.4, 0.2, 1.0, 1.0], [0.1, 0.0, 0.0])
+    found = extended_value_iteration(plausible, tolerance=1e-9)
+    np.testing.assert_allclose(found.values, [0.33, 0.3, 0.4, 0.0], rtol=1e-8)
+    np.testing.assert_allclose(found.rows, [0.34, 0.32, 0.34, 1.0, 1.0], atol=1e-8)
+
+
+def test_hope_is_a_reason_to_choose() -> None:
+    # Action 0: loss 0.3, to the goal. Action 1: loss 0.1, back with 0.8 at the centre, worth 0.1 / 0.2 = 0.5: worse.
+    # With radius 0.2 it comes back with 0.6 only, worth 0.1 / 0.4 = 0.25: better.
+    support = Support.from_pairs([{0: [1], 1: [0, 1]}])
+    for radius, action, value in ((0.0, 0, 0.3), (0.2, 1, 0.25)):
+        plausible = ConfidenceSet(support, [0.3, 0.1], [1.0, 1.0], [1.0, 0.8, 0.2], [0.0, radius])
+        found = extended_value_iteration(plausible, tolerance=1e-9)
+        assert found.policy.tolist() == [action]
+        assert found.values[0] == pytest.approx(value, rel=1e-8)
+
+
+def test_a_pair_whose_support_leaves_out_the_goal_may_hope_for_it() -> None:
+    # The row sums to 0.9 of what was seen; less 0.1 for the radius: 0.2 / (1 - 0.8) = 1. In the model the rest, 0.2,
+    # goes to the goal, which the support does not have.
+    plausible = ConfidenceSet(Support.from_pairs([{0: [0]}]), [0.2], [1.0], [0.9], [0.1])
+    found = extended_value_iteration(plausible, tolerance=1e-9)
+    assert found.values[0] == pytest.approx(1.0, rel=1e-8)
+    np.testing.assert_allclose(found.rows, [0.8], atol=1e-9)
+    model = found.model()
+    assert model.support.next_state.tolist() == [0, 1]
+    np.testing.assert_allclose(model.probabilities, [0.8, 0.2], atol=1e-9)
+
+
+def test_a_ball_around_everything_is_straight_to_the_goal() -> None:
+    found = extended_value_iteration(ConfidenceSet(ONE, [0.2], [1.0], [0.9, 0.1], [np.inf]))
+    assert found.values[0] == pytest.approx(0.2, rel=1e-5)
+    np.testing.assert_array_equal(found.rows, [0.0, 1.0])
+
+
+def test_a_radius_that_is_the_norm_of_the_row_is_straight_to_the_goal_though_it_rounds() -> None:
+    # |(0.1, 0.2)|^2 = 0.05, whose root squared is not quite that.
+    support = Support.from_pairs([{0: [1, 2, 3]}, {0: [3]}, {0: [3]}])
+    plausible = ConfidenceSet(support, [0.1, 0.9, 0.3], np.ones(3), [0.1, 0.2, 0.7, 1, 1], [sqrt(0.05), 0, 0])
+    found = extended_value_iteration(plausible, tolerance=1e-9)
+    assert found.values[0] == pytest.approx(0.1, rel=1e-7)
+    np.testing.assert_allclose(found.rows[:3], [0.0, 0.0, 1.0], atol=1e-7)
+
+
+def drawn_set(seed: int, *, states: int = 5, least_exit: float = 0.05) -> ConfidenceSet:
+    """A ragged set: rows over some states, radii from none to more than all, losses from 0.05."""
+    rng = np.random.default_rng(seed)
+    support = Support.from_pairs(
+        [
+            {
+                action: {*rng.integers(0, states, size=int(rng.integers(0, 4))).tolist(), states}
+                for action in range(int(rng.integers(1, 4)))
+            }
+            for _ in range(states)
+        ]
+    )
+    rows = np.zeros(support.triples)
+    for pair in range(support.pairs):
+        row = support.row(pair)
+        shares = rng.dirichlet(np.full(row.stop - row.start, 0.7))
+        rows[row] = shares * (1.0 - least_exit)
+        rows[row.stop - 1] += least_exit
+    radii = rng.choice([0.0, 0.01, 0.1, 0.4, 1.5], size=support.pairs) * rng.uniform(0.5, 1.0, size=support.pairs)
+    low = rng.uniform(0.05, 1.0, size=support.pairs)
+    return ConfidenceSet(support, low, np.minimum(low + 0.1, 1.0), rows, radii)
+
+
+def witness_values(plausible: ConfidenceSet, tolerance: float = 1e-10) -> Any:
+    support = plausible.support
+    centres = [
+        plausible.rows[support.row(pair)][plausible.to_state[support.row(pair)]] for pair in range(support.pairs)
+    ]
+    return optimistic_values(support, plausible.loss_low, centres, plausible.radii, tolerance=tolerance)
+
+
+def assert_bounds_hold(found: OptimisticSolution, exact: Any, tolerance: float) -> None:
+    """lower <= exact <= upper, and both within twice the tolerance; the witness is itself below by 2e-10 or less."""
+    assert found.status is Status.CONVERGED
+    assert (found.values <= exact * (1.0 + 3e-10)).all()
+    assert (found.upper >= exact * (1.0 - 1e-12)).all()
+    assert (found.upper <= found.values * (1.0 + 2.1 * tolerance / (1.0 - tolerance) + 1e-9)).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-6])
+def test_the_bounds_hold_from_any_start(seed: int, tolerance: float) -> None:
+    plausible = drawn_set(seed)
+    exact = witness_values(plausible)
+    states = plausible.support.states
+    rng = np.random.default_rng(seed)
+    starts = [
+        None, exact, 0.5 * exact, 2.0 * exact, np.zeros(states + 1), np.full(states + 1, 1e6),
+        10.0 ** rng.uniform(-3, 3, size=states + 1), np.full(states + 1, -5.0), np.full(states + 1, 1e14),
+    ]  # fmt: skip
+    for start in starts:
+        assert_bounds_hold(extended_value_iteration(plausible, tolerance=tolerance, start=start), exact, tolerance)
+
+
+def test_values_that_fall_from_very_high_do_not_make_pairs_be_skipped_that_are_better() -> None:
+    # Slow problems: values that began at 1e14 fall by less than one unit in its last place for many sweeps.
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        support = Support.full(3, 3)
+        rows = rng.dirichlet(np.ones(3), size=9)
+        leave = rng.choice([0.05, 0.1, 0.5], size=9)
+        rows = np.column_stack((rows * (1.0 - leave)[:, None], leave)).ravel()
+        plausible = ConfidenceSet(support, rng.uniform(0.05, 1.0, size=9), np.ones(9), rows, np.zeros(9))
+        exact = witness_values(plausible)
+        assert_bounds_hold(extended_value_iteration(plausible, start=np.full(4, 1e14)), exact, 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_policy_is_proper_in_the_optimistic_model_and_the_exact_planner_agrees(seed: int) -> None:
+    found = extended_value_iteration(drawn_set(seed), tolerance=1e-8)
+    model = found.model()
+    assert isinstance(model, SSP)
+    assert is_proper(model, found.policy)
+    exact = solve(model)
+    # rows are best against values that are within 1e-8 of the fixed point, so their own values are as near
+    np.testing.assert_allclose(exact.values, found.values, rtol=1e-6)
+    assert (exact.values >= found.values * (1.0 - 1e-12)).all()  # no plausible model is below the optimistic values
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_optimistic_model_is_plausible(seed: int) -> None:
+    plausible = drawn_set(seed)
+    assert plausible.contains(extended_value_iteration(plausible).model(), slack=1e-9)
+
+
+def test_a_sweep_limit_is_told_and_the_lower_bounds_hold_all_the_same() -> None:
+    plausible = drawn_set(3, least_exit=0.02)
+    exact = witness_values(plausible)
+    for sweeps in (1, 2, 3):
+        found = extended_value_iteration(plausible, tolerance=1e-9, sweeps=sweeps)
+        assert found.sweeps == sweeps
+        assert found.status is Status.ITERATION_LIMIT
+        assert (found.values <= exact * (1.0 + 3e-10)).all()
+        assert (found.upper >= exact * (1.0 - 1e-12)).all()
+
+
+def test_a_loss_that_may_be_zero_is_an_error_with_a_remedy() -> None:
+    free = ConfidenceSet(ONE, [0.0], [0.4], [0.5, 0.5], [0.1])
+    with pytest.raises(ModelError, match=r"state 0, action 0 may have loss 0; .* give a loss floor, or add a small"):
+        extended_value_iteration(free)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tolerance": 0.0}, "tolerance 0.0 is not between 0 and 1"),
+        ({"tolerance": float("nan")}, "tolerance nan is not between 0 and 1"),
+        ({"sweeps": 0}, "sweeps is 0; value iteration makes at least one"),
+        ({"start": [1.0]}, r"start has shape \(1,\); it needs shape \[S \+ 1\] = \(2,\)"),
+        ({"start": [np.nan, 0.0]}, r"start\[0\] is nan; values to start from are finite"),
+        ({"start": [np.inf, 0.0]}, r"start\[0\] is inf"),
+    ],
+)
+def test_settings_that_mean_nothing_are_errors(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        extended_value_iteration(LOOP, **settings)
+
+
+def test_answers_cannot_be_written() -> None:
+    found = extended_value_iteration(LOOP)
+    for array in (found.values, found.upper, found.rows, found.losses):
+        assert not array.flags.writeable
