@@ -128,14 +128,14 @@ class NaiveLRCSSP:
         pair = self.support.pair(step.state, step.action)
         assert step.next_state in self.support.next_state[self.support.row(pair)], step
         known = self.known(pair)
-        self.data.append(Sample(self.context, pair, step.loss, step.next_state))  # lines 10, 11, 12
-        self._estimates.pop(pair, None)
         self._loss_of_interval += step.loss + self.extra_loss
         # beyond this, item 3 of the high probability event is contradicted: the bound was too small
         most = 48.0 * self.loss_bound * math.log(4.0 * self.interval / self.delta)
         too_much = self.doubling and self._loss_of_interval > most
         if too_much:
             self._double(2.0 * self.loss_bound)
+        self.data.append(Sample(self.context, pair, step.loss, step.next_state))  # lines 10, 11, 12
+        self._estimates.pop(pair, None)
         if not known or step.next_state == self.support.states or too_much:  # line 13
             self._end_interval()
 

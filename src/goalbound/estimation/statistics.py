@@ -33,6 +33,7 @@ class Statistics:
         self.regularization = checked_regularization(regularization)
         self._memory = fresh_memory(support.pairs, support.triples, self.context_size, self.regularization)
         self._room = np.zeros(self.context_size)
+        self._watching = False
 
     @classmethod
     def over(cls, support: Support, memory: Memory, regularization: float) -> Statistics:
@@ -41,10 +42,13 @@ class Statistics:
         statistics.support, statistics.regularization = support, regularization
         statistics.context_size = memory.loss_sums.shape[1]
         statistics._memory, statistics._room = memory, np.zeros(statistics.context_size)
+        statistics._watching = True
         return statistics
 
     def record(self, context: ArrayLike, step: Step) -> None:
         """Enter a step made under a context. A step that cannot be is an error, and changes nothing."""
+        if self._watching:
+            raise ModelError("these are the statistics of a learner, to look at; a learner learns by observe(step)")
         weights = distribution(context, "context", self.context_size, "component")
         pair, place = checked_step(self.support, step)
         engine(self.support.triples)(kernels.record)(
@@ -119,6 +123,8 @@ def checked_step(support: Support, step: Step) -> tuple[int, int]:
             f"{support.pair_name(pair)} led to {support.state_name(following)}, which its support does not allow; "
             "declare that next state, or use a full support"
         )
+    if isinstance(loss, bool) or not isinstance(loss, int | float | np.floating | np.integer):
+        raise ModelError(f"{support.pair_name(pair)}: the loss is {loss!r}, which is no number")
     if not 0.0 <= loss <= 1.0:  # NaN is neither
         raise ModelError(f"{support.pair_name(pair)}: the loss is {loss}; losses lie in [0, 1], divide them by a scale")
     return pair, place

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.learning import INTERVAL, PLANNED, Learned, View
 from goalbound.kernels.rooms import fresh_learned, fresh_memory, fresh_view
-from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
+from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.settings import Settings
 from goalbound.models import FileFormatError, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive

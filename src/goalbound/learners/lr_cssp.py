@@ -10,31 +10,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.estimation import Estimate, Statistics, Widths, paper
-from goalbound.estimation.statistics import by_support, checked_step
+from goalbound.estimation.statistics import by_support
 from goalbound.kernels import learning as kernels
 from goalbound.kernels import rollout
 from goalbound.kernels.jit import Effort
 from goalbound.kernels.learning import (
     DOUBLINGS,
     FAILED_PROJECTIONS,
-    INTERVAL,
-    INTERVALS,
     LOSS_BOUND,
     OPENED,
     PLANNED,
-    UNKNOWN_STEPS,
     View,
 )
-from goalbound.kernels.optimism import RESIDUAL
+from goalbound.kernels.optimism import RESIDUAL, Plausible
 from goalbound.kernels.rollout import Truth
 from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fresh_memory, fresh_view
 from goalbound.kernels.watch import Ledger
 from goalbound.kernels.world import VALUE_TOLERANCE, Tally
-from goalbound.learners.errors import LearnerError, PlanningStopped
+from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.errors import PlanningStopped
 from goalbound.learners.learner import SimulatedWorld
 from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
-from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.models.validation import distribution, sealed
 from goalbound.planning.extended_value_iteration import hopeful_rows, value_bounds
 
@@ -133,7 +131,10 @@ class LRCSSP:
         return LRCSSPEpisode(self, view)
 
     def plan(self, context: ArrayLike) -> Plan:
-        """What the learner would do now under a context. Nothing is changed by looking."""
+        """What the learner would do now under a context. Nothing is changed by looking.
+
+        With ``forget=True``, an ``act`` whose plan exceeds the loss bound forgets the data first; looking does not.
+        """
         weights = distribution(context, "context", self.settings.context_size, "component")
         view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
         run = self._effort.engine(self.support.triples)
@@ -186,7 +187,10 @@ class LRCSSP:
 
     @property
     def open_episodes(self) -> tuple[LRCSSPEpisode, ...]:
-        """The episodes that were begun, have not ended and are still held by someone, in the order of begin."""
+        """The episodes that were begun, have not ended and are still held by someone, in the order of begin.
+
+        Those of a checkpoint are held by the learner until they end or are abandoned.
+        """
         return tuple(sorted((one for one in self._open if not one.ended), key=lambda one: one.number))
 
     def play_episodes(
@@ -260,11 +264,11 @@ class LRCSSP:
 
     def _shown(self, view: View) -> Plan:
         """The plan that a view holds, in the order of the support."""
-        support, memory = self.support, self._learned.memory
+        support = self.support
         plausible = view.plausible._replace(  # from slots to the order of the support
             used=np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states),
             state=np.array(support.next_state),
-            centre=by_support(support, memory, view.plausible.centre[:, None])[:, 0],
+            centre=_centres(support, view.plausible),
         )
         known = self._effort.engine(support.triples)(kernels.is_known)
         lower, upper = value_bounds(view.outlook.values, float(view.outlook.meter[RESIDUAL]), self._rules.loss_floor)
@@ -304,91 +308,16 @@ class LRCSSP:
         )
 
 
-class LRCSSPEpisode:
-    """One way to the goal under one context: ``act``, then ``observe`` what came of it, until the goal."""
-
-    def __init__(self, learner: LRCSSP, view: View) -> None:
-        self.learner = learner
-        self._view = view
-        self._state: int | None = None
-        self._action: int | None = None
-        self.ended = False
-        self.number = learner._begun
-        learner._begun += 1
-        learner._open.add(self)
-
-    def act(self, state: int) -> int:
-        """The action (its number) to play in a state. Plans if the interval has no plan yet (lines 7 and 25).
-
-        Asked again before ``observe``, it gives the same answer.
-        """
-        support = self.learner.support
-        here = support.state(state)
-        if self.ended:
-            raise LearnerError("the episode has ended; begin(context) a new one")
-        if here == support.states:
-            raise LearnerError(f"state {here} is the goal, where nothing is to be done")
-        if self._state is not None and here != self._state:
-            raise LearnerError(
-                f"the episode is in {support.state_name(self._state)}, not in {support.state_name(here)}"
-            )
-        if self._view.tally[PLANNED] == 0:
-            self.learner._prepare(self._view)
-        self._state = here
-        self._action = int(support.pair_action[self._view.outlook.policy[here]])
-        return self._action
-
-    def observe(self, step: Step) -> None:
-        """What came of the action (lines 8 to 20). The order of these calls, over all episodes, is that of learning."""
-        support = self.learner.support
-        if self.ended:
-            raise LearnerError("the episode has ended; nothing can follow the goal")
-        if self._action is None or self._state is None:
-            raise LearnerError("no action was chosen; act(state) comes before observe(step)")
-        state, action, loss, following = step
-        if support.state(state) != self._state:
-            raise LearnerError(f"the step is from {support.state_name(support.state(state))}, but the episode is in "
-                               f"{support.state_name(self._state)}")  # fmt: skip
-        if support.action(action) != self._action:
-            raise LearnerError(
-                f"the step played {support.action_name(support.action(action))}, but "
-                f"{support.action_name(self._action)} was chosen; a learner learns from its own actions"
-            )
-        pair, place = checked_step(support, step)
-        self.learner._observe(self._view, pair, place, float(loss))
-        self._action = None
-        self._state = support.state(following)
-        self.ended = self._state == support.states
-
-    @property
-    def context(self) -> NDArray[np.float64]:
-        """[d]"""
-        return sealed(self._view.context.copy())
-
-    @property
-    def state(self) -> int | None:
-        """Where the episode is; None before the first ``act``."""
-        return self._state
-
-    @property
-    def plan(self) -> Plan | None:
-        """The plan that is held, or None if the next ``act`` makes a new one."""
-        return self.learner._shown(self._view) if self._view.tally[PLANNED] else None
-
-    @property
-    def interval(self) -> int:
-        """m, the number of the present interval."""
-        return int(self._view.tally[INTERVAL])
-
-    @property
-    def intervals(self) -> int:
-        """How many intervals the episode has had."""
-        return int(self._view.tally[INTERVALS])
-
-    @property
-    def unknown_steps(self) -> int:
-        """How many steps played a pair that was not known."""
-        return int(self._view.tally[UNKNOWN_STEPS])
+def _centres(support: Support, plausible: Plausible) -> NDArray[np.float64]:
+    """[M] the centres of the rows in the order of the support; 0 where a next state has no slot."""
+    width = support.states + 1
+    pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
+    slot = np.arange(support.triples) - support.next_start[pair]
+    taken = slot < plausible.used[pair]
+    centres = np.zeros(support.triples)
+    keys = pair * width + support.next_state
+    centres[np.searchsorted(keys, pair[taken] * width + plausible.state[taken])] = plausible.centre[taken]
+    return centres
 
 
 def _stopped() -> PlanningStopped:

@@ -53,6 +53,11 @@ class Settings:
                     f"loss_floor is {self.loss_floor:g} and episodes is {self.episodes}; with a loss floor above 0 no "
                     "loss is added and the number of episodes is not used: leave one of them out"
                 )
+        if self.forget and self.loss_bound is not None:
+            raise ModelError(
+                f"forget is set and loss_bound is {self.loss_bound:g}; data is forgotten only where the bound is found "
+                "by doubling: leave one of them out"
+            )
         if not 0.0 < self.tolerance < 1.0:
             raise ModelError(f"tolerance {self.tolerance} is not between 0 and 1; it is relative to the loss floor")
         checked_regularization(self.regularization)

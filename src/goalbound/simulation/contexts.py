@@ -78,7 +78,8 @@ class Dirichlet:
 
     def draw(self, rng: np.random.Generator, first: int, count: int) -> Floats:
         """[count, d] independent draws."""
-        return rng.dirichlet(self.alpha, count)
+        draws = rng.dirichlet(self.alpha, count)
+        return np.ones_like(draws) if self.context_size == 1 else draws  # NumPy's x / x need not be 1
 
 
 @dataclass(frozen=True, eq=False)

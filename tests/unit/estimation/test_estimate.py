@@ -101,7 +101,9 @@ def test_a_wider_support_changes_no_bit_of_what_was_seen(seen: Seen) -> None:
     wide = Support.from_pairs([{0: range(4), 2: range(4)}, {1: range(4)}, {0: range(4)}])
     answers = [project(ridge_estimate(statistics_of(support, 2, seen))) for support in (RAGGED, wide)]
     for pair in range(RAGGED.pairs):
-        for place, following in zip(range(*RAGGED.row(pair).indices(99)), RAGGED.next_state[RAGGED.row(pair)], strict=True):
+        for place, following in zip(
+            range(*RAGGED.row(pair).indices(99)), RAGGED.next_state[RAGGED.row(pair)], strict=True
+        ):
             if following != RAGGED.states:
                 there = wide.row(pair).start + int(following)
                 assert answers[0].rows[place].tobytes() == answers[1].rows[there].tobytes()
@@ -163,7 +165,9 @@ def test_a_pair_seen_for_ever_under_one_context_is_projected_well() -> None:
     ridge = ridge_estimate(statistics)
     answer = project(ridge)
     assert kkt_violation(np.array(ridge.rows[:2]), ridge.gram[0], answer.rows[:2]) <= 1e-12
-    np.testing.assert_allclose(answer.rows[:2], projected(np.array(ridge.rows[:2]), ridge.gram[0]), rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(
+        answer.rows[:2], projected(np.array(ridge.rows[:2]), ridge.gram[0]), rtol=0.0, atol=1e-10
+    )
     assert answer.rows[0] @ common == pytest.approx(0.9, abs=1e-4)
 
 

@@ -84,9 +84,7 @@ def exact_inverse(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
 def exact_gram(whole: Whole) -> list[list[Fraction]]:
     """I + sum of c c^T, without rounding."""
     products = whole.T @ whole
-    return [
-        [Fraction(int(r == c)) + Fraction(int(products[r, c]), UNIT**2) for c in range(SIZE)] for r in range(SIZE)
-    ]
+    return [[Fraction(int(r == c)) + Fraction(int(products[r, c]), UNIT**2) for c in range(SIZE)] for r in range(SIZE)]
 
 
 def as_fractions(matrix: NDArray[np.float64]) -> list[list[Fraction]]:

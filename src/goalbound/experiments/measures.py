@@ -1,0 +1,128 @@
+"""What one record says: numbers of a whole run, how its regret grows, its course over the episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from goalbound.experiments.records import RunRecord
+
+POINTS = 100
+"""Points of the fit of the growth, evenly spaced in the logarithm, as in ``History.growth_exponent``."""
+MARKS = 60
+"""Points of a curve."""
+ROUNDING = 4e-9
+"""Optimal values are certified to 1e-9, relative; a step's regret below this share of the loss bound is rounding."""
+Maybe = tuple[float | None, str]
+"""A number, or None and the reason."""
+
+
+def totals(record: RunRecord) -> dict[str, Maybe]:
+    """The plain numbers of a run."""
+    total = record.facts["totals"]
+    steps, optimal = int(total["steps"]), float(total["optimal_loss"])
+    told = bool(total["intervals"])
+    return {
+        "expected_regret": (float(total["expected_regret"]), ""),
+        "regret": (float(total["regret"]), ""),
+        "exponent": growth(record),
+        "loss_share": (float(total["loss"]) / optimal, "") if optimal > 0.0 else (None, "the optimal loss is 0"),
+        "abandoned": (float(total["abandoned"]), ""),
+        "steps": (float(steps), ""),
+        "intervals": (float(total["intervals"]), "") if told else (None, "the learner has no intervals"),
+        "known_share": (
+            (1.0 - int(total["unknown_steps"]) / steps, "") if told else (None, "the learner does not tell known pairs")
+        ),
+    }
+
+
+def growth(record: RunRecord) -> Maybe:
+    """The x with regret ~ episodes^x over the last decade, from the cumulative expected regret at kept rows.
+
+    Least squares on the logarithms, at the kept rows nearest to points evenly spaced in the logarithm.
+    """
+    episode, regret, steps = (record.table[name] for name in ("episode", "expected_regret", "steps"))
+    last = int(episode[-1])
+    if last < 10:
+        return None, f"{last} episodes are less than a decade"
+    rows = np.unique(nearest(episode, np.rint(np.geomspace(last / 10.0, last, POINTS))))
+    if len(rows) < 3:
+        return None, f"{len(rows)} kept rows in the last decade are too few"
+    rounding = ROUNDING * float(steps[rows[0]]) * max(1.0, _finite(record.facts["problem"].get("loss_bound")) or 1.0)
+    if regret[-1] <= rounding:
+        return None, "no regret"
+    if regret[rows[0]] <= rounding:
+        return None, "no regret before the last decade"
+    x, y = np.log(episode[rows]), np.log(regret[rows])
+    x = x - x.mean()
+    return float((x * y).sum() / (x * x).sum()), ""
+
+
+def marks(episode: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Kept episodes for a curve, about evenly spaced in the logarithm; the first and the last are among them."""
+    return episode[np.unique(nearest(episode, np.geomspace(episode[0], episode[-1], MARKS)))]
+
+
+def course(record: RunRecord, column: str, at: NDArray[np.int64]) -> NDArray[np.float64]:
+    """A cumulative column at some episodes: exact where they were kept, straight between kept rows elsewhere."""
+    episode = np.concatenate([[0.0], record.table["episode"]])
+    return np.interp(at, episode, np.concatenate([[0.0], record.table[column]]))
+
+
+def known_course(record: RunRecord, at: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The share of known steps among the steps since the mark before, at each mark."""
+    steps, unknown = (np.diff(course(record, name, at), prepend=0.0) for name in ("steps", "unknown_steps"))
+    return 1.0 - unknown / steps
+
+
+def nearest(episode: NDArray[np.int64], wanted: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Indices of the kept rows nearest to the wanted episodes; of equals the earlier."""
+    after = np.clip(np.searchsorted(episode, wanted), 1, max(len(episode) - 1, 1))
+    if len(episode) == 1:
+        return np.zeros(len(wanted), dtype=np.int64)
+    return np.where(wanted - episode[after - 1] <= episode[after] - wanted, after - 1, after)
+
+
+def diagnosis(record: RunRecord) -> Mapping[str, Any] | None:
+    """What was seen of a watched learner."""
+    return record.facts.get("diagnosis")
+
+
+def parts_of(record: RunRecord, name: str) -> dict[str, float | None]:
+    """The numbers under a name of the diagnosis: ``decomposition`` or ``bounds``; empty where not watched."""
+    found = (diagnosis(record) or {}).get(name) or {}
+    return {key: _finite(value) for key, value in found.items()}
+
+
+def constants(settings: Mapping[str, Any]) -> str:
+    """The constants of a learner in words, for under a figure.
+
+    >>> constants({"widths": "paper", "scale": 0.1, "delta": 0.1})
+    'widths: 0.1 x paper, not proven; delta 0.1'
+    >>> constants({"widths": "paper", "scale": 1.0, "delta": 0.1})
+    'widths: paper; delta 0.1'
+    >>> constants({})
+    'no constants'
+    """
+    said = []
+    if settings.get("widths") is not None:
+        name, scale = str(settings["widths"]), float(settings.get("scale", 1.0))
+        scaled = name if scale == 1.0 else f"{scale:g} x {name}"
+        said.append(f"widths: {scaled}" + ("" if is_proven(settings) else ", not proven"))
+    if settings.get("delta") is not None:
+        said.append(f"delta {float(settings['delta']):g}")
+    return "; ".join(said) or "no constants"
+
+
+def is_proven(settings: Mapping[str, Any]) -> bool:
+    """Whether the widths are those that the paper proves, or wider."""
+    return settings.get("widths") == "paper" and float(settings.get("scale", 1.0)) >= 1.0
+
+
+def _finite(value: Any) -> float | None:
+    number = float("nan") if value is None else float(value)
+    return number if np.isfinite(number) else None

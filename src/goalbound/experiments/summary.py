@@ -1,0 +1,305 @@
+"""What an experiment came to: means and bands over seeds, and learners compared on the same contexts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from os import PathLike
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.experiments import measures, tables
+from goalbound.experiments.bootstrap import Estimate, band, estimate, share, sign_test
+from goalbound.experiments.groups import Runs, grouped
+from goalbound.models.files.storage import atomic_write
+
+if TYPE_CHECKING:
+    from goalbound.experiments.records import RunRecord
+    from goalbound.experiments.spec import RunSpec
+
+NOT_WATCHED = "the learner is not watched"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A mean over seeds along the episodes, at marks about evenly spaced in the logarithm.
+
+    Attributes:
+        episode: the marks.
+        mean: at each mark.
+        low: lower end of the 95% bootstrap band at each mark; None with one seed.
+        high: upper end.
+    """
+
+    episode: tuple[int, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...] | None
+    high: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one learner on one problem under one source of contexts: they differ only in the seed.
+
+    Attributes:
+        problem: label.
+        contexts: label.
+        learner: label.
+        episodes: of each run.
+        seeds: that have a record.
+        missing: seeds that have none though others do.
+        constants: the constants of the learner in words ("widths: 0.1 x paper, not proven; delta 0.1").
+        context_size: d.
+        loss_scale: what a loss of 1 is in the user's unit.
+        expected_regret: of a whole run: the gaps of the pairs played.
+        regret: realised: the loss less the optimal one.
+        exponent: x with expected regret ~ episodes^x over the last decade; 1/2 is what the theorem promises.
+        loss_share: loss / optimal loss.
+        abandoned: episodes that the step limit ended; their true regret is larger.
+        steps: of a run.
+        intervals: of a run.
+        known_share: the share of the steps that played a known pair.
+        covered: the share of the runs whose confidence sets held the truth throughout (exact band).
+        coverage: the share of the intervals that began with the truth in all sets.
+        seconds_per_step: median over the runs that were timed from start to end; None without.
+        regret_curve: cumulative expected regret.
+        known_curve: the share of known steps since the mark before; None for learners that do not tell.
+        decomposition: the terms of the realised regret, by name; empty where the learner is not watched.
+        bounds: a-posteriori bounds of the regret, by name; likewise.
+    """
+
+    problem: str
+    contexts: str
+    learner: str
+    episodes: int
+    seeds: tuple[int, ...]
+    missing: tuple[int, ...]
+    constants: str
+    context_size: int
+    loss_scale: float
+    expected_regret: Estimate
+    regret: Estimate
+    exponent: Estimate
+    loss_share: Estimate
+    abandoned: Estimate
+    steps: Estimate
+    intervals: Estimate
+    known_share: Estimate
+    covered: Estimate
+    coverage: Estimate
+    seconds_per_step: float | None
+    regret_curve: Curve
+    known_curve: Curve | None
+    decomposition: dict[str, Estimate]
+    bounds: dict[str, Estimate]
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """Of the problem, the contexts and the learner."""
+        return self.problem, self.contexts, self.learner
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two learners on the same problem, contexts and seeds.
+
+    Attributes:
+        problem: label.
+        contexts: label.
+        better: the learner with the smaller mean of expected regret.
+        worse: the other one.
+        seeds: that both have; only these count.
+        difference: expected regret of the worse less that of the better, per seed.
+        wins: seeds on which the better one has less.
+        losses: seeds on which it has more; the rest are ties.
+        sign_test: the probability of a count at least as uneven if they were equal.
+        same_contexts: whether both met the same contexts; not so where an adversary answers the learner.
+    """
+
+    problem: str
+    contexts: str
+    better: str
+    worse: str
+    seeds: tuple[int, ...]
+    difference: Estimate
+    wins: int
+    losses: int
+    sign_test: float
+    same_contexts: bool
+
+    def __str__(self) -> str:
+        where = "the same contexts" if self.same_contexts else "the same seeds (each met contexts of its own)"
+        gap, count = self.difference, len(self.seeds)
+        by = tables.with_band(gap)
+        if gap.mean == 0.0:
+            return f"{self.better} and {self.worse} are equal on {where} ({tables.counted(count, 'seed')})"
+        if gap.low is None:
+            return f"{self.better} beats {self.worse} by {by} on {where} (one seed: chance is not excluded)"
+        signs = f"less on {self.wins} of {count} seeds, sign test p = {self.sign_test:.2g}"
+        if gap.low <= 0.0:
+            return f"{self.better} and {self.worse} cannot be told apart on {where}: {by} ({signs})"
+        return f"{self.better} beats {self.worse} by {by} on {where} ({signs})"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Runs without a record: they failed, or were not run yet."""
+
+    problem: str
+    contexts: str
+    learner: str
+    seeds: tuple[int, ...]
+
+    def __str__(self) -> str:
+        seeds = ("seed " if len(self.seeds) == 1 else "seeds ") + ", ".join(map(str, self.seeds))
+        return f"{self.learner} on {self.problem}, {self.contexts}: no record of {seeds}"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Groups, differences and what is missing. Regret is in losses of the problem, which lie in [0, 1]."""
+
+    groups: tuple[Group, ...]
+    differences: tuple[Difference, ...]
+    missing: tuple[Missing, ...]
+
+    def table(self, *, width: int | None = None) -> str:
+        """Plain text, aligned, no wider than ``width`` (the terminal's if left out) as far as names allow."""
+        return tables.text(self, width=width)
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        values: dict[str, Any] = json.loads(json.dumps(asdict(self), allow_nan=False))
+        for said, difference in zip(values["differences"], self.differences, strict=True):
+            said["statement"] = str(difference)
+        return values
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """One line per group; ``_low`` and ``_high`` are the ends of the bands. Atomic."""
+        with atomic_write(path) as file:
+            file.write(tables.csv_text(self).encode())
+
+    def to_json(self, path: str | PathLike[str]) -> None:
+        """Everything, curves and values of each seed too. Atomic."""
+        with atomic_write(path) as file:
+            file.write((json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n").encode())
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def summarize(
+    records: Iterable[RunRecord],
+    *,
+    times: Iterable[Mapping[str, Any]] | None = None,
+    seed: int = 0,
+    runs: Sequence[RunSpec] | None = None,
+) -> Summary:
+    """Sum up records: one group per problem, contexts and learner, in the order of appearance.
+
+    Args:
+        records: of one experiment; the same run twice counts once.
+        times: lines of ``times.jsonl``: id, seconds, steps, resumed. Resumed runs say nothing about speed.
+        seed: of the bootstrap.
+        runs: what was to be run, so that groups without any record are listed as missing too; it also gives the
+            order and the labels. Left out, each group should have the seeds that any group has.
+    """
+    found = grouped(records, runs)
+    speeds = _speeds(times or ())
+    summed = {id(group): _summed(group, speeds, seed) for group in found if group.records}
+    pairs = [(one, two) for one, two in combinations(found, 2) if one.stage == two.stage]
+    compared = (_compared(one, two, seed) for one, two in pairs)
+    missing = (Missing(*group.labels, _missing(group)) for group in found if _missing(group))
+    return Summary(tuple(summed.values()), tuple(one for one in compared if one), tuple(missing))
+
+
+def _missing(group: Runs) -> tuple[int, ...]:
+    return tuple(seed for seed in group.wanted if seed not in group.records)
+
+
+def _speeds(times: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    return {
+        str(line["id"]): float(line["seconds"]) / int(line["steps"])
+        for line in times
+        if not line.get("resumed") and int(line["steps"]) > 0
+    }
+
+
+def _summed(group: Runs, speeds: Mapping[str, float], seed: int) -> Group:
+    records = list(group.records.values())
+    first = records[0]
+    totals = [measures.totals(record) for record in records]
+    numbers = {
+        name: estimate([one[name][0] for one in totals], seed=seed, reasons=[one[name][1] for one in totals])
+        for name in totals[0]
+    }
+    watched = [measures.diagnosis(record) for record in records]
+    marks = measures.marks(first.table["episode"])
+    timed = [speeds[record.spec.id] for record in records if record.spec.id in speeds]
+    return Group(
+        *group.labels,
+        episodes=int(first.table["episode"][-1]),
+        seeds=tuple(group.records),
+        missing=_missing(group),
+        constants=measures.constants(first.facts.get("settings") or {}),
+        context_size=int(first.facts["problem"]["context_size"]),
+        loss_scale=float(first.facts["problem"].get("loss_scale") or 1.0),
+        **numbers,
+        covered=share([None if one is None else bool(one["covered"]) for one in watched], reason=NOT_WATCHED),
+        coverage=estimate(
+            [None if one is None else one["coverage"] for one in watched], seed=seed, reasons=[NOT_WATCHED]
+        ),
+        seconds_per_step=median(timed) if timed else None,
+        regret_curve=_curve(marks, [measures.course(record, "expected_regret", marks) for record in records], seed),
+        known_curve=(
+            _curve(marks, [measures.known_course(record, marks) for record in records], seed)
+            if numbers["known_share"].mean is not None
+            else None
+        ),
+        decomposition=_parts(records, "decomposition", seed),
+        bounds=_parts(records, "bounds", seed),
+    )
+
+
+def _curve(marks: NDArray[np.int64], courses: Sequence[NDArray[np.float64]], seed: int) -> Curve:
+    values = np.array(courses)
+    ends = [None, None] if len(values) == 1 else [tuple(end.tolist()) for end in band(values, seed=seed)]
+    return Curve(tuple(marks.tolist()), tuple(values.mean(axis=0).tolist()), *ends)
+
+
+def _parts(records: Sequence[RunRecord], name: str, seed: int) -> dict[str, Estimate]:
+    parts = [measures.parts_of(record, name) for record in records]
+    keys = dict.fromkeys(key for part in parts for key in part)
+    reasons = ["infinite"]
+    return {key: estimate([part.get(key) for part in parts], seed=seed, reasons=reasons) for key in keys}
+
+
+def _compared(one: Runs, two: Runs, seed: int) -> Difference | None:
+    """The two learners on the seeds that both have; None if there are none."""
+    seeds = tuple(shared for shared in one.records if shared in two.records)
+    if not seeds:
+        return None
+    regrets = {
+        group.learner: np.array([group.records[shared].facts["totals"]["expected_regret"] for shared in seeds], float)
+        for group in (one, two)
+    }
+    better, worse = sorted(regrets, key=lambda learner: float(regrets[learner].mean()))
+    gaps = regrets[worse] - regrets[better]
+    wins, losses = int((gaps > 0.0).sum()), int((gaps < 0.0).sum())
+    return Difference(
+        one.problem, one.contexts, better, worse, seeds,
+        difference=estimate(gaps.tolist(), seed=seed), wins=wins, losses=losses, sign_test=sign_test(wins, losses),
+        same_contexts=all(_met_the_same(one.records[shared], two.records[shared]) for shared in seeds),
+    )  # fmt: skip
+
+
+def _met_the_same(one: RunRecord, two: RunRecord) -> bool:
+    """Sources draw from a stream of their own, so a seed's contexts are the same unless they answer the learner."""
+    if one.spec.contexts.use == "adversary":
+        return False
+    return one.facts["simplex"]["count"] == two.facts["simplex"]["count"]

@@ -1,0 +1,122 @@
+"""An episode of LR-CSSP, as people drive it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.estimation.statistics import checked_step
+from goalbound.kernels.learning import INTERVAL, INTERVALS, PLANNED, UNKNOWN_STEPS, View
+from goalbound.learners.errors import LearnerError
+from goalbound.learners.plan import Plan
+from goalbound.models import Step
+from goalbound.models.validation import sealed
+
+if TYPE_CHECKING:
+    from goalbound.learners.lr_cssp import LRCSSP
+
+
+class LRCSSPEpisode:
+    """One way to the goal under one context: ``act``, then ``observe`` what came of it, until the goal."""
+
+    def __init__(self, learner: LRCSSP, view: View) -> None:
+        self.learner = learner
+        self._held: View | None = view
+        self._context, self._tally = view.context, view.tally
+        self._state: int | None = None
+        self._action: int | None = None
+        self.number = learner._begun
+        learner._begun += 1
+        learner._open.add(self)
+
+    @property
+    def _view(self) -> View:
+        if self._held is None:
+            raise LearnerError("the episode has ended; begin(context) a new one")
+        return self._held
+
+    def act(self, state: int) -> int:
+        """The action (its number) to play in a state. Plans if the interval has no plan yet (lines 7 and 25).
+
+        Asked again before ``observe``, it gives the same answer.
+        """
+        support, view = self.learner.support, self._view
+        here = support.state(state)
+        if here == support.states:
+            raise LearnerError(f"state {here} is the goal, where nothing is to be done")
+        if self._state is not None and here != self._state:
+            raise LearnerError(
+                f"the episode is in {support.state_name(self._state)}, not in {support.state_name(here)}"
+            )
+        if view.tally[PLANNED] == 0:
+            self.learner._prepare(view)
+        self._state = here
+        self._action = int(support.pair_action[view.outlook.policy[here]])
+        return self._action
+
+    def observe(self, step: Step) -> None:
+        """What came of the action (lines 8 to 20). The order of these calls, over all episodes, is that of learning."""
+        support = self.learner.support
+        if self.ended:
+            raise LearnerError("the episode has ended; nothing can follow the goal")
+        if self._action is None or self._state is None:
+            raise LearnerError("no action was chosen; act(state) comes before observe(step)")
+        state, action, loss, following = step
+        if support.state(state) != self._state:
+            was, said = support.state_name(self._state), support.state_name(support.state(state))
+            raise LearnerError(f"the step is from {said}, but the episode is in {was}")
+        if support.action(action) != self._action:
+            raise LearnerError(
+                f"the step played {support.action_name(support.action(action))}, but "
+                f"{support.action_name(self._action)} was chosen; a learner learns from its own actions"
+            )
+        pair, place = checked_step(support, step)
+        self.learner._observe(self._view, pair, place, float(loss))
+        self._action = None
+        self._state = support.state(following)
+        if self._state == support.states:
+            self._held = None  # what is left of an episode that ended is small
+
+    def abandon(self) -> None:
+        """The episode ends without the goal: it will not go on, and is not part of checkpoints any more."""
+        self._held = None
+        self._action = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the goal was reached, or the episode abandoned."""
+        return self._held is None
+
+    @property
+    def context(self) -> NDArray[np.float64]:
+        """[d]"""
+        return sealed(self._context.copy())
+
+    @property
+    def state(self) -> int | None:
+        """Where the episode is; None before the first ``act``."""
+        return self._state
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that is held, or None if there is none (the next ``act`` makes a new one)."""
+        if self._held is None or not self._held.tally[PLANNED]:
+            return None
+        return self.learner._shown(self._held)
+
+    @property
+    def interval(self) -> int:
+        """m, the number of the present interval."""
+        return int(self._tally[INTERVAL])
+
+    @property
+    def intervals(self) -> int:
+        """How many intervals the episode has had."""
+        return int(self._tally[INTERVALS])
+
+    @property
+    def unknown_steps(self) -> int:
+        """How many steps played a pair that was not known."""
+        return int(self._tally[UNKNOWN_STEPS])
