@@ -41,14 +41,13 @@ def estimate(values: Sequence[float | None], *, seed: int = 0, reasons: Sequence
     """The mean over seeds and its percentile bootstrap band.
 
     The seeds are drawn again with replacement 2000 times; the band has 95% of the means. With few seeds it is too
-    narrow: with three it is just the range of the values, which holds the mean of a symmetric law 3 times of 4; with
-    twenty it holds it about 93 times of 100. Seeds that share an order share their draws, so bands of paired numbers
-    belong together.
+    narrow: it holds the mean of a normal law 75 times of 100 with three seeds (where it is just their range), 84 with
+    five, 90 with ten, 93 with twenty. Numbers of as many seeds share their draws, so their bands belong together.
 
     Args:
         values: one per seed; None, or a number that is not finite, where a run has no such number.
         seed: of the draws.
-        reasons: why each missing value is missing, one per value; empty where it is not.
+        reasons: why values are missing; empty ones do not count.
 
     >>> estimate([1.0, 2.0, 3.0])
     Estimate(mean=2.0, low=1.0, high=3.0, values=(1.0, 2.0, 3.0), note='')

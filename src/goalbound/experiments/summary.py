@@ -234,7 +234,7 @@ def _summed(group: Runs, speeds: Mapping[str, float], seed: int) -> Group:
     records = list(group.records.values())
     first = records[0]
     totals = [measures.totals(record) for record in records]
-    numbers = {
+    numbers: dict[str, Any] = {
         name: estimate([one[name][0] for one in totals], seed=seed, reasons=[one[name][1] for one in totals])
         for name in totals[0]
     }

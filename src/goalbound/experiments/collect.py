@@ -1,0 +1,98 @@
+"""What a run keeps while it goes on: sums, added in the order of the episodes, so that cutting it cannot be seen."""
+
+from __future__ import annotations
+
+from itertools import combinations, islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.experiments.records import COLUMNS, kept_episodes
+from goalbound.models import FileFormatError
+from goalbound.simulation import History
+
+BINS = 12
+"""A component's weight in [0, 1] is cut into so many parts."""
+MOST_PAIRS = 28
+"""Pairs of components that have a map; the first ones, in the order (0, 1), (0, 2), ..."""
+
+SUMS = tuple(name for name in COLUMNS if name != "episode")
+
+
+class Collector:
+    """Takes in the episodes of a run, as many at a time as one likes.
+
+    Attributes:
+        done: episodes so far.
+        totals: the sum of each column so far.
+        table: the columns [n]; the rows of episodes to come are zero.
+        count: [P, 144] episodes by cell, for each pair of components.
+        regret: [P, 144] their expected regret, summed.
+    """
+
+    def __init__(self, episodes: int, context_size: int) -> None:
+        self.done = 0
+        self.totals: dict[str, Any] = {name: COLUMNS[name](0) for name in SUMS}
+        kept = kept_episodes(episodes)
+        self.table: dict[str, NDArray[Any]] = {"episode": kept}
+        self.table |= {name: np.zeros(len(kept), dtype=COLUMNS[name]) for name in SUMS}
+        self.pairs = list(islice(combinations(range(context_size), 2), MOST_PAIRS))
+        self.count = np.zeros((len(self.pairs), BINS * BINS), dtype=np.int64)
+        self.regret = np.zeros((len(self.pairs), BINS * BINS))
+
+    def add(self, history: History) -> None:
+        """The next episodes."""
+        kept = self.table["episode"]
+        rows = slice(*np.searchsorted(kept, [self.done + 1, self.done + history.episodes + 1]))
+        for name in SUMS:
+            running = _running(self.totals[name], getattr(history, name).astype(COLUMNS[name]))
+            self.table[name][rows] = running[kept[rows] - self.done - 1]
+            self.totals[name] = running[-1]
+        part = np.minimum((BINS * history.contexts).astype(np.int64), BINS - 1)
+        for (i, j), count, regret in zip(self.pairs, self.count, self.regret, strict=True):
+            cell = BINS * part[:, i] + part[:, j]
+            np.add.at(count, cell, 1)
+            np.add.at(regret, cell, history.expected_regret)
+        self.done += history.episodes
+
+    @property
+    def realised_regret(self) -> float:
+        """Up to now."""
+        return float(self.totals["loss"] - self.totals["optimal_loss"])
+
+    def facts(self) -> dict[str, Any]:
+        """The ``totals`` and the ``simplex`` of a record."""
+        totals = {"episodes": self.done, "regret": self.realised_regret}
+        return {
+            "totals": totals | {name: value.item() for name, value in self.totals.items()},
+            "simplex": {
+                "bins": BINS,
+                "pairs": [list(pair) for pair in self.pairs],
+                "count": self.count.tolist(),
+                "expected_regret": self.regret.tolist(),
+            },
+        }
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All of it but the number of episodes, for :meth:`restore`."""
+        arrays = {f"table.{name}": self.table[name] for name in SUMS}
+        arrays |= {f"total.{name}": np.array(self.totals[name]) for name in SUMS}
+        return arrays | {"cells.count": self.count, "cells.regret": self.regret}
+
+    def restore(self, arrays: dict[str, NDArray[Any]], done: int) -> None:
+        """Go on where another collector of the same run was."""
+        for name, mine in self.arrays().items():
+            if arrays[name].shape != mine.shape or arrays[name].dtype != mine.dtype:
+                raise FileFormatError(f"{name} is {arrays[name].dtype} {arrays[name].shape}; it needs {mine.shape}")
+        for name in SUMS:
+            self.table[name][...] = arrays[f"table.{name}"]
+            self.totals[name] = COLUMNS[name](arrays[f"total.{name}"][()])
+        self.count[...], self.regret[...] = arrays["cells.count"], arrays["cells.regret"]
+        self.done = done
+
+
+def _running(before: Any, values: NDArray[Any]) -> NDArray[Any]:
+    """The sums after each of the values, one added after the other."""
+    values[0] += before
+    return np.cumsum(values)

@@ -1,0 +1,226 @@
+"""What a run came to, and the file of it: a Parquet table that carries its spec and its facts.
+
+Any reader of Parquet sees the columns; the spec and the facts are JSON in the file's key-value metadata, under the key
+``goalbound``. The same record gives the same bytes, and nothing that is read is believed before it is checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.experiments.spec import RunSpec
+from goalbound.models import FileFormatError, ModelError
+from goalbound.models.files.storage import atomic_write, file_bytes, reading, strict_json
+from goalbound.models.validation import frozen
+
+COLUMNS: dict[str, type] = {
+    "episode": np.int64,
+    "loss": np.float64,
+    "optimal_loss": np.float64,
+    "expected_regret": np.float64,
+    "steps": np.int64,
+    "intervals": np.int64,
+    "unknown_steps": np.int64,
+    "abandoned": np.int64,
+}
+"""The columns of a record. ``episode`` is the number of episodes up to a row, the others are sums over them."""
+
+FACTS = ("totals", "diagnosis", "simplex", "policies", "settings", "problem", "provenance")
+"""What the facts of a record are about."""
+
+ALL_KEPT = 2000
+"""Up to so many episodes every one has its row."""
+FIRST_KEPT = 100
+SPACING = 128
+"""Beyond that the first ones have, and then each row is 1/128 later than the one before."""
+
+KEY, DIGEST = b"goalbound", b"goalbound.sha256"
+_SAID = {"format": "goalbound", "kind": "RunRecord", "version": 1}
+_LIMIT = 2**28
+_MOST_EPISODES = 2**62
+
+
+def kept_episodes(episodes: int) -> NDArray[np.int64]:
+    """[n] after how many episodes there is a row: after each, or for long runs fewer and fewer, and after the last.
+
+    Whole numbers throughout, so it is the same everywhere; a longer run has the rows of a shorter one.
+
+    >>> kept_episodes(1_000_000)[[0, 99, 200, 255, 256, 400, -1]]
+    array([      1,     100,     201,     256,     258,     670, 1000000])
+    """
+    if episodes <= ALL_KEPT:
+        return np.arange(1, episodes + 1)
+    kept = list(range(1, FIRST_KEPT + 1))
+    while kept[-1] < episodes:
+        kept.append(min(kept[-1] + max(1, kept[-1] // SPACING), episodes))
+    return np.array(kept, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """What a run came to. Nothing in it depends on when, where or in how many parts it was played.
+
+    Attributes:
+        spec: the run.
+        table: for each of :data:`COLUMNS` an array [n], one row for each of :func:`kept_episodes`.
+        facts: plain values, for each of :data:`FACTS`.
+    """
+
+    spec: RunSpec
+    table: dict[str, NDArray[Any]]
+    facts: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "table", _checked_table(self.table, self.spec.episodes))
+        object.__setattr__(self, "facts", _plain(self.facts))
+        _check_facts(self.facts, self.table, self.spec)
+
+    @property
+    def id(self) -> str:
+        """That of the spec."""
+        return self.spec.id
+
+    def __repr__(self) -> str:
+        totals = self.facts["totals"]
+        return f"RunRecord({self.id}, {totals['episodes']} episodes, expected regret {totals['expected_regret']:.6g})"
+
+
+def canonical(values: Any) -> bytes:
+    """Plain values as JSON: the same values, the same bytes. Not for NaN."""
+    return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def write_record(path: str | PathLike[str], record: RunRecord) -> None:
+    """Write a record; the file appears complete or not at all, and the same record gives the same bytes."""
+    import pyarrow
+    from pyarrow import parquet
+
+    said = canonical({**_SAID, "spec": record.spec.as_json(), "facts": record.facts})
+    schema = _schema().with_metadata({KEY: said, DIGEST: _digest(said, record.table)})
+    columns = [pyarrow.array(record.table[name]) for name in COLUMNS]
+    with atomic_write(path) as file:
+        parquet.write_table(
+            pyarrow.Table.from_arrays(columns, schema=schema), file, row_group_size=2**20, version="2.6",
+            data_page_version="1.0", use_dictionary=False, compression="zstd", compression_level=3,
+            write_page_checksum=True, store_schema=False,
+        )  # fmt: skip
+
+
+def read_record(path: str | PathLike[str]) -> RunRecord:
+    """Read what :func:`write_record` wrote; anything else is a :class:`FileFormatError` that says what is wrong."""
+    with reading(path, "record"):
+        return _read(file_bytes(path, _LIMIT))
+
+
+def _read(data: bytes) -> RunRecord:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(pyarrow.BufferReader(data), page_checksum_verification=True)
+        metadata, schema = file.metadata, file.schema_arrow
+    except (pyarrow.ArrowException, OSError, MemoryError) as error:
+        raise FileFormatError(f"this is no complete Parquet file ({error})") from None
+    found = metadata.metadata or {}
+    if KEY not in found or DIGEST not in found:
+        raise FileFormatError(f"this Parquet file is no record of goalbound: it has no {KEY.decode()!r} in its metadata")
+    spec, facts = _read_said(found[KEY])
+    wanted = _schema()
+    if not schema.equals(wanted):
+        raise FileFormatError(f"the columns are {_listing(schema)}; they need to be {_listing(wanted)}")
+    rows = len(kept_episodes(spec.episodes))
+    if metadata.num_rows != rows:
+        raise FileFormatError(f"there are {metadata.num_rows} rows; {spec.episodes} episodes have {rows}")
+    try:
+        read = file.read(use_threads=False)
+        table = {name: read.column(name).to_numpy() for name in COLUMNS}
+    except (pyarrow.ArrowException, OSError, MemoryError) as error:
+        raise FileFormatError(f"the table is damaged ({error})") from None
+    if found[DIGEST] != _digest(found[KEY], table):
+        raise FileFormatError("the content does not match its checksum; the file is damaged, or was edited")
+    return RunRecord(spec, table, facts)
+
+
+def _read_said(data: bytes) -> tuple[RunSpec, dict[str, Any]]:
+    """The spec and the facts of the metadata."""
+    said = strict_json(data, f"{KEY.decode()!r} in the metadata")
+    if {name: said.get(name) for name in _SAID} != _SAID:
+        raise FileFormatError(f"the metadata says {[said.get(name) for name in _SAID]}, not {list(_SAID.values())}")
+    spec, facts = said.get("spec"), said.get("facts")
+    if not isinstance(spec, dict) or not isinstance(facts, dict) or not isinstance(spec.get("labels"), dict):
+        raise FileFormatError("the spec or the facts in the metadata are no objects")
+    return RunSpec.from_json(spec), facts
+
+
+def _schema() -> Any:
+    import pyarrow
+
+    types = {np.int64: pyarrow.int64(), np.float64: pyarrow.float64()}
+    return pyarrow.schema([pyarrow.field(name, types[kind], nullable=False) for name, kind in COLUMNS.items()])
+
+
+def _listing(schema: Any) -> str:
+    return ", ".join(f"{one.name}: {one.type}{' or null' if one.nullable else ''}" for one in list(schema)[:20])
+
+
+def _digest(said: bytes, table: dict[str, NDArray[Any]]) -> bytes:
+    """Of all content, so that no damage anywhere can be read as a number."""
+    content = hashlib.sha256(said)
+    for name, kind in COLUMNS.items():
+        content.update(np.asarray(table[name], dtype=np.dtype(kind).newbyteorder("<")).tobytes())
+    return content.hexdigest().encode()
+
+
+def _checked_table(table: dict[str, NDArray[Any]], episodes: int) -> dict[str, NDArray[Any]]:
+    """The columns in their order, read-only; an error that names the column and the row."""
+    if not 1 <= episodes <= _MOST_EPISODES:
+        raise ModelError(f"the spec has {episodes} episodes; a run has at least one, and at most {_MOST_EPISODES}")
+    if set(table) != set(COLUMNS):
+        raise ModelError(f"the columns are {sorted(table)}; a record has {sorted(COLUMNS)}")
+    kept = kept_episodes(episodes)
+    for name, kind in COLUMNS.items():
+        column = table[name]
+        if column.dtype != kind or column.shape != kept.shape:
+            raise ModelError(f"{name} is {column.dtype} {column.shape}; it needs {np.dtype(kind)} {kept.shape}")
+        rises = np.diff(column, prepend=column.dtype.type(0))
+        bad = np.flatnonzero(~(np.isfinite(column) & (rises >= 0)))
+        if len(bad):
+            raise ModelError(f"{name}[{bad[0]}] is {column[bad[0]]}; sums are numbers that do not fall")
+    if not np.array_equal(table["episode"], kept):
+        raise ModelError(f"the rows are not those that a run of {episodes} episodes keeps")
+    for part, whole in (("abandoned", "episode"), ("episode", "steps"), ("unknown_steps", "steps")):
+        bad = np.flatnonzero(table[part] > table[whole])
+        if len(bad):
+            row = int(bad[0])
+            raise ModelError(f"{part}[{row}] is {table[part][row]}, more than {whole}[{row}] = {table[whole][row]}")
+    return {name: frozen(table[name], kind) for name, kind in COLUMNS.items()}
+
+
+def _plain(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts as they come back from a file."""
+    try:
+        return json.loads(canonical(facts))
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"the facts are not plain values ({error})") from None
+
+
+def _check_facts(facts: dict[str, Any], table: dict[str, NDArray[Any]], spec: RunSpec) -> None:
+    if set(facts) != set(FACTS):
+        raise ModelError(f"the facts are about {sorted(facts)}; they need {sorted(FACTS)}")
+    for name in ("totals", "simplex", "settings", "problem", "provenance"):
+        if not isinstance(facts[name], dict):
+            raise ModelError(f"{name} in the facts is {facts[name]!r:.60}, not an object")
+    last = {name: column[-1].item() for name, column in table.items() if name != "episode"}
+    wanted = {"episodes": spec.episodes, "regret": last["loss"] - last["optimal_loss"], **last}
+    if facts["totals"] != wanted:
+        raise ModelError(f"the totals are {facts['totals']}; the last row says {wanted}")
+    found = facts["provenance"].get("id")
+    if found != spec.id:
+        raise ModelError(f"the record is of run {found!r}; the spec in it is that of {spec.id}")

@@ -1,0 +1,76 @@
+"""Ctrl-C as a wish: the first one asks, the second one insists."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+GRACE = 5.0
+"""Seconds that runs have to come to a place from which they can go on."""
+
+
+class Stop:
+    """Whether the sweep was asked to stop."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+
+    def __call__(self) -> bool:
+        return self._asked.is_set()
+
+    def ask(self) -> None:
+        """From now on the answer is yes."""
+        self._asked.set()
+
+
+@contextmanager
+def stop_on_signals(*, insist_after: float | None = None) -> Iterator[Stop]:
+    """SIGINT (Ctrl-C) and SIGTERM ask to stop; a second one raises KeyboardInterrupt, as it would have.
+
+    Args:
+        insist_after: seconds after which KeyboardInterrupt is raised in any case, for work that does not look up.
+
+    Signals reach the main thread only; elsewhere nothing is changed. A signal that is ignored stays so (``nohup``).
+    """
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    timer = threading.Timer(insist_after or 0.0, _thread.interrupt_main)
+    timer.daemon = True
+
+    def asked(number: int, frame: FrameType | None) -> None:
+        if stop():
+            raise KeyboardInterrupt
+        stop.ask()
+        if insist_after is not None:
+            timer.start()
+
+    before: dict[int, Any] = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) not in (signal.SIG_IGN, None):
+            before[number] = signal.signal(number, asked)
+    try:
+        yield stop
+    finally:
+        timer.cancel()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Processes started inside never see SIGINT: Ctrl-C reaches the whole terminal, but only the sweep answers it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,137 @@
+"""One run as it travels to a worker, and what comes back. The same function does it here, in a process, on a cluster."""
+
+from __future__ import annotations
+
+import errno
+import json
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import goalbound
+from goalbound.experiments.records import RunRecord, record_bytes
+from goalbound.experiments.run import run
+from goalbound.experiments.spec import RunSpec
+
+Report = Callable[[int, int, float], None]
+"""Episodes done, episodes in all, regret so far."""
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""The disk's fault, not the run's: every other run would meet it too."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run to do: plain values only, so that it is the same on every machine."""
+
+    id: str
+    spec: str
+    """JSON of the :class:`RunSpec`."""
+    episodes: int
+    checkpoint: str | None = None
+    """Where the run may leave what it has so far; nowhere on a cluster, whose machines need not share a disk."""
+
+    @classmethod
+    def of(cls, spec: RunSpec, *, checkpoint: Path | None = None) -> Task:
+        """The task of a run."""
+        where = None if checkpoint is None else str(checkpoint)
+        return cls(spec.id, json.dumps(spec.as_json()), spec.episodes, where)
+
+    @property
+    def resumes(self) -> bool:
+        """Whether an earlier attempt left a checkpoint."""
+        return self.checkpoint is not None and Path(self.checkpoint).exists()
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that was played to its end; ``record`` is the content of its file."""
+
+    id: str
+    record: bytes
+    seconds: float
+    episodes: int
+    steps: int
+    regret: float
+    resumed: bool
+    version: str
+    """Of goalbound, where it ran."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A run that raised; ``storage`` is the number of the error if the disk is to blame, else 0."""
+
+    id: str
+    error: str
+    traceback: str
+    storage: int = 0
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A run that was asked to stop."""
+
+    id: str
+
+
+Outcome = Finished | Failed | Stopped
+
+
+def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
+    """Do one run. Never raises on account of the run: what happened is in the outcome.
+
+    Args:
+        task: what to do.
+        report: told how far the run is.
+        stop: looked at whenever the run reports; the run then ends at a place that it can go on from.
+    """
+
+    def progress(done: int, episodes: int, regret: float) -> None:
+        report(done, episodes, regret)
+        if done < episodes and stop():
+            raise KeyboardInterrupt
+
+    started, resumed = time.perf_counter(), task.resumes
+    try:
+        spec = RunSpec.from_json(json.loads(task.spec))
+        record = run(spec, progress=progress, checkpoint=None if task.checkpoint is None else Path(task.checkpoint))
+        if is_cut_short(record):  # a run may take Ctrl-C as its early end; a record holds all episodes or is none
+            return Stopped(task.id)
+        totals = record.facts["totals"]
+        return Finished(
+            task.id, record_bytes(record), time.perf_counter() - started, spec.episodes, int(totals["steps"]),
+            float(totals["regret"]), resumed, goalbound.__version__,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        return Stopped(task.id)
+    except (Exception, SystemExit) as error:
+        return failure(task, error)
+
+
+def failure(task: Task, error: BaseException) -> Failed:
+    """What is kept of an error."""
+    said = "".join(traceback.format_exception_only(error)).strip()
+    on_disk = task.checkpoint is not None and isinstance(error, OSError) and error.errno in NO_ROOM
+    storage = (error.errno or 0) if on_disk and isinstance(error, OSError) else 0
+    return Failed(task.id, said, "".join(traceback.format_exception(error)), storage)
+
+
+def is_cut_short(record: RunRecord) -> bool:
+    """Whether the record holds fewer episodes than its run has."""
+    return int(record.facts["totals"]["episodes"]) != record.spec.episodes
+
+
+class Throttled:
+    """Passes on a report at most every so many seconds; the last one always."""
+
+    def __init__(self, report: Report, *, seconds: float = 0.25) -> None:
+        self._report, self._seconds, self._next = report, seconds, 0.0
+
+    def __call__(self, done: int, episodes: int, regret: float) -> None:
+        now = time.monotonic()
+        if now >= self._next or done >= episodes:
+            self._next = now + self._seconds
+            self._report(done, episodes, regret)

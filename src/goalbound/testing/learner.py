@@ -1,0 +1,260 @@
+"""Does a learner keep the contract of :class:`goalbound.learners.learner.Learner`?"""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.models import LinearCSSP, ModelError
+from goalbound.planning import optimal_values
+from goalbound.testing.contract import Findings, Stop
+from goalbound.testing.small_world import SmallWorld, small_problem
+from goalbound.testing.traces import Trace, difference, empty_tally, play_all, play_into
+
+Floats = NDArray[np.float64]
+
+
+def check_learner(
+    make: Callable[..., Any],
+    problem: LinearCSSP | None = None,
+    *,
+    episodes: int = 30,
+    step_limit: int = 10_000,
+    seed: int = 0,
+) -> None:
+    """Raises one :class:`ContractError` that lists everything that is wrong with a learner; silent if nothing is.
+
+    Args:
+        make: makes the learner, as the ``use`` of an experiment does: ``make(problem)``, and ``episodes=`` and ``rng=``
+            (the learner's own stream) if it has such parameters. It is called several times.
+        problem: to play; :func:`small_problem` if left out. Every optimal policy there arrives within a few steps.
+        episodes: how many are played in each check.
+        step_limit: an episode that takes so many steps is taken not to arrive.
+        seed: of contexts, world and learner.
+
+    Checked: ``begin``, ``act`` and ``observe`` are there; ``act`` gives an action of the state, in every state, the
+    same if it is asked again; the context that ``begin`` is given stays as it is (a ``Step`` cannot be changed);
+    episodes arrive; all that is random comes from ``rng=``; several episodes may be open at once; ``play_episodes``,
+    if there is one, plays what the plain loop plays, to the bit; ``save`` and ``load``, if there are, go on exactly.
+
+    >>> from goalbound import Clairvoyant
+    >>> check_learner(Clairvoyant)
+    """
+    if not callable(make):
+        raise ModelError(f"make is a {type(make).__name__}; give a function that makes a new learner from a problem")
+    _Check(make, small_problem() if problem is None else problem, episodes, step_limit, seed).run()
+
+
+class _Check:
+    def __init__(
+        self, make: Callable[..., Any], problem: LinearCSSP, episodes: int, step_limit: int, seed: int
+    ) -> None:
+        self.make, self.problem, self.episodes, self.step_limit, self.seed = make, problem, episodes, step_limit, seed
+        self.found = Findings(getattr(make, "__name__", type(make).__name__))
+        corners = np.eye(problem.context_size)
+        drawn = np.random.default_rng(seed).dirichlet(np.ones(problem.context_size), size=episodes)
+        self.contexts: Floats = np.concatenate((drawn, corners))
+
+    def run(self) -> None:
+        """Each check needs those before it."""
+        found = self.found
+        for place, check in (
+            ("make", self.is_a_learner), ("act", self.acts_in_every_state), ("begin", self.leaves_the_context),
+            ("playing to the goal", self.arrives),
+        ):  # fmt: skip
+            with found.step(place):
+                check()
+            if found.lines:
+                found.close()
+        for place, check in (
+            ("rng", self.is_repeatable), ("act, asked again", self.answers_twice),
+            ("several open episodes", self.keeps_episodes_apart),
+        ):  # fmt: skip
+            with found.step(place):
+                check()
+        if not found.lines:  # else these say nothing new
+            for place, check in (("play_episodes", self.compiles_alike), ("save and load", self.goes_on)):
+                with found.step(place):
+                    check()
+        found.close()
+
+    def learner(self) -> Any:
+        """A new one, as an experiment makes it."""
+        given = {"episodes": self.episodes, "rng": np.random.default_rng([self.seed, 1])}
+        parameters = inspect.signature(self.make).parameters
+        return self.make(self.problem, **{name: value for name, value in given.items() if name in parameters})
+
+    def world(self, *, part: int = 0, noisy: bool = False) -> SmallWorld:
+        return SmallWorld(self.problem, rng=np.random.default_rng([self.seed, 2, part]), noisy=noisy)
+
+    def played(self, learner: Any, contexts: Floats, *, part: int = 0, asks: int = 1) -> list[Trace]:
+        return play_all(learner, self.world(part=part), contexts, step_limit=self.step_limit, asks=asks)
+
+    def is_a_learner(self) -> None:
+        learner = self.learner()
+        self.found.subject = kind = type(learner).__name__
+        if not callable(getattr(learner, "begin", None)):
+            self.found.add("begin", f"a {kind} has none", "a learner has begin(context), which gives an episode")
+            raise Stop
+        episode = learner.begin(self.contexts[0].copy())
+        for name, call in (("act", "act(state), which gives an action"), ("observe", "observe(step)")):
+            if not callable(getattr(episode, name, None)):
+                self.found.add(name, f"what begin gave, a {type(episode).__name__}, has none", f"an episode has {call}")
+
+    def acts_in_every_state(self) -> None:
+        support, learner = self.problem.support, self.learner()
+        for state in range(support.states):
+            action = learner.begin(self.contexts[state % len(self.contexts)].copy()).act(state)
+            available = support.pair_action[support.pair_start[state] : support.pair_start[state + 1]].tolist()
+            if isinstance(action, bool) or not isinstance(action, int | np.integer):
+                self.found.add(
+                    "act", f"in state {state} it gave {action!r}, a {type(action).__name__}",
+                    "give the number of an action, an int",
+                )  # fmt: skip
+                raise Stop
+            if int(action) not in available:
+                self.found.add(
+                    "act", f"in state {state} it gave {action}, which that state does not have",
+                    f"there it has {available}: support.pair_action[support.pair_start[s] : support.pair_start[s + 1]]",
+                )  # fmt: skip
+                raise Stop
+
+    def leaves_the_context(self) -> None:
+        context = self.contexts[0].copy()
+        self.learner().begin(context).act(_any_start(self.problem))
+        if not np.array_equal(context, self.contexts[0]):
+            self.found.add("begin", "the array of the context was changed", "change a copy: np.array(context)")
+            raise Stop
+        sealed = self.contexts[0].copy()
+        sealed.flags.writeable = False  # as those of a run are
+        self.learner().begin(sealed).act(_any_start(self.problem))
+
+    def arrives(self) -> None:
+        self.reference = self.played(self.learner(), self.contexts)
+        if not self.reference[-1].arrived:
+            at, last = len(self.reference) - 1, self.reference[-1].steps[-1]
+            self.found.add(
+                "playing to the goal",
+                f"episode {at} was not there after {self.step_limit} steps (the last: {last})",
+                "a learner must leave what does not arrive; if yours only needs longer, raise step_limit",
+            )
+
+    def is_repeatable(self) -> None:
+        parted = difference(self.reference, self.played(self.learner(), self.contexts))
+        if parted:
+            self.found.add(
+                "rng", f"two learners made alike, from the same rng, played differently ({parted})",
+                "draw from the generator given as rng= only, and let no learner share anything with another",
+            )  # fmt: skip
+
+    def answers_twice(self) -> None:
+        traces = self.played(self.learner(), self.contexts, asks=2)
+        wavered = [trace.wavered for trace in traces if trace.wavered]
+        if wavered:
+            self.found.add(
+                "act", f"asked again before observe, it changed its mind: {wavered[0]}",
+                "keep the action until observe is called",
+            )  # fmt: skip
+            return
+        parted = difference(self.reference, traces)
+        if parted and not self.found.lines:
+            self.found.add(
+                "act", f"being asked again before observe changed what it played later ({parted})",
+                "learn, count and draw in observe, or at the first act only",
+            )  # fmt: skip
+
+    def keeps_episodes_apart(self) -> None:
+        learner, here = self.learner(), _any_start(self.problem)
+        worlds = [self.world(part=part) for part in range(2)]
+        contexts = self.contexts[-2:] if self.problem.context_size > 1 else np.ones((2, 1))
+        where = [world.begin(context) for world, context in zip(worlds, contexts, strict=True)]
+        first = learner.begin(contexts[0].copy())
+        before = first.act(here if where[0] == here else where[0])
+        second = learner.begin(contexts[1].copy())
+        second.act(where[1])
+        if first.act(where[0]) != before:
+            self.found.add(
+                "several open episodes", "an episode changed its mind when another was begun",
+                "keep context and plan in the episode, not in the learner",
+            )  # fmt: skip
+            return
+        episodes, goal = [first, second], self.problem.support.states
+        for _ in range(self.step_limit):
+            for at in (0, 1):
+                if where[at] != goal:
+                    step = worlds[at].step(episodes[at].act(where[at]))
+                    episodes[at].observe(step)
+                    where[at] = step.next_state
+            if where == [goal, goal]:
+                return
+        self.found.add(
+            "several open episodes", f"two that took turns had not arrived after {self.step_limit} steps each",
+            "let each episode go its own way; what one observes, the other may know",
+        )  # fmt: skip
+
+    def compiles_alike(self) -> None:
+        if not callable(getattr(self.learner(), "play_episodes", None)):
+            return
+        contexts = self.contexts.copy()
+        contexts.flags.writeable = False
+        values = np.ascontiguousarray(optimal_values(self.problem, contexts))
+        values.flags.writeable = False
+        tallies = []
+        worlds = [self.world(noisy=True), self.world(noisy=True)]
+        for fast, world in zip((True, False), worlds, strict=True):
+            tally, learner = empty_tally(len(contexts)), self.learner()
+            if fast:
+                learner.play_episodes(world, contexts, values, step_limit=self.step_limit, tally=tally)
+            else:
+                play_into(tally, learner, world, contexts, values, step_limit=self.step_limit)
+            tallies.append(tally)
+        for name, one, other in zip(tallies[0]._fields, *tallies, strict=True):
+            parted = np.flatnonzero(one != other)
+            if len(parted):
+                at = int(parted[0])
+                self.found.add(
+                    "play_episodes",
+                    f"{name} of episode {at} is {one[at]}, but {other[at]} by begin, act and observe",
+                    "both must draw, learn and add up in the same order; else leave play_episodes out",
+                )
+                return
+        if worlds[0].rng.bit_generator.state != worlds[1].rng.bit_generator.state:
+            self.found.add(
+                "play_episodes", "it took more or fewer numbers from world.rng than begin, act and observe need",
+                "one for the next state of each step, one for the loss if its law is random, no others",
+            )  # fmt: skip
+
+    def goes_on(self) -> None:
+        learner = self.learner()
+        if not callable(getattr(learner, "save", None)):
+            return
+        load = getattr(type(learner), "load", None)
+        if not callable(load):
+            self.found.add("load", f"a {type(learner).__name__} has save but no load", "give its class load(path)")
+            return
+        half = len(self.contexts) // 2
+        self.played(learner, self.contexts[:half])
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "learner.npz"
+            learner.save(path)
+            again = load(path)
+        parted = difference(
+            self.played(learner, self.contexts[half:], part=1), self.played(again, self.contexts[half:], part=1)
+        )
+        if parted:
+            self.found.add(
+                "save and load", f"what was loaded played differently from what was saved ({parted})",
+                "save everything that act depends on, the state of its generator too",
+            )  # fmt: skip
+
+
+def _any_start(problem: LinearCSSP) -> int:
+    """A state in which episodes can begin."""
+    return problem.start if isinstance(problem.start, int) else int(np.argmax(problem.start.sum(axis=-1) > 0.0)) \
+        if problem.start.ndim == 2 else int(np.argmax(problem.start > 0.0))  # fmt: skip

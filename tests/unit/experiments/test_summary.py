@@ -1,0 +1,280 @@
+"""Means, bands, growth and comparisons, against numbers that can be checked by hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from goalbound.experiments.bootstrap import band, estimate, share, sign_test
+from goalbound.experiments.measures import course, growth, marks
+from goalbound.experiments.summary import summarize
+from goalbound.models import ModelError
+from goalbound.simulation.history import History
+from tests.unit.experiments.synthetic import diagnosis, power, record, run_spec
+
+
+def flat(total):
+    """The same regret from the first episode on."""
+    return power(total, 0.0)
+
+
+def thinned(last):
+    """The first 100 episodes, then log-spaced, the last always."""
+    later = np.rint(np.geomspace(100, last, 300)).astype(np.int64)
+    return np.unique(np.concatenate([np.arange(1, 101), later]))
+
+
+def test_the_mean_over_seeds_and_the_band_of_two_seeds_are_those_of_arithmetic():
+    runs = [record(run_spec(seed=seed), flat(total)) for seed, total in enumerate([10.0, 30.0])]
+    (group,) = summarize(runs).groups
+    assert group.seeds == (0, 1)
+    assert group.expected_regret.mean == 20.0
+    # Of two seeds the resampled mean is 10, 20 or 30 with probability 1/4, 1/2, 1/4: 2.5% and 97.5% are the ends.
+    assert (group.expected_regret.low, group.expected_regret.high) == (10.0, 30.0)
+    assert group.loss_share.mean == pytest.approx((110.0 / 100.0 + 130.0 / 100.0) / 2.0)
+    assert group.steps.mean == 300.0
+    assert group.intervals.mean == 200.0
+    assert group.known_share.mean == pytest.approx(1.0 - 30.0 / 300.0)
+    assert group.abandoned.mean == 0.0
+
+
+def test_one_seed_has_a_value_and_no_band_and_says_so():
+    (group,) = summarize([record(run_spec(), flat(10.0))]).groups
+    assert (group.expected_regret.mean, group.expected_regret.low) == (10.0, None)
+    assert group.expected_regret.note == "one seed: no band"
+    assert group.regret_curve.low is None
+    assert "no difference is sure" in summarize([record(run_spec(), flat(10.0))]).table()
+
+
+def test_the_band_of_twenty_skewed_numbers_holds_their_mean_91_times_of_100():
+    # 400 trials of 20 exponential numbers. The coverage of this band is 0.909 (10 000 trials, another seed), so the
+    # count is 363 with a deviation of 5.8; 4 deviations away from it come by chance less than once in 10 000.
+    rng = np.random.default_rng(0)
+    samples = rng.exponential(size=(20, 400))
+    low, high = band(samples)
+    held = int(((low <= 1.0) & (high >= 1.0)).sum())
+    assert 340 <= held <= 386
+
+
+def test_the_bootstrap_is_the_same_for_the_same_seed_and_another_for_another():
+    values = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0]
+    assert estimate(values, seed=1) == estimate(values, seed=1)
+    assert estimate(values, seed=1) != estimate(values, seed=2)
+
+
+def test_a_share_that_held_for_all_of_few_seeds_is_not_certain():
+    # Clopper-Pearson: of n in n the lower end is the p with p^n = 0.025.
+    assert share([True] * 5).low == pytest.approx(0.025**0.2)
+    assert share([False] * 5).high == pytest.approx(1.0 - 0.025**0.2)
+    assert share([None, None]).mean is None
+
+
+def test_the_sign_test_counts_both_tails():
+    assert sign_test(8, 2) == pytest.approx(2.0 * (1 + 10 + 45) / 1024)
+    assert sign_test(3, 3) == 1.0
+    assert sign_test(0, 0) == 1.0
+
+
+@pytest.mark.parametrize("exponent", [0.5, 2.0 / 3.0, 1.0])
+@pytest.mark.parametrize("kept", [None, thinned(50_000)])
+def test_exact_powers_have_their_exponent(exponent, kept):
+    spec = run_spec(episodes=1000 if kept is None else 50_000)
+    assert growth(record(spec, power(7.0, exponent), kept=kept))[0] == pytest.approx(exponent, abs=1e-12)
+
+
+def test_where_all_rows_are_kept_the_exponent_is_that_of_the_history():
+    rng = np.random.default_rng(3)
+    each = rng.exponential(size=1500) / np.sqrt(np.arange(1, 1501))
+    ones = np.ones(1500)
+    history = History(
+        loss=each + 1.0, optimal_loss=ones, expected_regret=each, steps=ones, intervals=ones, unknown_steps=ones,
+        abandoned=0 * ones, start=0 * ones, contexts=np.ones((1500, 1)), seed=0, step_limit=10,
+    )  # fmt: skip
+    made = record(run_spec(episodes=1500), lambda episode: np.cumsum(each))
+    assert growth(made)[0] == pytest.approx(history.growth_exponent(), abs=1e-12)
+
+
+def test_no_regret_and_too_few_episodes_have_no_exponent_but_a_reason():
+    assert growth(record(run_spec(), flat(0.0))) == (None, "no regret")
+    assert growth(record(run_spec(), flat(1e-10))) == (None, "no regret")  # rounding of certified values
+    late = record(run_spec(), lambda episode: np.maximum(episode - 20.0, 0.0))
+    assert growth(late) == (None, "no regret before the last decade")
+    assert growth(record(run_spec(episodes=9), power(1.0, 0.5))) == (None, "9 episodes are less than a decade")
+    (group,) = summarize([record(run_spec(episodes=5), flat(2.0))]).groups
+    assert group.exponent.mean is None
+    assert group.exponent.note == "5 episodes are less than a decade"
+
+
+def test_an_exponent_that_some_seeds_lack_is_that_of_the_others_and_says_so():
+    runs = [record(run_spec(seed=seed), power(factor, 0.5)) for seed, factor in enumerate([1.0, 2.0, 0.0])]
+    (group,) = summarize(runs).groups
+    assert group.exponent.mean == pytest.approx(0.5)
+    assert group.exponent.values[2] is None
+    assert group.exponent.note == "2 of 3 seeds; others: no regret"
+
+
+def test_curves_stand_on_kept_rows_and_are_straight_between_them():
+    kept = thinned(50_000)
+    assert set(marks(kept)) <= set(kept)
+    assert marks(kept)[0] == 1
+    assert marks(kept)[-1] == 50_000
+    sparse = record(run_spec(episodes=100), power(1.0, 2.0), kept=np.array([10, 100]))
+    # 0 at 0, 100 at 10, 10 000 at 100: at 5 half of 100, at 55 the middle of 100 and 10 000.
+    assert course(sparse, "expected_regret", np.array([5, 10, 55])).tolist() == [50.0, 100.0, 5050.0]
+
+
+def test_a_curve_has_the_mean_and_a_band_at_each_mark():
+    runs = [record(run_spec(seed=seed), power(factor, 0.5)) for seed, factor in enumerate([1.0, 3.0])]
+    curve = summarize(runs).groups[0].regret_curve
+    np.testing.assert_allclose(curve.mean, 2.0 * np.sqrt(curve.episode))
+    np.testing.assert_allclose(curve.low, np.sqrt(curve.episode))
+    np.testing.assert_allclose(curve.high, 3.0 * np.sqrt(curve.episode))
+
+
+def test_the_known_curve_is_the_share_since_the_mark_before():
+    curve = summarize([record(run_spec(), flat(1.0))]).groups[0].known_curve
+    # One unknown step of three in each of the first 30 episodes, none later.
+    assert curve.mean[0] == pytest.approx(2.0 / 3.0)
+    assert curve.mean[-1] == 1.0
+
+
+def test_learners_are_compared_seed_by_seed():
+    noise = [0.0, 100.0, 50.0, 80.0]
+    ours = [record(run_spec("A", seed=seed), flat(10.0 + noise[seed])) for seed in range(4)]
+    theirs = [record(run_spec("B", seed=seed), flat(13.0 + noise[seed] + seed)) for seed in range(4)]
+    summary = summarize([*ours, *theirs])
+    (difference,) = summary.differences
+    # The differences are 3, 4, 5, 6 though the regrets of one learner differ by 100.
+    assert difference.difference.mean == 4.5
+    assert difference.difference.values == (3.0, 4.0, 5.0, 6.0)
+    assert 3.0 <= difference.difference.low < 4.5 < difference.difference.high <= 6.0
+    assert (difference.better, difference.worse, difference.wins) == ("A", "B", 4)
+    assert str(difference).startswith("A beats B by 4.5 [")
+    assert str(difference).endswith("on the same contexts (less on 4 of 4 seeds, sign test p = 0.12)")
+
+
+def test_a_difference_whose_band_holds_zero_is_no_victory():
+    gaps = [5.0, -4.0, 3.0]
+    runs = [record(run_spec("A", seed=seed), flat(10.0)) for seed in range(3)]
+    runs += [record(run_spec("B", seed=seed), flat(10.0 + gaps[seed])) for seed in range(3)]
+    assert str(summarize(runs).differences[0]).startswith("A and B cannot be told apart on the same contexts: ")
+
+
+def test_equal_learners_are_called_equal():
+    runs = [record(run_spec(name, seed=seed), flat(10.0)) for name in "AB" for seed in range(2)]
+    assert str(summarize(runs).differences[0]) == "A and B are equal on the same contexts (2 seeds)"
+
+
+def test_an_adversary_gives_each_learner_contexts_of_its_own_and_the_sentence_says_so():
+    runs = [record(run_spec(name, contexts="adversary"), flat(total)) for name, total in (("A", 1.0), ("B", 3.0))]
+    (difference,) = summarize(runs).differences
+    assert not difference.same_contexts
+    assert "on the same seeds (each met contexts of its own)" in str(difference)
+
+
+def test_only_common_seeds_are_paired_and_what_is_missing_is_listed():
+    runs = [record(run_spec("A", seed=seed), flat(10.0)) for seed in (0, 1, 2)]
+    runs += [record(run_spec("B", seed=seed), flat(20.0)) for seed in (0, 2)]
+    summary = summarize(runs)
+    assert summary.differences[0].seeds == (0, 2)
+    assert summary.groups[1].missing == (1,)
+    assert [str(one) for one in summary.missing] == ["B on P, C: no record of seed 1"]
+    assert "2 of 3" in summary.table(width=120)
+
+
+def test_a_group_without_any_record_is_missed_where_the_runs_are_told():
+    wanted = [run_spec(name, seed=seed) for name in ("B", "A") for seed in (0, 1)]
+    summary = summarize([record(run_spec("A", seed=seed), flat(1.0)) for seed in (0, 1)], runs=wanted)
+    assert [str(one) for one in summary.missing] == ["B on P, C: no record of seeds 0, 1"]
+    assert [group.learner for group in summary.groups] == ["A"]
+
+
+def test_different_things_of_one_label_are_told_apart_by_their_settings():
+    specs = [run_spec(settings={"scale": scale, "delta": 0.1}, label="LR") for scale in (1.0, 0.1)]
+    summary = summarize([record(spec, flat(10.0)) for spec in specs])
+    assert [group.learner for group in summary.groups] == ["LR (scale 1.0)", "LR (scale 0.1)"]
+    assert len(summary.differences) == 1
+    longer = [record(run_spec(episodes=episodes), flat(1.0)) for episodes in (100, 200)]
+    groups = summarize(longer).groups
+    assert [group.problem for group in groups] == ["P (episodes 100)", "P (episodes 200)"]
+    assert summarize(longer).differences == ()
+
+
+def test_the_same_run_twice_counts_once_and_groups_come_in_the_order_of_appearance():
+    runs = [record(run_spec(name), flat(1.0)) for name in ("B", "A", "B")]
+    assert [group.labels for group in summarize(runs).groups] == [("P", "C", "B"), ("P", "C", "A")]
+
+
+def test_coverage_terms_and_bounds_are_those_of_the_watched_runs():
+    seen = [diagnosis(covered=True, coverage=1.0), diagnosis(covered=False, coverage=0.98)]
+    runs = [record(run_spec(seed=seed), flat(1.0), facts={"diagnosis": one}) for seed, one in enumerate(seen)]
+    (group,) = summarize(runs).groups
+    assert group.covered.mean == 0.5
+    assert group.coverage.mean == pytest.approx(0.99)
+    assert group.decomposition["dynamics"].mean == 20.0
+    assert group.bounds["measured"].mean == 500.0
+    assert group.bounds["lemma"].mean is None
+    unwatched = summarize([record(run_spec(), flat(1.0))]).groups[0]
+    assert unwatched.covered.note == "the learner is not watched"
+    assert unwatched.decomposition == {}
+
+
+def test_speed_is_the_median_over_runs_that_were_not_resumed():
+    runs = [record(run_spec(seed=seed), flat(1.0)) for seed in range(4)]
+    lines = [
+        {"id": run.spec.id, "seconds": seconds, "steps": 100, "resumed": resumed}
+        for run, seconds, resumed in zip(
+            runs, (1.0, 2.0, 9.0, 0.001), (False, False, False, True), strict=True
+        )
+    ]  # fmt: skip
+    assert summarize(runs, times=lines).groups[0].seconds_per_step == 0.02
+    assert summarize(runs).groups[0].seconds_per_step is None
+
+
+def test_a_record_without_episodes_is_named():
+    empty = record(run_spec(episodes=1), flat(1.0))
+    hollow = type(empty)(empty.spec, {name: column[:0] for name, column in empty.table.items()}, empty.facts)
+    with pytest.raises(ModelError, match="has no episodes"):
+        summarize([hollow])
+
+
+def test_the_table_stays_within_its_width_and_loses_no_number():
+    runs = [record(run_spec(name, seed=seed, label=f"{name} " + "learner " * 5), power(3.0, 0.5))
+            for name in "AB" for seed in range(3)]  # fmt: skip
+    summary = summarize(runs)
+    wide, narrow = summary.table(width=200), summary.table(width=60)
+    assert max(len(line) for line in narrow.splitlines()) <= 60
+    for head in ("expected regret", "exponent", "loss/optimal", "known steps", "intervals"):
+        assert head in wide
+        assert head in narrow
+    assert "0.500 [0.500, 0.500]" in narrow
+
+
+def test_a_label_cannot_disturb_the_terminal():
+    assert "\x1b" not in summarize([record(run_spec(label="red \x1b[31m"), flat(1.0))]).table()
+
+
+def test_the_csv_has_one_line_per_group_and_exact_numbers(tmp_path):
+    runs = [record(run_spec(name, seed=seed), power(1.0 + seed, 0.5)) for name in "AB" for seed in range(2)]
+    summary = summarize(runs)
+    summary.to_csv(tmp_path / "summary.csv")
+    with open(tmp_path / "summary.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["learner"] for row in rows] == ["A", "B"]
+    assert float(rows[0]["expected_regret"]) == summary.groups[0].expected_regret.mean
+    assert rows[0]["covered"] == ""
+    assert rows[0]["seeds"] == "0 1"
+
+
+def test_the_json_is_strict_complete_and_the_same_each_time(tmp_path):
+    runs = [record(run_spec(name, seed=seed), power(1.0 + seed, 0.5)) for name in "AB" for seed in range(2)]
+    for name in ("one.json", "two.json"):
+        summarize(runs).to_json(tmp_path / name)
+    content = (tmp_path / "one.json").read_bytes()
+    assert content == (tmp_path / "two.json").read_bytes()
+    values = json.loads(content)
+    assert values["groups"][0]["regret_curve"]["episode"][-1] == 100
+    assert values["differences"][0]["statement"] == "A and B are equal on the same contexts (2 seeds)"
