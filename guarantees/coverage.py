@@ -51,8 +51,8 @@ def run(size: Size, tell: Tell = quiet) -> Result:
     )  # fmt: skip
     return Result(
         "b", "the confidence sets hold the truth",
-        f"delta = {DELTA}, so at least {1 - DELTA:g} is promised; S = 3, A = 2, d = 2, a new random problem for each run; "
-        f"losses 0 or 1; {size.episodes} episodes ({size.adversarial_episodes} against the adversary)",
+        f"delta = {DELTA}, so at least {1 - DELTA:g} is promised; S = 3, A = 2, d = 2, a new random problem for each "
+        f"run; losses 0 or 1; {size.episodes} episodes ({size.adversarial_episodes} against the adversary)",
         checks, ["contexts", "widths", "proven", "covered", "runs", "intervals", "at least", "steps"], rows,
         ["covered: the truth lay in the sets of all pairs, of losses and of rows, at the start of every interval",
          f"at least: exact binomial limit (Clopper and Pearson), one-sided, confidence {CONFIDENCE:g}",

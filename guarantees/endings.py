@@ -36,7 +36,7 @@ def run(size: Size, tell: Tell = quiet) -> Result:
         tell(name, place, len(size.families))
         instance = certified(CATALOG[name].make(), tolerance=0.1)
         components = instance.problem.context_size
-        supports = {"its own": instance.problem.support}
+        supports = {"own": instance.problem.support}
         if instance.problem.support.states <= MOST_STATES:
             supports["full"] = vague(instance.problem.support)
         for knows, support in supports.items():
@@ -58,8 +58,8 @@ def run(size: Size, tell: Tell = quiet) -> Result:
     longest = max(row[6] for row in rows)
     return Result(
         "c", "every episode ends",
-        f"paper widths, delta = {DELTA}; losses 0 or 1; an episode that reaches {STEP_LIMIT:,} steps would be abandoned",
-        [Check("no episode was abandoned", abandoned == 0, f"{episodes:,} episodes, the longest took {longest:,} steps")],
+        f"paper widths, delta = {DELTA}; losses 0 or 1; an episode of {STEP_LIMIT:,} steps would be abandoned",
+        [Check("no episode was abandoned", abandoned == 0, f"{episodes:,} episodes, the longest {longest:,} steps")],
         ["family", "support", "contexts", "episodes", "abandoned", "steps", "longest", "last tenth", "T*"], rows,
         ["last tenth: mean steps of an episode in the last tenth of the run; T*: what optimal policies need at most"],
     )  # fmt: skip

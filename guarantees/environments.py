@@ -45,8 +45,8 @@ def run(size: Size, tell: Tell = quiet) -> Result:
     steps = sum(row[4] for row in rows)
     return Result(
         "f", "real environments as the world",
-        f"paper widths, delta = {DELTA}, the table's support; contexts uniform between two environments (ice 1 and 1/3, dry and "
-        "slippery cliff, dry and rainy taxi); the plain loop, one call per step",
+        f"paper widths, delta = {DELTA}, the table's support; contexts uniform between two environments "
+        "(ice of success rate 1 and 1/3, dry and slippery cliff, dry and rainy taxi); the plain loop, a call per step",
         [Check("no episode was abandoned", abandoned == 0, f"{steps:,} steps in real environments"),
          Check("regret below its own bound, the sets held the truth",
                all(report.covered and report.regret <= report.own_bound for report in reports),
@@ -56,8 +56,8 @@ def run(size: Size, tell: Tell = quiet) -> Result:
         ["environment", "pairs", "episodes", "abandoned", "steps", "us / step", "regret", "optimal loss", "first half",
          "second half"], rows,
         ["first and second half: mean steps of an episode",
-         "with the paper's widths the learner has hardly begun to learn: each of Taxi's 2400 pairs has to be tried some "
-         "tens of times before it is believed not to lead to the goal. Scaled widths learn sooner, and promise nothing"],
+         "with the paper's widths the learner has hardly begun: each of Taxi's 2400 pairs has to be tried some tens of "
+         "times before it is believed not to lead to the goal. Scaled widths learn sooner, and promise nothing"],
         curves,
     )  # fmt: skip
 

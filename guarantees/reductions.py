@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from goalbound import Corners, LinearCSSP, ModelWorld, Step, bernoulli
+from goalbound import Corners, LinearCSSP, ModelWorld, Simulation, Step, bernoulli
 from guarantees.result import Check, Result, Tell, quiet
 from guarantees.settings import DELTA, certified, dense, go_on
-from goalbound import Simulation
 
 MOST_DIFFERENCE = 1e-12
 
@@ -64,7 +64,8 @@ def run(size: Size, tell: Tell = quiet) -> Result:
     worst = max(max(row[2:5]) for row in rows)
     return Result(
         "e", "one component, or one-hot contexts: the regressions are counts",
-        f"paper widths, delta = {DELTA}, lambda = 1; S = 4, A = 2, one-hot contexts; losses 0 or 1; {size.episodes} episodes",
+        f"paper widths, delta = {DELTA}, lambda = 1; S = 4, A = 2, one-hot contexts; losses 0 or 1; "
+        f"{size.episodes} episodes",
         [Check(f"estimates and widths are those of counts, to {MOST_DIFFERENCE:g}", worst <= MOST_DIFFERENCE,
                f"largest difference {worst:.1e}")],
         ["d", "steps", "losses", "rows", "widths"], rows,
@@ -76,7 +77,7 @@ def run(size: Size, tell: Tell = quiet) -> Result:
 def _compared(problem: LinearCSSP, size: Size) -> list[Any]:
     """Steps, and the largest differences of losses, rows and widths from those of counts."""
     learner = certified(problem, tolerance=0.1).learner()
-    whole = Simulation(problem, learner, Corners(problem.context_size), seed=1, world=lambda rng: Counting(problem, rng=rng))
+    whole = Simulation(problem, learner, Corners(problem.context_size), seed=1, world=partial(Counting, problem))
     go_on(whole, size.episodes)
     counted: Any = whole.world
     shrunk = counted.visits + 1.0

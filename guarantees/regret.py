@@ -11,9 +11,7 @@ from goalbound import Dirichlet, History
 from goalbound.simulation.bounds import steps_rate, theorem_rate
 from goalbound.simulation.diagnostics import Diagnosis, Watched
 from guarantees.result import Check, Result, Tell, quiet
-from guarantees.settings import DELTA, Instance, certified, dense, go_on, simulation
-
-MOST_EXPONENT = 0.6
+from guarantees.settings import DELTA, Instance, certified, dense, easy, go_on, simulation
 
 
 @dataclass(frozen=True)
@@ -24,28 +22,30 @@ class Size:
     seeds: int = 3
     points: int = 31
     """Points of the curves, evenly spaced in the logarithm."""
+    most_exponent: float = 0.6
+    """What is asked of the growth in the last decade; shorter runs are not there yet."""
 
 
-QUICK = Size(episodes=100_000, seeds=1, points=16)
+QUICK = Size(episodes=100_000, seeds=1, points=16, most_exponent=0.7)
+RANDOM, EASY, TIES = "random", "easy", "near ties"
 
 
 def run(size: Size, tell: Tell = quiet) -> Result:
     """Play long runs on dense random problems, and one on a problem that is easy enough for pairs to become known."""
-    cases = {f"random {seed}": certified(dense(4, seed=seed)) for seed in range(size.seeds)}
-    cases["easy"] = certified(dense(2, seed=0, least_loss=0.5, least_exit=0.5))
+    cases = {f"{RANDOM} {seed}": certified(dense(4, seed=seed)) for seed in range(size.seeds)}
+    cases[EASY] = certified(easy())
+    cases[TIES] = certified(easy(3))
     rows, curves, checks = [], {}, []
     for place, (name, instance) in enumerate(cases.items()):
         tell(f"{name}, {size.episodes:,} episodes", place, len(cases))
         history, reports = _play(instance, size, seed=place)
-        last = reports[-1]
-        exponent = history.growth_exponent()
         curves[name] = _curve(history, reports)
-        rows.append(_row(name, instance, history, last))
-        checks += _checks(name, size, exponent, reports)
+        rows.append(_row(name, instance, history, reports[-1]))
+        checks += _checks(name, size, history, reports)
     return Result(
         "a", "regret grows like the square root of the episodes",
-        f"paper widths, delta = {DELTA}; K = {size.episodes:,}, contexts uniform on the simplex (d = 2), losses 0 or 1; "
-        "random: S = 4, A = 2; easy: S = 2, A = 2, losses from 0.5, exits from 0.5",
+        f"paper widths, delta = {DELTA}; K = {size.episodes:,}, contexts uniform on the simplex (d = 2), losses 0 or "
+        "1; random: S = 4, A = 2; easy and near ties: S = 2 and 3, A = 2, losses from 0.9, exits from 0.8",
         checks, COLUMNS, rows, REMARKS, curves,
     )  # fmt: skip
 
@@ -55,11 +55,14 @@ COLUMNS = [
     "optimal loss", "theorem's rate", "steps' rate",
 ]  # fmt: skip
 REMARKS = [
-    "the exponent is the slope of log(expected regret) over log(episode) in the last decade; it falls as K grows, and "
-    "below 1/2 where the gaps of a fixed problem come to be seen (the theorem is for the worst problem)",
-    "as long as no pair is known, every step makes a new plan, and the lemma's B for each of them alone exceeds all that "
-    "is paid: its bound is true and says nothing. The learner's own bound counts how far values rose at new plans; it "
-    "grows like the square root, and says something from where it is below the optimal loss of all episodes",
+    "the exponent is the slope of log(expected regret) over log(episode) in the last decade. It falls as K grows, and "
+    "below 1/2 where the gaps of a fixed problem come to be seen: the theorem is for the worst problem",
+    "nothing is asked of the exponents of the other two, whose losses differ by less than 0.1: mistakes are small, "
+    "and found late. The theorem bounds regret, not slopes",
+    "as long as no pair is known, every step makes a new plan, and the lemma's B for each of them alone exceeds all "
+    "that is paid: the bound is true and says nothing. On the easy problem pairs become known, and it says something",
+    "the learner's own bound counts how far its values rose at new plans instead of B for each; it grows like the "
+    "square root, and says something from where it is below the optimal loss of all episodes",
     "rates are what stands inside the O-tilde: no bounds",
 ]
 
@@ -111,12 +114,20 @@ def _row(name: str, instance: Instance, history: History, last: Diagnosis) -> li
     ]  # fmt: skip
 
 
-def _checks(name: str, size: Size, exponent: float, reports: list[Diagnosis]) -> list[Check]:
+def _checks(name: str, size: Size, history: History, reports: list[Diagnosis]) -> list[Check]:
     last = reports[-1]
+    exponent, optimal = history.growth_exponent(), float(history.optimal_loss.sum())
     below = all(report.regret <= min(report.own_bound, report.measured_bound, report.lemma_bound) for report in reports)
+    checks = []
+    if name.startswith(RANDOM):
+        claim = f"{name}: growth exponent at most {size.most_exponent}"
+        checks.append(Check(claim, exponent <= size.most_exponent, f"{exponent:.3f}"))
+    if name == EASY and size.episodes >= 1_000_000:
+        claim = f"{name}: the lemma's bound says something"
+        checks.append(Check(claim, last.lemma_bound < optimal, f"{last.lemma_bound:,.0f} < {optimal:,.0f}, all losses"))
     return [
-        Check(f"{name}: growth exponent at most {MOST_EXPONENT}", exponent <= MOST_EXPONENT, f"{exponent:.3f}"),
-        Check(f"{name}: regret below its bounds at all K", below, f"{last.regret:.0f} < {last.own_bound:.0f}"),
+        *checks,
+        Check(f"{name}: regret below its bounds at all K", below, f"{last.regret:,.0f} < {last.own_bound:,.0f}"),
         Check(f"{name}: the good event held", last.good_event, f"largest shares {last.interval_share:.3f} (intervals), "
               f"{last.martingale_share:.3f} (martingale), n w^2 {last.potential:.2f}"),
         Check(f"{name}: unknown visits at most what is certain",

@@ -7,7 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goalbound import LRCSSP, History, LinearCSSP, ModelWorld, Simulation, Support, Widths, bernoulli, paper
+from goalbound import (
+    LRCSSP,
+    Dirichlet,
+    History,
+    LinearCSSP,
+    ModelWorld,
+    Simulation,
+    Support,
+    Widths,
+    bernoulli,
+    paper,
+)
 from goalbound.planning import context_bounds, optimal_values
 
 DELTA = 0.1
@@ -54,6 +65,11 @@ def dense(
     return LinearCSSP.dense(losses, rows)
 
 
+def easy(states: int = 2) -> LinearCSSP:
+    """Losses from 0.9 on, and at least 0.8 of every step reaches the goal: pairs become known within 1e5 episodes."""
+    return dense(states, seed=0, least_loss=0.9, least_exit=0.8)
+
+
 def vague(support: Support) -> Support:
     """The same pairs, each of which may lead everywhere: for who knows nothing about next states."""
     following = np.tile(np.arange(support.states + 1), support.pairs)
@@ -80,6 +96,4 @@ def warm_up() -> None:
     instance = certified(dense(2, seed=0))
     corners = np.random.default_rng(0).dirichlet(np.ones(2), 40_000)
     optimal_values(instance.problem, corners)
-    from goalbound.simulation.contexts import Dirichlet
-
     go_on(simulation(instance.problem, instance.learner(), Dirichlet.symmetric(2), seed=0), 10_000)

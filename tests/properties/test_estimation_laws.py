@@ -93,9 +93,7 @@ def test_the_projection_takes_no_estimate_further_from_the_truth(problem: Linear
 
 @examples(30)
 @given(linear_cssps(proper=True), st.integers(0, 40), st.integers(0, 2**32 - 1))
-def test_a_projected_estimate_is_sub_stochastic_under_every_context(
-    problem: LinearCSSP, count: int, seed: int
-) -> None:
+def test_a_projected_estimate_is_sub_stochastic_under_every_context(problem: LinearCSSP, count: int, seed: int) -> None:
     statistics = recorded(problem.support, problem.context_size, drawn_steps(problem, count, seed))
     answer = project(ridge_estimate(statistics))
     for pair in range(problem.support.pairs):
@@ -142,12 +140,12 @@ def test_a_larger_scale_gives_a_set_around_the_smaller_one(
 
 
 def test_estimates_come_to_the_truth() -> None:
-    # One pair, d = 3, 20 000 steps: the standard error of a coefficient is below sqrt(1 / (4 n a)) = 0.013, where
-    # n a = 20 000 / 12 bounds the least eigenvalue of sum c c^T (Dirichlet(1, 1, 1): E c c^T has 1/12 off its mean).
-    # Six of them: 0.08. A false alarm has probability below 9 * 2e-9 by the normal law, and the seed is fixed.
+    # One pair, d = 3, 8 000 steps: the standard error of a coefficient is below sqrt(1 / (4 n a)) = 0.02, where
+    # n a = 8 000 / 12 bounds the least eigenvalue of sum c c^T (Dirichlet(1, 1, 1): E c c^T has 1/12 off its mean).
+    # Six of them: 0.12. A false alarm has probability below 9 * 2e-9 by the normal law, and the seed is fixed.
     rng = np.random.default_rng(2)
     problem = LinearCSSP.dense(rng.uniform(size=(3, 1, 1)), rng.dirichlet([1.0, 1.0], size=(3, 1, 1)))
-    estimate = project(ridge_estimate(recorded(problem.support, 3, drawn_steps(problem, 20_000, 5))))
-    np.testing.assert_allclose(estimate.rows, problem.probabilities, atol=0.08)
-    np.testing.assert_allclose(estimate.losses, problem.losses, atol=0.08)
-    assert estimate.gram[0].trace() == pytest.approx(3 + 20_000 * 3 * 2 / 12, rel=0.02)  # E c_j^2 = 2 / 12
+    estimate = project(ridge_estimate(recorded(problem.support, 3, drawn_steps(problem, 8_000, 5))))
+    np.testing.assert_allclose(estimate.rows, problem.probabilities, atol=0.12)
+    np.testing.assert_allclose(estimate.losses, problem.losses, atol=0.12)
+    assert estimate.gram[0].trace() == pytest.approx(3 + 8_000 * 3 * 2 / 12, rel=0.03)  # E c_j^2 = 2 / 12

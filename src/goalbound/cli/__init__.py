@@ -1,6 +1,7 @@
 """The command line. Nothing heavy is imported before a command runs, so that ``goalbound --help`` answers at once.
 
-Exit codes: 0 done, 2 wrong input (one line on stderr says what), 3 an answer that did not converge, 130 Ctrl-C.
+Exit codes: 0 done, 1 some runs of an experiment failed, 2 wrong input (one line on stderr says what), 3 an answer that
+did not converge, 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,9 +13,14 @@ from contextlib import suppress
 from importlib import import_module
 
 from goalbound.cli.arguments import UsageError, parser
-from goalbound.cli.text import one_line
+from goalbound.cli.text import complain
 
 WRONG_INPUT, INTERRUPTED, NO_READER = 2, 130, 141
+EXTRAS = {
+    "pydantic": "experiments", "pyarrow": "experiments", "joblib": "experiments", "matplotlib": "experiments",
+    "distributed": "cluster", "gymnasium": "gym",
+}  # fmt: skip
+"""Which extra brings a library that is not always there."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,6 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         what = (error.strerror or str(error)).lower()
         return _say(f"{error.filename}: {what}" if error.filename else what, WRONG_INPUT)
+    except ModuleNotFoundError as error:
+        name = (error.name or "").partition(".")[0]
+        if name not in EXTRAS:
+            raise
+        return _say(f"this needs {name}: pip install 'goalbound[{EXTRAS[name]}]'", WRONG_INPUT)
     except MemoryError:
         return _say("the problem does not fit into memory", WRONG_INPUT)
     except ValueError as error:
@@ -50,8 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    with suppress(BrokenPipeError):
-        print(f"goalbound: {one_line(message)}", file=sys.stderr)
+    complain(message)
     return code
 
 

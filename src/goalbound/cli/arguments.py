@@ -37,6 +37,48 @@ DEMO = """\
 example:
   goalbound demo --out out/demo     then open out/demo/index.html
 """
+RUN = """\
+examples:
+  goalbound run experiments/first.toml                          all processors; leaves out/first/report.html
+  goalbound run experiments/first.toml --quick                  a look in seconds, in out/first-quick
+  goalbound run mine.toml --set episodes=1000 learners.scale=0.1 seeds=[3,5]
+  goalbound run mine.toml --workers 1 --out results/mine
+  goalbound run mine.toml --on tcp://scheduler:8786             on a Dask cluster
+  goalbound run mine.toml --json                                one JSON object per line, the summary last
+
+What is done is not done again: stop it whenever you like, and the same command goes on. A new key of the file, a new
+seed or learner does only what is new.
+
+exit code: 0 all runs are there, 1 some failed (the others are kept), 2 wrong input, 130 stopped by Ctrl-C.
+"""
+REPORT = """\
+examples:
+  goalbound report out/first              after records were copied, or while a sweep is at work
+  goalbound report experiments/first.toml
+
+Writes summary.csv, summary.json and report.html into the folder, and prints the table.
+"""
+FIGURES = """\
+examples:
+  goalbound figures out/first
+  goalbound figures out/first --format pdf svg --out paper/figures
+"""
+LEARNERS = """\
+examples:
+  goalbound learners
+  goalbound learners --json
+"""
+CHECK = """\
+examples:
+  goalbound check experiments/first.toml          names and settings, and how many runs it is
+  goalbound check experiments/first.toml --try    plays one episode of everything, too
+  goalbound check problem.npz                     is it fit for learners?
+  goalbound check model.umb --loss time --goal done
+  goalbound check learner.npz                     what a checkpoint of a learner holds
+  goalbound check --schema                        the JSON Schema of experiment files, for editors
+
+exit code: 0 fine, 2 not.
+"""
 
 
 class UsageError(Exception):
@@ -48,7 +90,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage: ``main`` prints one line and sets the exit code."""
-        if message.endswith("FILE|PROBLEM"):
+        if message.endswith(("FILE|PROBLEM", "SPEC.toml")):
             message += " (it comes before the options)"
         raise UsageError(f'{message}; see "{self.prog} --help"')
 
@@ -67,6 +109,11 @@ def parser() -> Parser:
     _add_problems(commands)
     _add_convert(commands)
     _add_demo(commands)
+    _add_run(commands)
+    _add_report(commands)
+    _add_figures(commands)
+    _add_learners(commands)
+    _add_check(commands)
     return top
 
 
@@ -109,6 +156,64 @@ def _add_demo(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--out", default="out/demo", metavar="FOLDER",
                          help="where to leave the report (default: out/demo)")  # fmt: skip
     command.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def _add_run(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "run", "run an experiment: a file in, records, a summary and a report out", RUN)
+    command.usage = "%(prog)s SPEC.toml [options]"
+    command.add_argument("spec", metavar="SPEC.toml", help="the experiment (see docs/experiments.md)")
+    command.add_argument("--workers", type=int, metavar="N", help="processes (default: one per processor)")
+    command.add_argument("--on", metavar="ADDRESS", help="a Dask scheduler whose workers are used instead")
+    command.add_argument("--out", metavar="FOLDER", help="where everything goes (default: out/NAME)")
+    _add_changes(command)
+    command.add_argument("--json", action="store_true", help="print events and the summary as JSON lines")
+    command.add_argument("--quiet", action="store_true", help="show no progress")
+    command.add_argument("--no-report", action="store_true", help="write no report.html")
+
+
+def _add_report(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "report", "sum up the records of an experiment and write its report", REPORT)
+    _add_experiment(command)
+    command.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+
+
+def _add_figures(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "figures", "draw the figures of an experiment for a paper", FIGURES)
+    command.usage = "%(prog)s FOLDER|SPEC.toml [options]"
+    _add_experiment(command)
+    command.add_argument("--format", dest="formats", nargs="+", choices=("pdf", "svg", "png"), default=["pdf"],
+                         help="which files (default: pdf)")  # fmt: skip
+    command.add_argument("--out", metavar="FOLDER", help="where they go (default: figures/ in the experiment)")
+
+
+def _add_learners(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "learners", "list what experiments may name: learners, contexts, losses", LEARNERS)
+    command.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def _add_check(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "check", "check an experiment, a problem or a checkpoint, without running it", CHECK)
+    command.usage = "%(prog)s FILE [options]"
+    command.add_argument("file", metavar="FILE", nargs="?",
+                         help="an experiment (.toml), a problem (.npz, .umb, .drn), a learner (.npz) or a record "
+                         "(.parquet)")  # fmt: skip
+    _add_changes(command)
+    command.add_argument("--try", dest="attempt", action="store_true", help="play one episode of every combination")
+    command.add_argument("--schema", action="store_true", help="print the JSON Schema of experiment files")
+    command.add_argument("--loss", metavar="NAME", help="which reward model of a .umb or .drn file is the loss")
+    command.add_argument("--goal", metavar="LABEL", help="which label of a .umb or .drn file marks the goal")
+
+
+def _add_changes(command: Parser) -> None:
+    """The words that change an experiment."""
+    command.add_argument("--quick", action="store_true", help="with what the file says under [quick]: seconds")
+    command.add_argument("--set", dest="settings", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
+                         help="change keys of the file; learners.scale=0.1 sets all learners")  # fmt: skip
+
+
+def _add_experiment(command: Parser) -> None:
+    command.add_argument("experiment", metavar="FOLDER|SPEC.toml",
+                         help="the folder of an experiment, or its file (then the folder is out/NAME)")  # fmt: skip
 
 
 def _add_problem(command: Parser) -> None:

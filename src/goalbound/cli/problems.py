@@ -1,26 +1,34 @@
-"""``goalbound problems``: the built-in problems and their settings."""
+"""``goalbound problems``: the built-in problems and their settings, and the worlds of Gymnasium."""
 
 from __future__ import annotations
 
 import json
 from argparse import Namespace
 
+from goalbound.experiments.things import PROBLEMS
 from goalbound.problems.catalog import CATALOG
 
 
 def run(arguments: Namespace) -> int:
     """Print the catalog."""
+    worlds = [entry for entry in PROBLEMS.entries.values() if entry.name not in CATALOG]
     if arguments.json:
         listing = [
-            {"name": entry.name, "summary": entry.summary, "settings": dict(entry.defaults)}
-            for entry in CATALOG.values()
+            {"name": entry.name, "summary": entry.summary, "settings": dict(settings), "world": world}
+            for entry, settings, world in (
+                *((entry, entry.defaults, "simulated") for entry in CATALOG.values()),
+                *((entry, entry.settings, "gymnasium") for entry in worlds),
+            )
         ]
         print(json.dumps(listing, indent=2, allow_nan=False))
         return 0
-    width = max(map(len, CATALOG))
+    width = max(map(len, PROBLEMS.entries))
     for entry in CATALOG.values():
         settings = " ".join(f"{name}={value}" for name, value in entry.defaults.items())
         print(f"{entry.name:{width}}  {entry.summary}")
         print(f"{'':{width}}  --set {settings}\n" if settings else f"{'':{width}}  no settings\n")
+    print("only in experiments (pip install 'goalbound[gym]'):\n")
+    for world in worlds:
+        print(f"{world.name:{width}}  {world.summary}\n")
     print("solve one: goalbound solve windy-grid --set rows=8 columns=12")
     return 0

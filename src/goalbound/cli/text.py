@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
+import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
 
 NAME_WIDTH = 40
 
@@ -60,6 +64,21 @@ def plain(name: str) -> str:
 def one_line(message: str) -> str:
     """A message as one line without control characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in " ".join(message.split()))
+
+
+def complain(message: str) -> None:
+    """One line on stderr."""
+    with suppress(BrokenPipeError):
+        print(f"goalbound: {one_line(message)}", file=sys.stderr)
+
+
+def toml_value(value: Any) -> str:
+    """A setting as it stands in a TOML file.
+
+    >>> toml_value(True), toml_value("paper"), toml_value(0.1)
+    ('true', '"paper"', '0.1')
+    """
+    return json.dumps(value)
 
 
 def counted(count: int, thing: str) -> str:

@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from goalbound.models import ModelError
-
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
     from goalbound.experiments.spec import RunSpec
@@ -59,14 +57,7 @@ def grouped(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None = None)
             group.records[spec.seed] = found[name]
     if runs is None:
         groups = {key: group._replace(wanted=every_seed) for key, group in groups.items()}
-    return [_checked(group) for group in groups.values()]
-
-
-def _checked(group: Runs) -> Runs:
-    for seed, record in group.records.items():
-        if not len(record.table["episode"]):
-            raise ModelError(f"the record {record.spec.id} ({', '.join(group.labels)}, seed {seed}) has no episodes")
-    return group._replace(records=dict(sorted(group.records.items())))
+    return [group._replace(records=dict(sorted(group.records.items()))) for group in groups.values()]
 
 
 Part = tuple[str, str, dict[str, Any]]

@@ -7,6 +7,7 @@ Any reader of Parquet sees the columns; the spec and the facts are JSON in the f
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from dataclasses import dataclass
 from os import PathLike
@@ -53,8 +54,10 @@ def kept_episodes(episodes: int) -> NDArray[np.int64]:
     Whole numbers throughout, so it is the same everywhere; a longer run has the rows of a shorter one.
 
     >>> kept_episodes(1_000_000)[[0, 99, 200, 255, 256, 400, -1]]
-    array([      1,     100,     201,     256,     258,     670, 1000000])
+    array([      1,     100,     201,     256,     258,     671, 1000000])
     """
+    if not 1 <= episodes <= _MOST_EPISODES:
+        raise ModelError(f"the run has {episodes} episodes; it needs at least one, and at most {_MOST_EPISODES}")
     if episodes <= ALL_KEPT:
         return np.arange(1, episodes + 1)
     kept = list(range(1, FIRST_KEPT + 1))
@@ -99,18 +102,26 @@ def canonical(values: Any) -> bytes:
 
 def write_record(path: str | PathLike[str], record: RunRecord) -> None:
     """Write a record; the file appears complete or not at all, and the same record gives the same bytes."""
+    data = record_bytes(record)
+    with atomic_write(path) as file:
+        file.write(data)
+
+
+def record_bytes(record: RunRecord) -> bytes:
+    """The content of a record's file."""
     import pyarrow
     from pyarrow import parquet
 
     said = canonical({**_SAID, "spec": record.spec.as_json(), "facts": record.facts})
-    schema = _schema().with_metadata({KEY: said, DIGEST: _digest(said, record.table)})
-    columns = [pyarrow.array(record.table[name]) for name in COLUMNS]
-    with atomic_write(path) as file:
-        parquet.write_table(
-            pyarrow.Table.from_arrays(columns, schema=schema), file, row_group_size=2**20, version="2.6",
-            data_page_version="1.0", use_dictionary=False, compression="zstd", compression_level=3,
-            write_page_checksum=True, store_schema=False,
-        )  # fmt: skip
+    table = pyarrow.Table.from_arrays([pyarrow.array(record.table[name]) for name in COLUMNS], schema=_schema())
+    file = io.BytesIO()
+    with parquet.ParquetWriter(
+        file, table.schema, version="2.6", data_page_version="1.0", use_dictionary=False, compression="zstd",
+        compression_level=3, write_statistics=False, write_page_checksum=True, store_schema=False,
+    ) as writer:  # fmt: skip
+        writer.write_table(table, row_group_size=2**20)
+        writer.add_key_value_metadata({KEY: said, DIGEST: _digest(said, record.table)})
+    return file.getvalue()
 
 
 def read_record(path: str | PathLike[str]) -> RunRecord:
@@ -130,7 +141,9 @@ def _read(data: bytes) -> RunRecord:
         raise FileFormatError(f"this is no complete Parquet file ({error})") from None
     found = metadata.metadata or {}
     if KEY not in found or DIGEST not in found:
-        raise FileFormatError(f"this Parquet file is no record of goalbound: it has no {KEY.decode()!r} in its metadata")
+        raise FileFormatError(
+            f"this Parquet file is no record of goalbound: it has no {KEY.decode()!r} in its metadata"
+        )
     spec, facts = _read_said(found[KEY])
     wanted = _schema()
     if not schema.equals(wanted):
@@ -162,8 +175,8 @@ def _read_said(data: bytes) -> tuple[RunSpec, dict[str, Any]]:
 def _schema() -> Any:
     import pyarrow
 
-    types = {np.int64: pyarrow.int64(), np.float64: pyarrow.float64()}
-    return pyarrow.schema([pyarrow.field(name, types[kind], nullable=False) for name, kind in COLUMNS.items()])
+    kinds = {name: pyarrow.from_numpy_dtype(kind) for name, kind in COLUMNS.items()}
+    return pyarrow.schema([pyarrow.field(name, kind, nullable=False) for name, kind in kinds.items()])
 
 
 def _listing(schema: Any) -> str:
@@ -180,8 +193,6 @@ def _digest(said: bytes, table: dict[str, NDArray[Any]]) -> bytes:
 
 def _checked_table(table: dict[str, NDArray[Any]], episodes: int) -> dict[str, NDArray[Any]]:
     """The columns in their order, read-only; an error that names the column and the row."""
-    if not 1 <= episodes <= _MOST_EPISODES:
-        raise ModelError(f"the spec has {episodes} episodes; a run has at least one, and at most {_MOST_EPISODES}")
     if set(table) != set(COLUMNS):
         raise ModelError(f"the columns are {sorted(table)}; a record has {sorted(COLUMNS)}")
     kept = kept_episodes(episodes)

@@ -21,6 +21,7 @@ class Stop:
         self._asked = threading.Event()
 
     def __call__(self) -> bool:
+        """The answer."""
         return self._asked.is_set()
 
     def ask(self) -> None:
@@ -41,7 +42,7 @@ def stop_on_signals(*, insist_after: float | None = None) -> Iterator[Stop]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    timer = threading.Timer(insist_after or 0.0, _thread.interrupt_main)
+    timer = threading.Timer(insist_after or 0.0, _interrupt)
     timer.daemon = True
 
     def asked(number: int, frame: FrameType | None) -> None:
@@ -51,16 +52,24 @@ def stop_on_signals(*, insist_after: float | None = None) -> Iterator[Stop]:
         if insist_after is not None:
             timer.start()
 
-    before: dict[int, Any] = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) not in (signal.SIG_IGN, None):
-            before[number] = signal.signal(number, asked)
+    before: dict[signal.Signals, Any] = {}
+    for one in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(one) not in (signal.SIG_IGN, None):
+            before[one] = signal.signal(one, asked)
     try:
         yield stop
     finally:
         timer.cancel()
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _interrupt() -> None:
+    """As Ctrl-C does it, also out of a call that waits."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
 
 
 @contextmanager

@@ -103,6 +103,11 @@ class Group:
         """Of the problem, the contexts and the learner."""
         return self.problem, self.contexts, self.learner
 
+    @property
+    def has_regret(self) -> bool:
+        """Whether there is more than rounding; not so for the clairvoyant."""
+        return self.exponent.note != measures.NO_REGRET
+
 
 @dataclass(frozen=True)
 class Difference:

@@ -43,10 +43,8 @@ def percent(value: float | None) -> str:
     """
     if value is None:
         return "-"
-    if 0.0 < value < 1.0:
-        digits = 2 if value > 0.99 else 1
-        text = f"{math.floor(1e4 * value) / 1e2:.{digits}f}" if value > 0.99 else f"{100.0 * value:.3g}"
-        return f"{text}%"
+    if 0.99 < value < 1.0:
+        return f"{math.floor(1e4 * value) / 1e2:.2f}%"
     return f"{100.0 * value:.3g}%"
 
 
@@ -125,7 +123,10 @@ def _stage_text(summary: Summary, stage: tuple[str, str], room: int) -> str:
     left = max(len(line) for lines_ in label for line in lines_)
     for block in _blocks(columns, room - left):
         lines += ["", *_aligned(label, left, block)]
-    compared = [one for one in summary.differences if (one.problem, one.contexts) == stage]
+    without = {group.learner for group in groups if not group.has_regret}
+    compared = [
+        one for one in summary.differences if (one.problem, one.contexts) == stage and one.better not in without
+    ]
     if compared:
         lines += ["", _wrapped((_plain(str(one)) for one in compared), room)]
     return "\n".join(lines)

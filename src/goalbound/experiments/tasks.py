@@ -1,9 +1,10 @@
-"""One run as it travels to a worker, and what comes back. The same function does it here, in a process, on a cluster."""
+"""One run as it travels to a worker, and what comes back. The same function does it here and on a cluster."""
 
 from __future__ import annotations
 
 import errno
 import json
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import goalbound
-from goalbound.experiments.records import RunRecord, record_bytes
+from goalbound.experiments.records import RunRecord, write_record
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import RunSpec
 
@@ -98,11 +99,9 @@ def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
     try:
         spec = RunSpec.from_json(json.loads(task.spec))
         record = run(spec, progress=progress, checkpoint=None if task.checkpoint is None else Path(task.checkpoint))
-        if is_cut_short(record):  # a run may take Ctrl-C as its early end; a record holds all episodes or is none
-            return Stopped(task.id)
         totals = record.facts["totals"]
         return Finished(
-            task.id, record_bytes(record), time.perf_counter() - started, spec.episodes, int(totals["steps"]),
+            task.id, _content(record), time.perf_counter() - started, spec.episodes, int(totals["steps"]),
             float(totals["regret"]), resumed, goalbound.__version__,
         )  # fmt: skip
     except KeyboardInterrupt:
@@ -119,9 +118,12 @@ def failure(task: Task, error: BaseException) -> Failed:
     return Failed(task.id, said, "".join(traceback.format_exception(error)), storage)
 
 
-def is_cut_short(record: RunRecord) -> bool:
-    """Whether the record holds fewer episodes than its run has."""
-    return int(record.facts["totals"]["episodes"]) != record.spec.episodes
+def _content(record: RunRecord) -> bytes:
+    """What the file of a record holds."""
+    with tempfile.TemporaryDirectory(prefix="goalbound-") as folder:
+        path = Path(folder) / "record.parquet"
+        write_record(path, record)
+        return path.read_bytes()
 
 
 class Throttled:
@@ -131,6 +133,7 @@ class Throttled:
         self._report, self._seconds, self._next = report, seconds, 0.0
 
     def __call__(self, done: int, episodes: int, regret: float) -> None:
+        """Pass it on, or not."""
         now = time.monotonic()
         if now >= self._next or done >= episodes:
             self._next = now + self._seconds

@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,16 +27,15 @@ from goalbound.models import ModelError
 
 Tell = Callable[[str, str, Mapping[str, Any]], None]
 """Kind of the event, id of the run, facts."""
+Outcomes = Generator[Outcome, None, None]
+"""To be closed: that ends the workers."""
 
 POLL = 0.2
 CONNECT_SECONDS = 10.0
-ONE_THREAD = {
-    name: "1"
-    for name in (
-        "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
-        "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS",
-    )
-}  # fmt: skip
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
+     "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"), "1",
+)  # fmt: skip
 """One core per process: runs are many, and more threads would only fight."""
 
 
@@ -47,7 +46,7 @@ def cpu_count() -> int:
     return int(cpu_count())
 
 
-def in_this_process(tasks: Sequence[Task], *, tell: Tell, stop: Callable[[], bool]) -> Iterator[Outcome]:
+def in_this_process(tasks: Sequence[Task], *, tell: Tell, stop: Callable[[], bool]) -> Outcomes:
     """One after another, here."""
     for task in tasks:
         if stop():
@@ -103,7 +102,7 @@ class Board:
 
 def in_processes(
     tasks: Sequence[Task], *, workers: int, board: Board, tell: Tell, stop: Callable[[], bool]
-) -> Iterator[Outcome]:
+) -> Outcomes:
     """In so many processes of this machine.
 
     A process that dies takes the whole pool with it, and whose fault it was is not known: all runs that were on their
@@ -122,13 +121,15 @@ def in_processes(
 
 
 def _died(task: Task) -> Failed:
-    error = "its process died twice, the second time alone: killed from outside, out of memory, or a crash in native code"
+    error = (
+        "its process died twice, the second time alone: killed from outside, out of memory, or a crash in native code"
+    )
     return Failed(task.id, error, "")
 
 
 def _flow(
     tasks: Sequence[Task], width: int, board: Board, tell: Tell, stop: Callable[[], bool]
-) -> Iterator[tuple[Task, Outcome | None]]:
+) -> Generator[tuple[Task, Outcome | None], None, None]:
     """Outcomes as they come, None for a run whose process died. At most ``width`` tasks are out at a time."""
     waiting = deque(tasks)
     out: dict[Future[Outcome], Task] = {}
@@ -173,7 +174,7 @@ def _settled(out: dict[Future[Outcome], Task], future: Future[Outcome], board: B
     return task, future.result() if error is None else failure(task, error)
 
 
-def _pass_on(tasks: Any, board: Board, tell: Tell) -> None:
+def _pass_on(tasks: Iterable[Task], board: Board, tell: Tell) -> None:
     for task in tasks:
         facts = board.heard(task.id)
         if facts is not None:
@@ -207,7 +208,7 @@ def _in_process(task: Task, board: Board) -> Outcome:
     return perform(task, report=Throttled(report), stop=board.stops)
 
 
-def on_cluster(address: str, tasks: Sequence[Task], *, tell: Tell, stop: Callable[[], bool]) -> Iterator[Outcome]:
+def on_cluster(address: str, tasks: Sequence[Task], *, tell: Tell, stop: Callable[[], bool]) -> Outcomes:
     """On the workers of a Dask scheduler (``tcp://host:8786``). They need goalbound, but no disk in common with us.
 
     A worker that dies is survived: the scheduler gives its runs to others, three times at most.
@@ -259,8 +260,9 @@ def _connected(address: str) -> Any:
         from distributed import Client
     except ImportError:
         raise ModelError("a Dask cluster needs the extra: pip install 'goalbound[cluster]'") from None
+    connect: Any = Client
     try:
-        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        return connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ModelError(
             f"no Dask scheduler answers at {address!r} ({_first_line(error)}); start one with `dask scheduler`, and "

@@ -19,10 +19,10 @@ from goalbound.models import ModelError, Support
 def martingale_bound(steps: int, *, delta: float, loss_bound: float = 1.0) -> float:
     """B sqrt(T log(4 T / delta)), item 4 of the high-probability event; it holds for all T at once.
 
-    The paper takes it from Azuma's inequality for |X_t| <= B, where the constant would not do: x = B sqrt(T log(4 T /
-    delta)) gives exp(-x^2 / (2 T B^2)) = sqrt(delta / (4 T)), which does not sum. It is right all the same: X_t is
-    V(next) minus its mean with V in [0, B], so its *range* is B, and Hoeffding and Azuma give exp(-2 x^2 / (T B^2)) =
-    (delta / (4 T))^2. Summed over T this is at most 0.11 delta^2.
+    The paper takes it from Azuma's inequality for |X_t| <= B, which with x = B sqrt(T log(4 T / delta)) gives
+    exp(-x^2 / (2 T B^2)) = sqrt(delta / (4 T)): that does not sum over T. It is right all the same: X_t is V(next) less
+    its mean with V in [0, B], so its *range* is B, and Hoeffding and Azuma give exp(-2 x^2 / (T B^2)) =
+    (delta / (4 T))^2. Summed over all T this is at most 0.11 delta^2.
 
     >>> round(martingale_bound(100, delta=0.1), 2)
     28.8

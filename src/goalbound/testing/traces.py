@@ -56,7 +56,9 @@ def difference(ours: Sequence[Trace], theirs: Sequence[Trace]) -> str | None:
     for episode, (one, other) in enumerate(zip(ours, theirs, strict=False)):
         for at, (mine, yours) in enumerate(zip(one.steps, other.steps, strict=False)):
             if mine != yours:
-                return f"episode {episode}, step {at}: action {mine.action} against {yours.action} in state {mine.state}"
+                return (
+                    f"episode {episode}, step {at}: action {mine.action} against {yours.action} in state {mine.state}"
+                )
         if len(one.steps) != len(other.steps):
             return f"episode {episode}: {len(one.steps)} steps against {len(other.steps)}"
     return None if len(ours) == len(theirs) else f"{len(ours)} episodes against {len(theirs)}"

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.experiments.records import RunRecord
+from goalbound.experiments.records import RunRecord, kept_episodes
 from goalbound.experiments.spec import Choice, RunSpec
-
 
 TERMS = ("switching", "dynamics", "martingale", "losses", "planning")
 
@@ -36,12 +35,11 @@ def record(
     spec: RunSpec,
     regret: Callable[[np.ndarray], np.ndarray],
     *,
-    kept: np.ndarray | None = None,
     context_size: int = 2,
     facts: dict[str, Any] | None = None,
 ) -> RunRecord:
     """3 steps an episode, 2 intervals, optimal loss 1; the loss is the optimal one and the regret."""
-    episode = np.arange(1, spec.episodes + 1) if kept is None else kept
+    episode = kept_episodes(spec.episodes)
     expected = regret(episode)
     table = {
         "episode": episode,
@@ -54,7 +52,7 @@ def record(
         "abandoned": 0 * episode,
     }
     totals: dict[str, Any] = {name: column[-1].item() for name, column in table.items() if name != "episode"}
-    totals |= {"episodes": int(episode[-1]), "regret": float(expected[-1])}
+    totals |= {"episodes": int(episode[-1]), "regret": totals["loss"] - totals["optimal_loss"]}
     given = {
         "totals": totals,
         "diagnosis": None,

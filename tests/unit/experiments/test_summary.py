@@ -10,8 +10,8 @@ import pytest
 
 from goalbound.experiments.bootstrap import band, estimate, share, sign_test
 from goalbound.experiments.measures import course, growth, marks
+from goalbound.experiments.records import kept_episodes
 from goalbound.experiments.summary import summarize
-from goalbound.models import ModelError
 from goalbound.simulation.history import History
 from tests.unit.experiments.synthetic import diagnosis, power, record, run_spec
 
@@ -19,12 +19,6 @@ from tests.unit.experiments.synthetic import diagnosis, power, record, run_spec
 def flat(total):
     """The same regret from the first episode on."""
     return power(total, 0.0)
-
-
-def thinned(last):
-    """The first 100 episodes, then log-spaced, the last always."""
-    later = np.rint(np.geomspace(100, last, 300)).astype(np.int64)
-    return np.unique(np.concatenate([np.arange(1, 101), later]))
 
 
 def test_the_mean_over_seeds_and_the_band_of_two_seeds_are_those_of_arithmetic():
@@ -79,10 +73,9 @@ def test_the_sign_test_counts_both_tails():
 
 
 @pytest.mark.parametrize("exponent", [0.5, 2.0 / 3.0, 1.0])
-@pytest.mark.parametrize("kept", [None, thinned(50_000)])
-def test_exact_powers_have_their_exponent(exponent, kept):
-    spec = run_spec(episodes=1000 if kept is None else 50_000)
-    assert growth(record(spec, power(7.0, exponent), kept=kept))[0] == pytest.approx(exponent, abs=1e-12)
+@pytest.mark.parametrize("episodes", [10, 1000, 50_000])
+def test_exact_powers_have_their_exponent(exponent, episodes):
+    assert growth(record(run_spec(episodes=episodes), power(7.0, exponent)))[0] == pytest.approx(exponent, abs=1e-12)
 
 
 def test_where_all_rows_are_kept_the_exponent_is_that_of_the_history():
@@ -117,13 +110,15 @@ def test_an_exponent_that_some_seeds_lack_is_that_of_the_others_and_says_so():
 
 
 def test_curves_stand_on_kept_rows_and_are_straight_between_them():
-    kept = thinned(50_000)
+    kept = kept_episodes(50_000)
     assert set(marks(kept)) <= set(kept)
     assert marks(kept)[0] == 1
     assert marks(kept)[-1] == 50_000
-    sparse = record(run_spec(episodes=100), power(1.0, 2.0), kept=np.array([10, 100]))
-    # 0 at 0, 100 at 10, 10 000 at 100: at 5 half of 100, at 55 the middle of 100 and 10 000.
-    assert course(sparse, "expected_regret", np.array([5, 10, 55])).tolist() == [50.0, 100.0, 5050.0]
+    assert marks(kept_episodes(1)).tolist() == [1]
+    squares = record(run_spec(episodes=3000), power(1.0, 2.0))
+    assert 257 not in squares.table["episode"]
+    # Between 256 and 258: (256^2 + 258^2) / 2, not 257^2.
+    assert course(squares, "expected_regret", np.array([256, 257])).tolist() == [65536.0, 66050.0]
 
 
 def test_a_curve_has_the_mean_and_a_band_at_each_mark():
@@ -232,13 +227,6 @@ def test_speed_is_the_median_over_runs_that_were_not_resumed():
     ]  # fmt: skip
     assert summarize(runs, times=lines).groups[0].seconds_per_step == 0.02
     assert summarize(runs).groups[0].seconds_per_step is None
-
-
-def test_a_record_without_episodes_is_named():
-    empty = record(run_spec(episodes=1), flat(1.0))
-    hollow = type(empty)(empty.spec, {name: column[:0] for name, column in empty.table.items()}, empty.facts)
-    with pytest.raises(ModelError, match="has no episodes"):
-        summarize([hollow])
 
 
 def test_the_table_stays_within_its_width_and_loses_no_number():

@@ -131,8 +131,8 @@ def test_the_bounds_hold_from_any_start(seed: int, tolerance: float) -> None:
 
 
 def test_values_that_fall_from_very_high_do_not_make_pairs_be_skipped_that_are_better() -> None:
-    # Values that began at 1e14 fall by less than one unit in its last place for many sweeps. In these seven of 400 drawn
-    # problems a meter of falls that had been rounded so made values too high, by up to one in a hundred.
+    # Values that began at 1e14 fall by less than one unit in its last place for many sweeps. In these seven of 400
+    # drawn problems a meter of falls that had been rounded so made values too high, by up to one in a hundred.
     for seed in (21, 47, 99, 207, 230, 257, 317):
         rng = np.random.default_rng(seed)
         support = Support.full(3, 3)

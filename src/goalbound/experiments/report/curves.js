@@ -1,7 +1,7 @@
 // Curves over episodes: regret with its bands, guides and bounds; shares of steps. One cursor moves over all of them.
 "use strict";
 
-const GUIDES = [[1 / 2, "∝ √K"], [2 / 3, "∝ K^⅔"]];
+const GUIDES = [[1 / 2, "1/2"], [2 / 3, "2/3"]]; // powers of K, and how they are written
 
 /** Charts that share what is shown: the kind of axes, the hidden learners, and the episode under the cursor. */
 class Curves {
@@ -85,8 +85,9 @@ class Chart {
 
   draw() {
     const width = this.holder.clientWidth || 600, height = this.holder.clientHeight || 320;
-    const wide = width >= 560;
-    this.frame = { left: 52, right: width - (wide ? 150 : 30), top: 26, bottom: height - 42, width };
+    const wide = width >= 520, names = this.lines.map((line) => widthOf(this.curves.learners[line.learner].label));
+    const margin = wide ? Math.min(44 + Math.max(0, ...names), 0.3 * width) : 30;
+    this.frame = { left: 52, right: width - margin, top: 26, bottom: height - 42, width };
     this.axes();
     filled(this.canvas, { viewBox: `0 0 ${width} ${height}`, width, height }, []);
     this.canvas.replaceChildren(this.room(), ...this.ruler(), this.curvesOf(), ...this.names(wide));
@@ -124,7 +125,7 @@ class Chart {
   }
 
   ruler() {
-    const { left, right, top, bottom } = this.frame;
+    const { left, right, bottom } = this.frame;
     const parts = [svg("text", { x: 2, y: 14, class: "title" }, this.title)];
     for (const tick of this.y.ticks) {
       const y = this.y.at(tick).toFixed(1);
@@ -141,7 +142,6 @@ class Chart {
     }
     parts.push(svg("text", { x: (left + right) / 2, y: bottom + 37, "text-anchor": "middle" }, "episodes so far, K"));
     parts.push(svg("path", { class: "axis", d: `M${left} ${bottom}H${right}` }));
-    if (top > bottom) parts.length = 0;
     return parts;
   }
 
@@ -189,19 +189,21 @@ class Chart {
     return parts;
   }
 
-  /** Powers of K that meet the first visible line at the end. */
+  /** Powers of K that meet the first visible line at its end; their names stand where they come into the picture. */
   guides() {
-    const line = this.visible.find((one) => !this.curves.learners[one.learner].knows && this.drawable(one.values.at(-1)) && one.values.at(-1) > 0);
-    if (!line) return [];
-    const grid = this.panel.episode, last = grid.at(-1), end = line.values.at(-1);
-    return GUIDES.flatMap(([power, name], place) => {
-      const value = (episode) => end * (episode / last) ** power;
-      const points = grid.map((episode) => `${this.x.at(episode).toFixed(1)} ${this.y.at(Math.max(value(episode), 1e-300)).toFixed(1)}`);
-      const from = this.logarithmic ? Math.max(grid[0], last * (this.y.low / end) ** (1 / power)) : last * 0.3;
-      const x = this.logarithmic ? this.x.at(from) + 14 : this.x.at(from * (1 + 0.6 * place));
-      const at = this.logarithmic ? from * (last / grid[0]) ** (14 / (this.frame.right - this.frame.left)) : from * (1 + 0.6 * place);
-      return [svg("path", { class: "guide", d: `M${points.join("L")}` }),
-        svg("text", { class: "halo", x: x.toFixed(1), y: (this.y.at(value(at)) - 9).toFixed(1) }, name)];
+    const { left, right } = this.frame, grid = this.panel.episode, last = grid.at(-1);
+    const learns = (line) => !this.curves.learners[line.learner].knows && line.values.at(-1) > this.y.low;
+    const end = this.visible.find(learns)?.values.at(-1);
+    if (!end) return [];
+    return GUIDES.flatMap(([power, word], place) => {
+      const height = (episode) => this.y.at(Math.max(end * (episode / last) ** power, 1e-300));
+      const points = grid.map((episode) => `${this.x.at(episode).toFixed(1)} ${height(episode).toFixed(1)}`);
+      const enters = this.logarithmic ? Math.max(grid[0], last * (this.y.low / end) ** (1 / power)) : last * (0.3 + 0.25 * place);
+      const x = Math.min(this.x.at(enters) + (this.logarithmic ? 12 : 0), left + 0.8 * (right - left));
+      const at = this.logarithmic ? grid[0] * (last / grid[0]) ** ((x - left) / (right - left)) : enters;
+      const name = svg("text", { class: "halo", x: x.toFixed(1), y: (height(at) - 8).toFixed(1) }, "∝ K");
+      name.append(svg("tspan", { dy: -4, class: "power" }, word));
+      return [svg("path", { class: "guide", d: `M${points.join("L")}` }), name];
     });
   }
 

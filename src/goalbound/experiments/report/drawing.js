@@ -23,7 +23,8 @@ function filled(element, attributes, children) {
 /** A number for reading: six significant digits, thousands parted. */
 function exact(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  if (value !== 0 && Math.abs(value) < 1e-4) return minus(value.toExponential(2));
+  if (Math.abs(value) < 1e-9) return "0"; // rounding
+  if (Math.abs(value) < 1e-4) return minus(value.toExponential(2));
   return minus(value.toLocaleString("en-US", { maximumSignificantDigits: 6 }));
 }
 
@@ -105,11 +106,20 @@ function apart(heights, gap, top, bottom) {
   return moved;
 }
 
+const ruler = document.createElement("canvas").getContext("2d");
+
+/** How wide a text of a picture is, in pixels. */
+function widthOf(text) {
+  ruler.font = `12.5px ${getComputedStyle(document.body).fontFamily}`;
+  return ruler.measureText(text).width;
+}
+
 /** Text that is cut with an ellipsis where it is longer than the room. */
-function fitted(text, room, perCharacter = 6.6) {
-  const most = Math.floor(room / perCharacter);
-  if (text.length <= most) return text;
-  return most > 2 ? `${text.slice(0, most - 1)}…` : "";
+function fitted(text, room) {
+  if (widthOf(text) <= room) return text;
+  let end = text.length - 1;
+  while (end > 0 && widthOf(`${text.slice(0, end)}…`) > room) end -= 1;
+  return `${text.slice(0, end).trimEnd()}…`;
 }
 
 /**

@@ -1,38 +1,56 @@
 // Pictures over contexts: a line for two components, a triangle for three, pairs of components for more.
 "use strict";
 
-const ROOT3 = Math.sqrt(3) / 2;
+const CORNERS = [[1, 0], [0, 1], [0, 0]]; // the first two components of each corner of a triangle
+const largest = (values) => Math.max(0, ...values.filter((value) => value !== null));
+const range = (from, bins) => `${exact(from / bins)} to ${exact((from + 1) / bins)}`;
+const percent = (share) => `${exact(+(100 * share).toPrecision(3))}%`;
 
 /** Contexts as pixels of a triangle: the first component at the left, the second at the right, the third on top. */
-function ternary(size) {
-  return ([first, second]) => {
-    const third = 1 - first - second;
-    return [18 + (second + third / 2) * size, 18 + (1 - third) * ROOT3 * size];
-  };
+function ternary([first, second]) {
+  const third = 1 - first - second, size = 224;
+  return [18 + (second + third / 2) * size, 22 + (1 - third) * (Math.sqrt(3) / 2) * size];
 }
 
 /** Two components of a longer context: the first to the right, the second up. */
-function twoOf(size) {
-  return ([first, second]) => [30 + first * size, 12 + (1 - second) * size];
+function twoOf([first, second]) {
+  return [30 + first * 190, 12 + (1 - second) * 190];
 }
 
 /** The corners of cell (i, j) of n x n, cut at first + second = 1. */
 function cellCorners(i, j, n) {
-  const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
-  return (i + j === n - 1 ? corners.filter((_, at) => at !== 2) : corners).map((corner) => corner.map((part) => part / n));
+  const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]].map((corner) => corner.map((part) => part / n));
+  return i + j === n - 1 ? corners.filter((_, at) => at !== 2) : corners;
 }
 
 function polygon(points) {
-  return `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}Z`;
+  return `M${points.map((point) => point.map((part) => part.toFixed(1)).join(" ")).join("L")}Z`;
 }
 
-/** How much of the darkest colour a value gets: 0 is the lightest. */
+function box(x, y, wide, high) {
+  return polygon([[x, y], [x + wide, y], [x + wide, y + high], [x, y + high]]);
+}
+
+/** How much of the darkest colour an element gets. The root shows small values beside large ones; the key says which. */
 function heat(element, share) {
-  element.style.fill = `color-mix(in oklab, var(--heat-low), var(--heat-high) ${(100 * Math.min(1, Math.max(0, share))).toFixed(1)}%)`;
+  const part = (100 * Math.sqrt(Math.min(1, Math.max(0, share)))).toFixed(1);
+  element.style.fill = `color-mix(in oklab, var(--heat-low), var(--heat-high) ${part}%)`;
+}
+
+/** The key of the colours: from 0 to the largest value, and a quarter of it, which is half way. */
+function heatKey(most, x, y) {
+  const parts = [];
+  for (let step = 0; step < 12; step += 1) {
+    const patch = svg("rect", { x: x + step * 12, y, width: 12.3, height: 9 });
+    heat(patch, (step / 11) ** 2);
+    parts.push(patch);
+  }
+  const at = [[0, x, "start"], [most / 4, x + 72, "middle"], [most, x + 144, "end"]];
+  return [...parts, ...at.map(([value, place, anchor]) => svg("text", { x: place, y: y + 22, "text-anchor": anchor }, short(value)))];
 }
 
 /**
- * A picture of items: { d: outline, x, y: where it is, share: 0..1 or null for none, word?: text on it, say: its text }.
+ * A picture of items: { d: outline, x, y: its middle, share: 0..1 or null, class?: instead of a colour, word?, say }.
  * `before` are elements under the items, `after` over them; `summary` is what the line below says at first.
  */
 function field(holder, { width, height, label, items, before = [], after = [], summary }) {
@@ -52,10 +70,8 @@ function field(holder, { width, height, label, items, before = [], after = [], s
     label: `${label}. Arrow keys move over the contexts.`,
     nearest: (x, y) => {
       const ratio = width / place.clientWidth;
-      return items.reduce((best, item, at) => {
-        const far = (one) => (one.x - x * ratio) ** 2 + (one.y - y * ratio) ** 2;
-        return far(item) < far(items[best]) ? at : best;
-      }, 0);
+      const far = (item) => (item.x - x * ratio) ** 2 + (item.y - y * ratio) ** 2;
+      return items.reduce((best, item, at) => (far(item) < far(items[best]) ? at : best), 0);
     },
     show: (at) => { cursor.setAttribute("d", items[at].d); line.textContent = items[at].say; },
     say: (at) => items[at].say,
@@ -63,72 +79,26 @@ function field(holder, { width, height, label, items, before = [], after = [], s
   });
 }
 
-function frame(components, project, corners) {
-  const outline = svg("path", { class: "outline", d: polygon(corners.map(([first, second]) => project([first, second]))) });
-  return [outline, ...corners.map(([first, second], at) => {
-    const [x, y] = project([first, second]);
-    const below = y > 60;
-    return svg("text", { x: x.toFixed(1), y: (y + (below ? 16 : -6)).toFixed(1), "text-anchor": ["start", "end", "middle"][at] },
-      fitted(components[at], at === 2 ? 150 : 92));
-  })];
+/** Two components: bars along the line. A column has { value, class: instead of a bar the whole height, say }. */
+function bars(holder, { columns, components, most, label, summary, under = [], below = 0 }) {
+  const left = 44, top = 10, wide = 300, high = 100, step = wide / columns.length, pad = Math.min(1, step / 12);
+  const scale = scaleOf(0, most || 1, top + high, top, false);
+  const before = scale.ticks.flatMap((tick) => [svg("path", { class: "rule", d: `M${left} ${scale.at(tick).toFixed(1)}h${wide}` }),
+    svg("text", { x: left - 6, y: (scale.at(tick) + 4).toFixed(1), "text-anchor": "end" }, short(tick))]);
+  const items = columns.map((column, at) => {
+    const tall = column.class ? high : Math.max(1, (column.value / (most || 1)) * high);
+    const d = box(left + at * step + pad, top + high - tall, step - 2 * pad, tall);
+    return { ...column, d, x: left + (at + 0.5) * step, y: top + high / 2, share: 0.55 };
+  });
+  const bottom = top + high + below;
+  const ends = [[left, "start", components[1]], [left + wide, "end", components[0]]];
+  const after = [svg("path", { class: "axis", d: `M${left} ${top + high}h${wide}` }), ...under.flatMap((part) => part(left, step, top + high)),
+    ...ends.map(([x, anchor, name]) => svg("text", { x, y: bottom + 17, "text-anchor": anchor }, fitted(`all ${name}`, 145)))];
+  field(holder, { width: 352, height: bottom + 24, label, items, before, after, summary });
 }
 
-/** A key of the colours: from 0 to the largest value. */
-function heatKey(most, unit, x, y) {
-  const parts = [svg("text", { x: x - 4, y: y + 9, "text-anchor": "end" }, "0")];
-  for (let step = 0; step <= 10; step += 1) {
-    const box = svg("rect", { x: x + step * 8, y, width: 8.2, height: 10 });
-    heat(box, step / 10);
-    parts.push(box);
-  }
-  parts.push(svg("text", { x: x + 92, y: y + 9 }, `${short(most)}${unit}`));
-  return parts;
-}
-
-const largest = (values) => Math.max(0, ...values.filter((value) => value !== null));
-const range = (from, bins) => `${exact(from / bins)} to ${exact((from + 1) / bins)}`;
-
-/** Two components: bars of the regret per episode along the line, 12 of them. */
-function simplexLine(holder, { components, bins, count, value, most, label }) {
-  const left = 44, top = 14, wide = 300, high = 110, step = wide / bins;
-  const before = evenly(0, most || 1, 3).flatMap((tick) => {
-    const y = (top + high * (1 - tick / (most || 1))).toFixed(1);
-    return [svg("path", { class: "rule", d: `M${left} ${y}h${wide}` }), svg("text", { x: left - 6, y: +y + 4, "text-anchor": "end" }, short(tick))];
-  });
-  const items = count.map((episodes, at) => {
-    const tall = most ? Math.max(1, (high * (value[at] || 0)) / most) : 1, x = left + at * step;
-    const empty = episodes === 0;
-    return {
-      d: empty ? `M${x + 1} ${top}h${step - 2}v${high}h${2 - step}z` : `M${x + 1} ${(top + high - tall).toFixed(1)}h${step - 2}v${tall.toFixed(1)}h${2 - step}z`,
-      x: x + step / 2, y: top + high / 2, share: empty ? null : 0.75,
-      say: `${components[0]} ${range(at, bins)}: ${empty ? "no episodes" : `${exact(value[at])} per episode, ${exact(episodes)} episodes`}`,
-    };
-  });
-  const after = [svg("path", { class: "axis", d: `M${left} ${top + high}h${wide}` }),
-    svg("text", { x: left, y: top + high + 17 }, fitted(`all ${components[1]}`, 145)),
-    svg("text", { x: left + wide, y: top + high + 17, "text-anchor": "end" }, fitted(`all ${components[0]}`, 145))];
-  field(holder, { width: 352, height: 148, label, items, before, after, summary: overall(count, value) });
-}
-
-/** Cells of two components, in a triangle of three components or in their square. */
-function simplexCells(holder, { components, bins, count, value, most, label, three }) {
-  const project = three ? ternary(224) : twoOf(190);
-  const cells = [];
-  for (let i = 0; i < bins; i += 1) for (let j = 0; i + j < bins; j += 1) cells.push([i, j]);
-  const items = cells.map(([i, j], at) => {
-    const corners = cellCorners(i, j, bins).map(project);
-    const x = corners.reduce((sum, corner) => sum + corner[0], 0) / corners.length;
-    const y = corners.reduce((sum, corner) => sum + corner[1], 0) / corners.length;
-    const where = `${components[0]} ${range(i, bins)}, ${components[1]} ${range(j, bins)}`;
-    return { d: polygon(corners), x, y, share: count[at] ? (most ? value[at] / most : 0) : null,
-      say: `${where}: ${count[at] ? `${exact(value[at])} per episode, ${exact(count[at])} episodes` : "no episodes"}` };
-  });
-  const after = three ? frame(components, project, [[1, 0], [0, 1], [0, 0]]) : [
-    svg("path", { class: "outline", d: polygon([[0, 0], [1, 0], [0, 1]].map(project)) }),
-    svg("text", { x: 220, y: 218, "text-anchor": "end" }, `${fitted(components[0], 150)} →`),
-    svg("text", { x: 22, y: 12, transform: "rotate(-90 22 12)", "text-anchor": "end" }, `${fitted(components[1], 150)} →`)];
-  const key = three ? heatKey(most, "", 78, 246) : heatKey(most, "", 120, 30);
-  field(holder, { width: three ? 260 : 240, height: three ? 262 : 226, label, items, after: [...after, ...key], summary: overall(count, value) });
+function episodesWords(count, value) {
+  return count ? `${exact(value)} per episode, ${exact(count)} ${count === 1 ? "episode" : "episodes"}` : "no episodes";
 }
 
 function overall(count, value) {
@@ -137,75 +107,96 @@ function overall(count, value) {
   return `${exact(+(regret / episodes).toPrecision(4))} per episode over all ${exact(episodes)} episodes`;
 }
 
-function gapWords(policy, at) {
-  if (policy.improper[at]) {
-    const runs = `not proper in ${policy.improper[at]} of ${policy.runs} runs`;
-    return policy.gap[at] === null ? runs : `${runs}, else ${exact(policy.gap[at])} above the best`;
+/** Two components: the regret per episode along the line. */
+function simplexLine(holder, { components, bins, count, value, most, label }) {
+  const columns = count.map((episodes, at) => ({
+    value: value[at], class: episodes ? "" : "empty",
+    say: `${components[0]} ${range(at, bins)}: ${episodesWords(episodes, value[at])}`,
+  }));
+  bars(holder, { columns, components, most, label, summary: overall(count, value) });
+}
+
+/** Cells of two components, in a triangle of three components or in their square. */
+function simplexCells(holder, { components, bins, count, value, most, label, three }) {
+  const project = three ? ternary : twoOf, items = [];
+  for (let i = 0; i < bins; i += 1) {
+    for (let j = 0; i + j < bins; j += 1) {
+      const at = items.length, corners = cellCorners(i, j, bins).map(project);
+      const [x, y] = [0, 1].map((axis) => corners.reduce((sum, corner) => sum + corner[axis], 0) / corners.length);
+      const where = `${components[0]} ${range(i, bins)}, ${components[1]} ${range(j, bins)}`;
+      items.push({ d: polygon(corners), x, y, share: count[at] ? value[at] / (most || 1) : null,
+        say: `${where}: ${episodesWords(count[at], value[at])}` });
+    }
   }
-  return `${exact(policy.gap[at])} above the best loss; another action in ${exact(+(100 * policy.differs[at]).toPrecision(3))}% of the states`;
+  const outline = svg("path", { class: "outline", d: polygon(CORNERS.map(project)) });
+  const after = three ? [outline, ...cornerNames(components, 0), ...heatKey(most, 58, 244)] : [outline,
+    svg("text", { x: 220, y: 218, "text-anchor": "end" }, `${fitted(components[0], 150)} →`),
+    svg("text", { x: 22, y: 12, transform: "rotate(-90 22 12)", "text-anchor": "end" }, `${fitted(components[1], 150)} →`),
+    ...heatKey(most, 90, 14)];
+  const size = three ? { width: 260, height: 270 } : { width: 240, height: 226 };
+  field(holder, { ...size, label, items, after, summary: overall(count, value) });
+}
+
+function cornerNames(components, room) {
+  return CORNERS.map((corner, at) => {
+    const [x, y] = ternary(corner);
+    return svg("text", { x: x + [-room, room, 0][at], y: y + (at === 2 ? -6 - room / 2 : 15 + room / 2),
+      "text-anchor": ["start", "end", "middle"][at] }, fitted(components[at], at === 2 ? 150 : 100));
+  });
 }
 
 function mixture(context, components) {
   return context.map((share, at) => [share, components[at]]).filter(([share]) => share > 0)
-    .map(([share, name]) => `${exact(+(100 * share).toPrecision(3))}% ${name}`).join(", ");
+    .map(([share, name]) => `${percent(share)} ${name}`).join(", ");
 }
 
-/** Two components: how much worse the learned policy is (bars) above the best policies by number (strip). */
-function policyLine(holder, { components, contexts, best, policy, most, label }) {
-  const left = 44, top = 14, wide = 300, high = 90, count = contexts.length, step = wide / count;
-  const order = contexts.map((_, at) => at).sort((a, b) => contexts[a][0] - contexts[b][0]);
-  const before = evenly(0, most || 1, 3).flatMap((tick) => {
-    const y = (top + high * (1 - tick / (most || 1))).toFixed(1);
-    return [svg("path", { class: "rule", d: `M${left} ${y}h${wide}` }), svg("text", { x: left - 6, y: +y + 4, "text-anchor": "end" }, short(tick))];
-  });
-  const items = order.map((at, place) => {
-    const x = left + place * step, gap = policy.gap[at];
-    const tall = most && gap ? Math.max(1, (high * gap) / most) : 1;
-    return {
-      d: policy.improper[at] ? `M${x.toFixed(2)} ${top}h${step}v${high}h${-step}z` : `M${(x + 0.6).toFixed(2)} ${(top + high - tall).toFixed(1)}h${(step - 1.2).toFixed(2)}v${tall.toFixed(1)}h${(1.2 - step).toFixed(2)}z`,
-      x: x + step / 2, y: top + high / 2, share: policy.improper[at] ? null : 0.75, class: policy.improper[at] ? "improper" : "",
-      say: `${mixture(contexts[at], components)}: best policy ${best[at] + 1}; learned: ${gapWords(policy, at)}`,
-    };
-  });
-  const strip = [];
-  for (let place = 0; place < count;) {
-    let end = place;
-    while (end < count && best[order[end]] === best[order[place]]) end += 1;
-    const number = best[order[place]], x = left + place * step, room = (end - place) * step;
-    strip.push(svg("path", { class: `kind k${number % 4}`, d: `M${x.toFixed(1)} ${top + high + 8}h${room.toFixed(1)}v18h${(-room).toFixed(1)}z` }));
-    if (room >= 14) strip.push(svg("text", { x: (x + room / 2).toFixed(1), y: top + high + 21, "text-anchor": "middle", class: "word" }, `${number + 1}`));
-    place = end;
-  }
-  const after = [...strip, svg("text", { x: left - 6, y: top + high + 21, "text-anchor": "end" }, "best"),
-    svg("text", { x: left, y: top + high + 43 }, fitted(`all ${components[1]}`, 145)),
-    svg("text", { x: left + wide, y: top + high + 43, "text-anchor": "end" }, fitted(`all ${components[0]}`, 145))];
-  field(holder, { width: 352, height: 154, label, items, before, after, summary: policySummary(policy) });
+/** What is said about the learned policy at a context. */
+function gapWords(policy, at) {
+  const gap = policy.gap[at] === null ? "" : `${exact(policy.gap[at])} above the best`;
+  if (policy.improper[at]) return `not proper in ${policy.improper[at]} of ${policy.runs} runs${gap && `, else ${gap}`}`;
+  return policy.gap[at] ? `${gap}; another action in ${percent(policy.differs[at])} of the states` : "as good as the best";
 }
 
 function policySummary(policy) {
-  const right = policy.gap.filter((gap, at) => !policy.improper[at] && policy.differs[at] === 0).length;
-  const lost = policy.improper.filter(Boolean).length;
-  const worst = largest(policy.gap);
-  return `optimal in every state at ${right} of ${policy.gap.length} contexts; at worst ${exact(+worst.toPrecision(4))} above the best`
-    + (lost ? `; not proper somewhere at ${lost}` : "");
+  const right = policy.gap.filter((gap, at) => !policy.improper[at] && !gap).length;
+  const lost = policy.improper.filter(Boolean).length, worst = largest(policy.gap);
+  return `as good as the best at ${right} of ${policy.gap.length} contexts${worst ? `; at worst ${exact(worst)} above it` : ""}`
+    + (lost ? `; not proper at ${lost}` : "");
+}
+
+/** Two components: how much worse the learned policy is (bars), over the numbers of the best policies (strip). */
+function policyLine(holder, { components, contexts, best, policy, most, label }) {
+  const order = contexts.map((_, at) => at).sort((a, b) => contexts[a][0] - contexts[b][0]);
+  const columns = order.map((at) => ({
+    value: policy.gap[at], class: policy.improper[at] ? "improper" : "",
+    say: `${mixture(contexts[at], components)}: best policy ${best[at] + 1}; learned: ${gapWords(policy, at)}`,
+  }));
+  const strip = (left, step, y) => {
+    const parts = [svg("text", { x: left - 6, y: y + 21, "text-anchor": "end" }, "best")];
+    for (let first = 0, next; first < order.length; first = next) {
+      const number = best[order[first]];
+      for (next = first; next < order.length && best[order[next]] === number;) next += 1;
+      const x = left + first * step, room = (next - first) * step;
+      parts.push(svg("path", { class: `kind k${number % 8}`, d: box(x, y + 8, room, 18) }));
+      if (room < 14) continue;
+      parts.push(svg("text", { x: x + room / 2, y: y + 21, "text-anchor": "middle", class: "word" }, `${number + 1}`));
+    }
+    return parts;
+  };
+  bars(holder, { columns, components, most, label, summary: policySummary(policy), under: [strip], below: 26 });
 }
 
 /** Three components: a dot for each context of the grid. With `policy` its gap, without it the best policy's number. */
 function policyTernary(holder, { components, contexts, best, policy, most, label }) {
-  const project = ternary(224), radius = 9.4;
-  const circle = (x, y) => `M${(x - radius).toFixed(1)} ${y.toFixed(1)}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0z`;
   const items = contexts.map((context, at) => {
-    const [x, y] = project(context), where = mixture(context, components);
-    if (!policy) return { d: circle(x, y), x, y, share: null, class: `kind k${best[at] % 4}`, word: `${best[at] + 1}`, say: `${where}: best policy ${best[at] + 1}` };
-    const improper = policy.improper[at] > 0;
-    return { d: circle(x, y), x, y, share: improper ? null : most ? policy.gap[at] / most : 0, class: improper ? "improper" : "",
-      word: improper ? "×" : "", say: `${where}: ${gapWords(policy, at)}` };
-  });
-  const after = [[1, 0], [0, 1], [0, 0]].map(([first, second], at) => {
-    const [x, y] = project([first, second]);
-    return svg("text", { x: (x + [-16, 16, 0][at]).toFixed(1), y: (y + (at === 2 ? -13 : 24)).toFixed(1), "text-anchor": ["start", "end", "middle"][at] }, fitted(components[at], at === 2 ? 150 : 92));
+    const [x, y] = ternary(context), where = mixture(context, components), number = best[at] + 1;
+    const dot = { d: `M${x - 9.4} ${y}a9.4 9.4 0 1 0 18.8 0a9.4 9.4 0 1 0 -18.8 0z`, x, y, share: null };
+    if (!policy) return { ...dot, class: `kind k${best[at] % 8}`, word: `${number}`, say: `${where}: best policy ${number}` };
+    const say = `${where}: best policy ${number}; learned: ${gapWords(policy, at)}`;
+    if (policy.improper[at]) return { ...dot, class: "improper", word: "×", say };
+    return { ...dot, share: policy.gap[at] / (most || 1), say };
   });
   const summary = policy ? policySummary(policy) : `${new Set(best).size} different best policies at ${best.length} contexts`;
-  const canvas = { width: 260, height: 270, label, items, summary };
-  field(holder, { ...canvas, after: policy ? [...after, ...heatKey(most, "", 78, 256)] : after });
+  const after = [...cornerNames(components, 14), ...(policy ? heatKey(most, 58, 252) : [])];
+  field(holder, { width: 260, height: 278, label, items, after, summary });
 }

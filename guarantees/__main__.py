@@ -1,0 +1,89 @@
+"""``python -m guarantees [--quick] [--only a b] [--out folder]``: run the parts, print tables, leave a page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from guarantees import coverage, endings, environments, reductions, regret, variants
+from guarantees.figures import draw
+from guarantees.page import write_page
+from guarantees.result import Result, Tell
+from guarantees.settings import warm_up
+
+PARTS = {"a": regret, "b": coverage, "c": endings, "d": variants, "e": reductions, "f": environments}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the parts. 0 if every claim held, 1 if one did not, 130 after Ctrl-C; what was finished is kept."""
+    parser = argparse.ArgumentParser(prog="python -m guarantees", description="The claims of the paper, made visible.")
+    parser.add_argument("--quick", action="store_true", help="small sizes: well under a minute")
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), metavar="part", help="some parts: a b c d e f")
+    parser.add_argument("--out", type=Path, default=Path("out/guarantees"), help="where results go (%(default)s)")
+    options = parser.parse_args(arguments)
+    letters = options.only or list(PARTS)
+    held = True
+    try:
+        warm_up()
+        for letter in letters:
+            result = _run(PARTS[letter], quick=options.quick)
+            result.save(options.out)
+            draw(result, options.out)
+            write_page(options.out)
+            print(f"\n{result}\n   {result.seconds:.0f} s", flush=True)
+            held &= result.held
+    except KeyboardInterrupt:
+        print(f"\nstopped; the parts that were finished are in {options.out}", file=sys.stderr)
+        return 130
+    print(f"\n{'every claim held' if held else 'NOT EVERY CLAIM HELD'}; look at {options.out / 'index.html'}")
+    return 0 if held else 1
+
+
+def _run(part: Any, *, quick: bool) -> Result:
+    begin = time.perf_counter()
+    with _progress() as tell:
+        result: Result = part.run(part.QUICK if quick else part.Size(), tell)
+    return replace(result, seconds=time.perf_counter() - begin)
+
+
+def _progress() -> AbstractContextManager[Tell]:
+    """A bar if somebody looks at a terminal, a line for each piece of work if not."""
+    if not sys.stderr.isatty():
+        return nullcontext(_line)
+    try:
+        from rich.progress import Progress
+    except ImportError:
+        return nullcontext(_line)
+    return _Bar(Progress(transient=True))
+
+
+def _line(what: str, done: int, total: int) -> None:
+    print(f"  {what}", file=sys.stderr, flush=True)
+
+
+class _Bar(AbstractContextManager[Callable[..., object]]):
+    """One bar of rich for a part."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress = progress
+        self._task: Any = None
+
+    def __enter__(self) -> Tell:
+        self._progress.start()
+        self._task = self._progress.add_task("")
+        return lambda what, done, total: self._progress.update(
+            self._task, description=what, completed=done, total=total
+        )
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

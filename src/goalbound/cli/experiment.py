@@ -1,0 +1,126 @@
+"""What the commands about experiments share: which experiment is meant, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goalbound.cli.arguments import UsageError
+from goalbound.cli.text import one_line
+from goalbound.experiments.folder import Folder, read_records, read_times
+from goalbound.experiments.records import RunRecord
+from goalbound.experiments.spec import ExperimentSpec
+from goalbound.experiments.summary import Summary, summarize
+
+RESULTS = Path("out")
+"""Where experiments leave what came of them, each in a folder of its name."""
+WHOLE = ("episodes", "seeds", "step_limit")
+
+
+def read_spec(path: str, *, changes: Iterable[str] = (), quick: bool = False) -> ExperimentSpec:
+    """The experiment of a file, with changes ``key=value`` from the command line."""
+    if Path(path).is_dir():
+        raise UsageError(f"{path} is a folder; give the file of an experiment, such as {Path(path) / 'spec.toml'}")
+    return ExperimentSpec.load(path, overrides=read_changes(changes), quick=quick)
+
+
+def read_changes(words: Iterable[str]) -> dict[str, Any]:
+    """Keys and values from words ``key=value``; a value is written as in TOML, and text may go without quotes.
+
+    >>> read_changes(["episodes=1e6", "learners.scale=0.1", "losses=bernoulli", "seeds=[3, 5]"])
+    {'episodes': 1000000, 'learners.scale': 0.1, 'losses': 'bernoulli', 'seeds': [3, 5]}
+    """
+    changes: dict[str, Any] = {}
+    for word in words:
+        key, equals, text = (part.strip() for part in word.partition("="))
+        if not equals or not key:
+            raise UsageError(f'--set "{word}" changes nothing; write KEY=VALUE, such as episodes=1000')
+        if key in changes:
+            raise UsageError(f'--set: "{key}" is set twice; set it once')
+        value = _value(text)
+        changes[key] = int(value) if key in WHOLE and isinstance(value, float) and value.is_integer() else value
+    return changes
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def results_folder(spec: ExperimentSpec, *, quick: bool = False) -> Path:
+    """Where an experiment leaves what came of it, if nothing else is said; a quick look does not touch the real one."""
+    return RESULTS / (f"{spec.name}-quick" if quick else spec.name)
+
+
+def find_experiment(word: str) -> tuple[ExperimentSpec, Path]:
+    """The experiment and the folder that a word means: a folder with a ``spec.toml``, or the file of an experiment."""
+    path = Path(word)
+    if path.is_dir():
+        if not (path / "spec.toml").is_file():
+            raise UsageError(f"{word} has no spec.toml; give the folder of an experiment (such as out/first), or its file")
+        return ExperimentSpec.load(path / "spec.toml"), path
+    spec = ExperimentSpec.load(path)
+    folder = path.parent if (path.parent / "records").is_dir() else results_folder(spec)
+    if not (folder / "records").is_dir():
+        raise UsageError(f"{folder} has no records yet; goalbound run {word} makes them, or give the folder itself")
+    return spec, folder
+
+
+@dataclass(frozen=True)
+class Results:
+    """What came of an experiment so far."""
+
+    spec: ExperimentSpec
+    folder: Path
+    records: list[RunRecord]
+    times: list[dict[str, Any]]
+    failures: list[dict[str, Any]]
+    summary: Summary
+
+    @classmethod
+    def of(cls, spec: ExperimentSpec, folder: Path) -> Results:
+        """Read the folder and sum it up."""
+        runs = spec.runs()
+        records, times = read_records(folder, runs), read_times(folder)
+        place = Folder(folder)
+        failures = [_failure(place.failure(run.id)) for run in runs if place.failure(run.id).exists()]
+        return cls(spec, folder, records, times, failures, summarize(records, times=times, runs=runs))
+
+    def write(self, *, report: bool = True) -> list[Path]:
+        """Write the summary, and the report if it is wanted; which files."""
+        paths = [self.folder / "summary.csv", self.folder / "summary.json"]
+        self.summary.to_csv(paths[0])
+        self.summary.to_json(paths[1])
+        if report:
+            from goalbound.experiments.report import write_report
+
+            page = self.folder / "report.html"
+            write_report(page, self.spec, self.summary, self.records, failures=self.failures, times=self.times)
+            paths.append(page)
+        return paths
+
+    def text(self, paths: Iterable[Path]) -> str:
+        """For people: the question, the table, where everything is."""
+        told = [self.spec.question] if self.spec.question else []
+        told.append(self.summary.table() if self.records else "no run has a record yet")
+        told.append("\n".join(one_line(str(path)) for path in paths))
+        return "\n\n".join(told)
+
+    def as_json(self, paths: Iterable[Path]) -> dict[str, Any]:
+        """For programs."""
+        return {"event": "summary", "name": self.spec.name, "folder": str(self.folder),
+                "files": [str(path) for path in paths], **self.summary.as_json()}  # fmt: skip
+
+
+def _failure(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+        return {name: found[name] for name in ("id", "error", "traceback", "spec")}
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{path} is damaged; remove it and run the experiment again") from None

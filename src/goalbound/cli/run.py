@@ -1,0 +1,61 @@
+"""``goalbound run``: an experiment, from its file to its report."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+
+from goalbound.cli.arguments import UsageError
+from goalbound.cli.experiment import Results, read_spec, results_folder
+from goalbound.cli.text import complain, counted
+from goalbound.experiments.progress import Progress, progress_on
+from goalbound.experiments.sweep import SweepResult, sweep
+
+SOME_FAILED, INTERRUPTED = 1, 130
+MOST_TOLD = 5
+
+
+def run(arguments: Namespace) -> int:
+    """Do all runs that are not done, sum them up, write the report."""
+    spec = read_spec(arguments.spec, changes=arguments.settings, quick=arguments.quick)
+    folder = Path(arguments.out) if arguments.out else results_folder(spec, quick=arguments.quick)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; --out is a folder")
+    result = sweep(spec, folder, workers=arguments.workers, on=arguments.on, progress=_progress(arguments))
+    if result.open:
+        return _interrupted(result, arguments)
+    results = Results.of(spec, folder)
+    paths = results.write(report=not arguments.no_report)
+    print(json.dumps(results.as_json(paths), allow_nan=False) if arguments.json else results.text(paths))
+    _tell_failures(result.failed, folder)
+    return SOME_FAILED if result.failed else 0
+
+
+def _progress(arguments: Namespace) -> Progress:
+    if arguments.json:
+        return progress_on(sys.stdout, style="json")
+    return progress_on(sys.stderr, style="none" if arguments.quiet else "auto")
+
+
+def _interrupted(result: SweepResult, arguments: Namespace) -> int:
+    """One line that says how to go on."""
+    there = len(result.done) + len(result.reused)
+    words = ["goalbound", "run", arguments.spec, *(["--quick"] if arguments.quick else [])]
+    words += ["--set", *arguments.settings] if arguments.settings else []
+    words += ["--out", arguments.out] if arguments.out else []
+    complain(f"stopped with {there} of {counted(there + len(result.failed) + len(result.open), 'run')} done; "
+             f"go on with: {shlex.join(words)}")  # fmt: skip
+    return INTERRUPTED
+
+
+def _tell_failures(failed: Mapping[str, str], folder: Path) -> None:
+    """The first few, each as one line; the files say more."""
+    for name, error in list(failed.items())[:MOST_TOLD]:
+        last = error.strip().splitlines()[-1] if error.strip() else "no message"
+        complain(f"run {name} failed: {last} (see {folder / 'failures' / f'{name}.json'})")
+    if len(failed) > MOST_TOLD:
+        complain(f"{len(failed) - MOST_TOLD} more runs failed; see {folder / 'failures'}")

@@ -1,0 +1,179 @@
+"""A run in the middle of its way, in a file: what goes on from it comes to the same record, byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.experiments.collect import Collector
+from goalbound.experiments.facts import inner_learner, provenance
+from goalbound.experiments.records import canonical
+from goalbound.experiments.spec import RunSpec
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.models import FileFormatError, LinearCSSP, ModelError
+from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
+from goalbound.models.files.npz import support_arrays
+from goalbound.models.files.storage import reading
+from goalbound.simulation import Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed, ModelWorld, Simulation
+from goalbound.simulation.diagnostics import Watched
+
+KIND, VERSION = "RunCheckpoint", 1
+_KEYS = ("id", "episodes", "streams", "provenance", "problem")
+_LEDGER = ("terms", "counts", "sums", "uncovered", "unknown")
+_STATELESS = (Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed)
+_CODES = {np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.bool_): "|b1", np.dtype(np.uint8): "|u1"}
+
+
+class Running(NamedTuple):
+    """A run that is being played: all that changes is in the simulation and the collector."""
+
+    spec: RunSpec
+    simulation: Simulation
+    collector: Collector
+
+
+def can_be_saved(simulation: Simulation) -> bool:
+    """Whether all state is in our hands: a simulated world, LR-CSSP, and contexts that keep nothing to themselves."""
+    return (
+        isinstance(simulation.world, ModelWorld)
+        and inner_learner(simulation.learner) is not None
+        and type(simulation.contexts) in _STATELESS
+    )
+
+
+def save(running: Running, path: Path) -> None:
+    """Write the run as it is between two episodes; the file appears complete or not at all."""
+    spec, simulation, collector = running
+    learner = inner_learner(simulation.learner)
+    assert learner is not None  # can_be_saved() was asked
+    header = {
+        "format": FORMAT, "version": VERSION, "kind": KIND,
+        "id": spec.id,
+        "episodes": collector.done,
+        "streams": [stream.bit_generator.state for stream in simulation.streams],
+        "provenance": provenance(spec),
+        "problem": _digest(simulation.problem),
+    }  # fmt: skip
+    arrays = {**collector.arrays(), **_ledger(simulation), "learner": _learner_bytes(learner)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_archive(path, header, arrays)
+
+
+def resume(running: Running, path: Path) -> bool:
+    """Go on from a file, if there is one. One that is damaged, or of other versions, is removed with a warning.
+
+    Returns:
+        Whether the run goes on; if not, nothing was changed.
+
+    Raises:
+        ModelError: the file is a sound checkpoint, of another run.
+    """
+    if not path.exists():
+        return False
+    try:
+        _restore(running, path)
+    except FileFormatError as error:
+        path.unlink()
+        warnings.warn(f"the checkpoint cannot be used, and the run starts anew: {error}", stacklevel=4)
+        return False
+    return True
+
+
+def _restore(running: Running, path: Path) -> None:
+    """All is checked before anything is changed."""
+    spec, simulation, collector = running
+    mine = {**collector.arrays(), **_ledger(simulation)}
+    allowed = {name: _CODES[array.dtype] for name, array in mine.items()} | {"learner": "|u1"}
+    header, arrays = read_archive(path, kind=KIND, versions=[VERSION], arrays=allowed, what="checkpoint of a run")
+    with reading(path, "checkpoint"):
+        check_keys(header, _KEYS)
+    if header["id"] != spec.id:
+        raise ModelError(
+            f"{path} is the checkpoint of run {header['id']}, not of {spec.id}; remove it, or give another"
+        )
+    with reading(path, "checkpoint"):
+        check_present(arrays, list(allowed))
+        _check_same_world(header, spec, simulation.problem)
+        _check_shapes(arrays, mine)
+        done = header["episodes"]
+        if type(done) is not int or not 0 <= done <= spec.episodes:
+            raise FileFormatError(f"episodes is {done!r}; the run has {spec.episodes}")
+        states = _checked_states(header["streams"], simulation)
+        learner = _loaded(arrays["learner"].tobytes(), inner_learner(simulation.learner))
+    collector.restore(arrays, done)
+    for name, array in _ledger(simulation).items():
+        array[...] = arrays[name]
+    for stream, state in zip(simulation.streams, states, strict=True):
+        stream.bit_generator.state = state
+    simulation.episodes_played = done
+    _put_learner(simulation, learner)
+
+
+def _ledger(simulation: Simulation) -> dict[str, NDArray[Any]]:
+    """What was watched, as views."""
+    if not isinstance(simulation.learner, Watched):
+        return {}
+    return {f"ledger.{name}": getattr(simulation.learner._ledger, name) for name in _LEDGER}
+
+
+def _put_learner(simulation: Simulation, learner: LRCSSP) -> None:
+    if isinstance(simulation.learner, LRCSSP):
+        simulation.learner = learner
+    else:  # watched, or blind: around it
+        simulation.learner.learner = learner  # type: ignore[attr-defined]
+
+
+def _learner_bytes(learner: LRCSSP) -> NDArray[np.uint8]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner.npz"
+        learner.save(path)
+        return np.frombuffer(path.read_bytes(), np.uint8)
+
+
+def _loaded(data: bytes, fresh: LRCSSP | None) -> LRCSSP:
+    """The learner of a checkpoint; it must be one of this run, further on."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner.npz"
+        path.write_bytes(data)
+        learner = LRCSSP.load(path)
+    if fresh is None or learner.settings != fresh.settings or learner.support != fresh.support:
+        raise FileFormatError("the learner in it was told other things than the spec says")
+    return learner
+
+
+def _digest(problem: LinearCSSP) -> str:
+    """A function of a third party may be edited, and make another problem of the same settings."""
+    content = hashlib.sha256(np.asarray(problem.start).tobytes())
+    for array in (*support_arrays(problem.support).values(), problem.losses, problem.probabilities):
+        content.update(array.tobytes())
+    return content.hexdigest()
+
+
+def _check_same_world(header: dict[str, Any], spec: RunSpec, problem: LinearCSSP) -> None:
+    if canonical(header["provenance"]) != canonical(provenance(spec)):
+        raise FileFormatError(f"it was written with other versions, {header['provenance']!r:.300}")
+    if header["problem"] != _digest(problem):
+        raise FileFormatError("it was written for another problem; the function that makes it has changed")
+
+
+def _check_shapes(arrays: dict[str, NDArray[Any]], mine: dict[str, NDArray[Any]]) -> None:
+    for name, array in mine.items():
+        if arrays[name].shape != array.shape:
+            raise FileFormatError(f"{name} has shape {arrays[name].shape}; it needs {array.shape}")
+        if array.dtype == np.float64 and not np.isfinite(arrays[name]).all():
+            raise FileFormatError(f"{name} holds what is no number")
+
+
+def _checked_states(states: Any, simulation: Simulation) -> list[dict[str, Any]]:
+    """The states of the generators, tried on copies of them."""
+    if not isinstance(states, list) or len(states) != len(simulation.streams):
+        raise FileFormatError("streams is not a list of the states of three generators")
+    for stream, state in zip(simulation.streams, states, strict=True):
+        type(stream.bit_generator)().state = state
+    return states

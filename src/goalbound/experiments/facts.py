@@ -1,0 +1,189 @@
+"""What is told about a run beside its sums: what the learner was and saw, the problem, the policies it came to."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from importlib.metadata import version
+from itertools import combinations
+from math import fsum, isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import goalbound
+from goalbound.experiments.spec import RunSpec
+from goalbound.learners.context_blind import ContextBlind
+from goalbound.learners.errors import PlanningStopped
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.models import SSP, LinearCSSP
+from goalbound.planning import ContextBounds, Solution, evaluate, solve
+from goalbound.simulation.diagnostics import Watched
+
+MOST_STATES = 300
+"""Policies of larger problems are not looked at."""
+MOST_CONTEXTS = 100
+"""They are looked at under no more contexts than this."""
+OPTIMAL_UP_TO = 1e-6
+"""An action is optimal if it is worse than the best by no more than this share of the state's value."""
+_STEPS = {2: 40, 3: 10}
+
+
+def inner_learner(learner: Any) -> LRCSSP | None:
+    """The LR-CSSP that a learner is, or is built around; None for others."""
+    found = learner.learner if isinstance(learner, Watched | ContextBlind) else learner
+    return found if isinstance(found, LRCSSP) else None
+
+
+def provenance(spec: RunSpec) -> dict[str, Any]:
+    """Which run it was, and with which versions. Nothing of the machine, and no time."""
+    return {
+        "id": spec.id,
+        "seed": spec.seed,
+        "goalbound": goalbound.__version__,
+        "numpy": np.__version__,
+        "numba": version("numba"),
+        "python": platform.python_version(),
+    }
+
+
+def problem_facts(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[str, Any]:
+    """Sizes, and the certified upper ends of B* and T* (null where there are none)."""
+    support = problem.support
+    return {
+        "states": support.states,
+        "pairs": support.pairs,
+        "triples": support.triples,
+        "context_size": problem.context_size,
+        "loss_bound": None if bounds is None else _number(bounds.loss_bound.upper),
+        "time_bound": None if bounds is None else _number(bounds.time_bound.upper),
+        "loss_floor": float(problem.losses.min()),
+        "loss_scale": float(problem.loss_scale),
+        "component_names": None if problem.component_names is None else list(problem.component_names),
+    }
+
+
+def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
+    """The settings of the spec; for LR-CSSP as it used them: words have become numbers."""
+    inner = inner_learner(learner)
+    if inner is None:
+        return dict(spec.learner.settings)
+    used = inner.settings.as_json()
+    widths = used.pop("widths")
+    return {
+        **spec.learner.settings, **used, "widths": widths["name"], "scale": widths["scale"],
+        "added_loss": inner.added_loss, "final_loss_bound": inner.loss_bound, "doublings": inner.doublings,
+    }  # fmt: skip
+
+
+def diagnosis(learner: Any) -> dict[str, Any] | None:
+    """What watching has seen; null for learners that cannot be watched."""
+    if not isinstance(learner, Watched):
+        return None
+    seen = learner.report()
+    return {
+        "coverage": _number(seen.coverage),
+        "covered": seen.covered,
+        "good_event": seen.good_event,
+        "intervals": seen.intervals,
+        "covered_intervals": seen.covered_intervals,
+        "long_intervals": seen.long_intervals,
+        "decomposition": {name: float(value) for name, value in seen.terms._asdict().items()},
+        "loss_noise": seen.loss_noise,
+        "largest_interval_share": _number(seen.interval_share),
+        "largest_martingale_share": _number(seen.martingale_share),
+        "largest_potential": _number(seen.potential),
+        "unknown_visits": int(seen.unknown_visits.sum()),
+        "unknown_visits_bound": _number(fsum(seen.unknown_visits_bound.tolist())),
+        "loss_bound": seen.loss_bound,
+        "bounds": {
+            "own": _number(seen.own_bound),
+            "measured": _number(seen.measured_bound),
+            "lemma": _number(seen.lemma_bound),
+        },
+    }
+
+
+def policies(problem: LinearCSSP, learner: Any) -> dict[str, Any] | None:
+    """What the learner would do at the end, against the best, over a grid of contexts.
+
+    Null for learners without ``plan``, and for more than 300 states. For each of ``contexts``: ``optimal``, which of
+    the distinct optimal policies is best there (0 is the first one met); ``learned_gap``, how much more the learned
+    policy loses from the start, null where it may never arrive; ``differs``, the share of the states where the learned
+    action is not optimal. Both are null where the learner found no plan.
+    """
+    policy_at = _planner(learner)
+    if policy_at is None or problem.support.states > MOST_STATES:
+        return None
+    contexts = context_grid(problem.context_size)
+    numbers: dict[bytes, int] = {}
+    optimal: list[int] = []
+    gaps: list[float | None] = []
+    differs: list[float | None] = []
+    for context in contexts:
+        best = solve(problem.at(context))
+        optimal.append(numbers.setdefault(best.policy.tobytes(), len(numbers)))
+        try:
+            learned = policy_at(context)
+        except PlanningStopped:
+            gaps.append(None)
+            differs.append(None)
+        else:
+            gaps.append(_gap(best, learned))
+            differs.append(float(np.mean(_losing(best.problem, best.values, learned))))
+    return {"contexts": contexts.tolist(), "optimal": optimal, "learned_gap": gaps, "differs": differs}
+
+
+def context_grid(size: int) -> NDArray[np.float64]:
+    """[K, d] 41 points on an edge, 66 on a triangle; above: the corners, the middle, the middles of the edges.
+
+    >>> context_grid(3)[[0, 1, -1]]
+    array([[0. , 0. , 1. ],
+           [0. , 0.1, 0.9],
+           [1. , 0. , 0. ]])
+    """
+    if size in _STEPS:
+        steps = _STEPS[size]
+        whole = np.stack(np.meshgrid(*[np.arange(steps + 1)] * (size - 1), indexing="ij"), axis=-1)
+        whole = whole.reshape(-1, size - 1)
+        rest = steps - whole.sum(axis=1)
+        return np.column_stack([whole, rest])[rest >= 0] / steps
+    corners = np.eye(size)
+    if size == 1:
+        return corners
+    middles = [(corners[i] + corners[j]) / 2.0 for i, j in combinations(range(size), 2)]
+    return np.array([*corners, corners.mean(axis=0), *middles][:MOST_CONTEXTS])
+
+
+def _planner(learner: Any) -> Callable[[NDArray[np.float64]], ArrayLike] | None:
+    """The policy [S] that a learner would play under a context, or None if it does not tell."""
+    if isinstance(learner, ContextBlind):
+        return lambda _: learner.learner.plan([1.0]).policy
+    telling = learner.learner if isinstance(learner, Watched) else learner
+    if not callable(getattr(telling, "plan", None)):
+        return None
+    return lambda context: telling.plan(context).policy
+
+
+def _gap(best: Solution, policy: ArrayLike) -> float | None:
+    """How much more a policy loses from the start than the best one, exactly; None where it may never arrive."""
+    found = evaluate(best.problem, policy)
+    law = best.problem.start_distribution
+    here = law > 0.0
+    if not np.isfinite(found.hitting_times[:-1][here]).all():
+        return None
+    return _number(fsum((law[here] * (found.values - best.values)[:-1][here]).tolist()))
+
+
+def _losing(ssp: SSP, values: NDArray[np.float64], policy: ArrayLike) -> NDArray[np.bool_]:
+    """[S] where the policy's action is not optimal. Ties count as optimal, whichever the planner took."""
+    support = ssp.support
+    ahead = np.add.reduceat(ssp.probabilities * values[support.next_state], support.next_start[:-1])
+    pairs = [support.pair(state, int(action)) for state, action in enumerate(np.asarray(policy))]
+    return (ssp.losses + ahead)[pairs] > (1.0 + OPTIMAL_UP_TO) * values[:-1]
+
+
+def _number(value: float) -> float | None:
+    """JSON has no infinity."""
+    return float(value) if isfinite(value) else None

@@ -1,0 +1,169 @@
+"""Lines over episodes: regret, and how much is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from goalbound.experiments.figures.page import SMALL, SOFT, Look, folded, new_figure
+from goalbound.experiments.summary import Curve, Group
+
+GUIDES = ((0.5, r"$\sqrt{K}$"), (2.0 / 3.0, r"$K^{2/3}$"))
+BANDS = "Bands: 95% bootstrap over seeds."
+
+
+class Ending(NamedTuple):
+    """A label at the right end of a line; ``y`` in parts of the axes."""
+
+    text: str
+    y: float
+    colour: str
+
+
+def regret_figure(groups: Sequence[Group], looks: dict[str, Look]) -> Any:
+    """Cumulative expected regret of all learners, on plain and on logarithmic axes."""
+    zero = [group.learner for group in groups if not group.has_regret]
+    note = f"No regret, so not on logarithmic axes: {', '.join(zero)}." if zero else ""
+    guide = _guided(groups)
+    told = f"Guides start at {guide.learner} after a tenth of the episodes." if guide else ""
+    figure = new_figure(3.3, groups, "Regret", _bands(groups), told, note)
+    plain, powers = figure.subplots(1, 2)
+    for axes in (plain, powers):
+        axes.set_xlabel("episodes")
+        axes.set_ylabel("cumulative expected regret")
+    powers.set_xscale("log")
+    powers.set_yscale("log")
+    for axes in (plain, powers):
+        shown = [group for group in groups if axes is plain or group.learner not in zero]
+        for group in shown:
+            draw(axes, group.regret_curve, looks[group.learner])
+        _limits(axes, [group.regret_curve for group in shown])
+        ends = [(group.learner, group.regret_curve.mean[-1], looks[group.learner].colour) for group in shown]
+        if guide:
+            ends += _guides(axes, guide.regret_curve)
+        label_ends(axes, groups[0].episodes, ends)
+    return figure
+
+
+def known_figure(groups: Sequence[Group], looks: dict[str, Look]) -> Any:
+    """The share of the steps that played a known pair; None if no learner tells."""
+    shown = [(group, group.known_curve) for group in groups if group.known_curve is not None]
+    if not shown:
+        return None
+    told = [group for group, _ in shown]
+    since = "At each mark: of the steps since the mark before."
+    figure = new_figure(2.9, told, "Known steps", _bands(told), since)
+    axes = figure.subplots()
+    axes.set_xscale("log")
+    axes.set_xlabel("episodes")
+    axes.set_ylabel("share of steps that played a known pair")
+    for group, curve in shown:
+        draw(axes, curve, looks[group.learner])
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlim(1, max(shown[0][1].episode[-1], 2))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.0f}%")
+    ends = [(group.learner, curve.mean[-1], looks[group.learner].colour) for group, curve in shown]
+    label_ends(axes, groups[0].episodes, ends)
+    return figure
+
+
+def draw(axes: Any, curve: Curve, look: Look) -> None:
+    """A line with its band; markers at even distances, so that lines are told apart without colour."""
+    episode = np.array(curve.episode)
+    if curve.low is not None and curve.high is not None:
+        axes.fill_between(episode, curve.low, curve.high, color=look.colour, alpha=0.16, linewidth=0)
+    axes.plot(
+        episode, curve.mean, color=look.colour, linestyle=look.dash, marker=look.marker, markevery=0.14,
+        markerfacecolor="white", markeredgewidth=0.9, clip_on=False, zorder=3,
+    )  # fmt: skip
+
+
+def label_ends(axes: Any, x: float, ends: Sequence[tuple[str, float, str]]) -> None:
+    """Name each line where it ends, at the right of the axes, without overlaps."""
+    figure = axes.get_figure()
+    figure.get_layout_engine().execute(figure)  # now the axes have their height
+    place = axes.transScale + axes.transLimits
+    found = [Ending(_label(text), float(place.transform((x, y))[1]), colour) for text, y, colour in ends]
+    found.sort(key=lambda end: end.y)
+    line = 1.25 * SMALL / 72.0 * figure.dpi / axes.get_window_extent().height
+    heights = [line * (1 + end.text.count("\n")) for end in found]
+    for end, y in zip(found, spread([end.y for end in found], heights), strict=True):
+        axes.plot([1.005, 1.035], [end.y, y], transform=axes.transAxes, color=SOFT, linewidth=0.5, clip_on=False)
+        axes.text(1.045, y, end.text, transform=axes.transAxes, color=end.colour, fontsize=SMALL, va="center")
+
+
+def spread(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+    """Places near the wanted ones (rising), so that neighbours of these heights do not overlap.
+
+    Neighbours that would overlap are stacked around the middle of what they want (as in isotonic regression).
+
+    >>> [round(one, 2) for one in spread([0.5, 0.5, 0.9], [0.1, 0.1, 0.1])]
+    [0.45, 0.55, 0.9]
+    """
+    offsets = [sum(heights[:at]) + heights[at] / 2.0 for at in range(len(heights))]
+    blocks: list[list[float]] = []  # of wanted places less their offsets; one mean per block, rising
+    for place, offset in zip(wanted, offsets, strict=True):
+        blocks.append([place - offset])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    level = [float(np.mean(block)) for block in blocks for _ in block]
+    return [base + offset for base, offset in zip(level, offsets, strict=True)]
+
+
+def _label(text: str) -> str:
+    return text if text.startswith("$") and text in {name for _, name in GUIDES} else folded(text)
+
+
+def _bands(groups: Sequence[Group]) -> str:
+    return BANDS if any(len(group.seeds) > 1 for group in groups) else "One seed: no bands."
+
+
+def _limits(axes: Any, curves: Sequence[Curve]) -> None:
+    ends = [np.array(curve.high or curve.mean) for curve in curves]
+    top = max((float(end.max()) for end in ends), default=1.0) or 1.0
+    last = max((curve.episode[-1] for curve in curves), default=1)
+    if axes.get_xscale() == "linear":
+        axes.set_xlim(0, last)
+        axes.set_ylim(0, 1.05 * top)
+        return
+    lows = [np.array(curve.low or curve.mean) for curve in curves]
+    least = min((float(low[low > 0.0].min()) for low in lows if (low > 0.0).any()), default=0.1)
+    axes.set_xlim(1, max(last, 2))
+    axes.set_ylim(0.8 * least, 1.5 * top)
+
+
+def _guided(groups: Sequence[Group]) -> Group | None:
+    """The first learner that has regret, if there is a decade to guide."""
+    return next(
+        (
+            group
+            for group in groups
+            if group.has_regret and group.episodes >= 10 and _start(group.regret_curve)[1] > 0.0
+        ),
+        None,
+    )
+
+
+def _start(curve: Curve) -> tuple[float, float]:
+    at = int(np.searchsorted(curve.episode, curve.episode[-1] / 10.0))
+    return float(curve.episode[at]), curve.mean[at]
+
+
+def _guides(axes: Any, curve: Curve) -> list[tuple[str, float, str]]:
+    """Powers of the number of episodes over the last decade, from a point of the curve; where each ends."""
+    first, regret = _start(curve)
+    episode = np.geomspace(first, curve.episode[-1], 50)
+    ends = []
+    for exponent, name in GUIDES:
+        values = regret * (episode / first) ** exponent
+        axes.plot(episode, values, color=SOFT, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=4)
+        ends.append((name, float(values[-1]), SOFT))
+    axes.plot([first], [regret], marker=".", markersize=4, color=SOFT, zorder=4)
+    return ends
+
+
+def title(axes: Any, text: str) -> None:
+    """A name above axes, at the left."""
+    axes.set_title(folded(text, 34), loc="left")

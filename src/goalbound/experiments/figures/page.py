@@ -1,0 +1,148 @@
+"""How all figures look, what stands under them, and how they become files that are the same each time."""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from goalbound.experiments.summary import Group
+from goalbound.experiments.tables import counted
+from goalbound.models.files.storage import atomic_write
+
+WIDTH = 7.2
+"""Inches; a page of a journal."""
+SMALL = 6.5
+INK, SOFT, PALE = "#1f2733", "#6b7280", "#d9dce1"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#444444")
+DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.3)), (0, (7, 2, 1.5, 2)), (0, (9, 2, 3, 2)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+SHADES = "cividis"
+"""Grows lighter with the value, so it can be read in grey, and by readers who see few colours."""
+RC: dict[Any, Any] = {
+    "font.family": "DejaVu Sans", "font.size": 8.0, "axes.titlesize": 8.0, "axes.labelsize": 8.0,
+    "xtick.labelsize": 7.0, "ytick.labelsize": 7.0, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": SOFT,
+    "xtick.color": SOFT, "ytick.color": SOFT, "xtick.labelcolor": INK, "ytick.labelcolor": INK, "axes.linewidth": 0.6,
+    "axes.spines.top": False, "axes.spines.right": False, "lines.linewidth": 1.4, "lines.markersize": 3.6,
+    "hatch.linewidth": 0.4, "pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "goalbound",
+    "figure.dpi": 100.0, "savefig.dpi": 200.0,
+}  # fmt: skip
+NO_DATE: dict[str, dict[str, None]] = {
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+    "ps": {"CreationDate": None},
+    "eps": {"CreationDate": None},
+}
+
+
+class Look(NamedTuple):
+    """How a learner is drawn: no two of up to 35 share colour and dash, and the marker changes too."""
+
+    colour: str
+    dash: Any
+    marker: str
+
+
+def looks(learners: Sequence[str]) -> dict[str, Look]:
+    """A look for each learner, the same in all figures."""
+    return {
+        learner: Look(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)], MARKERS[place % len(MARKERS)])
+        for place, learner in enumerate(dict.fromkeys(learners))
+    }
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The settings of matplotlib, whatever the user's own are; they come back after."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(RC)
+        yield
+
+
+def new_figure(height: float, groups: Sequence[Group], title: str, *notes: str) -> Any:
+    """A figure with what it shows above it, and below it the constants of all learners and other notes."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    figure = Figure(figsize=(WIDTH, height), layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.05))
+    first = groups[0]
+    where = f"{first.problem}, contexts {first.contexts}, {counted(first.episodes, 'episode')}"
+    figure.suptitle(safe(f"{title}: {where}"), x=0.01, ha="left", fontsize=8.5, fontweight="bold")
+    figure.supxlabel(safe(_wrapped(under(groups, *notes))), x=0.01, ha="left", fontsize=SMALL, color=SOFT)
+    return figure
+
+
+def under(groups: Sequence[Group], *notes: str) -> str:
+    """What must stand under a figure: the constants of each learner, how many seeds, and the notes."""
+    told: dict[str, list[str]] = {}
+    for group in groups:
+        told.setdefault(group.constants, []).append(group.learner)
+    said = [f"{', '.join(learners)}: {constants}." for constants, learners in told.items()]
+    most = max(len(group.seeds) for group in groups)
+    fewer = "; some learners have fewer" if any(len(group.seeds) < most for group in groups) else ""
+    said.append(f"Mean over {counted(most, 'seed')}{fewer}.")
+    if groups[0].loss_scale != 1.0:
+        said.append(f"A loss of 1 is {groups[0].loss_scale:g} in the problem's unit.")
+    return " ".join([*said, *(note for note in notes if note)])
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 138)
+
+
+def save(figure: Any, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:
+    """Write a figure in each format; the same figure gives the same bytes."""
+    paths = []
+    for kind in formats:
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=kind, metadata=NO_DATE.get(kind))
+        paths.append(folder / f"{name}.{kind}")
+        with atomic_write(paths[-1]) as file:
+            file.write(buffer.getvalue())
+    return paths
+
+
+def safe(label: str) -> str:
+    """A label as it is: a dollar in it begins no formula, and nothing in it disturbs a line.
+
+    >>> safe("5$ a day")
+    '5\\\\$ a day'
+    """
+    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in label).replace("$", r"\$")
+
+
+def folded(label: str, width: int = 20) -> str:
+    """A label on several short lines; what stands in brackets begins a new one.
+
+    >>> folded("LR-CSSP (scale 0.1, delta 0.05)").split("\\n")
+    ['LR-CSSP', '(scale 0.1, delta', '0.05)']
+    """
+    if len(label) <= width:
+        return safe(label)
+    before, bracket, rest = label.partition(" (")
+    lines = textwrap.wrap(before, width) + textwrap.wrap(f"({rest}" if bracket else "", width)
+    return safe("\n".join(lines) or label)
+
+
+def slug(*labels: str) -> str:
+    """Labels as a file name.
+
+    >>> slug("regret", "dense random", "Dirichlet (alpha 0.1)")
+    'regret-dense-random-dirichlet-alpha-0.1'
+    """
+    words = (re.sub(r"[^a-z0-9.]+", "-", label.lower()).strip("-.") for label in labels)
+    return "-".join(word for word in words if word)[:120]
+
+
+def component_names(facts: dict[str, Any]) -> list[str]:
+    """The names of the components of a context, for axes."""
+    size = int(facts["context_size"])
+    names = facts.get("component_names")
+    return [safe(str(name)) for name in names] if names else [f"component {one + 1}" for one in range(size)]

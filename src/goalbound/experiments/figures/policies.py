@@ -1,0 +1,149 @@
+"""How the best policy changes with the context, and where the learned one is not it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.experiments.figures import ternary
+from goalbound.experiments.figures.curves import label_ends, title
+from goalbound.experiments.figures.page import INK, SMALL, SOFT, Look, component_names, new_figure
+from goalbound.experiments.figures.simplex import bar, shaded, triangle
+from goalbound.experiments.records import RunRecord
+from goalbound.experiments.summary import Group
+
+LIGHT = ("#ffffff", "#dfe9f2", "#f6e3d3", "#dcefe6", "#f3e0ec", "#f2ecd0", "#e4e4e4")
+NOT_PROPER = "Crosses: the learned policy of a seed need not reach the goal."
+
+
+class Learned(NamedTuple):
+    """Over the grid of contexts: the mean over seeds of the gap (NaN if some seed has none) and of the difference."""
+
+    group: Group
+    gap: NDArray[np.float64]
+    differs: NDArray[np.float64]
+
+
+def policies_figure(found: Sequence[tuple[Group, Sequence[RunRecord]]], looks: dict[str, Look]) -> Any:
+    """A strip for two components, triangles for three; None for others, or if no record has policies."""
+    told = [(group, [record for record in records if record.facts["policies"]]) for group, records in found]
+    told = [(group, records) for group, records in told if records]
+    if not told or told[0][0].context_size not in (2, 3):
+        return None
+    facts = told[0][1][0].facts
+    learned = [_learned(group, records) for group, records in told]
+    contexts, optimal = np.array(facts["policies"]["contexts"]), _numbered(facts["policies"]["optimal"])
+    names = component_names(facts["problem"])
+    if told[0][0].context_size == 2:
+        return _strip(contexts, optimal, learned, looks, names)
+    return _triangles(contexts, optimal, learned, names)
+
+
+def _learned(group: Group, records: Sequence[RunRecord]) -> Learned:
+    policies = [record.facts["policies"] for record in records]
+    gap = np.array([one["learned_gap"] for one in policies], dtype=np.float64)
+    differs = np.array([one["differs"] for one in policies], dtype=np.float64)
+    return Learned(group, gap.mean(axis=0), differs.mean(axis=0))
+
+
+def _numbered(optimal: Sequence[int]) -> NDArray[np.int64]:
+    """The policies by number, 1 for the first that appears."""
+    number = {policy: place + 1 for place, policy in enumerate(dict.fromkeys(optimal))}
+    return np.array([number[policy] for policy in optimal])
+
+
+def _note(learned: Sequence[Learned]) -> str:
+    return NOT_PROPER if any(np.isnan(one.gap).any() for one in learned) else ""
+
+
+def _strip(
+    contexts: NDArray[np.float64],
+    optimal: NDArray[np.int64],
+    learned: Sequence[Learned],
+    looks: dict[str, Look],
+    names: Sequence[str],
+) -> Any:
+    order = np.argsort(contexts[:, 0], kind="stable")
+    weight, optimal = contexts[order, 0], optimal[order]
+    figure = new_figure(3.9, [one.group for one in learned], "Policies by context", _note(learned))
+    top, middle, lower = figure.subplots(3, 1, sharex=True, height_ratios=[0.5, 2.2, 1.4])
+    _regions(top, weight, optimal)
+    gap_ends = []
+    for one in learned:
+        look, gap, differs = looks[one.group.learner], one.gap[order], one.differs[order]
+        kind = {"color": look.colour, "linestyle": look.dash, "marker": look.marker, "markevery": 4,
+                "markerfacecolor": "white", "clip_on": False}  # fmt: skip
+        middle.plot(weight, gap, **kind)
+        lower.plot(weight, differs, **kind)
+        known = np.flatnonzero(np.isfinite(gap))
+        if len(known):
+            gap_ends.append((one.group.learner, float(gap[known[-1]]), look.colour))
+    most = max((float(np.nanmax(one.gap)) for one in learned if np.isfinite(one.gap).any()), default=0.0) or 1.0
+    middle.set_ylim(0, 1.12 * most)
+    for one in learned:
+        lost = np.isnan(one.gap[order])
+        middle.plot(weight[lost], np.full(lost.sum(), 1.08 * most), linestyle="none", marker="x",
+                    color=looks[one.group.learner].colour, clip_on=False)  # fmt: skip
+    middle.set_ylabel("loss of the learned\nless the optimal policy")
+    lower.set_ylabel("states where the\nactions differ")
+    lower.set_ylim(0, 1)
+    lower.yaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.0f}%")
+    lower.set_xlim(0, 1)
+    lower.set_xlabel(f"weight of {names[0]} (the rest is {names[1]})")
+    label_ends(middle, 1.0, gap_ends)
+    return figure
+
+
+def _regions(axes: Any, weight: NDArray[np.float64], optimal: NDArray[np.int64]) -> None:
+    """A strip cut where the best policy changes, half-way between the contexts that were looked at."""
+    changes = np.flatnonzero(np.diff(optimal)) + 1
+    bounds = np.concatenate([[0.0], (weight[changes - 1] + weight[changes]) / 2.0, [1.0]])
+    for place, start in enumerate(np.concatenate([[0], changes])):
+        low, high = bounds[place], bounds[place + 1]
+        axes.axvspan(low, high, facecolor=LIGHT[(optimal[start] - 1) % len(LIGHT)], edgecolor=SOFT, linewidth=0.5)
+        if high - low > 0.02:
+            axes.text((low + high) / 2, 0.5, str(optimal[start]), ha="center", va="center", fontsize=SMALL)
+    axes.set_ylim(0, 1)
+    axes.set_yticks([0.5], ["best policy"])
+    axes.tick_params(axis="both", length=0, labelbottom=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _triangles(
+    contexts: NDArray[np.float64], optimal: NDArray[np.int64], learned: Sequence[Learned], names: Sequence[str]
+) -> Any:
+    count = 1 + len(learned)
+    columns = min(count, 3)
+    rows = -(-count // columns)
+    dots = "Dots grow with the share of states where the actions differ."
+    figure = new_figure(
+        0.7 + 2.5 * rows, [one.group for one in learned], "Policies by context", "Numbers: the best policy.", dots,
+        _note(learned),
+    )  # fmt: skip
+    panels = figure.subplots(rows, columns, squeeze=False).flat
+    points = ternary.flat(contexts)
+    spacing = float(contexts[contexts > 1e-9].min())
+    corners = [ternary.flat(ternary.around(context, spacing)) for context in contexts]
+    first, *others = list(panels)
+    for corner, point, policy in zip(corners, points, optimal, strict=True):
+        first.fill(*corner.T, facecolor=LIGHT[(policy - 1) % len(LIGHT)], edgecolor="white", linewidth=0.4)
+        first.text(*point, str(policy), ha="center", va="center", fontsize=5)
+    title(first, "best policy")
+    triangle(first, names)
+    for axes, one in zip(others, learned, strict=False):
+        shades = shaded(axes, corners, one.gap)
+        axes.scatter(
+            *points.T, s=14.0 * np.nan_to_num(one.differs), color="white", edgecolor=INK, linewidth=0.4, zorder=3
+        )
+        lost = np.isnan(one.gap)
+        axes.scatter(*points[lost].T, s=14.0, marker="x", color=INK, linewidth=0.8, zorder=4)
+        triangle(axes, names)
+        title(axes, one.group.learner)
+        bar(figure, shades, axes, "loss above optimal")
+    for axes in others[len(learned) :]:
+        axes.set_visible(False)
+    return figure

@@ -1,0 +1,169 @@
+"""Maps of the simplex: for which contexts is there regret?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.experiments.figures import ternary
+from goalbound.experiments.figures.curves import label_ends, title
+from goalbound.experiments.figures.page import PALE, SHADES, SMALL, SOFT, Look, component_names, new_figure
+from goalbound.experiments.records import RunRecord
+from goalbound.experiments.summary import Group
+
+PER_EPISODE = "expected regret per episode"
+
+
+class Shown(NamedTuple):
+    """A group and the sums of its runs by cell: ``met`` contexts and their ``regret``, [pairs, bins, bins]."""
+
+    group: Group
+    met: NDArray[np.float64]
+    regret: NDArray[np.float64]
+    facts: dict[str, Any]
+
+    @property
+    def per_episode(self) -> NDArray[np.float64]:
+        """[pairs, bins, bins] NaN where no context was."""
+        return _ratio(self.regret, self.met)
+
+
+def simplex_figures(found: Sequence[tuple[Group, Sequence[RunRecord]]], looks: dict[str, Look]) -> dict[str, Any]:
+    """By name: a line for two components, triangles for three, above that a grid of all pairs for each learner."""
+    shown = [_summed(group, records) for group, records in found]
+    size = shown[0].group.context_size
+    shown = [one for one in shown if one.group.has_regret]
+    if size < 2 or not shown:
+        return {}
+    if size == 2:
+        return {"simplex": _line(shown, looks)}
+    if size == 3:
+        return {"simplex": _triangles(shown)}
+    return {f"simplex-{one.group.learner}": _pairs(one) for one in shown}
+
+
+def _summed(group: Group, records: Sequence[RunRecord]) -> Shown:
+    maps = [record.facts["simplex"] for record in records]
+    bins = int(maps[0]["bins"])
+    met, regret = (
+        np.array([one[name] for one in maps], dtype=np.float64).sum(axis=0).reshape(-1, bins, bins)
+        for name in ("count", "expected_regret")
+    )
+    return Shown(group, met, regret, records[0].facts)
+
+
+def _line(shown: Sequence[Shown], looks: dict[str, Look]) -> Any:
+    figure = new_figure(3.2, [one.group for one in shown], "Regret by context", "Twelfths of the weight.")
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    bins = shown[0].met.shape[1]
+    middle = (np.arange(bins) + 0.5) / bins
+    same = all(np.array_equal(one.met, shown[0].met) for one in shown)
+    ends, top = [], 0.0
+    for one in shown:
+        look = looks[one.group.learner]
+        count, regret = one.met[0].sum(axis=1), one.regret[0].sum(axis=1)
+        each = _ratio(regret, count)
+        upper.plot(middle, each, color=look.colour, linestyle=look.dash, marker=look.marker, markerfacecolor="white")
+        if not same or one is shown[0]:
+            lower.stairs(count / count.sum(), np.linspace(0.0, 1.0, bins + 1), fill=same,
+                         color=PALE if same else look.colour, linestyle="-" if same else look.dash)  # fmt: skip
+        ends.append((one.group.learner, float(each[np.isfinite(each)][-1]), look.colour))
+        top = max(top, float(np.nanmax(each)))
+    upper.set_ylim(0, 1.08 * top)
+    upper.set_ylabel(PER_EPISODE)
+    lower.set_ylim(bottom=0)
+    lower.set_ylabel("share of\nepisodes")
+    lower.set_xlim(0, 1)
+    names = component_names(shown[0].facts["problem"])
+    lower.set_xlabel(f"weight of {names[0]} (the rest is {names[1]})")
+    label_ends(upper, 1.0, ends)
+    return figure
+
+
+def _triangles(shown: Sequence[Shown]) -> Any:
+    columns = min(len(shown), 3)
+    rows = -(-len(shown) // columns)
+    scales = "Each panel has its own scale." if len(shown) > 1 else ""
+    unseen = "Hatched: no such context was met."
+    figure = new_figure(0.7 + 2.5 * rows, [one.group for one in shown], "Regret by context", scales, unseen)
+    panels = figure.subplots(rows, columns, squeeze=False)
+    for axes, one in zip(panels.flat, shown, strict=False):
+        bins = one.met.shape[1]
+        table = _ratio(ternary.inside(one.regret[0]), ternary.inside(one.met[0]))
+        cells = [(row, column) for row in range(bins) for column in range(bins - row)]
+        corners = [ternary.flat(ternary.cell(row, column, bins)) for row, column in cells]
+        shades = shaded(axes, corners, np.array([table[at] for at in cells]))
+        triangle(axes, component_names(one.facts["problem"]))
+        title(axes, one.group.learner)
+        bar(figure, shades, axes, PER_EPISODE)
+    for axes in panels.flat[len(shown) :]:
+        axes.set_visible(False)
+    return figure
+
+
+def _pairs(one: Shown) -> Any:
+    """A grid with the i-th component to the right and the j-th upwards, for all pairs that were kept."""
+    pairs = [tuple(pair) for pair in one.facts["simplex"]["pairs"]]
+    names = component_names(one.facts["problem"])
+    size = max(max(pair) for pair in pairs)
+    note = f"The first {len(pairs)} pairs." if size + 1 < one.group.context_size else ""
+    grey = "Grey: no such context was met."
+    title_ = f"Regret by context, {one.group.learner}"
+    figure = new_figure(0.9 + min(6.3 / size, 2.0) * size, [one.group], title_, grey, note)
+    grid = figure.add_gridspec(size, size)
+    top = float(np.nanmax(one.per_episode))
+    edges = np.linspace(0.0, 1.0, one.met.shape[1] + 1)
+    shades = None
+    for (i, j), table in zip(pairs, one.per_episode, strict=True):
+        axes = figure.add_subplot(grid[j - 1, i])
+        axes.set_facecolor(PALE)
+        axes.set_aspect("equal")
+        shades = axes.pcolormesh(edges, edges, np.ma.masked_invalid(table.T), cmap=SHADES, vmin=0.0, vmax=top)
+        axes.set_xticks([0, 1])
+        axes.set_yticks([0, 1])
+        axes.tick_params(labelbottom=j == size, labelleft=i == 0)
+        if j == size:
+            axes.set_xlabel(names[i], fontsize=SMALL)
+        if i == 0:
+            axes.set_ylabel(names[j], fontsize=SMALL)
+    bar(figure, shades, figure.axes, PER_EPISODE, location="right", shrink=0.6)
+    return figure
+
+
+def triangle(axes: Any, names: Sequence[str]) -> None:
+    """The edges of the triangle and the names of its corners."""
+    axes.plot(*np.vstack([ternary.CORNERS, ternary.CORNERS[:1]]).T, color=SOFT, linewidth=0.8, clip_on=False)
+    for (x, y), name, side in zip(ternary.CORNERS, names, ("top", "top", "bottom"), strict=True):
+        axes.text(x, y + (0.03 if side == "bottom" else -0.03), name, ha="center", va=side, fontsize=SMALL)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+
+
+def shaded(axes: Any, corners: Sequence[NDArray[np.float64]], values: NDArray[np.float64]) -> Any:
+    """Polygons in shades from 0 to the largest value; those without a value are hatched."""
+    from matplotlib.collections import PolyCollection
+
+    known = np.isfinite(values)
+    gone = [corner for corner, there in zip(corners, known, strict=True) if not there]
+    axes.add_collection(PolyCollection(gone, facecolor="white", edgecolor=PALE, hatch="//////", linewidth=0))
+    there = [corner for corner, there in zip(corners, known, strict=True) if there]
+    shades = PolyCollection(there, array=values[known], cmap=SHADES, edgecolor="face", linewidth=0.3)
+    shades.set_clim(0.0, float(values[known].max(initial=0.0)) or 1.0)
+    axes.add_collection(shades)
+    return shades
+
+
+def bar(figure: Any, shades: Any, axes: Any, label: str, *, location: str = "bottom", shrink: float = 0.75) -> None:
+    """The scale of the shades."""
+    scale = figure.colorbar(shades, ax=axes, location=location, shrink=shrink, aspect=24, pad=0.02)
+    scale.set_label(label, fontsize=SMALL)
+    scale.ax.tick_params(labelsize=SMALL)
+    scale.outline.set_linewidth(0.4)
+
+
+def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    """NaN where the whole is 0."""
+    return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0.0)

@@ -1,0 +1,212 @@
+"""The folder of an experiment: what is where, who may write, and what is left when something breaks.
+
+Every file appears whole or not at all; a run is done when its record is there. One sweep at a time writes: it holds a
+lock that the system lets go when the process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from goalbound.experiments.records import RunRecord, read_record
+from goalbound.experiments.spec import ExperimentSpec, RunSpec
+from goalbound.experiments.tasks import Failed, Finished
+from goalbound.experiments.toml import toml_text
+from goalbound.models import FileFormatError, ModelError
+from goalbound.models.files.storage import atomic_write
+
+_RECORD = re.compile(r"([0-9a-f]{16})\.parquet")
+_DRAFT = re.compile(r"\..+\.[0-9a-f]{16}")  # of atomic_write, left by a process that was killed
+_FOLDERS = ("records", "partial", "failures")
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a folder holds of the runs of a spec."""
+
+    valid: frozenset[str]
+    """Runs that are done."""
+    damaged: dict[str, str]
+    """Runs whose record is no record, with the reason; the file is moved to ``<id>.damaged``."""
+    others: tuple[str, ...]
+    """Records of runs that the spec does not have; they are left alone."""
+
+
+class Folder:
+    """The files of an experiment.
+
+    Layout: ``spec.toml``, ``records/<id>.parquet``, ``partial/<id>.npz``, ``failures/<id>.json``, ``times.jsonl``.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    @property
+    def times(self) -> Path:
+        """One line of JSON per finished run."""
+        return self.path / "times.jsonl"
+
+    @property
+    def board(self) -> Path:
+        """Where workers tell how far they are."""
+        return self.path / ".progress"
+
+    def record(self, name: str) -> Path:
+        """The record of a run."""
+        return self.path / "records" / f"{name}.parquet"
+
+    def checkpoint(self, name: str) -> Path:
+        """What an unfinished run left."""
+        return self.path / "partial" / f"{name}.npz"
+
+    def failure(self, name: str) -> Path:
+        """Why a run failed."""
+        return self.path / "failures" / f"{name}.json"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else writes here meanwhile; a second sweep is refused with a line that names the first."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with open(self.path / ".lock", "a+b") as file:
+            if not _locked(file):
+                file.seek(0)
+                holder = file.read(200).decode("utf-8", "replace").strip() or "another process"
+                raise ModelError(f"{self.path}: a sweep is at work here ({holder}); wait for it, or use another folder")
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+            file.flush()
+            yield  # the file stays: removing it would let two processes lock two files of one name
+
+    def prepare(self, spec: ExperimentSpec) -> None:
+        """Make the folder ready: its parts are there, leftovers of killed processes are not, the spec is written."""
+        for name in _FOLDERS:
+            (self.path / name).mkdir(exist_ok=True)
+        for folder in (self.path, *(self.path / name for name in _FOLDERS)):
+            for file in folder.iterdir():
+                if _DRAFT.fullmatch(file.name):
+                    file.unlink(missing_ok=True)
+        self.clear_board()
+        self.board.mkdir()
+        _write(self.path / "spec.toml", toml_text(spec.model_dump(exclude_none=True)).encode())
+
+    def clear_board(self) -> None:
+        """Forget what workers told."""
+        shutil.rmtree(self.board, ignore_errors=True)
+
+    def survey(self, runs: Sequence[RunSpec]) -> Survey:
+        """Look at every record; those that are damaged are moved aside."""
+        there = {found[1] for file in os.listdir(self.path / "records") if (found := _RECORD.fullmatch(file))}
+        damaged = {}
+        for run in runs:
+            reason = self._fault(run) if run.id in there else None
+            if reason is not None:
+                damaged[run.id] = reason
+                os.replace(self.record(run.id), self.path / "records" / f"{run.id}.damaged")
+        wanted = {run.id for run in runs}
+        valid = frozenset(there & wanted - set(damaged))
+        for name in valid:  # killed between writing the record and tidying up
+            self._tidy(name)
+        return Survey(valid, damaged, tuple(sorted(there - wanted)))
+
+    def _fault(self, run: RunSpec) -> str | None:
+        try:
+            record = read_record(self.record(run.id))
+        except FileFormatError as error:
+            return str(error)
+        if record.spec.id != run.id:
+            return f"{self.record(run.id)}: this is the record of the run {record.spec.id}"
+        return None
+
+    def keep(self, finished: Finished) -> None:
+        """Write the record of a run, then forget its checkpoint and its failure."""
+        _write(self.record(finished.id), finished.record)
+        self._tidy(finished.id)
+        line = {"id": finished.id, "seconds": round(finished.seconds, 3), "steps": finished.steps,
+                "resumed": finished.resumed}  # fmt: skip
+        _append(self.times, json.dumps(line))
+
+    def keep_failure(self, failed: Failed, run: RunSpec) -> None:
+        """Write why a run failed."""
+        content = {"id": failed.id, "error": failed.error, "traceback": failed.traceback, "spec": run.as_json()}
+        _write(self.failure(failed.id), json.dumps(content, indent=1).encode())
+
+    def _tidy(self, name: str) -> None:
+        self.checkpoint(name).unlink(missing_ok=True)
+        self.failure(name).unlink(missing_ok=True)
+
+
+def read_records(folder: str | os.PathLike[str], runs: Iterable[RunSpec]) -> list[RunRecord]:
+    """The records of the runs that are done, in the order of the runs. Only reads: a sweep may be at work."""
+    place = Folder(folder)
+    return [read_record(place.record(run.id)) for run in runs if place.record(run.id).exists()]
+
+
+def read_times(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The lines of ``times.jsonl``: id, seconds, steps, resumed; a run that was done twice is there twice.
+
+    Lines that were torn when a process was killed are passed over.
+    """
+    try:
+        lines = Folder(folder).times.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    return [found for line in lines if (found := _time(line)) is not None]
+
+
+def _time(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+        return {"id": str(found["id"]), "seconds": float(found["seconds"]), "steps": int(found["steps"]),
+                "resumed": bool(found["resumed"])}  # fmt: skip
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        with atomic_write(path) as file:
+            file.write(data)
+    except OSError as error:  # it names the draft beside the file that is meant
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def _append(path: Path, line: str) -> None:
+    """Add a line; after one that was torn, on a line of its own."""
+    with open(path, "a+b") as file:
+        end = file.seek(0, os.SEEK_END)
+        if end:
+            file.seek(end - 1)
+            torn = file.read(1) != b"\n"
+        file.write(("\n" if end and torn else "").encode() + line.encode() + b"\n")
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Take the lock of the system; False if another process has it.
+
+    Some network file systems have no locks; there two sweeps do the same work twice and write the same bytes.
+    """
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(2**20)  # locked bytes cannot be read there; the line at the start is to be
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        return True
+    return True

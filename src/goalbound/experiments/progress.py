@@ -1,0 +1,252 @@
+"""What a sweep says while it works: bars in a terminal, plain lines elsewhere, or one JSON object per line."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+from goalbound.models import ModelError
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened.
+
+    Attributes:
+        kind: ``sweep`` (first: runs, todo, episodes, workers, others), ``reused``, ``damaged`` (reason), ``started``
+            (episodes, resumed), ``progress`` (done, episodes, regret), ``finished`` (seconds, episodes, steps, regret,
+            resumed), ``failed`` (error), ``retried`` (error), ``stopping``, and ``done`` (last, whatever happened).
+        id: of the run, if it is about one.
+        label: the run in words.
+        facts: as listed at ``kind``.
+    """
+
+    kind: str
+    id: str = ""
+    label: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+Progress = Callable[[Event], None]
+"""Whoever is told; the last event is always ``done``."""
+
+
+def silent(event: Event) -> None:
+    """Says nothing."""
+
+
+def progress_on(stream: TextIO | None = None, *, style: str = "auto") -> Progress:
+    """What tells a person or a program how a sweep goes.
+
+    Args:
+        stream: where to; stderr if not given.
+        style: ``bars``, ``lines``, ``json``, ``none``, or ``auto``: bars if the stream is a terminal, else lines.
+    """
+    stream = sys.stderr if stream is None else stream
+    if style == "auto":
+        style = "bars" if stream.isatty() else "lines"
+    if style == "none":
+        return silent
+    styles: dict[str, Callable[[TextIO], Progress]] = {"bars": Bars, "lines": Lines, "json": JsonLines}
+    if style not in styles:
+        raise ModelError(f'there is no progress "{style}"; there are auto, bars, lines, json and none')
+    return styles[style](stream)
+
+
+class JsonLines:
+    """One JSON object per line; of each run's progress at most one per second."""
+
+    def __init__(self, stream: TextIO, *, seconds: float = 1.0) -> None:
+        self._stream, self._seconds = stream, seconds
+        self._next: dict[str, float] = {}
+
+    def __call__(self, event: Event) -> None:
+        """Hear what happened."""
+        if event.kind == "progress":
+            now = time.monotonic()
+            if now < self._next.get(event.id, 0.0):
+                return
+            self._next[event.id] = now + self._seconds
+        about = {"id": event.id, "label": event.label} if event.id else {}
+        facts = {key: _plain(value) for key, value in event.facts.items()}
+        print(json.dumps({"event": event.kind, **about, **facts}, allow_nan=False), file=self._stream, flush=True)
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+class Pace:
+    """How fast the sweep is, and how long it will take. Episodes that a checkpoint brought are not counted as speed."""
+
+    def __init__(self) -> None:
+        self.runs = self.ended = self.failed = 0
+        self.episodes = self.done = 0
+        self.running: dict[str, int] = {}
+        self._brought = 0
+        self._resumed: set[str] = set()
+        self._since: float | None = None
+
+    def hear(self, event: Event) -> None:
+        """Take an event into account."""
+        facts = event.facts
+        if event.kind == "sweep":
+            self.runs, self.episodes = facts["todo"], facts["episodes"]
+        elif event.kind == "started":
+            self._since = time.monotonic() if self._since is None else self._since
+            self.running[event.id] = 0
+            if facts["resumed"]:
+                self._resumed.add(event.id)
+        elif event.kind == "progress" and event.id in self.running:
+            self._moved(event.id, facts["done"])
+        elif event.kind == "finished":
+            self._moved(event.id, facts["episodes"])
+            del self.running[event.id]
+            self.ended += 1
+        elif event.kind in ("failed", "retried"):
+            self.done -= self.running.pop(event.id, 0)
+            if event.kind == "failed":
+                self.episodes -= facts.get("episodes", 0)
+                self.failed += 1
+                self.ended += 1
+
+    def _moved(self, name: str, done: int) -> None:
+        step = done - self.running.setdefault(name, 0)
+        self.running[name] = done
+        self.done += step
+        if name in self._resumed:
+            self._resumed.discard(name)
+            self._brought += step
+
+    @property
+    def speed(self) -> float:
+        """Episodes per second since the first run started."""
+        passed = time.monotonic() - self._since if self._since is not None else 0.0
+        return max(0, self.done - self._brought) / passed if passed > 0.0 else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds to go, if the rest is as fast as what was; None if nothing can be said yet."""
+        return (self.episodes - self.done) / self.speed if self.speed > 0.0 else None
+
+    def __str__(self) -> str:
+        share = self.done / self.episodes if self.episodes else 1.0
+        left = "" if self.left is None else f", {duration(self.left)} left"
+        return f"{self.ended} of {self.runs} runs, {share:.0%}, {self.speed:,.0f} episodes/s{left}"
+
+
+def duration(seconds: float) -> str:
+    """For people.
+
+    >>> duration(5.25), duration(200), duration(9000), duration(400000)
+    ('5.2 s', '3 min 20 s', '2 h 30 min', '4 d 15 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    units = [("d", 86400), ("h", 3600), ("min", 60), ("s", 1)]
+    whole = int(seconds)
+    place = next(place for place, (_, size) in enumerate(units) if whole >= size)
+    (big, size), (small, part) = units[place], units[place + 1]
+    return f"{whole // size} {big} {whole % size // part} {small}"
+
+
+def sentence(event: Event) -> str | None:
+    """What a person wants to read about an event, if anything."""
+    facts = event.facts
+    if event.kind == "damaged":
+        return f"{event.label}: damaged, is done again ({facts['reason']})"
+    if event.kind == "finished":
+        speed = facts["episodes"] / facts["seconds"] if facts["seconds"] > 0.0 else math.inf
+        how = "rest of a broken run" if facts["resumed"] else f"{speed:,.0f} episodes/s"
+        return f"{event.label}: regret {facts['regret']:,.6g}, {duration(facts['seconds'])} ({how})"
+    if event.kind in ("failed", "retried"):
+        return f"{event.label}: {event.kind}: {facts['error']}"
+    if event.kind == "stopping":
+        return "stopping; Ctrl-C again stops at once"
+    if event.kind == "done":
+        return _farewell(facts)
+    return _greeting(facts) if event.kind == "sweep" else None
+
+
+def _greeting(facts: Mapping[str, Any]) -> str:
+    parts = [f"{facts['runs']} runs, {facts['runs'] - facts['todo']} done before"]
+    if facts["others"]:
+        parts.append(f"{facts['others']} records of other specs are left alone")
+    if facts["todo"]:
+        parts.append(f"workers: {facts['workers']}")
+    return "; ".join(parts)
+
+
+def _farewell(facts: Mapping[str, Any]) -> str:
+    parts = [f"{facts['done']} done, {facts['reused']} reused, {facts['failed']} failed"]
+    if facts["open"]:
+        parts.append(f"{facts['open']} still to do")
+    end = "stopped" if facts["interrupted"] else "ended"
+    return f"{end} after {duration(facts['seconds'])}: {', '.join(parts)}"
+
+
+class Lines:
+    """A line for each run that ends, and in between one every ten seconds."""
+
+    def __init__(self, stream: TextIO, *, seconds: float = 10.0) -> None:
+        self._stream, self._seconds = stream, seconds
+        self._pace, self._next = Pace(), time.monotonic() + seconds
+
+    def __call__(self, event: Event) -> None:
+        """Hear what happened."""
+        self._pace.hear(event)
+        said = sentence(event)
+        if said is not None and event.kind in ("finished", "failed"):
+            said = f"[{self._pace.ended}/{self._pace.runs}] {said}"
+        now = time.monotonic()
+        if said is None and event.kind == "progress" and now >= self._next:
+            said = str(self._pace)
+        if said is not None:
+            self._next = now + self._seconds
+            print(said, file=self._stream, flush=True)
+
+
+class Bars:
+    """A bar for all, and one for each run that is on its way."""
+
+    MOST = 16
+    """More bars than this are not shown."""
+
+    def __init__(self, stream: TextIO) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Live
+
+        self._console = Console(file=stream)
+        self._live = Live(
+            TextColumn("{task.description}", markup=False), BarColumn(bar_width=24),
+            TextColumn("{task.fields[note]}", markup=False), console=self._console, transient=True,
+        )  # fmt: skip
+        self._pace = Pace()
+        self._overall = self._live.add_task("all", total=None, note="")
+        self._bars: dict[str, Any] = {}
+
+    def __call__(self, event: Event) -> None:
+        """Hear what happened."""
+        self._pace.hear(event)
+        if event.kind == "sweep":
+            self._live.start()
+        elif event.kind == "started" and len(self._bars) < self.MOST:
+            self._bars[event.id] = self._live.add_task(event.label, total=event.facts["episodes"], note="")
+        elif event.kind == "progress" and event.id in self._bars:
+            note = f"{event.facts['done']:,} episodes, regret {event.facts['regret']:,.6g}"
+            self._live.update(self._bars[event.id], completed=event.facts["done"], note=note)
+        elif event.kind in ("finished", "failed", "retried") and event.id in self._bars:
+            self._live.remove_task(self._bars.pop(event.id))
+        total = max(1, self._pace.episodes)
+        self._live.update(self._overall, total=total, completed=self._pace.done, note=str(self._pace))
+        if event.kind == "done":
+            self._live.stop()
+        said = sentence(event)
+        if said is not None:
+            self._console.print(said, markup=False, highlight=False)

@@ -1,0 +1,6 @@
+"""The report of an experiment: one page that needs nothing else, for people who did not run it."""
+
+from goalbound.experiments.report.data import report_data
+from goalbound.experiments.report.page import report_page, write_report
+
+__all__ = ["report_data", "report_page", "write_report"]

@@ -1,0 +1,325 @@
+"""All that a report shows, as plain values: the page depends on nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.experiments import measures
+from goalbound.experiments.bootstrap import Estimate, band
+from goalbound.experiments.groups import Runs, grouped
+from goalbound.experiments.report.fields import policies_of, simplex_of
+from goalbound.experiments.report.words import answer, headline, setup
+
+if TYPE_CHECKING:
+    from goalbound.experiments.records import RunRecord
+    from goalbound.experiments.spec import ExperimentSpec
+    from goalbound.experiments.summary import Difference, Group, Summary
+
+POINTS = 300
+"""The most points of a curve."""
+DIGITS = 6
+"""Significant digits of the numbers in a page."""
+KNOWING = "clairvoyant"
+"""The learner that has nothing to learn: it is shown, but wins no comparison."""
+NUMBERS = (
+    "expected_regret", "regret", "exponent", "loss_share", "abandoned", "steps", "intervals", "known_share", "covered",
+    "coverage",
+)  # fmt: skip
+
+
+def report_data(
+    spec: ExperimentSpec,
+    summary: Summary,
+    records: Iterable[RunRecord],
+    *,
+    failures: Iterable[Mapping[str, Any]] = (),
+    times: Iterable[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """What the page shows, JSON-able and without NaN.
+
+    Args:
+        spec: what was asked.
+        summary: of the records.
+        records: of the runs that ended.
+        failures: of the runs that did not: ``id``, ``error``, ``traceback`` and ``spec`` of each.
+        times: lines of ``times.jsonl``.
+
+    Returns:
+        ``learners`` (tag, label, constants, what it was told), ``panels`` (one for each problem and source of contexts:
+        ``episode`` [n], and ``results`` with curves, numbers, terms, fields over contexts), ``failures``, ``missing``,
+        ``provenance``, and ``words``: the sentences that say it.
+    """
+    runs = grouped(records, spec.runs())
+    labels = list(dict.fromkeys(group.learner for group in runs))
+    data: dict[str, Any] = {
+        "name": spec.name,
+        "question": spec.question,
+        "episodes": spec.episodes,
+        "seeds": spec.seed_list,
+        "step_limit": spec.step_limit,
+        "losses": spec.losses,
+        "learners": [_learner(place, label, spec, runs) for place, label in enumerate(labels)],
+        "problems": _things(spec, "problem", runs),
+        "contexts": _things(spec, "contexts", runs),
+        "panels": _panels(runs, summary, labels),
+        **_troubles(spec, summary, runs, list(failures)),
+        "provenance": _provenance(runs, list(times)),
+    }
+    data["words"] = {"setup": setup(data), "headline": headline(data), "answer": answer(data)}
+    return data
+
+
+def _learner(place: int, label: str, spec: ExperimentSpec, runs: Sequence[Runs]) -> dict[str, Any]:
+    """A learner, its settings, and the constants that it used on each problem."""
+    mine = [group for group in runs if group.learner == label]
+    choice = _spec_of(mine[0], spec).learner
+    used = {group.problem: _settings(group) for group in mine if group.records}
+    some = next(iter(used.values()), choice.settings)
+    return {
+        "tag": tag(place),
+        "label": label,
+        "use": choice.use,
+        "knows": choice.use == KNOWING,
+        "settings": choice.settings,
+        "used": used,
+        "constants": measures.constants(some),
+        "has_widths": some.get("widths") is not None,
+        "scale": some.get("scale"),
+        "proven": measures.is_proven(some),
+    }
+
+
+def tag(place: int) -> str:
+    """A short name for a place: A to Z, then AA and so on.
+
+    >>> tag(0), tag(25), tag(26)
+    ('A', 'Z', 'AA')
+    """
+    return (tag(place // 26 - 1) if place >= 26 else "") + ascii_uppercase[place % 26]
+
+
+def _settings(group: Runs) -> dict[str, Any]:
+    return dict(_first(group).facts.get("settings") or {})
+
+
+def _first(group: Runs) -> RunRecord:
+    return next(iter(group.records.values()))
+
+
+def _spec_of(group: Runs, spec: ExperimentSpec) -> Any:
+    """The spec of some run of a group: of a record if there is one."""
+    if group.records:
+        return _first(group).spec
+    wanted = grouped([], spec.runs())
+    place = [one.labels for one in wanted].index(group.labels)
+    seen: dict[str, Any] = {}
+    for run in spec.runs():
+        seen.setdefault(f"{run.problem}{run.contexts}{run.learner}", run)
+    return list(seen.values())[place]
+
+
+def _things(spec: ExperimentSpec, kind: str, runs: Sequence[Runs]) -> list[dict[str, Any]]:
+    """The problems or the sources of contexts: name, settings, and what records say about their size."""
+    found: dict[str, dict[str, Any]] = {}
+    for group in runs:
+        choice = getattr(_spec_of(group, spec), kind)
+        thing = found.setdefault(
+            getattr(group, kind),
+            {"label": getattr(group, kind), "use": choice.use, "settings": choice.settings, "size": None},
+        )
+        if kind == "problem" and group.records:
+            thing["size"] = _first(group).facts["problem"]
+    return list(found.values())
+
+
+def _panels(runs: Sequence[Runs], summary: Summary, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """One for each problem and source of contexts that has a record."""
+    summed = {group.labels: group for group in summary.groups}
+    stages: dict[str, list[Runs]] = {}
+    for group in runs:
+        if group.records:
+            stages.setdefault(group.stage, []).append(group)
+    panels = []
+    for groups in stages.values():
+        problem, contexts = groups[0].problem, groups[0].contexts
+        compared = [one for one in summary.differences if (one.problem, one.contexts) == (problem, contexts)]
+        panel = _panel(groups, [summed[group.labels] for group in groups], labels)
+        panels.append(panel | {"differences": [_difference(one, labels) for one in compared]})
+    return [panel | {"title": _title(panel, panels)} for panel in panels]
+
+
+def _title(panel: Mapping[str, Any], panels: Sequence[Mapping[str, Any]]) -> str:
+    """What sets a panel apart: the problem, and the contexts where there are several sources."""
+    problem, contexts = panel["problem"], panel["contexts"]
+    if len({one["contexts"] for one in panels}) == 1:
+        return str(problem)
+    return f"{problem}, contexts {contexts}"
+
+
+def _panel(groups: Sequence[Runs], summed: Sequence[Group], labels: Sequence[str]) -> dict[str, Any]:
+    facts = _first(groups[0]).facts
+    size = int(facts["problem"]["context_size"])
+    grid = _grid(groups)
+    fields, policies = [simplex_of(group) for group in groups], policies_of(groups)
+    results = [
+        _result(group, numbers, grid) | {"learner": labels.index(group.learner), "simplex": field, "policy": policy}
+        for group, numbers, field, policy in zip(groups, summed, fields, policies["learned"], strict=True)
+    ]
+    return {
+        "problem": groups[0].problem,
+        "contexts": groups[0].contexts,
+        "context_size": size,
+        "components": facts["problem"].get("component_names") or [f"component {one + 1}" for one in range(size)],
+        "bins": (facts.get("simplex") or {}).get("bins", 0),
+        "loss_scale": summed[0].loss_scale,
+        "episode": grid.tolist(),
+        "policies": policies["best"],
+        "results": results,
+    }
+
+
+def _grid(groups: Sequence[Runs]) -> NDArray[np.int64]:
+    """Episodes that all runs kept: half of them evenly spaced, half evenly in the logarithm."""
+    tables = [record.table["episode"] for group in groups for record in group.records.values()]
+    kept = tables[0]
+    for episode in tables[1:]:
+        kept = np.intersect1d(kept, episode)
+    if len(kept) <= POINTS:
+        return kept
+    first, last = float(kept[0]), float(kept[-1])
+    wanted = np.concatenate([np.geomspace(first, last, POINTS // 2), np.linspace(first, last, POINTS // 2)])
+    return kept[np.unique(measures.nearest(kept, wanted))]
+
+
+def _result(group: Runs, numbers: Group, grid: NDArray[np.int64]) -> dict[str, Any]:
+    records = list(group.records.values())
+    bounds = {name: _estimate(one) for name, one in numbers.bounds.items()}
+    regret = _curve([measures.course(record, "expected_regret", grid) for record in records])
+    tells = numbers.known_share.mean is not None
+    steps, unknown, intervals = (
+        [measures.course(record, name, grid) for record in records] for name in ("steps", "unknown_steps", "intervals")
+    )
+    return {
+        "seeds": list(numbers.seeds),
+        "missing": list(numbers.missing),
+        "regret": regret | {"bound": _tightest(bounds)},
+        "known": _curve([1.0 - u / s for u, s in zip(unknown, steps, strict=True)]) if tells else None,
+        "intervals": _curve([one / grid for one in intervals]) if tells else None,
+        "numbers": {name: _estimate(getattr(numbers, name)) for name in NUMBERS},
+        "optimal_loss": _rounded(float(np.mean([record.facts["totals"]["optimal_loss"] for record in records]))),
+        "seconds_per_step": _rounded(numbers.seconds_per_step),
+        "terms": {name: _estimate(one) for name, one in numbers.decomposition.items()},
+        "bounds": bounds,
+        "largest_interval_share": _largest(records, "largest_interval_share"),
+    }
+
+
+def _tightest(bounds: Mapping[str, Mapping[str, Any]]) -> float | None:
+    return min((one["mean"] for one in bounds.values() if one["mean"] is not None), default=None)
+
+
+def _largest(records: Sequence[RunRecord], name: str) -> float | None:
+    found = [(measures.diagnosis(record) or {}).get(name) for record in records]
+    return _rounded(max((float(one) for one in found if one is not None), default=None))
+
+
+def _curve(courses: Sequence[NDArray[np.float64]]) -> dict[str, Any]:
+    """The mean over seeds, and with two or more the ends of its band."""
+    values = np.array(courses)
+    low, high = band(values) if len(values) > 1 else (None, None)
+    return {
+        "values": _all_rounded(values.mean(axis=0)),
+        "low": None if low is None else _all_rounded(low),
+        "high": None if high is None else _all_rounded(high),
+    }
+
+
+def _difference(one: Difference, labels: Sequence[str]) -> dict[str, Any]:
+    return {
+        "better": labels.index(one.better),
+        "worse": labels.index(one.worse),
+        "seeds": list(one.seeds),
+        "difference": _estimate(one.difference),
+        "wins": one.wins,
+        "losses": one.losses,
+        "sign_test": _rounded(one.sign_test),
+        "same_contexts": one.same_contexts,
+    }
+
+
+def _troubles(
+    spec: ExperimentSpec, summary: Summary, runs: Sequence[Runs], failures: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Runs that failed, and those that have neither record nor failure."""
+    done = {record.spec.id for group in runs for record in group.records.values()}
+    asked = {run.id: run for run in spec.runs()}
+    failed = []
+    for failure in failures:
+        if failure["id"] in done:
+            continue
+        values = failure.get("spec") or (asked[failure["id"]].as_json() if failure["id"] in asked else {})
+        labels = values.get("labels", {})
+        failed.append(
+            {kind: labels.get(kind, "") for kind in ("problem", "contexts", "learner")}
+            | {"seed": values.get("seed"), "id": failure["id"], "error": str(failure.get("error", ""))}
+            | {"traceback": str(failure.get("traceback", ""))}
+        )
+    left = {run_id: run for run_id, run in asked.items() if run_id not in done | {one["id"] for one in failed}}
+    missing = []
+    for one in summary.missing:
+        seeds = [seed for seed in one.seeds if any(_is(run, one, seed) for run in left.values())]
+        if seeds:
+            missing.append({"problem": one.problem, "contexts": one.contexts, "learner": one.learner, "seeds": seeds})
+    return {"failures": failed, "missing": missing}
+
+
+def _is(run: Any, missing: Any, seed: int) -> bool:
+    """Whether a run is the one that is missing; where labels were told apart, they only begin alike."""
+    wanted = (missing.problem, missing.contexts, missing.learner)
+    return run.seed == seed and all(long.startswith(own) for long, own in zip(wanted, run.group, strict=True))
+
+
+def _provenance(runs: Sequence[Runs], times: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    records = [(group, record) for group in runs for record in group.records.values()]
+    versions: dict[str, list[str]] = {}
+    for _, record in records:
+        for name, version in record.facts["provenance"].items():
+            if name not in ("id", "seed") and str(version) not in versions.setdefault(name, []):
+                versions[name].append(str(version))
+    seconds = {str(line["id"]): float(line["seconds"]) for line in times}
+    done = [record.spec.id for _, record in records]
+    return {
+        "versions": versions,
+        "runs": [
+            {"id": record.spec.id, "labels": list(group.labels), "seed": record.spec.seed} for group, record in records
+        ],
+        "seconds": _rounded(sum(seconds[one] for one in done if one in seconds)) if seconds else None,
+        "timed": sum(one in seconds for one in done),
+    }  # fmt: skip
+
+
+def _estimate(one: Estimate) -> dict[str, Any]:
+    return {
+        "mean": _rounded(one.mean),
+        "low": _rounded(one.low),
+        "high": _rounded(one.high),
+        "values": [_rounded(value) for value in one.values],
+        "note": one.note,
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    """To six significant digits; None for what is not finite."""
+    if value is None or not np.isfinite(value):
+        return None
+    short = float(f"{value:.{DIGITS}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short
+
+
+def _all_rounded(values: NDArray[np.float64]) -> list[float | None]:
+    return [_rounded(float(value)) for value in values]

@@ -1,0 +1,143 @@
+"""Sweeps on a real Dask cluster: a scheduler and two worker processes of this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+distributed = pytest.importorskip("distributed", reason="the extra 'cluster' (Dask distributed) is not installed")
+pytest.importorskip("pydantic", reason="the extra 'experiments' is not installed")
+pytest.importorskip("pyarrow", reason="the extra 'experiments' is not installed")
+pytest.importorskip("joblib", reason="the extra 'experiments' is not installed")
+
+from goalbound.experiments.sweep import sweep
+from goalbound.models import ModelError
+from tests.unit.experiments.sweeping import HERE, Heard, records_in, small_spec
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="workers are killed with signals of POSIX")
+
+
+def two_workers():
+    return distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with two_workers() as cluster:
+        yield cluster
+
+
+def when_there(folder: Path, act, *, seconds: float = 40.0) -> threading.Thread:
+    """In a thread: wait for a file in the folder and act on its name."""
+
+    def watch() -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not any(folder.iterdir()):
+            time.sleep(0.02)
+        act(next(folder.iterdir()).name)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_worker_that_is_killed_on_the_way_is_survived_and_the_bytes_are_the_same(cluster, tmp_path):
+    pids, until = tmp_path / "pids", tmp_path / "until"
+    pids.mkdir()
+    waiter = {"use": f"{HERE}:waiting", "pid": str(pids), "until": str(until)}
+    spec = small_spec(learners=[{"use": "lr-cssp", "scale": 0.1}, waiter])
+    killed = []
+
+    def kill(pid: str) -> None:
+        os.kill(int(pid), signal.SIGKILL)
+        killed.append(int(pid))
+        until.touch()
+
+    thread = when_there(pids, kill)
+    heard = Heard()
+    result = sweep(spec, tmp_path / "there", on=cluster.scheduler_address, progress=heard)
+    thread.join()
+
+    assert result.complete
+    assert killed
+    assert killed[0] != os.getpid()
+    assert sweep(spec, tmp_path / "here", workers=1).complete
+    assert records_in(tmp_path / "there") == records_in(tmp_path / "here")
+    assert len(records_in(tmp_path / "there")) == 4
+    starts = [event.id for event in heard.of("started")]
+    assert len(starts) > len(set(starts))  # the run of the killed worker was started again
+    assert len(heard.of("finished")) == 4
+
+
+def test_a_run_that_raises_there_is_a_failure_here(cluster, tmp_path):
+    spec = small_spec(
+        seeds=1, learners=[{"use": f"{HERE}:raising", "until": str(tmp_path / "no")}, {"use": "clairvoyant"}]
+    )
+
+    result = sweep(spec, tmp_path / "out", on=cluster.scheduler_address)
+
+    assert len(result.done) == 1
+    assert list(result.failed.values()) == [f"RuntimeError: there is no {tmp_path / 'no'}"]
+    assert len(list((tmp_path / "out" / "failures").iterdir())) == 1
+
+
+def test_ctrl_c_leaves_the_cluster_alone_and_keeps_what_came_back(cluster, tmp_path):
+    pids, until = tmp_path / "pids", tmp_path / "until"
+    pids.mkdir()
+    waiter = {"use": f"{HERE}:waiting", "pid": str(pids), "until": str(until)}
+    spec = small_spec(seeds=1, learners=[{"use": "clairvoyant"}, waiter])
+
+    def interrupt_after_one(event) -> None:
+        if event.kind == "finished":
+            signal.raise_signal(signal.SIGINT)
+
+    started = time.monotonic()
+    result = sweep(spec, tmp_path / "out", on=cluster.scheduler_address, progress=interrupt_after_one)
+
+    assert result.interrupted
+    assert (len(result.done), len(result.open)) == (1, 1)
+    assert time.monotonic() - started < 20.0
+    until.touch()
+    assert sweep(spec, tmp_path / "out", on=cluster.scheduler_address).complete
+
+
+def test_a_run_that_nobody_waits_for_any_more_ends_on_its_worker(cluster, tmp_path):
+    path = tmp_path / "episodes"
+    spec = small_spec(episodes=10_000, seeds=1, learners=[{"use": f"{HERE}:slow", "path": str(path)}])
+
+    def interrupt(event) -> None:
+        if event.kind == "progress":
+            signal.raise_signal(signal.SIGINT)
+
+    result = sweep(spec, tmp_path / "out", on=cluster.scheduler_address, progress=interrupt)
+
+    assert result.interrupted
+    sizes = [0]
+    while path.stat().st_size != sizes[-1]:  # one byte per episode
+        sizes.append(path.stat().st_size)
+        time.sleep(1.0)
+    assert 0 < sizes[-1] < 10_000
+
+
+def test_a_scheduler_that_goes_away_is_one_error_and_what_came_back_is_kept(tmp_path):
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    waiter = {"use": f"{HERE}:waiting", "pid": str(pids), "until": str(tmp_path / "never")}
+    spec = small_spec(seeds=1, learners=[waiter, {"use": "clairvoyant"}])
+    cluster = two_workers()
+
+    def close_after_one(event) -> None:
+        if event.kind == "finished":
+            cluster.close()
+
+    with pytest.raises(ModelError, match="was lost; what had come back is kept"):
+        sweep(spec, tmp_path / "out", on=cluster.scheduler_address, progress=close_after_one)
+
+    assert len(records_in(tmp_path / "out")) == 1

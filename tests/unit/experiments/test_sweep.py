@@ -1,0 +1,365 @@
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pydantic")
+pytest.importorskip("pyarrow")
+pytest.importorskip("joblib")
+
+from goalbound.experiments import folder as folder_module
+from goalbound.experiments.folder import Folder, read_records, read_times
+from goalbound.experiments.records import read_record
+from goalbound.experiments.spec import ExperimentSpec
+from goalbound.experiments.sweep import sweep
+from goalbound.models import ModelError
+from tests.unit.experiments.sweeping import HERE, Heard, records_in, small_spec
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    result = sweep(small_spec(), folder, workers=1)
+    assert result.complete
+    return folder
+
+
+def test_the_records_are_the_same_bytes_with_one_process_and_with_two(undisturbed, tmp_path):
+    spec = small_spec()
+
+    result = sweep(spec, tmp_path, workers=2)
+
+    assert result.complete
+    assert set(result.done) == {run.id for run in spec.runs()}
+    assert records_in(tmp_path) == records_in(undisturbed)
+    assert len(records_in(tmp_path)) == 4  # 2 learners, 2 seeds
+
+
+def test_a_record_is_that_of_its_run_and_its_time_is_kept(undisturbed):
+    runs = small_spec().runs()
+
+    assert [record.spec for record in read_records(undisturbed, runs)] == runs
+    times = read_times(undisturbed)
+    assert [line["id"] for line in times] == [run.id for run in runs]
+    for line in times:
+        assert line["steps"] == read_record(Folder(undisturbed).record(line["id"])).facts["totals"]["steps"]
+        assert line["seconds"] > 0
+        assert not line["resumed"]
+
+
+def test_the_spec_is_written_as_it_was_used(undisturbed):
+    assert ExperimentSpec.load(undisturbed / "spec.toml").runs() == small_spec().runs()
+
+
+def test_what_is_done_is_not_done_again(tmp_path):
+    first = sweep(small_spec(), tmp_path, workers=1)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "records").iterdir()}
+    heard = Heard()
+
+    again = sweep(small_spec(), tmp_path, workers=1, progress=heard)
+
+    assert (again.done, set(again.reused)) == ((), set(first.done))
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "records").iterdir()} == before
+    assert heard.kinds() == ["sweep", *["reused"] * 4, "done"]
+    assert len(read_times(tmp_path)) == 4
+
+
+def test_a_damaged_record_is_moved_aside_and_done_again(undisturbed, tmp_path):
+    sweep(small_spec(), tmp_path, workers=1)
+    whole = records_in(undisturbed)
+    cut, foreign, empty, fine = whole
+    records = tmp_path / "records"
+    (records / f"{cut}.parquet").write_bytes(whole[cut][: len(whole[cut]) // 2])
+    (records / f"{foreign}.parquet").write_bytes(whole[fine])
+    (records / f"{empty}.parquet").write_bytes(b"")
+    heard = Heard()
+
+    result = sweep(small_spec(), tmp_path, workers=1, progress=heard)
+
+    assert set(result.damaged) == set(result.done) == {cut, foreign, empty}
+    assert result.reused == (fine,)
+    assert f"record of the run {fine}" in result.damaged[foreign]
+    assert {event.id for event in heard.of("damaged")} == {cut, foreign, empty}
+    assert records_in(tmp_path) == whole
+    assert (records / f"{cut}.damaged").read_bytes() == whole[cut][: len(whole[cut]) // 2]
+
+
+def test_records_of_another_spec_are_left_alone(tmp_path):
+    one = sweep(small_spec(seeds=1), tmp_path, workers=1)
+    before = records_in(tmp_path)
+
+    other = sweep(small_spec(seeds=1, episodes=10), tmp_path, workers=1)
+
+    assert set(other.others) == set(one.done) == set(before)
+    assert not other.reused
+    assert before.items() <= records_in(tmp_path).items()
+
+
+def test_a_run_that_raises_does_not_stop_the_others_and_is_tried_again(tmp_path):
+    cure = tmp_path / "cure"
+    learners = [{"use": f"{HERE}:raising", "until": str(cure)}, {"use": "clairvoyant"}]
+    spec = small_spec(seeds=1, learners=learners)
+    bad, good = (run.id for run in spec.runs())
+    folder = tmp_path / "out"
+
+    result = sweep(spec, folder, workers=1)
+
+    assert result.done == (good,)
+    assert list(result.failed) == [bad]
+    assert not result.complete
+    kept = json.loads((folder / "failures" / f"{bad}.json").read_text())
+    assert kept["error"] == result.failed[bad] == f"RuntimeError: there is no {cure}"
+    assert "in raising" in kept["traceback"]
+    assert kept["spec"] == spec.runs()[0].as_json()
+
+    cure.touch()
+    again = sweep(spec, folder, workers=1)
+
+    assert again.complete
+    assert (again.done, again.reused) == ((bad,), (good,))
+    assert not list((folder / "failures").iterdir())
+
+
+def test_a_second_sweep_of_the_same_folder_is_refused_and_names_the_first(tmp_path):
+    with (
+        Folder(tmp_path).held(),
+        pytest.raises(ModelError, match=f"process {os.getpid()} on .*use another folder"),
+    ):
+        sweep(small_spec(), tmp_path, workers=1)
+
+    assert sweep(small_spec(seeds=1), tmp_path, workers=1).complete
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_a_disk_that_refuses_is_one_error_and_nothing_is_half_written(number, undisturbed, tmp_path, monkeypatch):
+    whole = folder_module.atomic_write
+    written = []
+
+    @contextmanager
+    def refuses_the_third_record(path):
+        with whole(path) as file:
+            if Path(path).suffix == ".parquet":
+                written.append(path)
+                if len(written) == 3:
+                    file.write(b"PAR1")
+                    raise OSError(number, os.strerror(number), "draft")
+            yield file
+
+    heard = Heard()
+    with monkeypatch.context() as patch:
+        patch.setattr(folder_module, "atomic_write", refuses_the_third_record)
+        with pytest.raises(OSError, match=f"{os.strerror(number)}; 2 of 4 runs are done and kept") as caught:
+            sweep(small_spec(), tmp_path, workers=1, progress=heard)
+
+    assert caught.value.errno == number
+    assert caught.value.filename == str(written[-1])
+    assert heard.kinds()[-1] == "done"
+    assert len(list((tmp_path / "records").iterdir())) == 2
+    assert records_in(tmp_path).items() <= records_in(undisturbed).items()
+
+    assert len(sweep(small_spec(), tmp_path, workers=1).done) == 2
+    assert records_in(tmp_path) == records_in(undisturbed)
+
+
+def test_a_checkpoint_that_finds_no_room_ends_the_sweep_and_not_only_its_run(tmp_path):
+    room = tmp_path / "room"
+    spec = small_spec(seeds=1, learners=[{"use": "clairvoyant"}, {"use": f"{HERE}:diskless", "until": str(room)}])
+
+    with pytest.raises(OSError, match="No space left on device; 1 of 2 runs are done and kept"):
+        sweep(spec, tmp_path / "out", workers=1)
+
+    assert not list((tmp_path / "out" / "failures").iterdir())
+    room.touch()
+    assert sweep(spec, tmp_path / "out", workers=1).complete
+
+
+def test_times_are_read_past_torn_lines(tmp_path):
+    sweep(small_spec(seeds=1), tmp_path, workers=1)
+    times = tmp_path / "times.jsonl"
+    times.write_bytes(times.read_bytes() + b'{"id": "0123", "seco')
+
+    assert len(read_times(tmp_path)) == 2
+    sweep(small_spec(seeds=2), tmp_path, workers=1)
+    assert len(read_times(tmp_path)) == 4
+    assert read_times(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize(("wrong", "said"), [({"workers": 0}, "workers is 0"), ({"workers": 2, "on": "x"}, "give one")])
+def test_settings_that_cannot_be_are_refused(wrong, said, tmp_path):
+    with pytest.raises(ModelError, match=said):
+        sweep(small_spec(), tmp_path, **wrong)
+
+
+def _python(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script in a process of its own, as it would be killed or interrupted there."""
+    opening = """
+import json, os, signal, sys, time
+from pathlib import Path
+from goalbound.experiments import folder as folders, workers as ways
+from goalbound.experiments.sweep import sweep
+from tests.unit.experiments.sweeping import HERE, small_spec
+folder = Path(sys.argv[1])
+def kill(): os.kill(os.getpid(), signal.SIGKILL)
+def interrupt(): os.kill(os.getpid(), signal.SIGINT)
+def wait_for_one_in(path):
+    while not list(Path(path).iterdir()):
+        time.sleep(0.02)
+"""
+    command = [sys.executable, "-c", opening + script, str(folder)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, start_new_session=True)
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+
+
+@posix
+def test_a_sweep_that_is_killed_in_the_middle_goes_on_where_it_was(undisturbed, tmp_path):
+    until, pids = tmp_path / "until", tmp_path / "pids"
+    pids.mkdir()
+    out = tmp_path / "out"
+    waiter = {"use": f"{HERE}:waiting", "until": str(until), "pid": str(pids)}
+    spec = small_spec(learners=[{"use": "lr-cssp", "scale": 0.1}, {"use": "clairvoyant"}, waiter])
+    ended = _python(
+        f"""
+def killed(event):
+    if event.kind == "started" and "waiting" in event.label:
+        wait_for_one_in({str(pids)!r})
+        kill()
+spec = small_spec(learners=[{{"use": "lr-cssp", "scale": 0.1}}, {{"use": "clairvoyant"}}, {waiter!r}])
+sweep(spec, folder, workers=2, progress=killed)
+""",
+        out,
+    )
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert len(records_in(out)) == 3  # of 6; with two at a time, the first waiter starts when three have ended
+    orphans = [int(path.name) for path in pids.iterdir()]
+    assert orphans
+
+    until.touch()
+    result = sweep(spec, out, workers=1)  # the lock is free: the system let it go
+
+    assert result.complete
+    assert not result.damaged
+    assert records_in(undisturbed).items() <= records_in(out).items()
+    fresh = tmp_path / "fresh"
+    sweep(spec, fresh, workers=1)
+    assert records_in(fresh) == records_in(out)
+    assert not any(_lives_after(5.0, pid) for pid in orphans)
+
+
+def _lives_after(seconds: float, pid: int) -> bool:
+    if pid == os.getpid():
+        return False
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            os.kill(pid, 0)
+            if Path(f"/proc/{pid}/stat").exists() and ") Z " in Path(f"/proc/{pid}/stat").read_text():
+                return False  # dead; its new parent has not looked yet
+        except ProcessLookupError:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+@posix
+def test_a_record_that_was_half_written_when_all_was_killed_leaves_no_trace(undisturbed, tmp_path):
+    ended = _python(
+        """
+whole, written = folders.atomic_write, []
+from contextlib import contextmanager
+@contextmanager
+def half(path):
+    with whole(path) as file:
+        yield file
+        if Path(path).suffix == ".parquet":
+            written.append(path)
+            if len(written) == 2:
+                file.truncate(1000)
+                file.flush()
+                kill()
+folders.atomic_write = half
+sweep(small_spec(), folder, workers=1)
+""",
+        tmp_path,
+    )
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert len(records_in(tmp_path)) == 1
+    assert len(list((tmp_path / "records").iterdir())) == 2
+
+    result = sweep(small_spec(), tmp_path, workers=1)
+
+    assert len(result.reused) == 1
+    assert records_in(tmp_path) == records_in(undisturbed)
+    assert len(list((tmp_path / "records").iterdir())) == 4
+
+
+@posix
+def test_ctrl_c_in_one_process_leaves_a_checkpoint_and_the_rest_gives_the_same_bytes(tmp_path):
+    learners = [{"use": "lr-cssp", "scale": 0.1}]
+    spec = small_spec(episodes=40, seeds=1, learners=learners)
+    out = tmp_path / "out"
+    ended = _python(
+        f"""
+from importlib import import_module
+import_module("goalbound.experiments.run").CHUNK = 10  # so that progress is told after 10 of 40 episodes
+def ctrl_c(event):
+    if event.kind == "progress":
+        interrupt()
+result = sweep(small_spec(episodes=40, seeds=1, learners={learners!r}), folder, workers=1, progress=ctrl_c)
+print(json.dumps(result.counts))
+""",
+        out,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "Traceback" not in ended.stderr
+    counts = json.loads(ended.stdout)
+    assert counts["interrupted"]
+    assert (counts["done"], counts["open"], counts["failed"]) == (0, 1, 0)
+    assert [path.stem for path in (out / "partial").iterdir()] == [spec.runs()[0].id]
+
+    assert sweep(spec, out, workers=1).complete
+
+    assert [line["resumed"] for line in read_times(out)] == [True]
+    assert not list((out / "partial").iterdir())
+    sweep(spec, tmp_path / "fresh", workers=1)
+    assert records_in(out) == records_in(tmp_path / "fresh")
+
+
+@posix
+def test_ctrl_c_keeps_what_is_finished_and_ends_processes_that_do_not_listen(tmp_path):
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    waiter = {"use": f"{HERE}:waiting", "until": str(tmp_path / "never"), "pid": str(pids)}
+    out = tmp_path / "out"
+    ended = _python(
+        f"""
+ways.GRACE = 0.3
+ends = []
+def ctrl_c(event):
+    if event.kind == "finished":
+        wait_for_one_in({str(pids)!r})
+        ends.append(time.monotonic())
+        os.killpg(0, signal.SIGINT)  # as a terminal does: to the workers, too
+waiter = {waiter!r}
+result = sweep(small_spec(seeds=1, learners=[waiter, {{"use": "clairvoyant"}}]), folder, workers=2, progress=ctrl_c)
+print(json.dumps({{**result.counts, "seconds": time.monotonic() - ends[0]}}))
+""",
+        out,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "Traceback" not in ended.stderr
+    counts = json.loads(ended.stdout)
+    assert counts["interrupted"]
+    assert (counts["done"], counts["open"], counts["failed"]) == (1, 1, 0)
+    assert counts["seconds"] < 5.0
+    assert not any(_lives_after(3.0, int(path.name)) for path in pids.iterdir())

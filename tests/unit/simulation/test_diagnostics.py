@@ -1,0 +1,269 @@
+"""Watching a learner: the decomposition is the regret, the event is what it says, and the learner does not notice."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goalbound import LRCSSP, Adversary, Corners, Dirichlet, LinearCSSP, ModelWorld, Step, Support, bernoulli, paper
+from goalbound.estimation import printed, scaled
+from goalbound.learners.errors import LearnerError
+from goalbound.models import ModelError
+from goalbound.planning import context_bounds
+from goalbound.simulation.diagnostics import Diagnosis, Watched
+from goalbound.simulation.history import PER_EPISODE, History
+from goalbound.simulation.play import play
+
+
+def dense(states: int, *, seed: int, least_loss: float = 0.1, least_exit: float = 0.0) -> LinearCSSP:
+    rng = np.random.default_rng(seed)
+    rows = (1.0 - least_exit) * rng.dirichlet(np.ones(states + 1), (2, states, 2))
+    rows[..., -1] += least_exit
+    return LinearCSSP.dense(rng.uniform(least_loss, 1.0, (2, states, 2)), rows)
+
+
+PROBLEM = dense(4, seed=0)
+FLOOR, BOUND = 0.1, 3.0  # B* is 2.45
+EASY = dense(2, seed=0, least_loss=0.9, least_exit=0.8)  # B* is 1.12
+NARROW = scaled(paper(), by=0.02)
+SETTINGS: dict[str, dict[str, Any]] = {
+    "paper widths": {"loss_floor": FLOOR, "loss_bound": BOUND},
+    "narrow widths": {"loss_floor": FLOOR, "loss_bound": BOUND, "widths": NARROW},
+    "doubling": {"loss_floor": FLOOR, "widths": NARROW},
+    "doubling, forgetting": {"loss_floor": FLOOR, "widths": scaled(paper(), by=0.2), "forget": True},
+    "zero losses": {"loss_floor": 0.0, "loss_bound": 30.0, "episodes": 500},
+    "rough planning": {"loss_floor": FLOOR, "loss_bound": BOUND, "widths": NARROW, "tolerance": 0.5},
+}
+
+
+def learner_of(settings: dict[str, Any], problem: LinearCSSP = PROBLEM) -> LRCSSP:
+    return LRCSSP(problem.support, problem.context_size, **settings)
+
+
+def run(learner: Any, problem: LinearCSSP = PROBLEM, *, contexts: Any = None, **others: Any) -> History:
+    world = partial(ModelWorld, problem, losses=bernoulli())
+    told = {"episodes": 200, "seed": 3, "world": world, **others}
+    return play(problem, learner, contexts or Dirichlet.symmetric(problem.context_size), **told)
+
+
+def same(one: Diagnosis, other: Diagnosis) -> None:
+    for name in Diagnosis.__annotations__:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_five_terms_sum_to_the_realised_regret(name: str, compiled: bool) -> None:
+    watched = Watched(learner_of(SETTINGS[name]), PROBLEM, loss_bound=BOUND)
+    history = run(watched, compiled=compiled, episodes=40)
+    report = watched.report()
+    assert sum(report.terms) == report.regret == report.terms.total
+    assert abs(report.regret - history.total_regret) <= 1e-9 * history.loss.sum()
+    assert (report.episodes, report.steps) == (history.episodes, history.steps.sum())
+    assert report.intervals == history.intervals.sum()
+    assert report.unknown_visits.sum() == history.unknown_steps.sum()
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_learner_does_not_notice_that_it_is_watched_in_either_loop(name: str) -> None:
+    alone = run(learner_of(SETTINGS[name]), episodes=30)
+    reports = []
+    for compiled in (True, False):
+        watched = Watched(learner_of(SETTINGS[name]), PROBLEM, loss_bound=BOUND)
+        history = run(watched, compiled=compiled, episodes=30)
+        for column in PER_EPISODE:
+            np.testing.assert_array_equal(getattr(history, column), getattr(alone, column), err_msg=column)
+        reports.append(watched.report())
+    same(*reports)
+
+
+def test_an_abandoned_episode_owes_its_optimal_loss_in_either_loop() -> None:
+    for compiled in (True, False):
+        watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
+        history = run(watched, compiled=compiled, step_limit=2, episodes=50)
+        assert history.abandoned.any()
+        assert watched.report().regret == pytest.approx(history.total_regret, abs=1e-9)
+
+
+def inside(learner: LRCSSP, problem: LinearCSSP) -> bool:
+    """Whether the truth lies in all sets, by the formulas of the paper and NumPy (full supports, every S_i = S)."""
+    statistics, settings, support = learner.statistics, learner.settings, problem.support
+    size, states, scale = settings.context_size, support.states, settings.widths.scale
+    logs = np.log1p(statistics.visits / settings.regularization)
+    root = sqrt(settings.regularization)
+    rho = scale * (np.sqrt(size * (log(8 * support.pairs * states / settings.delta) + logs)) + root)
+    loss_rho = scale * (np.sqrt(size * (log(8 * support.pairs / settings.delta) + logs)) + root)
+    off = problem.losses - learner.estimate.losses
+    losses = np.sqrt(np.einsum("nj,njk,nk->n", off, statistics.gram, off))
+    off_rows = (problem.probabilities - learner.estimate.rows).reshape(support.pairs, states + 1, size)[:, :-1]
+    rows = np.sqrt(np.einsum("nsj,njk,nsk->n", off_rows, statistics.gram, off_rows))
+    radius = rho * (sqrt(states) if settings.widths.joint else 1.0)
+    return bool((losses <= loss_rho).all() and (rows <= radius).all())
+
+
+@pytest.mark.parametrize("widths", [scaled(paper(), by=0.22), scaled(printed(), by=0.4), scaled(paper(), by=0.1)])
+def test_coverage_counts_the_intervals_that_begin_with_the_truth_in_all_sets(widths: Any) -> None:
+    learner = learner_of({**SETTINGS["paper widths"], "widths": widths})
+    watched = Watched(learner, PROBLEM)
+    world = ModelWorld(PROBLEM, losses=bernoulli(), rng=np.random.default_rng(1))
+    context = np.array([0.3, 0.7])
+    intervals = covered = 0
+    for _ in range(60):
+        state = world.begin(context)
+        episode = watched.begin(context)
+        while not episode.ended:
+            before = episode.intervals, learner.intervals
+            action = episode.act(state)
+            if before[1] > intervals:
+                intervals = before[1]
+                covered += inside(learner, PROBLEM)
+            step = world.step(action)
+            episode.observe(step)
+            state = step.next_state
+    report = watched.report()
+    assert (report.intervals, report.covered_intervals) == (intervals, covered)
+    assert intervals > 0
+    assert report.covered == (covered == intervals)
+    assert report.coverage == covered / intervals
+
+
+def test_sets_too_narrow_for_no_data_at_all_are_seen_from_the_first_interval() -> None:
+    # With no data the estimate is 0 and the distance is |L|, far above 0.001 (sqrt(2 log ...) + 1) < 0.01.
+    watched = Watched(learner_of({**SETTINGS["paper widths"], "widths": scaled(paper(), by=0.001)}), PROBLEM)
+    run(watched, episodes=1)
+    assert watched.report().covered_intervals == 0
+
+
+def test_next_states_that_the_problem_only_names_need_not_be_in_the_learners_support() -> None:
+    named = LinearCSSP.dense([[[0.5], [0.5]]], [[[[0.0, 0.5, 0.5]], [[0.0, 0.0, 1.0]]]])
+    learner = LRCSSP(Support.from_pairs([[(0, [1, 2])], [(0, [2])]]), 1, loss_floor=0.5, loss_bound=1.0)
+    watched = Watched(learner, named)
+    history = run(watched, named, contexts=Corners(1), episodes=30)
+    assert watched.report().covered
+    assert watched.report().regret == pytest.approx(history.total_regret, abs=1e-12)
+
+
+def test_forgetting_is_seen_by_the_coverage() -> None:
+    learner = learner_of(SETTINGS["doubling, forgetting"])
+    watched = Watched(learner, PROBLEM, loss_bound=BOUND)
+    run(watched, episodes=300)
+    assert learner.doublings > 0
+    fresh = Watched(learner, PROBLEM, loss_bound=BOUND)  # looks at every pair
+    np.testing.assert_array_equal(watched._ledger.uncovered, fresh._ledger.uncovered)
+
+
+def test_long_intervals_are_counted_against_48_b_log() -> None:
+    # Narrow widths make every pair known at once, so an interval is an episode: its loss is the episode's.
+    learner = LRCSSP(EASY.support, 2, loss_floor=0.9, loss_bound=1.2, widths=scaled(paper(), by=1e-6), tolerance=0.1)
+    watched = Watched(learner, EASY, loss_bound=0.004)
+    history = run(watched, EASY, contexts=Corners(2), episodes=2000)
+    late = history.intervals == 1
+    assert late.mean() > 0.5
+    number = np.cumsum(history.intervals)[late]
+    share = history.loss[late] / (48.0 * 0.004 * np.log(4.0 * number / 0.1))
+    report = watched.report()
+    assert report.long_intervals >= np.count_nonzero(share > 1.0) > 0
+    assert report.interval_share >= share.max()
+    assert not report.good_event
+
+
+def test_the_martingale_is_followed_over_all_steps() -> None:
+    watched = Watched(learner_of(SETTINGS["narrow widths"]), PROBLEM)
+    largest = 0.0
+    for seed in range(30):  # one more part of the run each; the share at their ends is a lower bound of the largest
+        run(watched, episodes=5, seed=seed)
+        report = watched.report()
+        fair = report.loss_bound * sqrt(report.steps * log(4.0 * report.steps / 0.1))
+        largest = max(largest, report.terms.martingale / fair)
+    assert 0.0 < largest <= watched.report().martingale_share < 1.0
+
+
+def test_the_bounds_hold_and_each_is_sharper_than_the_next() -> None:
+    bounds = context_bounds(EASY)
+    settings = {"loss_floor": bounds.loss_floor, "loss_bound": bounds.loss_bound.upper}
+    watched = Watched(learner_of(settings, EASY), EASY)
+    run(watched, EASY, episodes=30_000)
+    report = watched.report()
+    assert report.good_event
+    assert report.potential <= 1.0
+    assert report.regret <= report.own_bound <= report.measured_bound <= report.lemma_bound
+    assert (report.unknown_visits <= report.unknown_visits_bound).all()
+
+
+def test_switching_without_its_rises_is_what_the_learner_hoped_for_too_much() -> None:
+    # own_bound takes the rises for the switching term; the rest of that term is V(first state) - v*, not above 0.
+    watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
+    run(watched)
+    assert watched.report().terms.switching <= watched._ledger.sums[1] + 1e-9
+
+
+def test_the_zero_loss_variant_has_regret_bounds_only_with_t_star() -> None:
+    without = Watched(learner_of(SETTINGS["zero losses"]), PROBLEM)
+    run(without)
+    report = without.report()
+    assert report.lemma_bound == report.own_bound == np.inf
+    known = Watched(learner_of(SETTINGS["zero losses"]), PROBLEM, time_bound=20.0)
+    run(known)
+    assert report.regret <= known.report().own_bound < np.inf
+
+
+def test_an_adversary_may_look_through_the_watcher() -> None:
+    watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
+    history = run(watched, contexts=Adversary.anywhere(2), episodes=20)
+    assert watched.report().episodes == 20
+    assert watched.report().regret == pytest.approx(history.total_regret, abs=1e-9)
+
+
+def test_a_learner_may_be_watched_from_the_middle_of_its_life() -> None:
+    learner = learner_of(SETTINGS["paper widths"])
+    run(learner)
+    watched = Watched(learner, PROBLEM)
+    history = run(watched, seed=4)
+    report = watched.report()
+    assert report.regret == pytest.approx(history.total_regret, abs=1e-9)
+    assert report.steps == history.steps.sum()
+    assert (report.unknown_visits <= report.unknown_visits_bound).all()
+
+
+def test_a_step_that_is_refused_is_not_in_the_books() -> None:
+    watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
+    episode = watched.begin([0.5, 0.5])
+    action = episode.act(0)
+    for wrong, error in (
+        (Step(1, action, 0.5, 2), LearnerError),
+        (Step(0, 1 - action, 0.5, 2), LearnerError),
+        (Step(0, action, 1.5, 2), ModelError),
+    ):
+        with pytest.raises(error):
+            episode.observe(wrong)
+    assert watched.report().steps == 0
+    episode.observe(Step(0, action, 0.5, 4))
+    with pytest.raises(LearnerError):
+        episode.observe(Step(0, action, 0.5, 4))
+    assert watched.report().steps == 1
+    assert (episode.ended, episode.intervals, episode.unknown_steps) == (True, 1, 1)
+
+
+def test_misuse_is_named() -> None:
+    with pytest.raises(ModelError, match="give the loss_bound of the checks"):
+        Watched(learner_of(SETTINGS["doubling"]), PROBLEM)
+    with pytest.raises(ModelError, match="loss_bound is -1"):
+        Watched(learner_of(SETTINGS["paper widths"]), PROBLEM, loss_bound=-1)
+    with pytest.raises(ModelError, match="other states or actions"):
+        Watched(learner_of(SETTINGS["paper widths"]), EASY)
+    with pytest.raises(ModelError, match="another problem"):
+        run(Watched(learner_of(SETTINGS["paper widths"]), PROBLEM), dense(4, seed=1))
+
+
+def test_a_report_reads_like_one() -> None:
+    watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
+    assert np.isnan(watched.report().coverage)
+    run(watched, episodes=20)
+    text = str(watched.report())
+    assert text.startswith("20 episodes")
+    for word in ("switching", "dynamics", "martingale", "losses", "planning", "truth in all sets", "lemma"):
+        assert word in text
