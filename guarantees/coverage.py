@@ -28,7 +28,7 @@ QUICK = Size(runs=60, episodes=200, adversarial_episodes=60)
 LADDER = (0.5, 0.3, 0.2, 0.1, 0.05)
 
 
-def run(size: Size, tell: Tell = quiet) -> Result:
+def coverage(size: Size, tell: Tell = quiet) -> Result:
     """Watch many runs, each on a problem of its own, under random and under adversarial contexts."""
     instances = [certified(dense(3, seed=seed), tolerance=0.1) for seed in range(size.runs)]
     tries = [("Dirichlet", rule) for rule in (paper(), printed(), *(scaled(paper(), by=x) for x in LADDER))]

@@ -29,7 +29,7 @@ class Size:
 QUICK = Size(episodes=200, adversarial_episodes=100)
 
 
-def run(size: Size, tell: Tell = quiet) -> Result:
+def endings(size: Size, tell: Tell = quiet) -> Result:
     """Play every family with one-hot, mixed and adversarial contexts."""
     rows: list[list[Any]] = []
     for place, name in enumerate(size.families):

@@ -28,7 +28,7 @@ class Size:
 QUICK = Size(frozen_lake=40, cliff_walking=4, taxi=0)
 
 
-def run(size: Size, tell: Tell = quiet) -> Result:
+def environments(size: Size, tell: Tell = quiet) -> Result:
     """Play the real environments; regret is measured against exact planning in their tables."""
     rows: list[list[Any]] = []
     curves: dict[str, Any] = {}

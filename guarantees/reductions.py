@@ -54,7 +54,7 @@ class Counting:
         return step
 
 
-def run(size: Size, tell: Tell = quiet) -> Result:
+def reductions(size: Size, tell: Tell = quiet) -> Result:
     """Compare the learner's estimates with counts, which are all that a tabular learner keeps."""
     rows: list[list[Any]] = []
     for place, components in enumerate((1, 2, 3)):

@@ -30,7 +30,7 @@ QUICK = Size(episodes=100_000, seeds=1, points=16, most_exponent=0.7)
 RANDOM, EASY, TIES = "random", "easy", "near ties"
 
 
-def run(size: Size, tell: Tell = quiet) -> Result:
+def regret(size: Size, tell: Tell = quiet) -> Result:
     """Play long runs on dense random problems, and one on a problem that is easy enough for pairs to become known."""
     cases = {f"{RANDOM} {seed}": certified(dense(4, seed=seed)) for seed in range(size.seeds)}
     cases[EASY] = certified(easy())

@@ -28,7 +28,7 @@ class Size:
 QUICK = Size(episodes=50_000, seeds=1, free_episodes=1000)
 
 
-def run(size: Size, tell: Tell = quiet) -> Result:
+def variants(size: Size, tell: Tell = quiet) -> Result:
     """The same contexts for the informed learner and for those that are told less."""
     cases = {f"random {seed}": dense(4, seed=seed) for seed in range(size.seeds)}
     cases["easy"] = easy()

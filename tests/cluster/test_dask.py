@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-distributed = pytest.importorskip("distributed", reason="the extra 'cluster' (Dask distributed) is not installed")
+pytest.importorskip("distributed", reason="the extra 'cluster' (Dask distributed) is not installed")
 pytest.importorskip("pydantic", reason="the extra 'experiments' is not installed")
 pytest.importorskip("pyarrow", reason="the extra 'experiments' is not installed")
 pytest.importorskip("joblib", reason="the extra 'experiments' is not installed")
+
+import distributed
 
 from goalbound.experiments.sweep import sweep
 from goalbound.models import ModelError

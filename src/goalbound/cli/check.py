@@ -131,7 +131,10 @@ def _kind(path: str) -> Any:
 
 
 def _header(path: str) -> dict[str, Any]:
-    with suppress(zipfile.BadZipFile, KeyError, ValueError, RuntimeError, NotImplementedError), zipfile.ZipFile(path) as file:
+    with (
+        suppress(zipfile.BadZipFile, KeyError, ValueError, RuntimeError, NotImplementedError),
+        zipfile.ZipFile(path) as file,
+    ):
         if file.getinfo(HEADER).file_size <= MOST_HEADER:
             found = json.loads(file.read(HEADER))
             return found if isinstance(found, dict) else {}

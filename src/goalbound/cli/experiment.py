@@ -63,7 +63,9 @@ def find_experiment(word: str) -> tuple[ExperimentSpec, Path]:
     path = Path(word)
     if path.is_dir():
         if not (path / "spec.toml").is_file():
-            raise UsageError(f"{word} has no spec.toml; give the folder of an experiment (such as out/first), or its file")
+            raise UsageError(
+                f"{word} has no spec.toml; give the folder of an experiment (such as out/first), or its file"
+            )
         return ExperimentSpec.load(path / "spec.toml"), path
     spec = ExperimentSpec.load(path)
     folder = path.parent if (path.parent / "records").is_dir() else results_folder(spec)

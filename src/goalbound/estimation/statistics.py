@@ -17,7 +17,7 @@ class Statistics:
     """Sums over the steps of every pair, and the inverse of its Gram matrix, kept up to date.
 
     Memory is O(N d^2 + M d) whatever the number of steps; ``record`` costs O(d^2). The inverse is updated by rank one
-    and computed anew every 64 visits of a pair, so that its relative error stays below 1e-9.
+    and computed anew every 64 visits of a pair, so that it stays within 1e-9 (relative) of that of the sums kept.
 
     >>> statistics = Statistics(Support.full(1, 1), 2)
     >>> statistics.record([0.5, 0.5], Step(0, 0, 0.2, 1))

@@ -9,8 +9,9 @@ Reads the paper as: |S|^2 |A| and |S| |A| count triples and pairs, so M' and N s
 the number of its possible next states; with full supports these are the paper's. The goal is no row.
 
 Why sqrt(lambda) is enough, though a row of the truth may have norm sqrt(d): the numbers regressed are in [0, 1], so
-their noise is 1/2-sub-Gaussian, and Theorem (confidenceEllipsoid) with R = 1/2 and norm sqrt(d) gives the radius
-sqrt(d log(x)) / 2 + sqrt(d lambda), x the argument above. That is at most sqrt(d log(x)) + sqrt(lambda) exactly if
+their noise is 1/2-sub-Gaussian, and the theorem behind Theorem (confidenceEllipsoid), with R = 1/2 and norm sqrt(d),
+gives a radius of at most sqrt(max(d, 2) log(x)) / 2 + sqrt(d lambda), x the argument above (for d = 1 the 2 is needed,
+and there is nothing else to show). That is at most sqrt(d log(x)) + sqrt(lambda) exactly if
 sqrt(lambda) (sqrt(d) - 1) <= sqrt(d log(x)) / 2, which holds for lambda = 1 always, as x >= 8 / delta > e^4 gives a
 right side of at least sqrt(d) for delta <= 8 e^-4 = 0.146. For other settings :meth:`Widths.check` tests it.
 """

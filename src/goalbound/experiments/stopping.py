@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from types import FrameType
 from typing import Any
 
@@ -74,11 +75,12 @@ def _interrupt() -> None:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Processes started inside never see SIGINT: Ctrl-C reaches the whole terminal, but only the sweep answers it."""
+    """Processes started inside never see these signals: they reach the whole group, but only the sweep answers."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    resource_tracker.ensure_running()  # multiprocessing's helper; starting it later would lift what is held here
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from goalbound.experiments.summary import Group, Summary
 
 FEW_SEEDS = 10
+SIGN_TEST_SEEDS = 6
+"""With fewer, even all wins have p = 2 / 2^5 > 0.05."""
 NAME_WIDTH = 30
 ESTIMATES = (
     "expected_regret", "regret", "exponent", "loss_share", "abandoned", "steps", "intervals", "known_share", "covered",
@@ -66,7 +68,7 @@ def counted(count: int, thing: str) -> str:
 
 COLUMNS: tuple[tuple[str, Callable[[Group], str]], ...] = (
     ("seeds", lambda group: _seeds(group)),
-    ("expected regret", lambda group: with_band(group.expected_regret)),
+    ("expected regret", lambda group: with_band(group.expected_regret) if group.has_regret else "0"),
     ("exponent", lambda group: with_band(group.exponent, lambda value: "-" if value is None else f"{value:.3f}")),
     ("regret", lambda group: with_band(group.regret)),
     ("loss/optimal", lambda group: with_band(group.loss_share)),
@@ -175,6 +177,8 @@ def _notes(summary: Summary) -> list[str]:
     elif most:
         rough = f"; of {most} seeds, so rough" if most < FEW_SEEDS else ""
         notes.append(f"[low, high]: 95% bootstrap band of the mean over seeds{rough}")
+        if most < SIGN_TEST_SEEDS and summary.differences:
+            notes.append(f"fewer than {SIGN_TEST_SEEDS} seeds: their signs alone cannot exclude chance")
     return [_plain(note) for note in notes]
 
 

@@ -95,6 +95,8 @@ def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
         if done < episodes and stop():
             raise KeyboardInterrupt
 
+    if stop():
+        return Stopped(task.id)
     started, resumed = time.perf_counter(), task.resumes
     try:
         spec = RunSpec.from_json(json.loads(task.spec))

@@ -162,7 +162,7 @@ def _flow(
                 yield task, outcome or Stopped(task.id)
     finally:
         with signals_held():
-            pool.shutdown(kill_workers=bool(out) or broken)
+            pool.shutdown(kill_workers=True)  # all that they had to say was heard; waiting for them takes seconds
 
 
 def _settled(out: dict[Future[Outcome], Task], future: Future[Outcome], board: Board) -> tuple[Task, Outcome | None]:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
@@ -150,7 +151,13 @@ def _stamp(dispatcher: Any, root: Kernel) -> None:
         stats = [os.stat(file) for file in files]
     except OSError:  # not files, as in a zip: numba's own stamp covers the whole archive
         return
-    dispatcher._cache._cache_file._source_stamp = tuple((stat.st_mtime_ns, stat.st_size) for stat in stats)
+    cached = dispatcher._cache._cache_file
+    cached._source_stamp = tuple((stat.st_mtime_ns, stat.st_size) for stat in stats)
+    try:
+        cached._load_index()
+    except Exception:  # written by another version, it may name types that are not where they were
+        with suppress(OSError):
+            os.remove(cached._index_path)
 
 
 def _with_globals(function: FunctionType, changed: dict[str, Any]) -> FunctionType:

@@ -84,8 +84,10 @@ def inner_minimum(plausible, pair, values, pull, enough):
             else:
                 emptied += q * q
         left = ball - emptied
-        if curve <= 0.0:  # t was too large to tell anything
-            t = 0.0
+        if curve <= 0.0:
+            if t == 0.0 or step > 0:
+                return 0.0, t  # nothing is left to save: the ball reaches the goal, up to rounding
+            t = 0.0  # the start was too large to tell anything
             continue
         if t > 0.0:
             # The Lagrangian at any t > 0 is a lower bound of the minimum.

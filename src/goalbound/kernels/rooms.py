@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.kernels.active_set import Desk
 from goalbound.kernels.gram import Memory
 from goalbound.kernels.learning import JOURNAL, Learned, View
 from goalbound.kernels.optimism import Outlook, Plausible
-from goalbound.kernels.projection import Desk
 from goalbound.kernels.watch import Ledger
 
 
@@ -102,6 +102,8 @@ def fresh_desk(longest: int, size: int) -> Desk:
         multiplier=np.zeros(size),
         vector=np.zeros(size),
         free=np.zeros(size, dtype=np.int64),
+        trial=np.zeros((longest, size)),
+        scale=np.ones(1),
     )
 
 

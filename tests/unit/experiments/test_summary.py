@@ -149,6 +149,7 @@ def test_learners_are_compared_seed_by_seed():
     assert (difference.better, difference.worse, difference.wins) == ("A", "B", 4)
     assert str(difference).startswith("A beats B by 4.5 [")
     assert str(difference).endswith("on the same contexts (less on 4 of 4 seeds, sign test p = 0.12)")
+    assert "fewer than 6 seeds: their signs alone cannot exclude chance" in summary.table(width=120)
 
 
 def test_a_difference_whose_band_holds_zero_is_no_victory():

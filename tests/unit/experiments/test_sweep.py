@@ -349,7 +349,7 @@ def ctrl_c(event):
     if event.kind == "finished":
         wait_for_one_in({str(pids)!r})
         ends.append(time.monotonic())
-        os.killpg(0, signal.SIGINT)  # as a terminal does: to the workers, too
+        os.killpg(0, signal.SIGINT)  # as a terminal does: to the workers as well
 waiter = {waiter!r}
 result = sweep(small_spec(seeds=1, learners=[waiter, {{"use": "clairvoyant"}}]), folder, workers=2, progress=ctrl_c)
 print(json.dumps({{**result.counts, "seconds": time.monotonic() - ends[0]}}))

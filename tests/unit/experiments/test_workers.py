@@ -44,10 +44,10 @@ def test_a_task_that_is_asked_to_stop_leaves_a_checkpoint_that_another_goes_on_f
     run = small_spec().runs()[0]
     board = Board(tmp_path)
     task = Task.of(run, checkpoint=tmp_path / "one.npz")
-    board.ask_to_stop()
 
-    assert perform(task, report=quiet, stop=board.stops) == Stopped(run.id)
+    assert perform(task, report=lambda *_: board.ask_to_stop(), stop=board.stops) == Stopped(run.id)
     assert task.resumes
+    assert perform(task, report=pytest.fail, stop=board.stops) == Stopped(run.id)  # asked before it began
     rest = perform(task, report=quiet, stop=never)
 
     assert isinstance(rest, Finished)

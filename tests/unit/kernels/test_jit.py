@@ -8,11 +8,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
+import numba
+import numpy as np
 import pytest
 
-from goalbound.kernels import bellman, chain, gram, graph, jit, learning, projection, shortest
+from goalbound.kernels import active_set, bellman, chain, gram, graph, jit, learning, projection, shortest
 
 NOTICE = "goalbound: compiling kernels"
 
@@ -84,9 +87,19 @@ def test_each_form_calls_the_same_form_of_the_kernels_that_it_uses(caller: jit.K
 
 
 def test_the_cache_on_disk_knows_the_files_of_all_kernels_inside() -> None:
-    files = sorted(module.__file__ for module in (gram, learning, projection))
+    files = sorted(module.__file__ for module in (active_set, gram, learning, projection))
     stats = tuple((os.stat(file).st_mtime_ns, os.stat(file).st_size) for file in files)
     assert learning.observe.dispatcher._cache._cache_file._source_stamp == stats
+
+
+def test_a_cache_that_cannot_be_read_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    first = jit.Kernel(gram.quadratic.function)
+    assert first.compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
+    (index,) = tmp_path.rglob("*.nbi")
+    index.write_bytes(index.read_bytes()[:-20])
+    again = jit.Kernel(gram.quadratic.function)
+    assert again.compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
 
 
 def test_no_kernel_compiles_with_relaxed_arithmetic() -> None:

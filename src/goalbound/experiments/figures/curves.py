@@ -10,14 +10,16 @@ import numpy as np
 from goalbound.experiments.figures.page import SMALL, SOFT, Look, folded, new_figure
 from goalbound.experiments.summary import Curve, Group
 
-GUIDES = ((0.5, r"$\sqrt{K}$"), (2.0 / 3.0, r"$K^{2/3}$"))
+GUIDES = ((0.5, r"$\sqrt{K}$", (-2.0, 4.0), "right"), (2.0 / 3.0, r"$K^{2/3}$", (2.0, -5.0), "left"))
+"""Exponents, names, and where the names stand."""
 BANDS = "Bands: 95% bootstrap over seeds."
 
 
 class Ending(NamedTuple):
-    """A label at the right end of a line; ``y`` in parts of the axes."""
+    """A label at the right end of a line; ``x`` and ``y`` in parts of the axes."""
 
     text: str
+    x: float
     y: float
     colour: str
 
@@ -27,7 +29,7 @@ def regret_figure(groups: Sequence[Group], looks: dict[str, Look]) -> Any:
     zero = [group.learner for group in groups if not group.has_regret]
     note = f"No regret, so not on logarithmic axes: {', '.join(zero)}." if zero else ""
     guide = _guided(groups)
-    told = f"Guides start at {guide.learner} after a tenth of the episodes." if guide else ""
+    told = f"Dotted: growth over the last tenfold of episodes, ending with {guide.learner}." if guide else ""
     figure = new_figure(3.3, groups, "Regret", _bands(groups), told, note)
     plain, powers = figure.subplots(1, 2)
     for axes in (plain, powers):
@@ -42,7 +44,7 @@ def regret_figure(groups: Sequence[Group], looks: dict[str, Look]) -> Any:
         _limits(axes, [group.regret_curve for group in shown])
         ends = [(group.learner, group.regret_curve.mean[-1], looks[group.learner].colour) for group in shown]
         if guide:
-            ends += _guides(axes, guide.regret_curve)
+            _guides(axes, guide.regret_curve)
         label_ends(axes, groups[0].episodes, ends)
     return figure
 
@@ -53,12 +55,12 @@ def known_figure(groups: Sequence[Group], looks: dict[str, Look]) -> Any:
     if not shown:
         return None
     told = [group for group, _ in shown]
-    since = "At each mark: of the steps since the mark before."
+    since = "The share of the steps that played a known pair, among those since the mark before."
     figure = new_figure(2.9, told, "Known steps", _bands(told), since)
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_xlabel("episodes")
-    axes.set_ylabel("share of steps that played a known pair")
+    axes.set_ylabel("known steps")
     for group, curve in shown:
         draw(axes, curve, looks[group.learner])
     axes.set_ylim(-0.02, 1.02)
@@ -85,12 +87,17 @@ def label_ends(axes: Any, x: float, ends: Sequence[tuple[str, float, str]]) -> N
     figure = axes.get_figure()
     figure.get_layout_engine().execute(figure)  # now the axes have their height
     place = axes.transScale + axes.transLimits
-    found = [Ending(_label(text), float(place.transform((x, y))[1]), colour) for text, y, colour in ends]
+    found = []
+    for text, y, colour in ends:
+        right, up = place.transform((x, y))
+        found.append(Ending(folded(text), float(right), float(up), colour))
     found.sort(key=lambda end: end.y)
     line = 1.25 * SMALL / 72.0 * figure.dpi / axes.get_window_extent().height
     heights = [line * (1 + end.text.count("\n")) for end in found]
     for end, y in zip(found, spread([end.y for end in found], heights), strict=True):
-        axes.plot([1.005, 1.035], [end.y, y], transform=axes.transAxes, color=SOFT, linewidth=0.5, clip_on=False)
+        axes.plot(
+            [end.x + 0.006, 1.035], [end.y, y], transform=axes.transAxes, color=SOFT, linewidth=0.5, clip_on=False
+        )
         axes.text(1.045, y, end.text, transform=axes.transAxes, color=end.colour, fontsize=SMALL, va="center")
 
 
@@ -112,10 +119,6 @@ def spread(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
     return [base + offset for base, offset in zip(level, offsets, strict=True)]
 
 
-def _label(text: str) -> str:
-    return text if text.startswith("$") and text in {name for _, name in GUIDES} else folded(text)
-
-
 def _bands(groups: Sequence[Group]) -> str:
     return BANDS if any(len(group.seeds) > 1 for group in groups) else "One seed: no bands."
 
@@ -128,42 +131,29 @@ def _limits(axes: Any, curves: Sequence[Curve]) -> None:
         axes.set_xlim(0, last)
         axes.set_ylim(0, 1.05 * top)
         return
-    lows = [np.array(curve.low or curve.mean) for curve in curves]
-    least = min((float(low[low > 0.0].min()) for low in lows if (low > 0.0).any()), default=0.1)
+    least = min((value for curve in curves for value in curve.mean if value > 0.0), default=0.1)
     axes.set_xlim(1, max(last, 2))
-    axes.set_ylim(0.8 * least, 1.5 * top)
+    axes.set_ylim(0.5 * least, 1.5 * top)
 
 
 def _guided(groups: Sequence[Group]) -> Group | None:
     """The first learner that has regret, if there is a decade to guide."""
-    return next(
-        (
-            group
-            for group in groups
-            if group.has_regret and group.episodes >= 10 and _start(group.regret_curve)[1] > 0.0
-        ),
-        None,
-    )
+    return next((group for group in groups if group.has_regret and group.episodes >= 10), None)
 
 
-def _start(curve: Curve) -> tuple[float, float]:
-    at = int(np.searchsorted(curve.episode, curve.episode[-1] / 10.0))
-    return float(curve.episode[at]), curve.mean[at]
-
-
-def _guides(axes: Any, curve: Curve) -> list[tuple[str, float, str]]:
-    """Powers of the number of episodes over the last decade, from a point of the curve; where each ends."""
-    first, regret = _start(curve)
-    episode = np.geomspace(first, curve.episode[-1], 50)
-    ends = []
-    for exponent, name in GUIDES:
-        values = regret * (episode / first) ** exponent
+def _guides(axes: Any, curve: Curve) -> None:
+    """Powers of the number of episodes over the last decade, which end where the curve ends."""
+    last = float(curve.episode[-1])
+    episode = np.geomspace(last / 10.0, last, 50)
+    for exponent, name, (right, up), aligned in GUIDES:
+        values = curve.mean[-1] * (episode / last) ** exponent
         axes.plot(episode, values, color=SOFT, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=4)
-        ends.append((name, float(values[-1]), SOFT))
-    axes.plot([first], [regret], marker=".", markersize=4, color=SOFT, zorder=4)
-    return ends
+        axes.annotate(
+            name, (episode[0], values[0]), xytext=(right, up), textcoords="offset points", fontsize=SMALL, color=SOFT,
+            ha=aligned, va="center",
+        )  # fmt: skip
 
 
-def title(axes: Any, text: str) -> None:
+def title(axes: Any, text: str, *, pad: float = 4.0) -> None:
     """A name above axes, at the left."""
-    axes.set_title(folded(text, 34), loc="left")
+    axes.set_title(folded(text, 34), loc="left", pad=pad)

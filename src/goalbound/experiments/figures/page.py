@@ -94,7 +94,7 @@ def under(groups: Sequence[Group], *notes: str) -> str:
 
 
 def _wrapped(text: str) -> str:
-    return textwrap.fill(text, 138)
+    return textwrap.fill(text, 148)
 
 
 def save(figure: Any, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:

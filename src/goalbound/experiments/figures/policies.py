@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from goalbound.experiments.figures import ternary
 from goalbound.experiments.figures.curves import label_ends, title
 from goalbound.experiments.figures.page import INK, SMALL, SOFT, Look, component_names, new_figure
-from goalbound.experiments.figures.simplex import bar, shaded, triangle
+from goalbound.experiments.figures.simplex import arranged, bar, shaded, triangle
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.summary import Group
 
@@ -67,34 +67,48 @@ def _strip(
     names: Sequence[str],
 ) -> Any:
     order = np.argsort(contexts[:, 0], kind="stable")
-    weight, optimal = contexts[order, 0], optimal[order]
-    figure = new_figure(3.9, [one.group for one in learned], "Policies by context", _note(learned))
-    top, middle, lower = figure.subplots(3, 1, sharex=True, height_ratios=[0.5, 2.2, 1.4])
-    _regions(top, weight, optimal)
-    gap_ends = []
-    for one in learned:
-        look, gap, differs = looks[one.group.learner], one.gap[order], one.differs[order]
-        kind = {"color": look.colour, "linestyle": look.dash, "marker": look.marker, "markevery": 4,
-                "markerfacecolor": "white", "clip_on": False}  # fmt: skip
-        middle.plot(weight, gap, **kind)
-        lower.plot(weight, differs, **kind)
-        known = np.flatnonzero(np.isfinite(gap))
-        if len(known):
-            gap_ends.append((one.group.learner, float(gap[known[-1]]), look.colour))
-    most = max((float(np.nanmax(one.gap)) for one in learned if np.isfinite(one.gap).any()), default=0.0) or 1.0
-    middle.set_ylim(0, 1.12 * most)
-    for one in learned:
-        lost = np.isnan(one.gap[order])
-        middle.plot(weight[lost], np.full(lost.sum(), 1.08 * most), linestyle="none", marker="x",
-                    color=looks[one.group.learner].colour, clip_on=False)  # fmt: skip
-    middle.set_ylabel("loss of the learned\nless the optimal policy")
-    lower.set_ylabel("states where the\nactions differ")
-    lower.set_ylim(0, 1)
-    lower.yaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.0f}%")
+    weight = contexts[order, 0]
+    ordered = [Learned(one.group, one.gap[order], one.differs[order]) for one in learned]
+    gaps = np.concatenate([one.gap for one in learned])
+    most = float(gaps[np.isfinite(gaps)].max(initial=0.0)) or 1.0
+    linear = 10.0 ** np.floor(np.log10(most / 50.0))
+    said = f"Losses below {linear:g} are on a linear scale."
+    figure = new_figure(4.6, [one.group for one in learned], "Policies by context", said, _note(learned))
+    top, middle, lower = figure.subplots(3, 1, sharex=True, height_ratios=[0.35, 2.2, 1.4])
+    _regions(top, weight, optimal[order])
     lower.set_xlim(0, 1)
     lower.set_xlabel(f"weight of {names[0]} (the rest is {names[1]})")
-    label_ends(middle, 1.0, gap_ends)
+    lower.set_title("states where the learned action is not optimal", loc="left")
+    lower.set_ylim(0, 1)
+    lower.yaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.0f}%")
+    for one in ordered:
+        _drawn(lower, weight, one.differs, looks[one.group.learner])
+    middle.set_yscale("symlog", linthresh=linear)
+    middle.set_ylim(0, 2.0 * most)
+    _gaps(middle, weight, ordered, looks)
     return figure
+
+
+def _gaps(axes: Any, weight: NDArray[np.float64], learned: Sequence[Learned], looks: dict[str, Look]) -> None:
+    """The losses of the learned policies above that of the best; crosses where there is none."""
+    axes.set_title("loss of the learned policy above that of the best", loc="left")
+    ends = []
+    for one in learned:
+        look, lost = looks[one.group.learner], np.isnan(one.gap)
+        _drawn(axes, weight, one.gap, look)
+        if lost.any():
+            axes.plot(
+                weight[lost], np.full(lost.sum(), 0.85 * axes.get_ylim()[1]), "x", color=look.colour, clip_on=False
+            )
+        if not lost.all():
+            ends.append((one.group.learner, float(one.gap[~lost][-1]), look.colour))
+    label_ends(axes, 1.0, ends)
+
+
+def _drawn(axes: Any, weight: NDArray[np.float64], values: NDArray[np.float64], look: Look) -> None:
+    if np.isfinite(values).any():  # a line without any point has no place, and no layout
+        axes.plot(weight, values, color=look.colour, linestyle=look.dash, marker=look.marker, markevery=4,
+                  markerfacecolor="white", clip_on=False)  # fmt: skip
 
 
 def _regions(axes: Any, weight: NDArray[np.float64], optimal: NDArray[np.int64]) -> None:
@@ -107,7 +121,8 @@ def _regions(axes: Any, weight: NDArray[np.float64], optimal: NDArray[np.int64])
         if high - low > 0.02:
             axes.text((low + high) / 2, 0.5, str(optimal[start]), ha="center", va="center", fontsize=SMALL)
     axes.set_ylim(0, 1)
-    axes.set_yticks([0.5], ["best policy"])
+    axes.set_title("best policy", loc="left")
+    axes.set_yticks([])
     axes.tick_params(axis="both", length=0, labelbottom=False)
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -116,12 +131,10 @@ def _regions(axes: Any, weight: NDArray[np.float64], optimal: NDArray[np.int64])
 def _triangles(
     contexts: NDArray[np.float64], optimal: NDArray[np.int64], learned: Sequence[Learned], names: Sequence[str]
 ) -> Any:
-    count = 1 + len(learned)
-    columns = min(count, 3)
-    rows = -(-count // columns)
+    rows, columns, height = arranged(1 + len(learned))
     dots = "Dots grow with the share of states where the actions differ."
     figure = new_figure(
-        0.7 + 2.5 * rows, [one.group for one in learned], "Policies by context", "Numbers: the best policy.", dots,
+        height, [one.group for one in learned], "Policies by context", "Numbers: the best policy.", dots,
         _note(learned),
     )  # fmt: skip
     panels = figure.subplots(rows, columns, squeeze=False).flat
@@ -132,7 +145,7 @@ def _triangles(
     for corner, point, policy in zip(corners, points, optimal, strict=True):
         first.fill(*corner.T, facecolor=LIGHT[(policy - 1) % len(LIGHT)], edgecolor="white", linewidth=0.4)
         first.text(*point, str(policy), ha="center", va="center", fontsize=5)
-    title(first, "best policy")
+    title(first, "best policy", pad=12.0)
     triangle(first, names)
     for axes, one in zip(others, learned, strict=False):
         shades = shaded(axes, corners, one.gap)
@@ -142,7 +155,7 @@ def _triangles(
         lost = np.isnan(one.gap)
         axes.scatter(*points[lost].T, s=14.0, marker="x", color=INK, linewidth=0.8, zorder=4)
         triangle(axes, names)
-        title(axes, one.group.learner)
+        title(axes, one.group.learner, pad=12.0)
         bar(figure, shades, axes, "loss above optimal")
     for axes in others[len(learned) :]:
         axes.set_visible(False)

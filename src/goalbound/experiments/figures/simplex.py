@@ -56,7 +56,7 @@ def _summed(group: Group, records: Sequence[RunRecord]) -> Shown:
 
 
 def _line(shown: Sequence[Shown], looks: dict[str, Look]) -> Any:
-    figure = new_figure(3.2, [one.group for one in shown], "Regret by context", "Twelfths of the weight.")
+    figure = new_figure(3.6, [one.group for one in shown], "Regret by context", "By twelfths of the weight.")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     bins = shown[0].met.shape[1]
     middle = (np.arange(bins) + 0.5) / bins
@@ -73,22 +73,21 @@ def _line(shown: Sequence[Shown], looks: dict[str, Look]) -> Any:
         ends.append((one.group.learner, float(each[np.isfinite(each)][-1]), look.colour))
         top = max(top, float(np.nanmax(each)))
     upper.set_ylim(0, 1.08 * top)
-    upper.set_ylabel(PER_EPISODE)
+    title(upper, PER_EPISODE)
     lower.set_ylim(bottom=0)
-    lower.set_ylabel("share of\nepisodes")
+    title(lower, "share of the episodes")
     lower.set_xlim(0, 1)
     names = component_names(shown[0].facts["problem"])
     lower.set_xlabel(f"weight of {names[0]} (the rest is {names[1]})")
-    label_ends(upper, 1.0, ends)
+    label_ends(upper, float(middle[-1]), ends)
     return figure
 
 
 def _triangles(shown: Sequence[Shown]) -> Any:
-    columns = min(len(shown), 3)
-    rows = -(-len(shown) // columns)
+    rows, columns, height = arranged(len(shown))
     scales = "Each panel has its own scale." if len(shown) > 1 else ""
     unseen = "Hatched: no such context was met."
-    figure = new_figure(0.7 + 2.5 * rows, [one.group for one in shown], "Regret by context", scales, unseen)
+    figure = new_figure(height, [one.group for one in shown], "Regret by context", scales, unseen)
     panels = figure.subplots(rows, columns, squeeze=False)
     for axes, one in zip(panels.flat, shown, strict=False):
         bins = one.met.shape[1]
@@ -97,7 +96,7 @@ def _triangles(shown: Sequence[Shown]) -> Any:
         corners = [ternary.flat(ternary.cell(row, column, bins)) for row, column in cells]
         shades = shaded(axes, corners, np.array([table[at] for at in cells]))
         triangle(axes, component_names(one.facts["problem"]))
-        title(axes, one.group.learner)
+        title(axes, one.group.learner, pad=12.0)
         bar(figure, shades, axes, PER_EPISODE)
     for axes in panels.flat[len(shown) :]:
         axes.set_visible(False)
@@ -131,6 +130,13 @@ def _pairs(one: Shown) -> Any:
             axes.set_ylabel(names[j], fontsize=SMALL)
     bar(figure, shades, figure.axes, PER_EPISODE, location="right", shrink=0.6)
     return figure
+
+
+def arranged(count: int) -> tuple[int, int, float]:
+    """Rows, columns and the height of a figure of so many triangles."""
+    columns = count if count < 4 else 2 if count == 4 else 3
+    rows = -(-count // columns)
+    return rows, columns, 0.75 + (2.2 if columns == 3 else 2.6) * rows
 
 
 def triangle(axes: Any, names: Sequence[str]) -> None:

@@ -201,7 +201,8 @@ class Chart {
       const enters = this.logarithmic ? Math.max(grid[0], last * (this.y.low / end) ** (1 / power)) : last * (0.3 + 0.25 * place);
       const x = Math.min(this.x.at(enters) + (this.logarithmic ? 12 : 0), left + 0.8 * (right - left));
       const at = this.logarithmic ? grid[0] * (last / grid[0]) ** ((x - left) / (right - left)) : enters;
-      const name = svg("text", { class: "halo", x: x.toFixed(1), y: (height(at) - 8).toFixed(1) }, "∝ K");
+      const y = height(at) + (place && !this.logarithmic ? 20 : -8);
+      const name = svg("text", { class: "halo", x: x.toFixed(1), y: y.toFixed(1) }, "∝ K");
       name.append(svg("tspan", { dy: -4, class: "power" }, word));
       return [svg("path", { class: "guide", d: `M${points.join("L")}` }), name];
     });
@@ -249,10 +250,10 @@ class Chart {
     const rows = this.lines.map((line) => {
       const { tag, label } = this.curves.learners[line.learner];
       const gone = this.curves.hidden.has(line.learner);
-      const band = line.low ? `${exact(line.low[at])} to ${exact(line.high[at])}` : "";
+      const band = line.low ? ` (${exact(line.low[at])} to ${exact(line.high[at])})` : "";
       return html("tr", gone ? { class: "gone" } : {},
         html("th", { scope: "row" }, sample(line.learner), html("b", { class: "tag" }, tag), ` ${label}`),
-        html("td", {}, exact(line.values[at])), html("td", { class: "soft" }, band),
+        html("td", {}, exact(line.values[at]), html("small", {}, band)),
         html("td", {}, exact(line.values[at] / this.panel.episode[at])));
     });
     this.readout.querySelector("caption b").textContent = exact(this.panel.episode[at]);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,15 @@ from goalbound.experiments.bootstrap import Estimate, band
 from goalbound.experiments.groups import Runs, grouped
 from goalbound.experiments.report.fields import policies_of, simplex_of
 from goalbound.experiments.report.words import answer, headline, setup
+from goalbound.experiments.spec import catalog
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
-    from goalbound.experiments.spec import ExperimentSpec
+    from goalbound.experiments.spec import ExperimentSpec, RunSpec
     from goalbound.experiments.summary import Difference, Group, Summary
 
+Labels = tuple[str, str, str]
+"""Of the problem, the contexts and the learner: what a group is known by."""
 POINTS = 300
 """The most points of a curve."""
 DIGITS = 6
@@ -55,6 +59,7 @@ def report_data(
         ``provenance``, and ``words``: the sentences that say it.
     """
     runs = grouped(records, spec.runs())
+    asked = _asked(spec, runs)
     labels = list(dict.fromkeys(group.learner for group in runs))
     data: dict[str, Any] = {
         "name": spec.name,
@@ -63,21 +68,31 @@ def report_data(
         "seeds": spec.seed_list,
         "step_limit": spec.step_limit,
         "losses": spec.losses,
-        "learners": [_learner(place, label, spec, runs) for place, label in enumerate(labels)],
-        "problems": _things(spec, "problem", runs),
-        "contexts": _things(spec, "contexts", runs),
+        "learners": [_learner(place, label, runs, asked) for place, label in enumerate(labels)],
+        "problems": _things("problem", runs, asked),
+        "contexts": _things("contexts", runs, asked),
         "panels": _panels(runs, summary, labels),
-        **_troubles(spec, summary, runs, list(failures)),
+        **_troubles(runs, asked, list(failures)),
         "provenance": _provenance(runs, list(times)),
     }
     data["words"] = {"setup": setup(data), "headline": headline(data), "answer": answer(data)}
     return data
 
 
-def _learner(place: int, label: str, spec: ExperimentSpec, runs: Sequence[Runs]) -> dict[str, Any]:
+def _asked(spec: ExperimentSpec, runs: Sequence[Runs]) -> dict[Labels, list[RunSpec]]:
+    """The runs of each group, in the order of the seeds: those of the spec, or of records that it does not have."""
+    alike: dict[str, list[RunSpec]] = {}
+    for run in spec.runs():
+        alike.setdefault(json.dumps({**run.as_json(labels=False), "seed": None}, sort_keys=True), []).append(run)
+    asked = {group.labels: [record.spec for record in group.records.values()] for group in runs}
+    asked.update((group.labels, same) for group, same in zip(runs, alike.values(), strict=False))
+    return asked
+
+
+def _learner(place: int, label: str, runs: Sequence[Runs], asked: Mapping[Labels, Sequence[RunSpec]]) -> dict[str, Any]:
     """A learner, its settings, and the constants that it used on each problem."""
     mine = [group for group in runs if group.learner == label]
-    choice = _spec_of(mine[0], spec).learner
+    choice = asked[mine[0].labels][0].learner
     used = {group.problem: _settings(group) for group in mine if group.records}
     some = next(iter(used.values()), choice.settings)
     return {
@@ -111,30 +126,31 @@ def _first(group: Runs) -> RunRecord:
     return next(iter(group.records.values()))
 
 
-def _spec_of(group: Runs, spec: ExperimentSpec) -> Any:
-    """The spec of some run of a group: of a record if there is one."""
-    if group.records:
-        return _first(group).spec
-    wanted = grouped([], spec.runs())
-    place = [one.labels for one in wanted].index(group.labels)
-    seen: dict[str, Any] = {}
-    for run in spec.runs():
-        seen.setdefault(f"{run.problem}{run.contexts}{run.learner}", run)
-    return list(seen.values())[place]
-
-
-def _things(spec: ExperimentSpec, kind: str, runs: Sequence[Runs]) -> list[dict[str, Any]]:
+def _things(kind: str, runs: Sequence[Runs], asked: Mapping[Labels, Sequence[RunSpec]]) -> list[dict[str, Any]]:
     """The problems or the sources of contexts: name, settings, and what records say about their size."""
     found: dict[str, dict[str, Any]] = {}
     for group in runs:
-        choice = getattr(_spec_of(group, spec), kind)
+        choice = getattr(asked[group.labels][0], kind)
         thing = found.setdefault(
             getattr(group, kind),
-            {"label": getattr(group, kind), "use": choice.use, "settings": choice.settings, "size": None},
+            {
+                "label": getattr(group, kind),
+                "use": choice.use,
+                "settings": choice.settings,
+                "size": None,
+                "summary": _summary(kind, choice.use),
+            },
         )
         if kind == "problem" and group.records:
             thing["size"] = _first(group).facts["problem"]
     return list(found.values())
+
+
+def _summary(kind: str, use: str) -> str:
+    """What the catalog says about a thing, as a sentence; nothing is imported for it."""
+    entry = catalog("problems" if kind == "problem" else kind).entries.get(use)
+    text = entry.summary.strip() if entry else ""
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}." if text else ""
 
 
 def _panels(runs: Sequence[Runs], summary: Summary, labels: Sequence[str]) -> list[dict[str, Any]]:
@@ -253,35 +269,23 @@ def _difference(one: Difference, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _troubles(
-    spec: ExperimentSpec, summary: Summary, runs: Sequence[Runs], failures: Sequence[Mapping[str, Any]]
+    runs: Sequence[Runs], asked: Mapping[Labels, Sequence[RunSpec]], failures: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Runs that failed, and those that have neither record nor failure."""
+    """Runs that failed, and those that have neither a record nor a failure."""
     done = {record.spec.id for group in runs for record in group.records.values()}
-    asked = {run.id: run for run in spec.runs()}
-    failed = []
-    for failure in failures:
-        if failure["id"] in done:
-            continue
-        values = failure.get("spec") or (asked[failure["id"]].as_json() if failure["id"] in asked else {})
-        labels = values.get("labels", {})
-        failed.append(
-            {kind: labels.get(kind, "") for kind in ("problem", "contexts", "learner")}
-            | {"seed": values.get("seed"), "id": failure["id"], "error": str(failure.get("error", ""))}
-            | {"traceback": str(failure.get("traceback", ""))}
-        )
-    left = {run_id: run for run_id, run in asked.items() if run_id not in done | {one["id"] for one in failed}}
-    missing = []
-    for one in summary.missing:
-        seeds = [seed for seed in one.seeds if any(_is(run, one, seed) for run in left.values())]
+    broken = {str(one["id"]): one for one in failures if str(one["id"]) not in done}
+    failed, missing = [], []
+    for group in runs:
+        where = dict(zip(("problem", "contexts", "learner"), group.labels, strict=True))
+        left = [run for run in asked[group.labels] if run.id not in done]
+        for run in left:
+            if run.id in broken:
+                words = {name: str(broken[run.id].get(name, "")) for name in ("error", "traceback")}
+                failed.append({**where, "seed": run.seed, "id": run.id, **words})
+        seeds = [run.seed for run in left if run.id not in broken]
         if seeds:
-            missing.append({"problem": one.problem, "contexts": one.contexts, "learner": one.learner, "seeds": seeds})
+            missing.append({**where, "seeds": seeds})
     return {"failures": failed, "missing": missing}
-
-
-def _is(run: Any, missing: Any, seed: int) -> bool:
-    """Whether a run is the one that is missing; where labels were told apart, they only begin alike."""
-    wanted = (missing.problem, missing.contexts, missing.learner)
-    return run.seed == seed and all(long.startswith(own) for long, own in zip(wanted, run.group, strict=True))
 
 
 def _provenance(runs: Sequence[Runs], times: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

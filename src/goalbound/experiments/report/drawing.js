@@ -81,7 +81,8 @@ const MARKERS = [
 
 function marker(learner, x, y) {
   const shape = MARKERS[learner % MARKERS.length];
-  return svg("path", { class: `mark ${style(learner)}`, d: shape, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` });
+  const kind = learner < MARKERS.length ? "mark" : "mark hollow";
+  return svg("path", { class: `${kind} ${style(learner)}`, d: shape, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` });
 }
 
 /** The class that gives a learner's colour and dashes. */

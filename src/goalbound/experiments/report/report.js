@@ -4,7 +4,7 @@
 const data = JSON.parse(document.getElementById("report-data").textContent);
 const curves = new Curves(data.learners);
 const all = (selector) => [...document.querySelectorAll(selector)];
-const chosen = { own: false, learner: 0 };
+const chosen = { own: true, learner: 0 };
 
 function drawCurves() {
   for (const holder of all(".chart")) {
@@ -16,9 +16,9 @@ function drawCurves() {
   }
 }
 
-function figure(result) {
-  const { tag, label } = data.learners[result.learner];
-  return html("figure", { class: "small" }, html("figcaption", {}, html("b", { class: "tag" }, tag), ` ${label}`));
+function figure(result, name = data.learners[result.learner].label) {
+  const { tag } = data.learners[result.learner];
+  return html("figure", { class: "small" }, html("figcaption", {}, html("b", { class: "tag" }, tag), ` ${name}`));
 }
 
 function drawSimplex(holder, panel) {
@@ -28,10 +28,9 @@ function drawSimplex(holder, panel) {
   const values = fields.map(({ pair }) => largest(pair.value));
   const common = Math.max(...values, 0);
   holder.replaceChildren(...fields.map(({ result, pair }, at) => {
-    const place = figure(result), three = panel.context_size === 3;
-    const names = pair.components.map((one) => panel.components[one]);
+    const three = panel.context_size === 3, names = pair.components.map((one) => panel.components[one]);
+    const place = figure(result, panel.context_size > 3 ? names.join(" and ") : undefined);
     const components = three ? panel.components : names;
-    if (panel.context_size > 3) place.firstChild.append(`: ${names.join(" and ")}`);
     const label = `Regret per episode of ${data.learners[result.learner].label} by context; ${panel.title}`;
     const settings = { ...pair, components, bins: panel.bins, most: chosen.own ? values[at] : common, label, three };
     (panel.context_size === 2 ? simplexLine : simplexCells)(place, settings);

@@ -51,8 +51,10 @@ def _powers(text: str) -> str:
 
 def _setup(data: Data) -> str:
     sentences = "".join(f"<p>{escape(one)}</p>" for one in data["words"]["setup"])
-    problems = [(thing["label"], _used(thing), words.problem_words(thing)) for thing in data["problems"]]
-    contexts = [(thing["label"], _used(thing), "") for thing in data["contexts"]]
+    problems = [
+        (thing["label"], _used(thing), f"{thing['summary']} {words.problem_words(thing)}") for thing in data["problems"]
+    ]
+    contexts = [(thing["label"], _used(thing), thing["summary"]) for thing in data["contexts"]]
     learners = [
         (f"{one['tag']} {one['label']}", f"{one['use']}; {one['constants']}", words.told(one))
         for one in data["learners"]
@@ -75,7 +77,8 @@ def _described(name: str, use: str, text: str) -> str:
 def _departures(data: Data) -> str:
     found = words.departures(data)
     if found:
-        return f'<div class="warning"><b>Constants away from the paper</b>{_list(found)}</div>'
+        said = "<b>Constants away from the paper.</b> Where it says not proven, the theorem does not cover the learner."
+        return f'<div class="warning">{said}{_list(found)}</div>'
     return "<p>All constants are those of the paper.</p>" if any(one["proven"] for one in data["learners"]) else ""
 
 
@@ -111,12 +114,12 @@ def _regret(data: Data) -> str:
 
 
 def _regret_panel(place: int, panel: Data) -> str:
-    rows = "".join("<tr><th>&nbsp;</th><td></td><td></td><td></td></tr>" for _ in panel["results"])
-    band = "95% band" if any(result["regret"]["low"] for result in panel["results"]) else ""
+    rows = "<tr><th>&nbsp;</th><td></td><td></td></tr>" * len(panel["results"])
+    band = " <small>(95% band)</small>" if any(result["regret"]["low"] for result in panel["results"]) else ""
     return f"""<figure class="panel"><figcaption><b>{escape(panel["title"])}</b></figcaption>
 <div class="chart tall" data-panel="{place}" data-kind="regret"></div>
 <div class="scroll"><table class="readout"><caption>after <b>{panel["episode"][-1]:,}</b> episodes</caption>
-<thead><tr><th scope="col">learner</th><th scope="col">expected regret</th><th scope="col">{band}</th>
+<thead><tr><th scope="col">learner</th><th scope="col">expected regret{band}</th>
 <th scope="col">per episode</th></tr></thead><tbody>{rows}</tbody></table></div></figure>"""
 
 
@@ -174,7 +177,7 @@ def _known(data: Data) -> str:
 
 
 def _colours() -> str:
-    return _choice("colours", [("same", "one scale for all"), ("own", "a scale for each")], "Scale")
+    return _choice("colours", [("own", "a scale for each"), ("same", "one scale for all")], "Scale")
 
 
 def _simplex(data: Data) -> str:
@@ -202,7 +205,9 @@ def _selector(panel: Data, told: list[Data], data: Data) -> str:
 def _policies(data: Data) -> str:
     def draw(at: int, panel: Data) -> str:
         if panel["policies"] is None or not any(result["policy"] for result in panel["results"]):
-            return ""
+            return (
+                '<p class="note">No learner here tells its policy, or the problem is too large to look at it all.</p>'
+            )
         if panel["context_size"] > 3:
             return _policy_table(panel, data["learners"])
         return f'<div class="{_fields(panel)}" data-policies="{at}"></div>'
@@ -259,13 +264,14 @@ def _provenance(data: Data) -> str:
         for run in found["runs"]
     ]  # fmt: skip
     runs = table(["learner", "problem", "contexts", "seed", "id"], rows, caption="Runs", sortable=True, texts=5)
-    command = f"goalbound experiment run {data['name']}/spec.toml"
+    command = f"goalbound run spec.toml --out {data['name']}-again"
     version = ", ".join(found["versions"].get("goalbound", ["unknown"]))
     return f"""{warning}<p>Made with {escape(versions) or "unknown versions"}.</p>{timed}
 <p>A run's id is a hash of all that it depends on; the same id gives the same record, to the byte.</p>
 <details><summary>{len(found["runs"])} runs with their ids and seeds</summary>{runs}</details>
 <h3>Run it again</h3>
-<p>The file <code>spec.toml</code> beside this page says all:</p><pre>{escape(command)}</pre>
+<p>The file <code>spec.toml</code> beside this page says all. Records of the same id come out the same:</p>
+<pre>{escape(command)}</pre>
 <h3>Cite</h3>
 <p>The goalbound authors: goalbound, linear contextual stochastic shortest path problems. Version {escape(version)}.<br>
 {PAPER}.</p>"""

@@ -165,15 +165,13 @@ def settings_words(settings: Mapping[str, Any]) -> str:
 
 
 def departures(data: Data) -> list[str]:
-    """Every constant away from the paper's."""
-    said = []
-    for learner in data["learners"]:
-        if learner["has_widths"] and not learner["proven"]:
-            said.append(f"{learner['tag']} {learner['label']}: {learner['constants']}. "
-                        "The theorem does not cover it; nothing about it is proven.")  # fmt: skip
-        elif learner["has_widths"] and learner["scale"] not in (None, 1.0):
-            said.append(f"{learner['tag']} {learner['label']}: {learner['constants']}, wider than the paper's.")
-    return said
+    """Every constant away from the paper's: the learner, and what it used."""
+    return [
+        f"{learner['tag']} {learner['label']}: {learner['constants']}"
+        + (" (wider than the paper's: the theorem covers it)" if learner["proven"] else "")
+        for learner in data["learners"]
+        if learner["has_widths"] and (not learner["proven"] or learner["scale"] not in (None, 1.0))
+    ]
 
 
 def headline(data: Data) -> str:
@@ -237,7 +235,7 @@ def _told_apart(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -
     first, second = (learners[found[side]]["label"] for side in ("better", "worse"))
     gap, seeds = found["difference"], len(found["seeds"])
     where = "the same contexts" if found["same_contexts"] else "the same seeds, each with contexts of its own"
-    if gap["mean"] == 0.0:
+    if not found["wins"] and not found["losses"]:
         yield f"{first} and {second} are equal on {where}."
     elif gap["low"] is None:
         yield f"On {where} {first} is ahead of {second} by {spoken(gap['mean'])}; with one seed chance is not excluded."
