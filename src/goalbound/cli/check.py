@@ -103,10 +103,10 @@ def _learner(arguments: Namespace) -> str:
 
 
 def _unfinished(arguments: Namespace) -> str:
-    header = _header(arguments.file)
+    done = _header(arguments.file).get("episodes")
+    name = one_line(arguments.file)
     return (
-        f"{one_line(arguments.file)}: a run of an experiment that is not finished ({header.get('episodes')} episodes so "
-        "far); goalbound run on its experiment goes on with it"
+        f"{name}: a run that is not finished ({done} episodes so far); goalbound run on its experiment goes on with it"
     )
 
 

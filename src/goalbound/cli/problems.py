@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any
 
 from goalbound.experiments.things import PROBLEMS
 from goalbound.problems.catalog import CATALOG
@@ -14,11 +16,8 @@ def run(arguments: Namespace) -> int:
     worlds = [entry for entry in PROBLEMS.entries.values() if entry.name not in CATALOG]
     if arguments.json:
         listing = [
-            {"name": entry.name, "summary": entry.summary, "settings": dict(settings), "world": world}
-            for entry, settings, world in (
-                *((entry, entry.defaults, "simulated") for entry in CATALOG.values()),
-                *((entry, entry.settings, "gymnasium") for entry in worlds),
-            )
+            *(_entry(one.name, one.summary, one.defaults, "simulated") for one in CATALOG.values()),
+            *(_entry(one.name, one.summary, one.settings, "gymnasium") for one in worlds),
         ]
         print(json.dumps(listing, indent=2, allow_nan=False))
         return 0
@@ -32,3 +31,7 @@ def run(arguments: Namespace) -> int:
         print(f"{world.name:{width}}  {world.summary}\n")
     print("solve one: goalbound solve windy-grid --set rows=8 columns=12")
     return 0
+
+
+def _entry(name: str, summary: str, settings: Mapping[str, Any], world: str) -> dict[str, Any]:
+    return {"name": name, "summary": summary, "settings": dict(settings), "world": world}

@@ -93,6 +93,12 @@ class ExperimentSpec(BaseModel):
         spec.check()
         return spec
 
+    def as_toml(self) -> str:
+        """As a file that :meth:`load` reads."""
+        from goalbound.experiments.toml import toml_text
+
+        return toml_text(self.model_dump(exclude_none=True))
+
     def check(self) -> None:
         """Every name and setting, without making anything."""
         self.loss_law()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import goalbound
-from goalbound.experiments.records import RunRecord, write_record
+from goalbound.experiments.records import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import RunSpec
 
@@ -103,7 +102,7 @@ def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
         record = run(spec, progress=progress, checkpoint=None if task.checkpoint is None else Path(task.checkpoint))
         totals = record.facts["totals"]
         return Finished(
-            task.id, _content(record), time.perf_counter() - started, spec.episodes, int(totals["steps"]),
+            task.id, record_bytes(record), time.perf_counter() - started, spec.episodes, int(totals["steps"]),
             float(totals["regret"]), resumed, goalbound.__version__,
         )  # fmt: skip
     except KeyboardInterrupt:
@@ -118,14 +117,6 @@ def failure(task: Task, error: BaseException) -> Failed:
     on_disk = task.checkpoint is not None and isinstance(error, OSError) and error.errno in NO_ROOM
     storage = (error.errno or 0) if on_disk and isinstance(error, OSError) else 0
     return Failed(task.id, said, "".join(traceback.format_exception(error)), storage)
-
-
-def _content(record: RunRecord) -> bytes:
-    """What the file of a record holds."""
-    with tempfile.TemporaryDirectory(prefix="goalbound-") as folder:
-        path = Path(folder) / "record.parquet"
-        write_record(path, record)
-        return path.read_bytes()
 
 
 class Throttled:

@@ -225,8 +225,9 @@ def on_cluster(address: str, tasks: Sequence[Task], *, tell: Tell, stop: Callabl
             out[future.key] = task, future
         while out and not stop():
             message = _next(heard, client, address)
-            if isinstance(message, dict):
-                tell(message["kind"], message["id"], message["facts"])
+            if isinstance(message, dict):  # what a run said may come after its end
+                if f"{sweep}-{message['id']}" in out:
+                    tell(message["kind"], message["id"], message["facts"])
             elif message is not None and message.key in out:
                 task, future = out[message.key]
                 outcome = _fetched(task, future, address)

@@ -88,8 +88,9 @@ class _Check:
     def learner(self) -> Any:
         """A new one, as an experiment makes it."""
         given = {"episodes": self.episodes, "rng": np.random.default_rng([self.seed, 1])}
-        parameters = inspect.signature(self.make).parameters
-        return self.make(self.problem, **{name: value for name, value in given.items() if name in parameters})
+        asked = inspect.signature(self.make).parameters
+        wanted = [name for name in given if name in asked and asked[name].default in (inspect.Parameter.empty, None)]
+        return self.make(self.problem, **{name: given[name] for name in wanted})
 
     def world(self, *, part: int = 0, noisy: bool = False) -> SmallWorld:
         return SmallWorld(self.problem, rng=np.random.default_rng([self.seed, 2, part]), noisy=noisy)

@@ -210,9 +210,9 @@ class _WorldCheck:
             what = ["mean loss", *(f"chance of next state {s}" for s in support.next_state[row])]
             for name, ours, theirs in zip(what, seen, said, strict=True):
                 if abs(ours - theirs) > slack + 1e-9:
+                    where = f"{support.pair_name(int(pair))} under {context.tolist()}"
                     self._stop(
-                        f"{support.pair_name(int(pair))}: the {name} was {ours:.4g} in {int(mine.sum())} steps, and the "
-                        f"problem says {theirs:.4g} under {context.tolist()}",
+                        f"{where}: the {name} was {ours:.4g} in {int(mine.sum())} steps, the problem says {theirs:.4g}",
                         "regret is measured against the problem, so the world must play it",
                     )
 

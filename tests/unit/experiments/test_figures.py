@@ -56,7 +56,7 @@ def test_each_context_size_has_its_figures(tmp_path, context_size, kinds):
 
 
 def test_the_same_records_give_the_same_bytes(tmp_path):
-    records = experiment(3)
+    records = experiment(3, seeds=1)
     once, again = (write_figures(summarize(records), records, tmp_path / name) for name in ("one", "two"))
     assert {path.suffix for path in once} == {".pdf", ".svg"}
     for one, two in zip(once, again, strict=True):
@@ -104,7 +104,10 @@ def test_a_label_with_a_dollar_is_no_formula_and_one_with_slashes_no_path(tmp_pa
 
 
 def test_labels_that_make_the_same_file_name_do_not_overwrite_each_other(tmp_path):
-    records = [record(run_spec(problem=label), power(1.0, 0.5), context_size=1) for label in ("a b", "a-b")]
+    records = [
+        record(run_spec(problem=label, episodes=episodes), power(1.0, 0.5), context_size=1)
+        for label, episodes in (("a b", 10), ("a-b", 20))
+    ]
     paths = write_figures(summarize(records), records, tmp_path, formats=("svg",))
     assert len(set(paths)) == len(paths) == 4
     assert paths[2].name == "regret-a-b-c-2.svg"

@@ -274,7 +274,7 @@ def test_the_checkpoint_of_another_run_is_refused_and_left_alone(tmp_path: Path)
     "spec",
     [
         spec_of({"use": "clairvoyant"}),
-        spec_of({**NARROW}, problems=[{"use": "frozen-lake"}], episodes=3),
+        spec_of({**NARROW}, problems=[{"use": "frozen-lake"}], episodes=3, step_limit=20),
         spec_of(contexts=[{"use": f"{HERE}:own_contexts"}]),
     ],
 )

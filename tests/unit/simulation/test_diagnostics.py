@@ -11,6 +11,7 @@ import pytest
 
 from goalbound import LRCSSP, Adversary, Corners, Dirichlet, LinearCSSP, ModelWorld, Step, Support, bernoulli, paper
 from goalbound.estimation import printed, scaled
+from goalbound.kernels.watch import RISES
 from goalbound.learners.errors import LearnerError
 from goalbound.models import ModelError
 from goalbound.planning import context_bounds
@@ -198,7 +199,7 @@ def test_switching_without_its_rises_is_what_the_learner_hoped_for_too_much() ->
     # own_bound takes the rises for the switching term; the rest of that term is V(first state) - v*, not above 0.
     watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
     run(watched)
-    assert watched.report().terms.switching <= watched._ledger.sums[1] + 1e-9
+    assert watched.report().terms.switching <= watched._ledger.sums[RISES] + 1e-9
 
 
 def test_the_zero_loss_variant_has_regret_bounds_only_with_t_star() -> None:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goalbound.experiments.figures.page import SMALL, SOFT, Look, folded, new_figure
+from goalbound.experiments.figures.page import SMALL, SOFT, Look, folded, new_figure, power_of_ten
 from goalbound.experiments.summary import Curve, Group
 
-GUIDES = ((0.5, r"$\sqrt{K}$", (-2.0, 4.0), "right"), (2.0 / 3.0, r"$K^{2/3}$", (2.0, -5.0), "left"))
+GUIDES = ((0.5, r"$\sqrt{K}$", (-3.0, 0.0), "right"), (2.0 / 3.0, r"$K^{2/3}$", (2.0, -5.0), "left"))
 """Exponents, names, and where the names stand."""
 BANDS = "Bands: 95% bootstrap over seeds."
 
@@ -37,6 +37,9 @@ def regret_figure(groups: Sequence[Group], looks: dict[str, Look]) -> Any:
         axes.set_ylabel("cumulative expected regret")
     powers.set_xscale("log")
     powers.set_yscale("log")
+    for axis in (powers.xaxis, powers.yaxis):
+        axis.set_major_formatter(power_of_ten)
+        axis.set_minor_formatter(lambda value, _: "")
     for axes in (plain, powers):
         shown = [group for group in groups if axes is plain or group.learner not in zero]
         for group in shown:
@@ -45,7 +48,7 @@ def regret_figure(groups: Sequence[Group], looks: dict[str, Look]) -> Any:
         ends = [(group.learner, group.regret_curve.mean[-1], looks[group.learner].colour) for group in shown]
         if guide:
             _guides(axes, guide.regret_curve)
-        label_ends(axes, groups[0].episodes, ends)
+        label_ends(axes, groups[0].episodes, ends, tall=2.1)
     return figure
 
 
@@ -59,6 +62,8 @@ def known_figure(groups: Sequence[Group], looks: dict[str, Look]) -> Any:
     figure = new_figure(2.9, told, "Known steps", _bands(told), since)
     axes = figure.subplots()
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(power_of_ten)
+    axes.xaxis.set_minor_formatter(lambda value, _: "")
     axes.set_xlabel("episodes")
     axes.set_ylabel("known steps")
     for group, curve in shown:
@@ -67,7 +72,7 @@ def known_figure(groups: Sequence[Group], looks: dict[str, Look]) -> Any:
     axes.set_xlim(1, max(shown[0][1].episode[-1], 2))
     axes.yaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.0f}%")
     ends = [(group.learner, curve.mean[-1], looks[group.learner].colour) for group, curve in shown]
-    label_ends(axes, groups[0].episodes, ends)
+    label_ends(axes, groups[0].episodes, ends, tall=1.9)
     return figure
 
 
@@ -82,17 +87,15 @@ def draw(axes: Any, curve: Curve, look: Look) -> None:
     )  # fmt: skip
 
 
-def label_ends(axes: Any, x: float, ends: Sequence[tuple[str, float, str]]) -> None:
-    """Name each line where it ends, at the right of the axes, without overlaps."""
-    figure = axes.get_figure()
-    figure.get_layout_engine().execute(figure)  # now the axes have their height
+def label_ends(axes: Any, x: float, ends: Sequence[tuple[str, float, str]], *, tall: float) -> None:
+    """Name each line where it ends, at the right of the axes (about ``tall`` inches high), without overlaps."""
     place = axes.transScale + axes.transLimits
     found = []
     for text, y, colour in ends:
         right, up = place.transform((x, y))
         found.append(Ending(folded(text), float(right), float(up), colour))
     found.sort(key=lambda end: end.y)
-    line = 1.25 * SMALL / 72.0 * figure.dpi / axes.get_window_extent().height
+    line = 1.3 * SMALL / 72.0 / tall
     heights = [line * (1 + end.text.count("\n")) for end in found]
     for end, y in zip(found, spread([end.y for end in found], heights), strict=True):
         axes.plot(
@@ -150,7 +153,8 @@ def _guides(axes: Any, curve: Curve) -> None:
         axes.plot(episode, values, color=SOFT, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=4)
         axes.annotate(
             name, (episode[0], values[0]), xytext=(right, up), textcoords="offset points", fontsize=SMALL, color=SOFT,
-            ha=aligned, va="center",
+            ha=aligned, va="center", zorder=5,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
         )  # fmt: skip
 
 

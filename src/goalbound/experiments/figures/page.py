@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -87,7 +88,7 @@ def under(groups: Sequence[Group], *notes: str) -> str:
     said = [f"{', '.join(learners)}: {constants}." for constants, learners in told.items()]
     most = max(len(group.seeds) for group in groups)
     fewer = "; some learners have fewer" if any(len(group.seeds) < most for group in groups) else ""
-    said.append(f"Mean over {counted(most, 'seed')}{fewer}.")
+    said.append("One seed." if most == 1 else f"Mean over {most} seeds{fewer}.")
     if groups[0].loss_scale != 1.0:
         said.append(f"A loss of 1 is {groups[0].loss_scale:g} in the problem's unit.")
     return " ".join([*said, *(note for note in notes if note)])
@@ -100,6 +101,8 @@ def _wrapped(text: str) -> str:
 def save(figure: Any, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:
     """Write a figure in each format; the same figure gives the same bytes."""
     paths = []
+    figure.get_layout_engine().execute(figure)
+    figure.set_layout_engine("none")  # once is enough for all formats
     for kind in formats:
         buffer = io.BytesIO()
         figure.savefig(buffer, format=kind, metadata=NO_DATE.get(kind))
@@ -139,6 +142,20 @@ def slug(*labels: str) -> str:
     """
     words = (re.sub(r"[^a-z0-9.]+", "-", label.lower()).strip("-.") for label in labels)
     return "-".join(word for word in words if word)[:120]
+
+
+def power_of_ten(value: float, _: int | None = None) -> str:
+    """The label of a tick of a logarithmic axis, without a formula: those take long to draw.
+
+    >>> power_of_ten(0.001), power_of_ten(1.0), power_of_ten(10000.0), power_of_ten(5.0)
+    ('10⁻³', '1', '10⁴', '')
+    """
+    exponent = round(math.log10(value)) if value > 0.0 else 0
+    if value != 10.0**exponent:
+        return "0" if value == 0.0 else ""
+    return {0: "1", 1: "10"}.get(exponent) or "10" + str(exponent).translate(
+        str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    )
 
 
 def component_names(facts: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from goalbound.experiments.figures import ternary
 from goalbound.experiments.figures.curves import label_ends, title
-from goalbound.experiments.figures.page import INK, SMALL, SOFT, Look, component_names, new_figure
+from goalbound.experiments.figures.page import INK, SMALL, SOFT, Look, component_names, new_figure, power_of_ten
 from goalbound.experiments.figures.simplex import arranged, bar, shaded, triangle
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.summary import Group
@@ -85,6 +85,7 @@ def _strip(
         _drawn(lower, weight, one.differs, looks[one.group.learner])
     middle.set_yscale("symlog", linthresh=linear)
     middle.set_ylim(0, 2.0 * most)
+    middle.yaxis.set_major_formatter(power_of_ten)
     _gaps(middle, weight, ordered, looks)
     return figure
 
@@ -102,7 +103,7 @@ def _gaps(axes: Any, weight: NDArray[np.float64], learned: Sequence[Learned], lo
             )
         if not lost.all():
             ends.append((one.group.learner, float(one.gap[~lost][-1]), look.colour))
-    label_ends(axes, 1.0, ends)
+    label_ends(axes, 1.0, ends, tall=1.6)
 
 
 def _drawn(axes: Any, weight: NDArray[np.float64], values: NDArray[np.float64], look: Look) -> None:
@@ -148,7 +149,7 @@ def _triangles(
     title(first, "best policy", pad=12.0)
     triangle(first, names)
     for axes, one in zip(others, learned, strict=False):
-        shades = shaded(axes, corners, one.gap)
+        shades = shaded(axes, corners, one.gap, np.ones(len(corners)))
         axes.scatter(
             *points.T, s=14.0 * np.nan_to_num(one.differs), color="white", edgecolor=INK, linewidth=0.4, zorder=3
         )

@@ -79,7 +79,7 @@ def _line(shown: Sequence[Shown], looks: dict[str, Look]) -> Any:
     lower.set_xlim(0, 1)
     names = component_names(shown[0].facts["problem"])
     lower.set_xlabel(f"weight of {names[0]} (the rest is {names[1]})")
-    label_ends(upper, float(middle[-1]), ends)
+    label_ends(upper, float(middle[-1]), ends, tall=1.6)
     return figure
 
 
@@ -94,7 +94,8 @@ def _triangles(shown: Sequence[Shown]) -> Any:
         table = _ratio(ternary.inside(one.regret[0]), ternary.inside(one.met[0]))
         cells = [(row, column) for row in range(bins) for column in range(bins - row)]
         corners = [ternary.flat(ternary.cell(row, column, bins)) for row, column in cells]
-        shades = shaded(axes, corners, np.array([table[at] for at in cells]))
+        met = np.array([ternary.inside(one.met[0])[at] for at in cells])
+        shades = shaded(axes, corners, np.array([table[at] for at in cells]), met)
         triangle(axes, component_names(one.facts["problem"]))
         title(axes, one.group.learner, pad=12.0)
         bar(figure, shades, axes, PER_EPISODE)
@@ -113,7 +114,7 @@ def _pairs(one: Shown) -> Any:
     title_ = f"Regret by context, {one.group.learner}"
     figure = new_figure(0.9 + min(6.3 / size, 2.0) * size, [one.group], title_, grey, note)
     grid = figure.add_gridspec(size, size)
-    top = float(np.nanmax(one.per_episode))
+    top = most(one.per_episode, one.met)
     edges = np.linspace(0.0, 1.0, one.met.shape[1] + 1)
     shades = None
     for (i, j), table in zip(pairs, one.per_episode, strict=True):
@@ -148,8 +149,10 @@ def triangle(axes: Any, names: Sequence[str]) -> None:
     axes.set_axis_off()
 
 
-def shaded(axes: Any, corners: Sequence[NDArray[np.float64]], values: NDArray[np.float64]) -> Any:
-    """Polygons in shades from 0 to the largest value; those without a value are hatched."""
+def shaded(
+    axes: Any, corners: Sequence[NDArray[np.float64]], values: NDArray[np.float64], weights: NDArray[np.float64]
+) -> Any:
+    """Polygons in shades from 0 to what most values are; those without a value are hatched."""
     from matplotlib.collections import PolyCollection
 
     known = np.isfinite(values)
@@ -157,14 +160,25 @@ def shaded(axes: Any, corners: Sequence[NDArray[np.float64]], values: NDArray[np
     axes.add_collection(PolyCollection(gone, facecolor="white", edgecolor=PALE, hatch="//////", linewidth=0))
     there = [corner for corner, there in zip(corners, known, strict=True) if there]
     shades = PolyCollection(there, array=values[known], cmap=SHADES, edgecolor="face", linewidth=0.3)
-    shades.set_clim(0.0, float(values[known].max(initial=0.0)) or 1.0)
+    shades.set_clim(0.0, most(values, weights))
     axes.add_collection(shades)
     return shades
 
 
+def most(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """What 99% of the weight does not exceed, so that one rare context does not darken all others; not 0."""
+    known = np.isfinite(values) & (weights > 0.0)
+    if not known.any():
+        return 1.0
+    order = np.argsort(values[known], kind="stable")
+    part = np.cumsum(weights[known][order]) / weights[known].sum()
+    return float(values[known][order][np.searchsorted(part, 0.99)]) or 1.0
+
+
 def bar(figure: Any, shades: Any, axes: Any, label: str, *, location: str = "bottom", shrink: float = 0.75) -> None:
     """The scale of the shades."""
-    scale = figure.colorbar(shades, ax=axes, location=location, shrink=shrink, aspect=24, pad=0.02)
+    above = "max" if np.ma.max(shades.get_array()) > shades.get_clim()[1] else "neither"
+    scale = figure.colorbar(shades, ax=axes, location=location, shrink=shrink, aspect=24, pad=0.02, extend=above)
     scale.set_label(label, fontsize=SMALL)
     scale.ax.tick_params(labelsize=SMALL)
     scale.outline.set_linewidth(0.4)

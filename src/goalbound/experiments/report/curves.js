@@ -84,7 +84,8 @@ class Chart {
   }
 
   draw() {
-    const width = this.holder.clientWidth || 600, height = this.holder.clientHeight || 320;
+    const shown = this.holder.clientWidth >= 200; // not while hidden, or while the window is being made
+    const width = shown ? this.holder.clientWidth : 600, height = shown ? this.holder.clientHeight : 320;
     const wide = width >= 520, names = this.lines.map((line) => widthOf(this.curves.learners[line.learner].label));
     const margin = wide ? Math.min(44 + Math.max(0, ...names), 0.3 * width) : 30;
     this.frame = { left: 52, right: width - margin, top: 26, bottom: height - 42, width };
@@ -112,7 +113,7 @@ class Chart {
   /** Pixels of a point; where a logarithmic axis cannot show a value, its lower end. */
   place(at, value) {
     const shown = this.logarithmic ? Math.max(value, this.y.low) : value;
-    return `${this.x.at(this.panel.episode[at]).toFixed(1)} ${this.y.at(shown).toFixed(1)}`;
+    return `${px(this.x.at(this.panel.episode[at]))} ${px(this.y.at(shown))}`;
   }
 
   drawable(value) {
@@ -121,28 +122,28 @@ class Chart {
 
   room() {
     const { left, right, top, bottom } = this.frame;
-    return svg("clipPath", { id: this.clip }, svg("rect", { x: left, y: top - 6, width: right - left + 6, height: bottom - top + 12 }));
+    const inside = { x: left, y: top - 6, width: right - left + 6, height: bottom - top + 12 };
+    return svg("clipPath", { id: this.clip }, svg("rect", inside));
   }
 
   ruler() {
     const { left, right, bottom } = this.frame;
-    const parts = [svg("text", { x: 2, y: 14, class: "title" }, this.title)];
+    const parts = [text(2, 14, this.title, "start", "title")];
     for (const tick of this.y.ticks) {
-      const y = this.y.at(tick).toFixed(1);
-      parts.push(svg("path", { class: "rule", d: `M${left} ${y}H${right}` }),
-        svg("text", { x: left - 7, y: +y + 4, "text-anchor": "end" }, short(tick)));
+      const y = px(this.y.at(tick));
+      parts.push(svg("path", { class: "rule", d: `M${left} ${y}H${right}` }));
+      parts.push(text(left - 7, y + 4, short(tick), "end"));
     }
     let last = -Infinity;
     for (const tick of this.x.ticks) {
       const x = this.x.at(tick);
-      parts.push(svg("path", { class: "rule", d: `M${x.toFixed(1)} ${bottom}v5` }));
+      parts.push(svg("path", { class: "rule", d: `M${px(x)} ${bottom}v5` }));
       if (x - last < 34) continue;
-      parts.push(svg("text", { x: x.toFixed(1), y: bottom + 19, "text-anchor": "middle" }, short(tick)));
+      parts.push(text(x, bottom + 19, short(tick), "middle"));
       last = x;
     }
-    parts.push(svg("text", { x: (left + right) / 2, y: bottom + 37, "text-anchor": "middle" }, "episodes so far, K"));
-    parts.push(svg("path", { class: "axis", d: `M${left} ${bottom}H${right}` }));
-    return parts;
+    return [...parts, text((left + right) / 2, bottom + 37, "episodes so far, K", "middle"),
+      svg("path", { class: "axis", d: `M${left} ${bottom}H${right}` })];
   }
 
   curvesOf() {
@@ -151,10 +152,12 @@ class Chart {
     if (bands) group.append(...this.visible.filter((line) => line.low).map((line) => this.band(line)));
     if (guides && this.power) group.append(...this.guides());
     for (const line of this.visible) {
-      group.append(svg("path", { class: `line ${style(line.learner)}`, d: this.path(line), "data-learner": line.learner }));
+      const path = { class: `line ${style(line.learner)}`, d: this.path(line), "data-learner": line.learner };
+      group.append(svg("path", path));
       group.append(...this.marks(line));
     }
-    if (bounds && this.power) group.append(...this.visible.filter((line) => line.bound).flatMap((line) => this.bound(line)));
+    const bounded = this.visible.filter((line) => bounds && line.bound);
+    group.append(...bounded.flatMap((line) => this.bound(line)));
     return group;
   }
 
@@ -172,7 +175,8 @@ class Chart {
     const inside = line.values.map((value, at) => at).filter((at) => this.drawable(line.high[at]));
     const upper = inside.map((at) => this.place(at, line.high[at]));
     const lower = inside.map((at) => this.place(at, line.low[at])).reverse();
-    return svg("path", { class: `band ${style(line.learner)}`, d: inside.length ? `M${[...upper, ...lower].join("L")}Z` : "" });
+    const d = inside.length ? `M${[...upper, ...lower].join("L")}Z` : "";
+    return svg("path", { class: `band ${style(line.learner)}`, d });
   }
 
   /** A few markers, not at the same places for all lines. */
@@ -197,12 +201,13 @@ class Chart {
     if (!end) return [];
     return GUIDES.flatMap(([power, word], place) => {
       const height = (episode) => this.y.at(Math.max(end * (episode / last) ** power, 1e-300));
-      const points = grid.map((episode) => `${this.x.at(episode).toFixed(1)} ${height(episode).toFixed(1)}`);
-      const enters = this.logarithmic ? Math.max(grid[0], last * (this.y.low / end) ** (1 / power)) : last * (0.3 + 0.25 * place);
+      const points = grid.map((episode) => `${px(this.x.at(episode))} ${px(height(episode))}`);
+      const bottom = Math.max(grid[0], last * (this.y.low / end) ** (1 / power));
+      const enters = this.logarithmic ? bottom : last * (0.3 + 0.25 * place);
       const x = Math.min(this.x.at(enters) + (this.logarithmic ? 12 : 0), left + 0.8 * (right - left));
       const at = this.logarithmic ? grid[0] * (last / grid[0]) ** ((x - left) / (right - left)) : enters;
       const y = height(at) + (place && !this.logarithmic ? 20 : -8);
-      const name = svg("text", { class: "halo", x: x.toFixed(1), y: y.toFixed(1) }, "∝ K");
+      const name = text(x, y, "∝ K", "start", "halo");
       name.append(svg("tspan", { dy: -4, class: "power" }, word));
       return [svg("path", { class: "guide", d: `M${points.join("L")}` }), name];
     });
@@ -210,8 +215,8 @@ class Chart {
 
   bound(line) {
     const y = this.y.at(line.bound), { right } = this.frame, tag = this.curves.learners[line.learner].tag;
-    return [svg("path", { class: `bound ${style(line.learner)}`, d: `M${right - 46} ${y.toFixed(1)}H${right}m-5 -5v10` }),
-      svg("text", { class: "halo", x: right - 52, y: (y + 4).toFixed(1), "text-anchor": "end" }, `bound of ${tag} ${short(line.bound)}`)];
+    return [svg("path", { class: `bound ${style(line.learner)}`, d: `M${right - 46} ${px(y)}H${right}m-5 -5v10` }),
+      text(right - 52, y + 4, `bound of ${tag} ${short(line.bound)}`, "end", "halo")];
   }
 
   /** The tag and the name of each line at its end. */
@@ -221,24 +226,24 @@ class Chart {
     const ends = lines.map((line) => this.y.at(line.values.at(-1)));
     return apart(ends, 16, top, bottom).flatMap((y, at) => {
       const { tag, label } = this.curves.learners[lines[at].learner];
-      const text = svg("text", { x: right + 14, y: (y + 4).toFixed(1), class: "name" }, svg("tspan", { class: "tag" }, tag));
-      if (wide) text.append(` ${fitted(label, width - right - 34)}`);
-      return [svg("path", { class: `leader ${style(lines[at].learner)}`, d: `M${right} ${ends[at].toFixed(1)}L${right + 10} ${y.toFixed(1)}` }), text];
+      const name = text(right + 14, y + 4, svg("tspan", { class: "tag" }, tag), "start", "name");
+      if (wide) name.append(` ${fitted(label, width - right - 34)}`);
+      const leader = `M${right} ${px(ends[at])}L${right + 10} ${px(y)}`;
+      return [svg("path", { class: `leader ${style(lines[at].learner)}`, d: leader }), name];
     });
   }
 
   /** The cursor, and the numbers under it. */
   point() {
-    const at = this.item, { top, bottom, right, left } = this.frame;
+    const at = this.item, { top, bottom } = this.frame;
     const x = this.x.at(this.panel.episode[at]);
     const parts = [];
     if (Number.isFinite(this.curves.episode)) {
-      const anchor = x > (left + right) / 2 ? "end" : "start";
-      parts.push(svg("path", { class: "cursor", d: `M${x.toFixed(1)} ${top}V${bottom}` }),
-        svg("text", { class: "halo name", x: (x + (anchor === "end" ? -6 : 6)).toFixed(1), y: top + 8, "text-anchor": anchor },
-          `K = ${exact(this.panel.episode[at])}`));
-      for (const line of this.visible) {
-        if (this.drawable(line.values[at])) parts.push(svg("circle", { class: `dot ${style(line.learner)}`, r: 4.5, cx: x.toFixed(1), cy: this.y.at(line.values[at]).toFixed(1) }));
+      parts.push(svg("path", { class: "cursor", d: `M${px(x)} ${top}V${bottom + 5}` }),
+        text(x, bottom + 19, exact(this.panel.episode[at]), "middle", "halo name over"));
+      for (const line of this.visible.filter((one) => this.drawable(one.values[at]))) {
+        const middle = { cx: px(x), cy: px(this.y.at(line.values[at])), r: 4.5 };
+        parts.push(svg("circle", { class: `dot ${style(line.learner)}`, ...middle }));
       }
     }
     this.pointer.replaceChildren(...parts);

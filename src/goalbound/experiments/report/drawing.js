@@ -9,6 +9,16 @@ function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
+/** A text of a picture; `anchor` is where x is: at its start, middle or end. */
+function text(x, y, words, anchor = "start", kind = "") {
+  return svg("text", { x: px(x), y: px(y), "text-anchor": anchor, class: kind }, words);
+}
+
+/** Pixels as they are written. */
+function px(value) {
+  return +value.toFixed(1);
+}
+
 /** An HTML element with attributes and children (elements or text). */
 function html(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
@@ -82,7 +92,7 @@ const MARKERS = [
 function marker(learner, x, y) {
   const shape = MARKERS[learner % MARKERS.length];
   const kind = learner < MARKERS.length ? "mark" : "mark hollow";
-  return svg("path", { class: `${kind} ${style(learner)}`, d: shape, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` });
+  return svg("path", { class: `${kind} ${style(learner)}`, d: shape, transform: `translate(${px(x)} ${px(y)})` });
 }
 
 /** The class that gives a learner's colour and dashes. */

@@ -31,7 +31,7 @@ function box(x, y, wide, high) {
   return polygon([[x, y], [x + wide, y], [x + wide, y + high], [x, y + high]]);
 }
 
-/** How much of the darkest colour an element gets. The root shows small values beside large ones; the key says which. */
+/** How much of the darkest colour an element gets. The root shows small values beside large ones. */
 function heat(element, share) {
   const part = (100 * Math.sqrt(Math.min(1, Math.max(0, share)))).toFixed(1);
   element.style.fill = `color-mix(in oklab, var(--heat-low), var(--heat-high) ${part}%)`;
@@ -46,7 +46,7 @@ function heatKey(most, x, y) {
     parts.push(patch);
   }
   const at = [[0, x, "start"], [most / 4, x + 72, "middle"], [most, x + 144, "end"]];
-  return [...parts, ...at.map(([value, place, anchor]) => svg("text", { x: place, y: y + 22, "text-anchor": anchor }, short(value)))];
+  return [...parts, ...at.map(([value, place, anchor]) => text(place, y + 22, short(value), anchor))];
 }
 
 /**
@@ -60,7 +60,7 @@ function field(holder, { width, height, label, items, before = [], after = [], s
     const shape = svg("path", { class: item.class || (item.share === null ? "empty" : "cell"), d: item.d });
     if (!item.class && item.share !== null) heat(shape, item.share);
     canvas.append(shape);
-    if (item.word) canvas.append(svg("text", { x: item.x, y: item.y + 4, "text-anchor": "middle", class: "word" }, item.word));
+    if (item.word) canvas.append(text(item.x, item.y + 4, item.word, "middle", "word"));
   }
   canvas.append(...after, cursor);
   const place = html("div", { class: "field" }, canvas), line = html("p", { class: "read" }, summary);
@@ -80,11 +80,12 @@ function field(holder, { width, height, label, items, before = [], after = [], s
 }
 
 /** Two components: bars along the line. A column has { value, class: instead of a bar the whole height, say }. */
-function bars(holder, { columns, components, most, label, summary, under = [], below = 0 }) {
+function bars(holder, { columns, components, most, label, summary, under = () => [], below = 0 }) {
   const left = 44, top = 10, wide = 300, high = 100, step = wide / columns.length, pad = Math.min(1, step / 12);
   const scale = scaleOf(0, most || 1, top + high, top, false);
-  const before = scale.ticks.flatMap((tick) => [svg("path", { class: "rule", d: `M${left} ${scale.at(tick).toFixed(1)}h${wide}` }),
-    svg("text", { x: left - 6, y: (scale.at(tick) + 4).toFixed(1), "text-anchor": "end" }, short(tick))]);
+  const before = scale.ticks.flatMap((tick) => [
+    svg("path", { class: "rule", d: `M${left} ${px(scale.at(tick))}h${wide}` }),
+    text(left - 6, scale.at(tick) + 4, short(tick), "end")]);
   const items = columns.map((column, at) => {
     const tall = column.class ? high : Math.max(1, (column.value / (most || 1)) * high);
     const d = box(left + at * step + pad, top + high - tall, step - 2 * pad, tall);
@@ -92,8 +93,8 @@ function bars(holder, { columns, components, most, label, summary, under = [], b
   });
   const bottom = top + high + below;
   const ends = [[left, "start", components[1]], [left + wide, "end", components[0]]];
-  const after = [svg("path", { class: "axis", d: `M${left} ${top + high}h${wide}` }), ...under.flatMap((part) => part(left, step, top + high)),
-    ...ends.map(([x, anchor, name]) => svg("text", { x, y: bottom + 17, "text-anchor": anchor }, fitted(`all ${name}`, 145)))];
+  const after = [svg("path", { class: "axis", d: `M${left} ${top + high}h${wide}` }), ...under(left, step, top + high),
+    ...ends.map(([x, anchor, name]) => text(x, bottom + 17, fitted(`all ${name}`, 145), anchor))];
   field(holder, { width: 352, height: bottom + 24, label, items, before, after, summary });
 }
 
@@ -130,8 +131,8 @@ function simplexCells(holder, { components, bins, count, value, most, label, thr
   }
   const outline = svg("path", { class: "outline", d: polygon(CORNERS.map(project)) });
   const after = three ? [outline, ...cornerNames(components, 0), ...heatKey(most, 58, 244)] : [outline,
-    svg("text", { x: 220, y: 218, "text-anchor": "end" }, `${fitted(components[0], 150)} →`),
-    svg("text", { x: 22, y: 12, transform: "rotate(-90 22 12)", "text-anchor": "end" }, `${fitted(components[1], 150)} →`),
+    text(220, 218, `${fitted(components[0], 150)} →`, "end"),
+    svg("g", { transform: "rotate(-90 22 12)" }, text(22, 12, `${fitted(components[1], 150)} →`, "end")),
     ...heatKey(most, 90, 14)];
   const size = three ? { width: 260, height: 270 } : { width: 240, height: 226 };
   field(holder, { ...size, label, items, after, summary: overall(count, value) });
@@ -140,8 +141,8 @@ function simplexCells(holder, { components, bins, count, value, most, label, thr
 function cornerNames(components, room) {
   return CORNERS.map((corner, at) => {
     const [x, y] = ternary(corner);
-    return svg("text", { x: x + [-room, room, 0][at], y: y + (at === 2 ? -6 - room / 2 : 15 + room / 2),
-      "text-anchor": ["start", "end", "middle"][at] }, fitted(components[at], at === 2 ? 150 : 100));
+    const below = at === 2 ? -6 - room / 2 : 15 + room / 2, name = fitted(components[at], at === 2 ? 150 : 100);
+    return text(x + [-room, room, 0][at], y + below, name, ["start", "end", "middle"][at]);
   });
 }
 
@@ -153,15 +154,18 @@ function mixture(context, components) {
 /** What is said about the learned policy at a context. */
 function gapWords(policy, at) {
   const gap = policy.gap[at] === null ? "" : `${exact(policy.gap[at])} above the best`;
-  if (policy.improper[at]) return `not proper in ${policy.improper[at]} of ${policy.runs} runs${gap && `, else ${gap}`}`;
-  return policy.gap[at] ? `${gap}; another action in ${percent(policy.differs[at])} of the states` : "as good as the best";
+  if (policy.improper[at]) {
+    return `not proper in ${policy.improper[at]} of ${policy.runs} runs${gap && `, else ${gap}`}`;
+  }
+  if (!policy.gap[at]) return "as good as the best";
+  return `${gap}; another action in ${percent(policy.differs[at])} of the states`;
 }
 
 function policySummary(policy) {
   const right = policy.gap.filter((gap, at) => !policy.improper[at] && !gap).length;
   const lost = policy.improper.filter(Boolean).length, worst = largest(policy.gap);
-  return `as good as the best at ${right} of ${policy.gap.length} contexts${worst ? `; at worst ${exact(worst)} above it` : ""}`
-    + (lost ? `; not proper at ${lost}` : "");
+  return `as good as the best at ${right} of ${policy.gap.length} contexts`
+    + (worst ? `; at worst ${exact(worst)} above it` : "") + (lost ? `; not proper at ${lost}` : "");
 }
 
 /** Two components: how much worse the learned policy is (bars), over the numbers of the best policies (strip). */
@@ -172,18 +176,17 @@ function policyLine(holder, { components, contexts, best, policy, most, label })
     say: `${mixture(contexts[at], components)}: best policy ${best[at] + 1}; learned: ${gapWords(policy, at)}`,
   }));
   const strip = (left, step, y) => {
-    const parts = [svg("text", { x: left - 6, y: y + 21, "text-anchor": "end" }, "best")];
+    const parts = [text(left - 6, y + 21, "best", "end")];
     for (let first = 0, next; first < order.length; first = next) {
       const number = best[order[first]];
       for (next = first; next < order.length && best[order[next]] === number;) next += 1;
       const x = left + first * step, room = (next - first) * step;
       parts.push(svg("path", { class: `kind k${number % 8}`, d: box(x, y + 8, room, 18) }));
-      if (room < 14) continue;
-      parts.push(svg("text", { x: x + room / 2, y: y + 21, "text-anchor": "middle", class: "word" }, `${number + 1}`));
+      if (room >= 14) parts.push(text(x + room / 2, y + 21, `${number + 1}`, "middle", "word"));
     }
     return parts;
   };
-  bars(holder, { columns, components, most, label, summary: policySummary(policy), under: [strip], below: 26 });
+  bars(holder, { columns, components, most, label, summary: policySummary(policy), under: strip, below: 26 });
 }
 
 /** Three components: a dot for each context of the grid. With `policy` its gap, without it the best policy's number. */
@@ -191,12 +194,13 @@ function policyTernary(holder, { components, contexts, best, policy, most, label
   const items = contexts.map((context, at) => {
     const [x, y] = ternary(context), where = mixture(context, components), number = best[at] + 1;
     const dot = { d: `M${x - 9.4} ${y}a9.4 9.4 0 1 0 18.8 0a9.4 9.4 0 1 0 -18.8 0z`, x, y, share: null };
-    if (!policy) return { ...dot, class: `kind k${best[at] % 8}`, word: `${number}`, say: `${where}: best policy ${number}` };
-    const say = `${where}: best policy ${number}; learned: ${gapWords(policy, at)}`;
+    const is = `${where}: best policy ${number}`;
+    if (!policy) return { ...dot, class: `kind k${best[at] % 8}`, word: `${number}`, say: is };
+    const say = `${is}; learned: ${gapWords(policy, at)}`;
     if (policy.improper[at]) return { ...dot, class: "improper", word: "×", say };
     return { ...dot, share: policy.gap[at] / (most || 1), say };
   });
-  const summary = policy ? policySummary(policy) : `${new Set(best).size} different best policies at ${best.length} contexts`;
+  const different = `${new Set(best).size} different best policies at ${best.length} contexts`;
   const after = [...cornerNames(components, 14), ...(policy ? heatKey(most, 58, 252) : [])];
-  field(holder, { width: 260, height: 278, label, items, after, summary });
+  field(holder, { width: 260, height: 278, label, items, after, summary: policy ? policySummary(policy) : different });
 }

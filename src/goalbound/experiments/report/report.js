@@ -6,13 +6,19 @@ const curves = new Curves(data.learners);
 const all = (selector) => [...document.querySelectorAll(selector)];
 const chosen = { own: true, learner: 0 };
 
+const KINDS = { // of the charts over episodes
+  regret: { title: "expected regret so far", power: true },
+  known: { title: "share of the steps so far at known pairs", ceiling: 1 },
+  intervals: { title: "intervals per episode so far" },
+};
+
 function drawCurves() {
   for (const holder of all(".chart")) {
     const panel = data.panels[+holder.dataset.panel], kind = holder.dataset.kind;
-    const lines = panel.results.filter((result) => result[kind]).map((result) => ({ learner: result.learner, ...result[kind] }));
+    const lines = panel.results.filter((result) => result[kind])
+      .map((result) => ({ learner: result.learner, ...result[kind] }));
     const readout = holder.parentElement.querySelector(".readout");
-    const title = { regret: "expected regret so far", known: "share of the steps so far at known pairs", intervals: "intervals per episode so far" }[kind];
-    curves.add(new Chart(curves, holder, { panel, lines, title, readout, power: kind === "regret", ceiling: kind === "known" ? 1 : null }));
+    curves.add(new Chart(curves, holder, { panel, lines, readout, ...KINDS[kind] }));
   }
 }
 
@@ -49,13 +55,15 @@ function drawPolicies(holder, panel) {
   const common = Math.max(...values, 0);
   const figures = [];
   if (panel.context_size === 3) {
-    const place = html("figure", { class: "small" }, html("figcaption", {}, html("b", {}, "best policy"), ", by number"));
-    policyTernary(place, { components, contexts, best, policy: null, most: 0, label: `Best policy by context; ${panel.title}` });
+    const caption = html("figcaption", {}, html("b", {}, "best policy"), ", by number");
+    const place = html("figure", { class: "small" }, caption), label = `Best policy by context; ${panel.title}`;
+    policyTernary(place, { components, contexts, best, policy: null, most: 0, label });
     figures.push(place);
   }
   results.forEach((result, at) => {
-    const place = figure(result), label = `Learned policy of ${data.learners[result.learner].label} by context; ${panel.title}`;
-    const settings = { components, contexts, best, policy: result.policy, most: chosen.own ? values[at] : common, label };
+    const place = figure(result), most = chosen.own ? values[at] : common;
+    const label = `Learned policy of ${data.learners[result.learner].label} by context; ${panel.title}`;
+    const settings = { components, contexts, best, policy: result.policy, most, label };
     (panel.context_size === 2 ? policyLine : policyTernary)(place, settings);
     figures.push(place);
   });
@@ -86,7 +94,9 @@ function wireSwitches() {
     for (const pane of all("[data-pane]")) pane.hidden = pane.dataset.pane !== value;
     curves.redraw();
   });
-  for (const box of all("input[data-show]")) box.addEventListener("change", () => curves.set(box.dataset.show, box.checked));
+  for (const input of all("input[data-show]")) {
+    input.addEventListener("change", () => curves.set(input.dataset.show, input.checked));
+  }
   for (const select of all("select[data-learner]")) {
     select.addEventListener("change", () => { chosen.learner = +select.value; drawFields(); });
   }
@@ -95,7 +105,7 @@ function wireSwitches() {
     button.prepend(sample(learner));
     button.addEventListener("click", () => {
       curves.toggle(learner);
-      for (const twin of all(`[data-toggle="${learner}"]`)) twin.setAttribute("aria-pressed", !curves.hidden.has(learner));
+      button.setAttribute("aria-pressed", !curves.hidden.has(learner));
     });
   }
 }
