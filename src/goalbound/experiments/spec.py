@@ -203,7 +203,7 @@ class RunSpec:
     def from_json(cls, values: Mapping[str, Any]) -> RunSpec:
         """What :meth:`as_json` gave."""
         try:
-            labels = values.get("labels", {})
+            labels = dict(values.get("labels", {}))
             things = {
                 name: Choice(str(values[name]["use"]), dict(values[name]["settings"]), str(labels.get(name, "")))
                 for name in ("problem", "learner", "contexts")

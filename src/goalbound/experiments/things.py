@@ -14,6 +14,7 @@ from goalbound.experiments.catalog import Catalog, Entry, meant
 from goalbound.learners.context_blind import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.reference_policies import Clairvoyant
+from goalbound.learners.settings import added_loss
 from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.planning import ContextBounds, context_bounds
 from goalbound.problems.catalog import CATALOG as FAMILIES
@@ -112,7 +113,7 @@ def lr_cssp(
     """The learner of the paper, told what an honest user could tell it."""
     return LRCSSP(
         _support(problem, support), problem.context_size,
-        **_told(problem, episodes, loss_floor, loss_bound),
+        **_told(problem, problem.context_size, episodes, loss_floor, loss_bound),
         delta=delta, widths=_widths(widths, scale), regularization=regularization, forget=forget, tolerance=tolerance,
     )  # fmt: skip
 
@@ -132,7 +133,7 @@ def context_blind(
 ) -> ContextBlind:
     """The same learner, never shown a context."""
     inner = LRCSSP(
-        _support(problem, support), 1, **_told(problem, episodes, loss_floor, loss_bound),
+        _support(problem, support), 1, **_told(problem, 1, episodes, loss_floor, loss_bound),
         delta=delta, widths=_widths(widths, scale), regularization=regularization, tolerance=tolerance,
     )  # fmt: skip
     return ContextBlind(inner)
@@ -154,14 +155,19 @@ def _support(problem: LinearCSSP, word: str) -> Support:
     raise ModelError(f'support is {word!r}; it is "true" (where actions can lead is known) or "full" (nothing is)')
 
 
-def _told(problem: LinearCSSP, episodes: int, loss_floor: str | float, loss_bound: str | float) -> dict[str, Any]:
+def _told(
+    problem: LinearCSSP, size: int, episodes: int, loss_floor: str | float, loss_bound: str | float
+) -> dict[str, Any]:
     """What the learner is told about losses. ``certified``: the bound is the upper end of a certified interval."""
     floor = _number("loss_floor", loss_floor, ("certified",))
     if floor is None:
         floor = float(certified_bounds(problem).loss_floor)
     bound = _number("loss_bound", loss_bound, ("certified", "doubling"))
     if bound is None and loss_bound == "certified":
-        bound = max(1.0, float(certified_bounds(problem).loss_bound.upper))
+        bounds = certified_bounds(problem)
+        bound = max(1.0, float(bounds.loss_bound.upper))
+        if floor == 0.0:  # the learner adds epsilon to every step, so its B grows by epsilon T*
+            bound += added_loss(problem.support, size, episodes) * float(bounds.time_bound.upper)
         if not np.isfinite(bound):
             raise ModelError('loss_bound = "certified": no finite bound was found; give a number, or "doubling"')
     return {"loss_floor": floor, "loss_bound": bound, "episodes": episodes if floor == 0.0 else None}

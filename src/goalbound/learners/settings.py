@@ -63,15 +63,10 @@ class Settings:
         checked_regularization(self.regularization)
 
     def added_loss(self, support: Support) -> float:
-        """epsilon = S (d^2 A / K)^(1/3) of the corollary, at most 1, with A = N / S; 0 if there is a loss floor.
-
-        Departs from the paper: epsilon is *added* to the losses; their maximum with it would not be linear in the
-        context. For K < S^3 d^2 A it is capped at 1 and the corollary's bound says nothing.
-        """
+        """epsilon, or 0 if there is a loss floor."""
         if self.loss_floor > 0.0 or self.episodes is None:
             return 0.0
-        states, actions = support.states, support.pairs / support.states
-        return min(1.0, float(states * np.cbrt(self.context_size**2 * actions / self.episodes)))
+        return added_loss(support, self.context_size, self.episodes)
 
     def rules(self, support: Support) -> Rules:
         """The constants of the kernels."""
@@ -127,6 +122,16 @@ class Settings:
             if type(values[key]) not in allowed:
                 raise ModelError(f"{key} is {values[key]!r}, of a wrong type")
         return cls(**{**values, "widths": Widths(**widths)})
+
+
+def added_loss(support: Support, context_size: int, episodes: int) -> float:
+    """epsilon = S (d^2 A / K)^(1/3) of the corollary, at most 1, with A = N / S.
+
+    Departs from the paper: epsilon is *added* to the losses; their maximum with it would not be linear in the
+    context. For K < S^3 d^2 A it is capped at 1 and the corollary's bound says nothing.
+    """
+    states, actions = support.states, support.pairs / support.states
+    return min(1.0, float(states * np.cbrt(context_size**2 * actions / episodes)))
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
