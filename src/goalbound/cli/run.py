@@ -7,13 +7,17 @@ import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.experiment import Results, read_spec, results_folder
 from goalbound.cli.text import complain, counted
 from goalbound.experiments.progress import Progress, progress_on
+from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import SweepResult, sweep
+from goalbound.experiments.things import PROBLEMS
+from goalbound.problems.catalog import CATALOG
 
 SOME_FAILED, INTERRUPTED = 1, 130
 MOST_TOLD = 5
@@ -25,6 +29,7 @@ def run(arguments: Namespace) -> int:
     folder = Path(arguments.out) if arguments.out else results_folder(spec, quick=arguments.quick)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; --out is a folder")
+    _require_extras(spec)
     result = sweep(spec, folder, workers=arguments.workers, on=arguments.on, progress=_progress(arguments))
     if result.open:
         return _interrupted(result, arguments)
@@ -33,6 +38,18 @@ def run(arguments: Namespace) -> int:
     print(json.dumps(results.as_json(paths), allow_nan=False) if arguments.json else results.text(paths))
     _tell_failures(result.failed, folder)
     return SOME_FAILED if result.failed else 0
+
+
+def _require_extras(spec: ExperimentSpec) -> None:
+    """What is missing is told once and before, not by every run."""
+    worlds = any(one.use in PROBLEMS.entries and one.use not in CATALOG for one in spec.problems)
+    for name in ("pyarrow", *(["gymnasium"] if worlds else [])):
+        try:
+            there = find_spec(name) is not None
+        except ValueError:  # it was made unavailable
+            there = False
+        if not there:
+            raise ModuleNotFoundError(f"no module {name}", name=name)
 
 
 def _progress(arguments: Namespace) -> Progress:

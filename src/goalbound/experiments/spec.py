@@ -185,6 +185,11 @@ class RunSpec:
     def check(self) -> None:
         """Every name and setting, without making anything."""
         loss_law(self.losses)
+        if self.contexts.use == "adversary" and self.learner.use in ("context-blind", "clairvoyant"):
+            raise ModelError(
+                f"the adversary looks at the data of the learner about contexts, and {self.learner.use} has none; "
+                "give them in another file, with other contexts"
+            )
         for group, choice in (("problems", self.problem), ("learners", self.learner), ("contexts", self.contexts)):
             _CATALOGS[group].entry(choice.use, group).checked(choice.settings, group)
 

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from goalbound.kernels.jit import inlined, lean
 from goalbound.kernels.learning import INTERVALS, PLANNED, UNKNOWN_STEPS, begin, observe, prepare
 from goalbound.kernels.watch import watch_pair, watch_plan, watch_step
-from goalbound.kernels.world import DETERMINISTIC, Components, draw_next, draw_start, expected_gap, loss_of, mixed
+from goalbound.kernels.world import (
+    DETERMINISTIC,
+    Components,
+    best_pair,
+    draw_next,
+    draw_start,
+    expected_gap,
+    loss_of,
+    mixed,
+)
 
 
 class Truth(NamedTuple):
@@ -97,3 +106,36 @@ def play(rules, learned, view, desk, truth, contexts, shown, optimal, rng, step_
         out.abandoned[k] = state != goal
         out.steps[k] = steps
     return len(contexts)
+
+
+@lean
+def play_best(pair_start, truth, contexts, optimal, rng, step_limit, out):
+    """Play the best pair of every state, given the true optimal values [K, S + 1] of each of the contexts [K, d]."""
+    goal = len(pair_start) - 1
+    rows = truth.components
+    for k in range(len(contexts)):
+        context = contexts[k]
+        start = truth.start
+        if start < 0:
+            start = draw_start(truth.start_law, context, rng.random())
+        state = start
+        total = 0.0
+        regret = 0.0
+        steps = 0
+        while state != goal and steps < step_limit:
+            pair = best_pair(rows, pair_start, state, context, optimal[k])
+            following = draw_next(rows.next_start, rows.next_state, rows.probabilities, pair, context, rng.random())
+            loss = mixed(rows.losses, pair, context)
+            if truth.loss_code != DETERMINISTIC:
+                loss = loss_of(truth.loss_code, truth.loss_spread, loss, rng.random())
+            regret += expected_gap(rows, pair, state, context, optimal[k], truth.gap_tolerance)
+            total += loss
+            steps += 1
+            state = following
+        out.loss[k] = total
+        out.expected_regret[k] = regret
+        out.start[k] = start
+        out.intervals[k] = 0
+        out.unknown_steps[k] = 0
+        out.abandoned[k] = state != goal
+        out.steps[k] = steps

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.jit import inlined
+from goalbound.kernels.jit import inlined, lean
 
 VALUE_TOLERANCE = 1e-9
 """The relative error of the optimal values that regret is measured against."""
@@ -135,3 +135,18 @@ def expected_gap(components, pair, state, context, values, tolerance):
         rounding = 4.0 * (end - first + len(context) + 8.0) * 2.0**-52
         return 0.0 if -gap <= (2.0 * tolerance + rounding) * size else np.nan
     return gap
+
+
+@lean
+def best_pair(components, pair_start, state, context, values):
+    """The pair of a state with the least loss + P v under a context; ties go to the lowest."""
+    best = np.inf
+    chosen = pair_start[state]
+    for pair in range(pair_start[state], pair_start[state + 1]):
+        worth = mixed(components.losses, pair, context)
+        for k in range(components.next_start[pair], components.next_start[pair + 1]):
+            worth += mixed(components.probabilities, k, context) * values[components.next_state[k]]
+        if worth < best:
+            best = worth
+            chosen = pair
+    return chosen

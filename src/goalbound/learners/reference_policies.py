@@ -7,9 +7,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.kernels import rollout
+from goalbound.kernels.jit import Effort
+from goalbound.kernels.world import VALUE_TOLERANCE, Components, Tally, best_pair
+from goalbound.learners.learner import SimulatedWorld
 from goalbound.models import LinearCSSP, ModelError, Step
+from goalbound.models.validation import sealed
 from goalbound.planning import solve
 from goalbound.planning.door import require_contextual
+from goalbound.planning.optimal_values import optimal_values
 
 REMEMBERED = 64
 """So many contexts keep their policy, so that contexts that come back are planned for once."""
@@ -17,6 +23,9 @@ REMEMBERED = 64
 
 class Clairvoyant:
     """Knows the problem: plays the optimal policy of each context. Its expected regret is zero.
+
+    Where all losses are positive it plays the pair that is best against the certified optimal values, which is proper
+    then; else the policy that :func:`goalbound.planning.solve` finds.
 
     >>> problem = LinearCSSP.dense([[[0.5, 0.2]]], [[[[0.0, 1.0], [0.9, 0.1]]]])
     >>> episode = Clairvoyant(problem).begin([1.0])
@@ -27,13 +36,44 @@ class Clairvoyant:
     def __init__(self, problem: LinearCSSP) -> None:
         self._problem = require_contextual(problem)
         self._policy = lru_cache(maxsize=REMEMBERED)(self._solve)
+        support = problem.support
+        self._components = Components(support.next_start, support.next_state, problem.losses, problem.probabilities)
+        self._effort = Effort()
+        if problem.losses.min() > 0.0:
+            self.play_episodes = self._play_episodes
 
     def begin(self, context: ArrayLike) -> FixedPolicy:
-        """An episode that plays the optimal policy of the context, by :func:`goalbound.planning.solve`."""
+        """An episode that plays the optimal policy of the context."""
         return FixedPolicy(self._problem, self._policy(self._problem.check_context(context).tobytes()))
 
     def _solve(self, context: bytes) -> NDArray[np.int64]:
-        return solve(self._problem.at(np.frombuffer(context))).policy
+        weights = np.frombuffer(context)
+        support = self._problem.support
+        if self._problem.losses.min() <= 0.0:
+            return solve(self._problem.at(weights)).policy
+        values = sealed(optimal_values(self._problem, weights[None], tolerance=VALUE_TOLERANCE)[0])
+        run = self._effort.engine(support.triples)(best_pair)
+        best = [run(self._components, support.pair_start, s, weights, values) for s in range(support.states)]
+        return support.pair_action[best].astype(np.int64)
+
+    def _play_episodes(
+        self,
+        world: SimulatedWorld,
+        contexts: NDArray[np.float64],
+        values: NDArray[np.float64],
+        *,
+        step_limit: int,
+        tally: Tally,
+    ) -> None:
+        """The compiled loop: the same episodes, to the bit, as ``begin`` and ``act`` give."""
+        if world.problem is not self._problem and world.problem != self._problem:
+            raise ModelError("the world plays another problem than the one that the clairvoyant knows")
+        start = self._problem.start if isinstance(self._problem.start, int) else -1
+        law = world.losses
+        truth = rollout.Truth(world.components, start, world.start_law, law.code, law.spread, VALUE_TOLERANCE)
+        self._effort.engine(len(contexts) * self._problem.support.triples)(rollout.play_best)(
+            self._problem.support.pair_start, truth, contexts, values, world.rng, int(step_limit), tally
+        )
 
     def __repr__(self) -> str:
         return f"Clairvoyant({self._problem})"

@@ -12,6 +12,7 @@ import pytest
 from goalbound.experiments.figures import page, ternary, write_figures
 from goalbound.experiments.figures.curves import regret_figure, spread
 from goalbound.experiments.summary import summarize
+from goalbound.models import ModelError
 from tests.unit.experiments.synthetic import diagnosis, policies, power, record, run_spec
 
 PROVEN = {"widths": "paper", "scale": 1.0, "delta": 0.1}
@@ -111,6 +112,11 @@ def test_labels_that_make_the_same_file_name_do_not_overwrite_each_other(tmp_pat
     paths = write_figures(summarize(records), records, tmp_path, formats=("svg",))
     assert len(set(paths)) == len(paths) == 4
     assert paths[2].name == "regret-a-b-c-2.svg"
+
+
+def test_records_of_another_summary_are_refused(tmp_path):
+    with pytest.raises(ModelError, match="of which there is no record"):
+        write_figures(summarize(experiment(1)), experiment(1, label="other"), tmp_path)
 
 
 def test_labels_at_line_ends_do_not_overlap():

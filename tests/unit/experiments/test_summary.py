@@ -267,3 +267,14 @@ def test_the_json_is_strict_complete_and_the_same_each_time(tmp_path):
     values = json.loads(content)
     assert values["groups"][0]["regret_curve"]["episode"][-1] == 100
     assert values["differences"][0]["statement"] == "A and B are equal on the same contexts (2 seeds)"
+
+
+def test_no_records_are_no_groups_and_no_text():
+    assert summarize([]).groups == ()
+    assert summarize([]).table() == ""
+
+
+def test_records_take_the_labels_of_the_runs_that_were_asked_for():
+    made = record(run_spec(label="an old name"), flat(1.0))
+    (group,) = summarize([made], runs=[run_spec(label="a new name")]).groups
+    assert group.learner == "a new name"

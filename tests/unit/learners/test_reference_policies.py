@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from goalbound.learners.reference_policies import Clairvoyant
-from goalbound.models import SSP, LinearCSSP, ModelError, Step
-from goalbound.planning import NoProperPolicy, solve
-from goalbound.problems import random_cssp
+from goalbound.models import LinearCSSP, ModelError, Step
+from goalbound.planning import NoProperPolicy, optimal_values, solve
+from goalbound.problems import random_cssp, windy_grid
+from goalbound.simulation import Dirichlet, play
 
 # One state; drug A heals with 0.9 (young) or 0.1 (old) at a loss of 0.2; drug B always, at 0.5.
 DRUGS = LinearCSSP.dense(
@@ -41,18 +42,34 @@ def test_observing_changes_nothing_and_episodes_are_independent() -> None:
 
 
 def test_contexts_that_come_again_are_planned_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[SSP] = []
+    asked: list[np.ndarray] = []
 
-    def counting(ssp: SSP):
-        asked.append(ssp)
-        return solve(ssp)
+    def counting(problem: LinearCSSP, contexts: np.ndarray, *, tolerance: float) -> np.ndarray:
+        asked.append(contexts)
+        return optimal_values(problem, contexts, tolerance=tolerance)
 
-    monkeypatch.setattr("goalbound.learners.reference_policies.solve", counting)
+    monkeypatch.setattr("goalbound.learners.reference_policies.optimal_values", counting)
     clairvoyant = Clairvoyant(DRUGS)
     for _ in range(10):
         clairvoyant.begin([1.0, 0.0])
         clairvoyant.begin([0.5, 0.5])
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("problem", [DRUGS, windy_grid(2, 3), random_cssp(6, seed=2)])
+def test_the_compiled_loop_plays_the_same_episodes(problem: LinearCSSP) -> None:
+    contexts = Dirichlet.symmetric(problem.context_size)
+    runs = [play(problem, Clairvoyant(problem), contexts, episodes=60, seed=3, compiled=way) for way in (True, False)]
+    for name in ("loss", "expected_regret", "steps", "start"):
+        assert getattr(runs[0], name).tobytes() == getattr(runs[1], name).tobytes()
+    assert runs[0].expected_regret.max() <= 1e-8
+
+
+def test_where_losses_may_be_zero_the_planner_is_asked_for_a_proper_policy() -> None:
+    # Waiting costs nothing and goes nowhere; leaving costs 0.5.
+    problem = LinearCSSP.dense([[[0.0, 0.5]]], [[[[1.0, 0.0], [0.0, 1.0]]]])
+    assert Clairvoyant(problem).begin([1.0]).act(0) == 1
+    assert not hasattr(Clairvoyant(problem), "play_episodes")
 
 
 def test_misuse_is_named() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from goalbound.experiments.figures import ternary
 from goalbound.experiments.figures.curves import label_ends, title
 from goalbound.experiments.figures.page import INK, SMALL, SOFT, Look, component_names, new_figure, power_of_ten
-from goalbound.experiments.figures.simplex import arranged, bar, shaded, triangle
+from goalbound.experiments.figures.simplex import ARROW, arranged, bar, shaded, triangle
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.summary import Group
 
@@ -136,7 +136,7 @@ def _triangles(
     dots = "Dots grow with the share of states where the actions differ."
     figure = new_figure(
         height, [one.group for one in learned], "Policies by context", "Numbers: the best policy.", dots,
-        _note(learned),
+        ARROW, _note(learned),
     )  # fmt: skip
     panels = figure.subplots(rows, columns, squeeze=False).flat
     points = ternary.flat(contexts)

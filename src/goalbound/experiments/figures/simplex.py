@@ -15,6 +15,7 @@ from goalbound.experiments.records import RunRecord
 from goalbound.experiments.summary import Group
 
 PER_EPISODE = "expected regret per episode"
+ARROW = "An arrow at a scale: 1% lies above it."
 
 
 class Shown(NamedTuple):
@@ -87,7 +88,7 @@ def _triangles(shown: Sequence[Shown]) -> Any:
     rows, columns, height = arranged(len(shown))
     scales = "Each panel has its own scale." if len(shown) > 1 else ""
     unseen = "Hatched: no such context was met."
-    figure = new_figure(height, [one.group for one in shown], "Regret by context", scales, unseen)
+    figure = new_figure(height, [one.group for one in shown], "Regret by context", scales, unseen, ARROW)
     panels = figure.subplots(rows, columns, squeeze=False)
     for axes, one in zip(panels.flat, shown, strict=False):
         bins = one.met.shape[1]
@@ -112,7 +113,7 @@ def _pairs(one: Shown) -> Any:
     note = f"The first {len(pairs)} pairs." if size + 1 < one.group.context_size else ""
     grey = "Grey: no such context was met."
     title_ = f"Regret by context, {one.group.learner}"
-    figure = new_figure(0.9 + min(6.3 / size, 2.0) * size, [one.group], title_, grey, note)
+    figure = new_figure(0.9 + min(6.3 / size, 2.0) * size, [one.group], title_, grey, ARROW, note)
     grid = figure.add_gridspec(size, size)
     top = most(one.per_episode, one.met)
     edges = np.linspace(0.0, 1.0, one.met.shape[1] + 1)

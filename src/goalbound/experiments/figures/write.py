@@ -13,6 +13,7 @@ from goalbound.experiments.figures.policies import policies_figure
 from goalbound.experiments.figures.simplex import simplex_figures
 from goalbound.experiments.figures.terms import terms_figure
 from goalbound.experiments.groups import grouped
+from goalbound.models import ModelError
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
@@ -46,6 +47,12 @@ def write_figures(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     by_group = {group.labels: list(group.records.values()) for group in grouped(records, runs)}
+    strange = [group for group in summary.groups if not by_group.get(group.labels)]
+    if strange:
+        raise ModelError(
+            f"the summary has {', '.join(strange[0].labels)}, of which there is no record; give the records, and the "
+            "runs, that it was made of"
+        )
     looks = page.looks([group.learner for group in summary.groups])
     paths: list[Path] = []
     names: set[str] = set()

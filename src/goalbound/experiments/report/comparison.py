@@ -23,7 +23,7 @@ def comparison(data: Data) -> str:
     """One row for each learner on each problem and source of contexts; columns that say nothing are left out."""
     several = len(data["panels"]) > 1
     heads = ["learner", "where", "seeds", "expected regret", "per episode", "growth exponent", "loss / optimal",
-             "realised / bound", "sets held", "known steps", "abandoned", "steps", "µs / step"]  # fmt: skip
+             "share of bound", "sets held", "known steps", "abandoned", "steps", "µs/step"]  # fmt: skip
     rows = [_row(panel, result, data) for panel in data["panels"] for result in panel["results"]]
     kept = [
         at for at in range(len(heads))

@@ -9,6 +9,8 @@ from goalbound.experiments.tables import counted
 
 Data = Mapping[str, Any]
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", " \N{MULTIPLICATION SIGN} "
+THEIRS = "lr-cssp"
+"""The learner that the theorem is about."""
 LAWS = {
     "deterministic": "Losses have no noise: a pair always loses its mean under the context.",
     "bernoulli": "Losses are drawn: 1 or 0, with the mean of the pair under the context.",
@@ -260,8 +262,8 @@ def _growth(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
         return
     last = panel["episode"][-1]
     rate = ""
-    if any(learners[result["learner"]]["proven"] for result in ranked):
-        rate = " The theorem promises K^0.5 in the long run, up to logarithms, for the proven widths."
+    if any(learners[result["learner"]]["proven"] and learners[result["learner"]]["use"] == THEIRS for result in ranked):
+        rate = " The theorem promises K^0.5 in the long run, up to logarithms, to LR-CSSP with the proven widths."
     yield f"Over the last decade (episodes {round(last / 10):,} to {last:,}) regret grows as {listed(said)}.{rate}"
 
 

@@ -1,0 +1,1 @@
+"""A package of someone else: a learner and a problem that goalbound knows nothing about."""
