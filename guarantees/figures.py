@@ -35,7 +35,7 @@ def draw(result: Result, folder: Path) -> None:
         note = "\n".join(textwrap.wrap(result.setting, int(width * 18)))
         figure.text(0.012, 0.012, note, fontsize=7.5, color=SOFT, va="bottom")
         lines = note.count("\n") + 1
-        figure.tight_layout(rect=(0.0, (0.13 * lines + 0.1) / figure.get_figheight(), 1.0, 1.0))
+        figure.tight_layout(rect=(0.02, (0.13 * lines + 0.1) / figure.get_figheight(), 1.0, 1.0))
         figure.savefig(folder / f"{result.part}.png", dpi=150)
         figure.savefig(folder / f"{result.part}.svg", metadata={"Date": None})
 

@@ -166,7 +166,7 @@ def test_ctrl_c_is_one_line_that_says_how_to_go_on_and_the_checkpoint_is_there(p
             if '"progress"' in line:
                 break
         process.send_signal(signal.SIGINT)
-        rest, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     said = [line for line in err.splitlines() if "compiling" not in line]
     assert said == [
@@ -366,7 +366,7 @@ def test_help_imports_nothing_heavy():
     look = (
         "import sys\nfrom goalbound.cli import main\n"
         "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
-        "heavy = ('numpy', 'numba', 'pydantic', 'pyarrow', 'joblib', 'matplotlib', 'rich', 'distributed', 'gymnasium')\n"
+        "heavy = 'numpy numba pydantic pyarrow joblib matplotlib rich distributed gymnasium'.split()\n"
         "print('loaded:', [name for name in heavy if name in sys.modules])"
     )
     for command in COMMANDS:
@@ -378,7 +378,8 @@ def test_help_imports_nothing_heavy():
 
 def test_learners_are_listed_without_extras():
     code = (
-        "import sys\nfor name in ('pydantic', 'pyarrow', 'joblib', 'matplotlib', 'gymnasium'): sys.modules[name] = None\n"
+        "import sys\n"
+        "for name in 'pydantic pyarrow joblib matplotlib gymnasium'.split():\n    sys.modules[name] = None\n"
         "from goalbound.cli import main\nsys.exit(main(['learners']) + main(['problems']))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)

@@ -14,6 +14,7 @@ import goalbound
 from goalbound.experiments.records import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import RunSpec
+from goalbound.kernels.jit import seconds_compiling
 
 Report = Callable[[int, int, float], None]
 """Episodes done, episodes in all, regret so far."""
@@ -52,6 +53,7 @@ class Finished:
     id: str
     record: bytes
     seconds: float
+    """without the compiler's"""
     episodes: int
     steps: int
     regret: float
@@ -96,13 +98,14 @@ def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
 
     if stop():
         return Stopped(task.id)
-    started, resumed = time.perf_counter(), task.resumes
+    started, resumed = time.perf_counter() - seconds_compiling(), task.resumes
     try:
         spec = RunSpec.from_json(json.loads(task.spec))
         record = run(spec, progress=progress, checkpoint=None if task.checkpoint is None else Path(task.checkpoint))
         totals = record.facts["totals"]
+        seconds = time.perf_counter() - seconds_compiling() - started
         return Finished(
-            task.id, record_bytes(record), time.perf_counter() - started, spec.episodes, int(totals["steps"]),
+            task.id, record_bytes(record), seconds, spec.episodes, int(totals["steps"]),
             float(totals["regret"]), resumed, goalbound.__version__,
         )  # fmt: skip
     except KeyboardInterrupt:

@@ -169,6 +169,11 @@ def _with_globals(function: FunctionType, changed: dict[str, Any]) -> FunctionTy
     return copy
 
 
+def seconds_compiling() -> float:
+    """How long this process has waited for the compiler, or for its cache, so far."""
+    return _Notice.spent
+
+
 class _Notice:
     """Says once, and only if it takes more than a second in all, that kernels are being compiled."""
 

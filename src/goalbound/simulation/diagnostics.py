@@ -151,7 +151,7 @@ class Diagnosis:
 class Watched:
     """A learner that is watched by someone who knows the problem. It plays exactly as it does unwatched.
 
-    Watching costs about as much again as learning; it works in the compiled loop, in the plain one, and so in real
+    Watching costs less than learning does; it works in the compiled loop, in the plain one, and so in real
     environments too, where ``problem`` is what was read from them.
 
     Args:
@@ -161,7 +161,8 @@ class Watched:
             them. The learner's own if left out; needed where that is sought by doubling.
         time_bound: T*; the regret bounds of the zero-loss variant need it, and are infinite without.
 
-    >>> from goalbound import LRCSSP, Dirichlet, play, random_cssp
+    >>> from goalbound import LRCSSP, Dirichlet, play
+    >>> from goalbound.problems import random_cssp
     >>> problem = random_cssp(3, actions=2, context_size=2, seed=1)
     >>> watched = Watched(LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=10.0), problem)
     >>> history = play(problem, watched, Dirichlet.symmetric(2), episodes=50)

@@ -7,6 +7,7 @@ from goalbound.models import LinearCSSP, ModelError
 from goalbound.planning import Status, evaluate, is_proper, solve
 from goalbound.problems import (
     deceptive_lock,
+    dense_random,
     long_corridor,
     random_cssp,
     routing_grid,
@@ -19,6 +20,7 @@ PROBLEMS = {
     "random": lambda: random_cssp(30, seed=3),
     "random, one successor": lambda: random_cssp(12, actions=4, context_size=5, successors=1, exit_probability=0.02),
     "random, sure exits": lambda: random_cssp(12, exit_probability=1.0, seed=1),
+    "dense": lambda: dense_random(5, actions=3, context_size=3, seed=2),
     "one rung": lambda: treatment_ladder(1, markers=1),
     "ladder": lambda: treatment_ladder(7, markers=3),
     "tall ladder": lambda: treatment_ladder(25, markers=6, relapse=0.0),
@@ -73,7 +75,7 @@ def test_the_same_settings_give_the_same_problem_to_the_bit(name):
     assert PROBLEMS[name]() == PROBLEMS[name]()
 
 
-@pytest.mark.parametrize("family", [random_cssp, routing_grid, deceptive_lock])
+@pytest.mark.parametrize("family", [random_cssp, dense_random, routing_grid, deceptive_lock])
 def test_another_seed_gives_another_problem_and_a_generator_is_a_seed(family):
     assert family(seed=1) != family(seed=2)
     assert family(seed=np.random.default_rng(1)) == family(seed=1)
