@@ -219,10 +219,20 @@ class LRCSSP:
         if self._view is None:
             self._view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
         kept = fresh_ledger(self.support.pairs) if ledger is None else ledger
-        played = self._effort.engine(len(contexts) * self.support.triples)(rollout.play)(
-            self._rules, self._learned, self._view, self._desk, truth, contexts, seen, values, world.rng,
-            int(step_limit), SWEEPS, kept, tally,
-        )  # fmt: skip
+        played = 0
+        while played < len(contexts):
+            run = self._effort.engine((len(contexts) - played) * self.support.triples)(rollout.play)
+            # As Python, one episode at a time: how long they are, and so whether the compiler pays, is seen only then.
+            last = played + 1 if run is rollout.play.python else len(contexts)
+            ended = run(
+                self._rules, self._learned, self._view, self._desk, truth, contexts[played:last], seen[played:last],
+                values[played:last], world.rng, int(step_limit), SWEEPS, kept,
+                Tally(*(column[played:last] for column in tally)),
+            )  # fmt: skip
+            self._effort.spent += int(tally.steps[played:last].sum()) * self.support.triples
+            played += ended
+            if played < last:
+                break
         self._begun += min(played + 1, len(contexts))  # one whose plan did not come to its end was begun too
         self._check_projections()
         if played < len(contexts):

@@ -10,6 +10,7 @@ from goalbound.simulation.contexts import (
     Drifting,
     Listed,
 )
+from goalbound.simulation.diagnostics import Diagnosis, Watched
 from goalbound.simulation.history import History
 from goalbound.simulation.play import Simulation, play
 from goalbound.simulation.regret import step_regret
@@ -21,6 +22,7 @@ __all__ = [
     "ContextSource",
     "Corners",
     "Cyclic",
+    "Diagnosis",
     "Dirichlet",
     "Drifting",
     "History",
@@ -28,6 +30,7 @@ __all__ = [
     "LossLaw",
     "ModelWorld",
     "Simulation",
+    "Watched",
     "World",
     "bernoulli",
     "bounded",
