@@ -227,7 +227,7 @@ class LRCSSP:
             ended = run(
                 self._rules, self._learned, self._view, self._desk, truth, contexts[played:last], seen[played:last],
                 values[played:last], world.rng, int(step_limit), SWEEPS, kept,
-                Tally(*(column[played:last] for column in tally)),
+                Tally._make(column[played:last] for column in tally),
             )  # fmt: skip
             self._effort.spent += int(tally.steps[played:last].sum()) * self.support.triples
             played += ended
