@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check lint format bench paper clean
+.PHONY: help demo test check lint format bench paper browser clean
 
 help:
 	@echo "make demo    learn a contextual problem and leave a page to look at in out/demo/"
@@ -12,6 +12,7 @@ help:
 	@echo "make check   linters, types, import layers, tests"
 	@echo "make bench   our planner and learner beside others, as ratios measured in one run (minutes)"
 	@echo "make paper   the guarantees of the paper, made visible at full size in out/guarantees/ (minutes)"
+	@echo "make browser  install Chromium for the tests of the report (Debian, as root)"
 	@echo "make clean   remove the environment and everything that was built"
 
 $(VENV)/.made:
@@ -57,6 +58,10 @@ bench: $(VENV)/.dev $(VENV)/.bench
 
 paper: $(VENV)/.dev
 	$(BIN)/python -m guarantees
+
+# Tests of the report need a real browser; without one they are skipped, and say so.
+browser:
+	@command -v chromedriver >/dev/null || apt-get install --yes --quiet chromium chromium-driver >/dev/null
 
 clean:
 	rm -rf $(VENV) out build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
