@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -16,6 +17,7 @@ from goalbound.experiments.things import CONTEXTS, LEARNERS, LOSS_LAWS, PROBLEMS
 from goalbound.models.files import save
 from goalbound.problems import CATALOG, treatment_ladder
 
+PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
 COMMANDS = ["run", "report", "figures", "learners", "check"]
 SPEC = """
 name = "small"
@@ -384,3 +386,25 @@ def test_learners_are_listed_without_extras():
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_the_page_about_experiments_says_what_is_so(place, run):
+    page = PAGE.read_text()
+    (spec,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (place / "mine.toml").write_text(spec)
+    assert run("check", "mine.toml")[1].startswith("mine: 12 runs of 2,000 episodes")
+    assert run("run", "mine.toml", "--quick", "--workers", "1", "--quiet", "--out", "out/mine")[0] == 0
+    names: dict = {"printed": [], "__name__": "page"}
+    names["print"] = lambda *things: names["printed"].append(" ".join(map(str, things)))
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(code, names)
+    assert len([line for line in names["printed"] if line.startswith("LR-CSSP (scale ")]) == 2
+    assert any(re.fullmatch(r"(lr-cssp|context-blind) 50", line) for line in names["printed"])
+    assert "every context has a proper policy" in names["printed"][-1]
+
+
+def test_the_commands_of_the_page_about_experiments_parse():
+    lines = re.findall(r"^goalbound .*$", PAGE.read_text(), re.MULTILINE)
+    assert len(lines) >= 6
+    for line in lines:
+        parser().parse_args(shlex.split(line, comments=True)[1:])
