@@ -115,15 +115,3 @@ def test_public_names_are_all_there() -> None:
         assert getattr(goalbound, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = goalbound.nothing
-
-
-def test_the_spec_of_the_experiments_page_is_one() -> None:
-    pytest.importorskip("pydantic")
-    import tomllib
-
-    from goalbound.experiments.spec import ExperimentSpec
-
-    (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "experiments.md").read_text(), re.DOTALL)
-    spec = ExperimentSpec.of(tomllib.loads(text))
-    assert len(spec.runs()) == 2 * 2 * 3  # two learners, two scales each, three seeds
-    assert len(ExperimentSpec.of(tomllib.loads(text), quick=True).runs()) == 4
