@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         scaled,
     )
     from goalbound.learners.context_blind import ContextBlind
-    from goalbound.learners.errors import LearnerError, PlanningStopped
+    from goalbound.learners.errors import LearnerError, PlanningStopped, ProjectionFailed
     from goalbound.learners.lr_cssp import LRCSSP
     from goalbound.learners.plan import Plan
     from goalbound.learners.reference_policies import Clairvoyant
@@ -75,7 +75,7 @@ _NAMES = {
         "ridge_estimate",
         "scaled",
     ),
-    "goalbound.learners.errors": ("LearnerError", "PlanningStopped"),
+    "goalbound.learners.errors": ("LearnerError", "PlanningStopped", "ProjectionFailed"),
     "goalbound.learners.context_blind": ("ContextBlind",),
     "goalbound.learners.lr_cssp": ("LRCSSP",),
     "goalbound.learners.plan": ("Plan",),

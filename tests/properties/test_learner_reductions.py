@@ -45,7 +45,7 @@ def test_with_one_component_everything_is_counting(drawn: st.DataObject) -> None
     np.testing.assert_allclose(learner.statistics.inverse_gram[:, 0, 0], 1.0 / (1.0 + visits), rtol=1e-13)
     np.testing.assert_allclose(learner.estimate.losses[:, 0], losses / (1.0 + visits), rtol=1e-13)
     plan, places = learner.plan([1.0]), rows_of(support)
-    triples = max(1, sum(place.stop - place.start for place in places))
+    triples = max(support.pairs, sum(place.stop - place.start for place in places))
     for pair, place in enumerate(places):
         estimate = rows[place] / (1.0 + visits[pair])
         np.testing.assert_allclose(learner.estimate.rows[place, 0], estimate, rtol=1e-13)

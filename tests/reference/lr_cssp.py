@@ -184,8 +184,8 @@ class NaiveLRCSSP:
         return math.sqrt(self.size * math.log(inside)) + math.sqrt(self.regularization)
 
     def _triples(self) -> int:
-        """(pair, next state) triples without the goal; at least 1, for the logarithm where all lead to the goal."""
-        return max(1, sum(len(next_states(self.support, pair)) for pair in range(self.support.pairs)))
+        """(pair, next state) triples without the goal; at least N, so that beta covers the loss radius everywhere."""
+        return max(self.support.pairs, sum(len(next_states(self.support, pair)) for pair in range(self.support.pairs)))
 
     def _make_plan(self) -> Plan:
         """Lines 21 to 25."""

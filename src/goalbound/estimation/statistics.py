@@ -12,6 +12,9 @@ from goalbound.kernels.rooms import fresh_memory
 from goalbound.models import ModelError, Step, Support
 from goalbound.models.validation import distribution, whole
 
+SMALLEST_REGULARIZATION = 1e-6
+"""Below it the inverse of a Gram matrix is not within 1e-9 any more."""
+
 
 class Statistics:
     """Sums over the steps of every pair, and the inverse of its Gram matrix, kept up to date.
@@ -108,6 +111,11 @@ def checked_regularization(regularization: float) -> float:
     """A positive finite number."""
     if not (np.isfinite(regularization) and regularization > 0.0):
         raise ModelError(f"regularization {regularization} is not a positive number; the paper uses 1")
+    if regularization < SMALLEST_REGULARIZATION:
+        raise ModelError(
+            f"regularization {regularization:g} is too small: inverses lose their digits, and with them the sets their "
+            f"proof; use at least {SMALLEST_REGULARIZATION:g} (the paper uses 1)"
+        )
     return float(regularization)
 
 

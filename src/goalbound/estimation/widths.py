@@ -65,7 +65,8 @@ class Widths:
         """The constants for a support."""
         goal = support.states
         following = np.add.reduceat(support.next_state < goal, support.next_start[:-1]).astype(np.float64)
-        rows = max(float(following.sum()), 1.0)
+        # At least N, so that beta covers the loss radius too where most pairs lead straight to the goal.
+        rows = max(float(following.sum()), float(support.pairs))
         # Departs from the paper: beta counts at least one next state, so that it also covers the loss of a pair that
         # leads only to the goal.
         return Radii(

@@ -239,6 +239,12 @@ def plan(rules, learned, view, sweeps):
     made = 0
     if not view.outlook.meter[RESIDUAL] <= rules.tolerance:
         made = iterate(view.plausible, view.outlook, 0.5 * rules.tolerance, sweeps)
+        if 2.0**-50 * made * view.outlook.meter[FALL] > 1e-3 * rules.tolerance:
+            # Values fell from so high that the meter of falls, and so which pairs may be skipped, was rounded: again.
+            view.outlook.meter[FALL] = 0.0
+            for pair in range(len(view.version)):
+                view.outlook.backup[pair] = -np.inf
+            made += iterate(view.plausible, view.outlook, 0.5 * rules.tolerance, sweeps)
     view.tally[PLANS] += 1
     view.tally[SWEEPS] += made
     view.tally[PLANNED] = 1

@@ -169,12 +169,6 @@ def iterate(plausible, outlook, tolerance, sweeps):
     return sweeps
 
 
-@lean
-def forget(outlook, pair):
-    """What is remembered of a pair's backup says nothing any more: its plausible rows are other ones now."""
-    outlook.backup[pair] = -np.inf
-
-
 @inlined
 def shortfall(residual, floor, largest):
     """The x of the certificate (1 - x) v <= v*: x = r / (r + floor), where r has room for the rounding of backups.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.jit import inlined, lean
-from goalbound.kernels.learning import INTERVALS, PLANNED, UNKNOWN_STEPS, begin, observe, prepare
+from goalbound.kernels.learning import FAILED_PROJECTIONS, INTERVALS, PLANNED, UNKNOWN_STEPS, begin, observe, prepare
 from goalbound.kernels.watch import watch_pair, watch_plan, watch_step
 from goalbound.kernels.world import (
     DETERMINISTIC,
@@ -62,7 +62,8 @@ def play(rules, learned, view, desk, truth, contexts, shown, optimal, rng, step_
 
     ``shown`` [K, d'] is what the learner sees of the contexts: themselves, or something else.
 
-    Stops before an episode whose plan did not come to its end. Returns the number of episodes played.
+    Stops at a plan that did not come to its end, and at a projection that failed. Returns the number of episodes played
+    to their end.
     """
     goal = len(rules.pair_start) - 1
     rows = truth.components
@@ -95,6 +96,8 @@ def play(rules, learned, view, desk, truth, contexts, shown, optimal, rng, step_
             if ledger.watch:
                 watch_step(ledger, rows, rules, learned, view, context, state, pair, following, loss)
             observe(rules, learned, view, desk, pair, place, loss)
+            if learned.tally[FAILED_PROJECTIONS] > 0:
+                return k
             if ledger.watch:
                 watch_pair(ledger, rows, rules, learned, pair)
             state = following

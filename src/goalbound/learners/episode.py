@@ -78,6 +78,7 @@ class LRCSSPEpisode:
         self._state = support.state(following)
         if self._state == support.states:
             self._held = None  # what is left of an episode that ended is small
+        self.learner._check_projections()
 
     def abandon(self) -> None:
         """The episode ends without the goal: it will not go on, and is not part of checkpoints any more."""

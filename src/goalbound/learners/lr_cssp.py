@@ -28,7 +28,7 @@ from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fre
 from goalbound.kernels.watch import Ledger
 from goalbound.kernels.world import VALUE_TOLERANCE, Tally
 from goalbound.learners.episode import LRCSSPEpisode
-from goalbound.learners.errors import PlanningStopped
+from goalbound.learners.errors import PlanningStopped, ProjectionFailed
 from goalbound.learners.learner import SimulatedWorld
 from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
@@ -136,6 +136,7 @@ class LRCSSP:
         With ``forget=True``, an ``act`` whose plan exceeds the loss bound forgets the data first; looking does not.
         """
         weights = distribution(context, "context", self.settings.context_size, "component")
+        self._check_projections()
         view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
         run = self._effort.engine(self.support.triples)
         opened = int(self._learned.tally[OPENED])
@@ -191,6 +192,7 @@ class LRCSSP:
 
         Those of a checkpoint are held by the learner until they end or are abandoned.
         """
+        self._loaded = [one for one in self._loaded if not one.ended]
         return tuple(sorted((one for one in self._open if not one.ended), key=lambda one: one.number))
 
     def play_episodes(
@@ -263,6 +265,7 @@ class LRCSSP:
         """
         from goalbound.learners.checkpoint import write_checkpoint
 
+        self._check_projections()
         write_checkpoint(self, path)
 
     @classmethod
@@ -295,17 +298,17 @@ class LRCSSP:
         )
 
     def _prepare(self, view: View) -> None:
+        self._check_projections()
         if not self._effort.engine(self.support.triples)(kernels.prepare)(self._rules, self._learned, view, SWEEPS):
             view.tally[PLANNED] = 0
             raise _stopped()
 
     def _observe(self, view: View, pair: int, place: int, loss: float) -> None:
         self._effort.engine(0)(kernels.observe)(self._rules, self._learned, view, self._desk, pair, place, loss)
-        self._check_projections()
 
     def _check_projections(self) -> None:
         if self._learned.tally[FAILED_PROJECTIONS]:
-            raise PlanningStopped(
+            raise ProjectionFailed(
                 "a projection did not meet its optimality conditions; a Gram matrix is too ill-conditioned. "
                 "Raise the regularization"
             )

@@ -58,8 +58,8 @@ class Settings:
                 f"forget is set and loss_bound is {self.loss_bound:g}; data is forgotten only where the bound is found "
                 "by doubling: leave one of them out"
             )
-        if not 0.0 < self.tolerance < 1.0:
-            raise ModelError(f"tolerance {self.tolerance} is not between 0 and 1; it is relative to the loss floor")
+        if not 0.0 < self.tolerance <= 0.4:  # above, the proof that known pairs lead to the goal breaks
+            raise ModelError(f"tolerance {self.tolerance} is not in (0, 0.4]; it is relative to the loss floor")
         checked_regularization(self.regularization)
 
     def added_loss(self, support: Support) -> float:

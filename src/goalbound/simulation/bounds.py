@@ -102,7 +102,8 @@ def zero_loss_excess(learner: LRCSSP, *, episodes: int, time_bound: float) -> fl
 def unknown_visits_bound(
     learner: LRCSSP, *, visits: ArrayLike, intervals: int, loss_bound: float | None = None
 ) -> NDArray[np.float64]:
-    """[N] how often each pair can have been played while unknown (Lemma bound-2B-known): certain, whatever happened.
+    """[N] how often each pair can have been played while unknown (Lemma bound-2B-known): certain, with one open
+    episode at a time.
 
     A pair is unknown in interval m if w >= a = l_min / (10 B max(beta, sqrt(log(4 m / delta)))), where beta is that of
     its visits tau then. Both are largest at the end, so w >= a for the final tau and M. Playing an unknown pair ends

@@ -224,7 +224,7 @@ class Watched:
             raised * sums[WIDTHS]
             + martingale_bound(steps, delta=learner.settings.delta, loss_bound=raised * ledger.loss_bound + 1.0)
             + slack(learner, steps=steps, optimal_loss=float(sums[OPTIMAL]))
-            + zero_loss_excess(learner, episodes=episodes, time_bound=self.time_bound)
+            + raised * zero_loss_excess(learner, episodes=episodes, time_bound=self.time_bound)
         )
         return Diagnosis(
             episodes=episodes,
@@ -284,11 +284,13 @@ class WatchedEpisode:
     def observe(self, step: Step) -> None:
         """The learner learns from a step."""
         watched, episode = self._watched, self._episode
+        support = watched.learner.support
         state, action, loss, following = step
-        if self._action is not None and (state, action) == (episode.state, self._action):
-            pair, _ = checked_step(watched.learner.support, step)
+        if self._action is not None and (support.state(state), support.action(action)) == (episode.state, self._action):
+            pair, _ = checked_step(support, step)
             view = episode._view
-            watched._look(kernels.watch_step, view, view.context, state, pair, following, float(loss))
+            numbers = support.state(state), pair, support.state(following)
+            watched._look(kernels.watch_step, view, view.context, *numbers, float(loss))
             episode.observe(step)
             watched._look(kernels.watch_pair, pair)
             self._action = None

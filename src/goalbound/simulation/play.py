@@ -171,8 +171,8 @@ class Simulation:
                     self._next_contexts(finished)  # only these were used
             if finished:
                 part.optimal_loss[:finished] = values[np.arange(finished), part.tally.start[:finished]]
-            self._check_gaps(part.tally.expected_regret)
             self.episodes_played += finished
+        self._check_gaps(part.tally.expected_regret)
 
     def _next_contexts(self, count: int) -> NDArray[np.float64]:
         """[count, d] the contexts of the next episodes, checked."""
@@ -199,7 +199,7 @@ class Simulation:
     def _check_gaps(self, expected_regret: NDArray[np.float64]) -> None:
         wrong = np.flatnonzero(np.isnan(expected_regret))
         if len(wrong):
-            episode = self.episodes_played + wrong[0]
+            episode = self.episodes_played - len(expected_regret) + wrong[0]
             raise ModelError(f"episode {episode} played a pair that is better than optimal: {not_optimal()}")
 
     def _history(self, record: Record, interrupted: bool) -> History:

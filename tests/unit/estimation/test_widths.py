@@ -49,7 +49,7 @@ def test_a_problem_whose_pairs_all_lead_straight_to_the_goal() -> None:
     radii = paper().radii(Support.from_pairs([{0: [1], 1: [1]}]), delta=DELTA)
     np.testing.assert_array_equal(radii.next_factor, [0.0, 0.0])
     np.testing.assert_array_equal(radii.doubt_factor, [1.0, 1.0])
-    assert radii.next_log == pytest.approx(log(8 * 1 / DELTA))  # at least one row, for the logarithm
+    assert radii.next_log == radii.loss_log == pytest.approx(log(8 * 2 / DELTA))  # at least N rows: beta covers losses
 
 
 def test_a_scale_multiplies_all_three_and_nothing_else() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from goalbound.estimation import paper, printed, project, ridge_estimate, scaled
-from goalbound.learners.errors import PlanningStopped
+from goalbound.kernels.learning import FAILED_PROJECTIONS
+from goalbound.learners.errors import PlanningStopped, ProjectionFailed
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.plan import Plan
 from goalbound.models import ModelError, Step, Support
@@ -319,3 +321,17 @@ def test_a_problem_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ModelError, match=r"may lead to state \d in the problem, but not in the learner's support"):
         narrow.check_fits(PROBLEM, 2)
     LRCSSP(Support.full(3, 2), 2, loss_floor=0.1).check_fits(PROBLEM, 2)
+
+
+def test_after_a_projection_that_failed_nothing_is_planned_or_saved(tmp_path: Path) -> None:
+    learner = LRCSSP(Support.full(1, 1), 1, loss_floor=0.5)
+    episode = learner.begin([1.0])
+    action = episode.act(0)
+    learner._learned.tally[FAILED_PROJECTIONS] = 1  # no data at hand makes one fail
+    with pytest.raises(ProjectionFailed, match="Raise the regularization"):
+        episode.observe(Step(0, action, 0.5, 1))
+    assert episode.ended
+    for move in (lambda: learner.plan([1.0]), lambda: learner.save(tmp_path / "learner.npz")):
+        with pytest.raises(ProjectionFailed):
+            move()
+    assert not any(tmp_path.iterdir())
