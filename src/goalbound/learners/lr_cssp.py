@@ -62,7 +62,7 @@ class LRCSSP:
 
     One plan costs O(M) per sweep of value iteration, and only pairs visited since the last one are looked at again; a
     new context O(M d + N d^2); learning from a step O(m d^2) for the m next states seen of its pair. Memory is
-    O(M d + N d^2) and O(M) for each open episode.
+    O(M d + N d^2) and O(M) for each open episode. A learner is for one thread at a time.
 
     >>> from goalbound import LRCSSP, Step, Support
     >>> learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)
