@@ -12,13 +12,22 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.gram import Memory, quadratic, record, ridge
 from goalbound.kernels.jit import inlined, lean
-from goalbound.kernels.optimism import FALL, RESIDUAL, Outlook, Plausible, improve_state, iterate, shortfall
+from goalbound.kernels.optimism import (
+    FALL,
+    RESIDUAL,
+    Outlook,
+    Plausible,
+    improve_state,
+    largest_value,
+    settle,
+    shortfall,
+)
 from goalbound.kernels.projection import project
 
 LOSS_BOUND, INTERVAL_LOSS = 0, 1
 """Places in :attr:`View.gauge`."""
 
-INTERVAL, PLANNED, INTERVALS, UNKNOWN_STEPS, STEPS, PLANS, SWEEPS, READ = 0, 1, 2, 3, 4, 5, 6, 7
+INTERVAL, PLANNED, INTERVALS, UNKNOWN_STEPS, READ = 0, 1, 2, 3, 4
 """Places in :attr:`View.tally`."""
 
 OPENED, FAILED_PROJECTIONS, DOUBLINGS, WRITTEN = 0, 1, 2, 3
@@ -104,7 +113,8 @@ class View(NamedTuple):
     gauge: NDArray[np.float64]
     """[2] the loss bound of the plan, the loss of the interval so far"""
     tally: NDArray[np.int64]
-    """[8] the number m of the interval, whether a plan is held, counts of this episode, entries of the journal read"""
+    """[5] the number m of the interval, whether a plan is held, intervals and unknown steps of this episode, entries of
+    the journal read"""
 
 
 @inlined
@@ -188,7 +198,7 @@ def open_interval(learned, view):
 
 
 @inlined
-def begin(rules, learned, view, context):
+def begin(learned, view, context):
     """An episode begins with this context: nothing is known of it, planning starts from the plan followed last."""
     for j in range(len(context)):
         view.context[j] = context[j]
@@ -236,17 +246,8 @@ def plan(rules, learned, view, sweeps):
     Only pairs visited since the last plan are looked at again, and states are swept only if the residual asks for it.
     """
     refresh(rules, learned, view)
-    made = 0
     if not view.outlook.meter[RESIDUAL] <= rules.tolerance:
-        made = iterate(view.plausible, view.outlook, 0.5 * rules.tolerance, sweeps)
-        if 2.0**-50 * made * view.outlook.meter[FALL] > 1e-3 * rules.tolerance:
-            # Values fell from so high that the meter of falls, and so which pairs may be skipped, was rounded: again.
-            view.outlook.meter[FALL] = 0.0
-            for pair in range(len(view.version)):
-                view.outlook.backup[pair] = -np.inf
-            made += iterate(view.plausible, view.outlook, 0.5 * rules.tolerance, sweeps)
-    view.tally[PLANS] += 1
-    view.tally[SWEEPS] += made
+        settle(view.plausible, view.outlook, 0.5 * rules.tolerance, sweeps)
     view.tally[PLANNED] = 1
     view.gauge[LOSS_BOUND] = learned.bound[0]
     return view.outlook.meter[RESIDUAL] <= rules.tolerance
@@ -255,9 +256,7 @@ def plan(rules, learned, view, sweeps):
 @inlined
 def hoped_value(rules, view):
     """The largest optimistic value of the plan, as a lower bound of the exact one."""
-    largest = 0.0
-    for s in range(len(view.outlook.policy)):
-        largest = max(largest, view.outlook.values[s])
+    largest = largest_value(view.outlook)
     return largest * (1.0 - shortfall(view.outlook.meter[RESIDUAL], rules.loss_floor, largest))
 
 
@@ -331,7 +330,6 @@ def observe(rules, learned, view, desk, pair, place, loss):
     """
     known = is_known(rules, view, pair)
     ended = rules.next_state[place] == len(rules.pair_start) - 1 or not known
-    view.tally[STEPS] += 1
     if not known:
         view.tally[UNKNOWN_STEPS] += 1
     view.gauge[INTERVAL_LOSS] += loss + rules.added_loss

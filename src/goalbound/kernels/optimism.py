@@ -17,6 +17,9 @@ from goalbound.kernels.jit import inlined, lean
 NEWTON_STEPS = 200
 """More than any row needs; Newton's method ends by itself when the set of emptied entries stays the same."""
 
+ROUNDING = 1e-12
+"""Room for the rounding of a backup, relative to the largest value."""
+
 RESIDUAL, FALL = 0, 1
 """Places in :attr:`Outlook.meter`."""
 
@@ -170,13 +173,35 @@ def iterate(plausible, outlook, tolerance, sweeps):
 
 
 @inlined
+def largest_value(outlook):
+    """The largest value of a state."""
+    largest = 0.0
+    for s in range(len(outlook.policy)):
+        largest = max(largest, outlook.values[s])
+    return largest
+
+
+@inlined
+def settle(plausible, outlook, tolerance, sweeps):
+    """:func:`iterate`, and once more where values fell from so high that the meter of falls, and so which pairs may be
+    skipped, was rounded by more than the certificate has room for. Returns the sweeps made."""
+    made = iterate(plausible, outlook, tolerance, sweeps)
+    if 2.0**-53 * made * outlook.meter[FALL] > ROUNDING * largest_value(outlook):
+        outlook.meter[FALL] = 0.0
+        for pair in range(len(outlook.backup)):
+            outlook.backup[pair] = -np.inf
+        made += iterate(plausible, outlook, tolerance, max(sweeps - made, 1))
+    return made
+
+
+@inlined
 def shortfall(residual, floor, largest):
     """The x of the certificate (1 - x) v <= v*: x = r / (r + floor), where r has room for the rounding of backups.
 
     If T v >= v - r and every backup pays at least ``floor``, then T((1 - x) v) >= (1 - x) T v + x floor >=
     (1 - x)(v - r) + x floor = (1 - x) v, and what is below its own backup is below the fixed point.
     """
-    room = residual + 1e-12 * largest
+    room = residual + ROUNDING * largest
     return room / (room + floor)
 
 

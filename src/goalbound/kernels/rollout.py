@@ -72,7 +72,7 @@ def play(rules, learned, view, desk, truth, contexts, shown, optimal, rng, step_
         start = truth.start
         if start < 0:
             start = draw_start(truth.start_law, context, rng.random())
-        begin(rules, learned, view, shown[k])
+        begin(learned, view, shown[k])
         state = start
         total = 0.0
         regret = 0.0

@@ -83,7 +83,7 @@ def fresh_view(pair_start: NDArray[np.int64], next_start: NDArray[np.int64], siz
         doubt=np.zeros(pairs),
         version=np.full(pairs, -1, dtype=np.int64),
         gauge=np.zeros(2),
-        tally=np.zeros(8, dtype=np.int64),
+        tally=np.zeros(5, dtype=np.int64),
     )
 
 

@@ -127,7 +127,7 @@ class LRCSSP:
         """
         weights = distribution(context, "context", self.settings.context_size, "component")
         view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
-        self._effort.engine(self.support.triples)(kernels.begin)(self._rules, self._learned, view, weights)
+        self._effort.engine(self.support.triples)(kernels.begin)(self._learned, view, weights)
         return LRCSSPEpisode(self, view)
 
     def plan(self, context: ArrayLike) -> Plan:
@@ -140,7 +140,7 @@ class LRCSSP:
         view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
         run = self._effort.engine(self.support.triples)
         opened = int(self._learned.tally[OPENED])
-        run(kernels.begin)(self._rules, self._learned, view, weights)
+        run(kernels.begin)(self._learned, view, weights)
         self._learned.tally[OPENED] = opened
         if not run(kernels.plan)(self._rules, self._learned, view, SWEEPS):
             raise _stopped()

@@ -9,15 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import optimism as kernels
 from goalbound.kernels.jit import engine
-from goalbound.kernels.optimism import FALL, RESIDUAL, Outlook, Plausible
+from goalbound.kernels.optimism import RESIDUAL, ROUNDING, Outlook, Plausible
 from goalbound.kernels.rooms import fresh_outlook
 from goalbound.models import SSP, ConfidenceSet, ModelError, Support
 from goalbound.models.support import with_goal
 from goalbound.models.validation import numbers, sealed, whole
 from goalbound.planning.solution import Status
-
-ROUNDING = 1e-12
-"""How much of a value may be the rounding of backups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +79,7 @@ def extended_value_iteration(
         )
     arrays = plausible_arrays(plausible)
     outlook = _outlook(support, floor, start)
-    iterate = engine(support.triples)(kernels.iterate)
-    made = int(iterate(arrays, outlook, tolerance * floor, int(sweeps)))
-    if 2.0**-53 * made * outlook.meter[FALL] > ROUNDING * outlook.values.max():
-        # Values fell from so high that the meter of falls, and so which pairs may be skipped, was rounded: again.
-        outlook.meter[FALL] = 0.0
-        outlook.backup[:] = -np.inf
-        made += int(iterate(arrays, outlook, tolerance * floor, max(int(sweeps) - made, 1)))
+    made = int(engine(support.triples)(kernels.settle)(arrays, outlook, tolerance * floor, int(sweeps)))
     residual = float(outlook.meter[RESIDUAL])
     return OptimisticSolution(
         support,
