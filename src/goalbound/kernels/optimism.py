@@ -1,9 +1,13 @@
 """Optimistic backups and extended value iteration in the augmented problem of one context.
 
-The plausible rows of a pair are a Euclidean ball around its estimate, cut by the sub-simplex; mass taken away goes to
-the goal, whose value is 0. So the most hopeful row against values v is q(t) = max(0, centre - t v), with t such that
-the ball is just left: closed form. With u = t^2, f(u) = sum of min(centre^2, u v^2) is concave, increasing and
-piecewise linear, and Newton's method for f(u) = radius^2 ends after finitely many steps, from anywhere.
+The plausible rows of a pair have one of two shapes; mass taken away goes to the goal, whose value is 0.
+
+- BALL, a Euclidean ball around the estimate, cut by the sub-simplex. The most hopeful row against values v is
+  q(t) = max(0, centre - t v), with t such that the ball is just left: closed form. With u = t^2, f(u) = sum of
+  min(centre^2, u v^2) is concave, increasing and piecewise linear, and Newton's method for f(u) = radius^2 ends after
+  finitely many steps, from anywhere. A ball of radius 0 is a plain model.
+- TAKE, an L1 ball: so much mass may be taken from anywhere, and is taken where values are largest. For every level t,
+  sum of centre min(v, t) - take t is a lower bound, concave in t, and the largest one is the minimum.
 """
 
 from math import sqrt
@@ -20,6 +24,9 @@ NEWTON_STEPS = 200
 ROUNDING = 1e-12
 """Room for the rounding of a backup, relative to the largest value."""
 
+BALL, TAKE = 0, 1
+"""Shapes of plausible rows: :attr:`Plausible.shape`."""
+
 RESIDUAL, FALL = 0, 1
 """Places in :attr:`Outlook.meter`."""
 
@@ -27,6 +34,10 @@ RESIDUAL, FALL = 0, 1
 class Plausible(NamedTuple):
     """The models that a context may have: rows in slots, the goal left out. S states, N pairs, M triples."""
 
+    shape: int
+    """BALL or TAKE"""
+    ceiling: float
+    """no value is taken to be above it; infinity where there is no such bound"""
     pair_start: NDArray[np.int64]
     """[S + 1]"""
     next_start: NDArray[np.int64]
@@ -38,9 +49,9 @@ class Plausible(NamedTuple):
     centre: NDArray[np.float64]
     """[M] by slot: the estimated probability"""
     ball: NDArray[np.float64]
-    """[N] the squared radius of the ball around the centre"""
+    """[N] the squared radius of the ball around the centre (BALL), or the mass that may be taken (TAKE)"""
     mass: NDArray[np.float64]
-    """[N] the squared norm of the centre: a ball that is larger reaches the row that goes straight to the goal"""
+    """[N] the squared norm of the centre (BALL), or its sum (TAKE): where ``ball`` is larger, all may go to the goal"""
     losses: NDArray[np.float64]
     """[N] the most hopeful loss"""
 
@@ -68,9 +79,56 @@ def inner_minimum(plausible, pair, values, pull, enough):
 
     Starts at t = ``pull``. Stops early, with a lower bound, if the minimum cannot be below ``enough``.
     """
-    ball = plausible.ball[pair]
-    if ball >= plausible.mass[pair]:
+    if plausible.ball[pair] >= plausible.mass[pair]:
         return 0.0, pull
+    if plausible.shape == TAKE:
+        return least_after_taking(plausible, pair, values, pull, enough)
+    return least_in_ball(plausible, pair, values, pull, enough)
+
+
+@lean
+def least_after_taking(plausible, pair, values, pull, enough):
+    """:func:`inner_minimum` of the shape TAKE: the level t walks from value to value until all above it is taken."""
+    take = plausible.ball[pair]
+    first = plausible.next_start[pair]
+    last = first + plausible.used[pair]
+    t = pull
+    rising = False
+    while True:
+        worth = -take * t
+        above = 0.0
+        level = 0.0
+        higher = np.inf
+        lower = -1.0
+        for k in range(first, last):
+            v = values[plausible.state[k]]
+            q = plausible.centre[k]
+            if v > t:
+                worth += q * t
+                above += q
+                higher = min(higher, v)
+            else:
+                worth += q * v
+                if v == t:
+                    level += q
+                else:
+                    lower = max(lower, v)
+        if worth >= enough:
+            break
+        if above > take:
+            rising = True
+            t = higher
+        elif not rising and above + level < take and lower >= 0.0:
+            t = lower
+        else:
+            break
+    return max(worth, 0.0), t
+
+
+@inlined
+def least_in_ball(plausible, pair, values, pull, enough):
+    """:func:`inner_minimum` of the shape BALL."""
+    ball = plausible.ball[pair]
     first = plausible.next_start[pair]
     last = first + plausible.used[pair]
     t = pull
@@ -137,6 +195,7 @@ def improve_state(plausible, outlook, s, fall):
         if worth < best or (worth == best and pair < chosen):
             best = worth
             chosen = pair
+    best = min(best, plausible.ceiling)
     outlook.policy[s] = chosen
     change = best - outlook.values[s]
     outlook.values[s] = best
@@ -211,7 +270,18 @@ def hopeful_row(plausible, pair, values, pull, out_row):
     least, t = inner_minimum(plausible, pair, values, pull, np.inf)
     first = plausible.next_start[pair]
     whole = plausible.ball[pair] >= plausible.mass[pair]
-    for k in range(plausible.used[pair]):
-        q = plausible.centre[first + k] - t * values[plausible.state[first + k]]
-        out_row[k] = 0.0 if whole else max(q, 0.0)
+    left = plausible.ball[pair]
+    for k in range(plausible.used[pair]):  # of the shape TAKE: what lies above the level is taken whole
+        v = values[plausible.state[first + k]]
+        q = plausible.centre[first + k]
+        out_row[k] = 0.0 if whole else max(q - t * v, 0.0)
+        if plausible.shape == TAKE and not whole:
+            out_row[k] = 0.0 if v > t else q
+            left -= q if v > t else 0.0
+    if plausible.shape == TAKE and not whole:
+        for k in range(plausible.used[pair]):
+            if values[plausible.state[first + k]] == t:
+                taken = min(max(left, 0.0), out_row[k])
+                out_row[k] -= taken
+                left -= taken
     return least

@@ -3,38 +3,12 @@
 The same moves as the plain loop makes, in the same order, with the same numbers of the stream: to the bit the same run.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from goalbound.kernels.jit import inlined, lean
 from goalbound.kernels.learning import FAILED_PROJECTIONS, INTERVALS, PLANNED, UNKNOWN_STEPS, begin, observe, prepare
 from goalbound.kernels.watch import watch_pair, watch_plan, watch_step
-from goalbound.kernels.world import (
-    DETERMINISTIC,
-    Components,
-    best_pair,
-    draw_next,
-    draw_start,
-    expected_gap,
-    loss_of,
-    mixed,
-)
-
-
-class Truth(NamedTuple):
-    """The world that is played in."""
-
-    components: Components
-    start: int
-    """the first state, or -1: drawn"""
-    start_law: NDArray[np.float64]
-    """[S, d] or [S, 1]"""
-    loss_code: int
-    loss_spread: float
-    gap_tolerance: float
-    """the relative error of the optimal values"""
+from goalbound.kernels.world import best_pair, first_state, make_step
 
 
 @inlined
@@ -69,9 +43,7 @@ def play(rules, learned, view, desk, truth, contexts, shown, optimal, rng, step_
     rows = truth.components
     for k in range(len(contexts)):
         context = contexts[k]
-        start = truth.start
-        if start < 0:
-            start = draw_start(truth.start_law, context, rng.random())
+        start = first_state(truth, context, rng)
         begin(learned, view, shown[k])
         state = start
         total = 0.0
@@ -85,11 +57,8 @@ def play(rules, learned, view, desk, truth, contexts, shown, optimal, rng, step_
                 if ledger.watch:
                     watch_plan(ledger, rows, rules, learned, view, state, before, optimal[k, state])
             pair = view.outlook.policy[state]
-            following = draw_next(rows.next_start, rows.next_state, rows.probabilities, pair, context, rng.random())
-            loss = mixed(rows.losses, pair, context)
-            if truth.loss_code != DETERMINISTIC:
-                loss = loss_of(truth.loss_code, truth.loss_spread, loss, rng.random())
-            regret += expected_gap(rows, pair, state, context, optimal[k], truth.gap_tolerance)
+            following, loss, gap = make_step(truth, pair, state, context, optimal[k], rng)
+            regret += gap
             total += loss
             steps += 1
             place = place_of(rules.next_start, rules.next_state, pair, following)
@@ -118,20 +87,15 @@ def play_best(pair_start, truth, contexts, optimal, rng, step_limit, out):
     rows = truth.components
     for k in range(len(contexts)):
         context = contexts[k]
-        start = truth.start
-        if start < 0:
-            start = draw_start(truth.start_law, context, rng.random())
+        start = first_state(truth, context, rng)
         state = start
         total = 0.0
         regret = 0.0
         steps = 0
         while state != goal and steps < step_limit:
             pair = best_pair(rows, pair_start, state, context, optimal[k])
-            following = draw_next(rows.next_start, rows.next_state, rows.probabilities, pair, context, rng.random())
-            loss = mixed(rows.losses, pair, context)
-            if truth.loss_code != DETERMINISTIC:
-                loss = loss_of(truth.loss_code, truth.loss_spread, loss, rng.random())
-            regret += expected_gap(rows, pair, state, context, optimal[k], truth.gap_tolerance)
+            following, loss, gap = make_step(truth, pair, state, context, optimal[k], rng)
+            regret += gap
             total += loss
             steps += 1
             state = following

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from goalbound.kernels.active_set import Desk
 from goalbound.kernels.gram import Memory
 from goalbound.kernels.learning import JOURNAL, Learned, View
-from goalbound.kernels.optimism import Outlook, Plausible
+from goalbound.kernels.optimism import BALL, Outlook, Plausible
 from goalbound.kernels.watch import Ledger
 
 
@@ -62,10 +62,14 @@ def fresh_outlook(states: int, pairs: int) -> Outlook:
     )
 
 
-def fresh_view(pair_start: NDArray[np.int64], next_start: NDArray[np.int64], size: int) -> View:
+def fresh_view(
+    pair_start: NDArray[np.int64], next_start: NDArray[np.int64], size: int, *, ceiling: float = np.inf
+) -> View:  # fmt: skip
     """Room for one episode. O(M + N)."""
     states, pairs, triples = len(pair_start) - 1, len(next_start) - 1, int(next_start[-1])
     plausible = Plausible(
+        shape=BALL,
+        ceiling=ceiling,
         pair_start=pair_start,
         next_start=next_start,
         used=np.zeros(pairs, dtype=np.int64),

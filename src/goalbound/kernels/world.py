@@ -46,6 +46,20 @@ class Tally(NamedTuple):
     steps: NDArray[np.int64]
 
 
+class Truth(NamedTuple):
+    """The world that is played in."""
+
+    components: Components
+    start: int
+    """the first state, or -1: drawn"""
+    start_law: NDArray[np.float64]
+    """[S, d] or [S, 1]"""
+    loss_code: int
+    loss_spread: float
+    gap_tolerance: float
+    """the relative error of the optimal values"""
+
+
 @inlined
 def mixed(values, row, context):
     """One row of [n, d] mixed by the context, in the order of the components, as ``LinearCSSP.at`` does it."""
@@ -150,3 +164,25 @@ def best_pair(components, pair_start, state, context, values):
             best = worth
             chosen = pair
     return chosen
+
+
+@inlined
+def make_step(truth, pair, state, context, optimal, rng):
+    """Play a pair in a state: where it leads, what it loses, and its gap against the optimal values [S + 1].
+
+    Draws one number for the next state, then one for the loss if its law is random.
+    """
+    rows = truth.components
+    following = draw_next(rows.next_start, rows.next_state, rows.probabilities, pair, context, rng.random())
+    loss = mixed(rows.losses, pair, context)
+    if truth.loss_code != DETERMINISTIC:
+        loss = loss_of(truth.loss_code, truth.loss_spread, loss, rng.random())
+    return following, loss, expected_gap(rows, pair, state, context, optimal, truth.gap_tolerance)
+
+
+@inlined
+def first_state(truth, context, rng):
+    """Where an episode begins; draws one number if that is random."""
+    if truth.start >= 0:
+        return truth.start
+    return draw_start(truth.start_law, context, rng.random())

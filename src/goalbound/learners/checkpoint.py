@@ -75,7 +75,7 @@ def _named(prefix: str, group: Any) -> Iterator[tuple[str, NDArray[Any]]]:
     for name, value in group._asdict().items():
         if isinstance(value, tuple):
             yield from _named(f"{prefix}.{name}", value)
-        elif name not in _SHARED:
+        elif isinstance(value, np.ndarray) and name not in _SHARED:
             yield f"{prefix}.{name}", value
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.world import Components
+from goalbound.kernels.world import VALUE_TOLERANCE, Components, Truth
 from goalbound.models import LinearCSSP, Step
 
 
@@ -60,3 +60,9 @@ class SimulatedWorld(Protocol):
     def losses(self) -> DrawnLosses:
         """The law of the losses."""
         ...
+
+
+def truth_of(world: SimulatedWorld) -> Truth:
+    """A world as kernels take it."""
+    start = world.problem.start if isinstance(world.problem.start, int) else -1
+    return Truth(world.components, start, world.start_law, world.losses.code, world.losses.spread, VALUE_TOLERANCE)

@@ -23,13 +23,12 @@ from goalbound.kernels.learning import (
     View,
 )
 from goalbound.kernels.optimism import RESIDUAL, Plausible
-from goalbound.kernels.rollout import Truth
 from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fresh_memory, fresh_view
 from goalbound.kernels.watch import Ledger
-from goalbound.kernels.world import VALUE_TOLERANCE, Tally
+from goalbound.kernels.world import Tally
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
-from goalbound.learners.learner import SimulatedWorld
+from goalbound.learners.learner import SimulatedWorld, truth_of
 from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
 from goalbound.models import LinearCSSP, ModelError, Support
@@ -215,9 +214,7 @@ class LRCSSP:
         problem = world.problem
         seen = contexts if shown is None else shown
         self.check_fits(problem, seen.shape[1])
-        start = problem.start if isinstance(problem.start, int) else -1
-        law = world.losses
-        truth = Truth(world.components, start, world.start_law, law.code, law.spread, VALUE_TOLERANCE)
+        truth = truth_of(world)
         if self._view is None:
             self._view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
         kept = fresh_ledger(self.support.pairs) if ledger is None else ledger

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.kernels import rollout
 from goalbound.kernels.jit import Effort
 from goalbound.kernels.world import VALUE_TOLERANCE, Components, Tally, best_pair
-from goalbound.learners.learner import SimulatedWorld
+from goalbound.learners.learner import SimulatedWorld, truth_of
 from goalbound.models import LinearCSSP, ModelError, Step
 from goalbound.models.validation import sealed
 from goalbound.planning import solve
@@ -68,11 +68,8 @@ class Clairvoyant:
         """The compiled loop: the same episodes, to the bit, as ``begin`` and ``act`` give."""
         if world.problem is not self._problem and world.problem != self._problem:
             raise ModelError("the world plays another problem than the one that the clairvoyant knows")
-        start = self._problem.start if isinstance(self._problem.start, int) else -1
-        law = world.losses
-        truth = rollout.Truth(world.components, start, world.start_law, law.code, law.spread, VALUE_TOLERANCE)
         self._effort.engine(len(contexts) * self._problem.support.triples)(rollout.play_best)(
-            self._problem.support.pair_start, truth, contexts, values, world.rng, int(step_limit), tally
+            self._problem.support.pair_start, truth_of(world), contexts, values, world.rng, int(step_limit), tally
         )
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import optimism as kernels
 from goalbound.kernels.jit import engine
-from goalbound.kernels.optimism import RESIDUAL, ROUNDING, Outlook, Plausible
+from goalbound.kernels.optimism import BALL, RESIDUAL, ROUNDING, Outlook, Plausible
 from goalbound.kernels.rooms import fresh_outlook
 from goalbound.models import SSP, ConfidenceSet, ModelError, Support
 from goalbound.models.support import with_goal
@@ -112,6 +112,7 @@ def plausible_arrays(plausible: ConfidenceSet) -> Plausible:
     used = np.add.reduceat(plausible.to_state, support.next_start[:-1]).astype(np.int64)
     squares = np.where(plausible.to_state, plausible.rows * plausible.rows, 0.0)
     return Plausible(
+        BALL, np.inf,
         support.pair_start, support.next_start, used, np.array(support.next_state), np.array(plausible.rows),
         plausible.radii * plausible.radii, np.add.reduceat(squares, support.next_start[:-1]),
         np.array(plausible.loss_low),

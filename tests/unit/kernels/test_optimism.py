@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.kernels import optimism as kernels
-from goalbound.kernels.optimism import FALL, RESIDUAL, Outlook, Plausible
+from goalbound.kernels.optimism import BALL, FALL, RESIDUAL, Outlook, Plausible
 from goalbound.kernels.rooms import fresh_outlook
 from tests.properties.test_learning_witnesses_agree import balls
 from tests.reference.optimism import inner_minimum, inner_minimum_by_cone
@@ -26,6 +26,7 @@ def plausible_row(centre: Floats, ball: float, loss: float = 0.1) -> Plausible:
     """One pair of one state whose next states are 0, 1, ...; ``ball`` is the squared radius."""
     count = len(centre)
     return Plausible(
+        BALL, np.inf,
         np.array([0, 1]), np.array([0, count]), np.array([count]), np.arange(count, dtype=np.int32),
         np.asarray(centre, dtype=np.float64), np.array([ball]), np.array([float(np.square(centre).sum())]),
         np.array([loss]),
@@ -158,6 +159,7 @@ def plausible_problems(draw: st.DrawFn) -> Plausible:
     centre = np.array([q for row in rows for q in row.values()])
     ball = np.square(np.array(draw(tenths)) / 20.0 - 0.05)
     return Plausible(
+        BALL, np.inf,
         np.array(pair_start), np.cumsum([0, *map(len, rows)]), np.array([len(row) for row in rows]),
         np.array([s for row in rows for s in row], dtype=np.int32), centre, ball,
         np.array([sum(q * q for q in row.values()) for row in rows]), np.array(draw(tenths)) / 10.0,
