@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         ridge_estimate,
         scaled,
     )
-    from goalbound.learners.context_blind import ContextBlind
+    from goalbound.learners.context_free import ContextBlind
     from goalbound.learners.errors import LearnerError, PlanningStopped, ProjectionFailed
     from goalbound.learners.lr_cssp import LRCSSP
     from goalbound.learners.plan import Plan
@@ -76,7 +76,7 @@ _NAMES = {
         "scaled",
     ),
     "goalbound.learners.errors": ("LearnerError", "PlanningStopped", "ProjectionFailed"),
-    "goalbound.learners.context_blind": ("ContextBlind",),
+    "goalbound.learners.context_free": ("ContextBlind",),
     "goalbound.learners.lr_cssp": ("LRCSSP",),
     "goalbound.learners.plan": ("Plan",),
     "goalbound.learners.reference_policies": ("Clairvoyant",),

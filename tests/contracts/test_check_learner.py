@@ -320,7 +320,10 @@ def test_what_can_be_saved_can_be_loaded():
             path.write_text("all of it")
 
     (line,) = findings(OneWay)
-    assert line == "load: a OneWay has save but no load; give its class load(path)"
+    assert line == (
+        "load: a OneWay has save, but neither load nor resumed; "
+        "give its class load(path), or a fresh learner resumed(path)"
+    )
 
 
 def test_everything_that_is_wrong_is_told_at_once():

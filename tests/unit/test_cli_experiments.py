@@ -13,7 +13,8 @@ import pytest
 from goalbound import LRCSSP, SSP, LinearCSSP
 from goalbound.cli import main
 from goalbound.cli.arguments import parser
-from goalbound.experiments.things import CONTEXTS, LEARNERS, LOSS_LAWS, PROBLEMS
+from goalbound.experiments.learners import LEARNERS
+from goalbound.experiments.things import CONTEXTS, LOSS_LAWS, PROBLEMS
 from goalbound.models.files import save
 from goalbound.problems import CATALOG, treatment_ladder
 

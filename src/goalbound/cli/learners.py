@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from goalbound.cli.text import toml_value
-from goalbound.experiments.things import CONTEXTS, LEARNERS, LOSS_LAWS
+from goalbound.experiments.learners import LEARNERS
+from goalbound.experiments.things import CONTEXTS, LOSS_LAWS
 
 HEADS = {"learners": "[[learners]]", "contexts": "[[contexts]]", "losses": "losses"}
 

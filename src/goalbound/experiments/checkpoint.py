@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.experiments.collect import Collector
-from goalbound.experiments.facts import inner_learner, provenance
+from goalbound.experiments.facts import provenance
 from goalbound.experiments.records import canonical
 from goalbound.experiments.spec import RunSpec
-from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners import saving
+from goalbound.learners.learner import Learner
 from goalbound.models import FileFormatError, LinearCSSP, ModelError
 from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
 from goalbound.models.files.npz import support_arrays
@@ -39,10 +39,11 @@ class Running(NamedTuple):
 
 
 def can_be_saved(simulation: Simulation) -> bool:
-    """Whether all state is in our hands: a simulated world, LR-CSSP, and contexts that keep nothing to themselves."""
+    """Whether all state is in our hands: a simulated world, a learner that can be saved, and contexts that keep nothing
+    to themselves."""
     return (
         isinstance(simulation.world, ModelWorld)
-        and inner_learner(simulation.learner) is not None
+        and saving.can_be_saved(_savable(simulation))
         and type(simulation.contexts) in _STATELESS
     )
 
@@ -50,8 +51,6 @@ def can_be_saved(simulation: Simulation) -> bool:
 def save(running: Running, path: Path) -> None:
     """Write the run as it is between two episodes; the file appears complete or not at all."""
     spec, simulation, collector = running
-    learner = inner_learner(simulation.learner)
-    assert learner is not None  # can_be_saved() was asked
     header = {
         "format": FORMAT, "version": VERSION, "kind": KIND,
         "id": spec.id,
@@ -60,7 +59,7 @@ def save(running: Running, path: Path) -> None:
         "provenance": provenance(spec),
         "problem": _digest(simulation.problem),
     }  # fmt: skip
-    arrays = {**collector.arrays(), **_ledger(simulation), "learner": _learner_bytes(learner)}
+    arrays = {**collector.arrays(), **_ledger(simulation), "learner": saving.bytes_of(_savable(simulation))}
     path.parent.mkdir(parents=True, exist_ok=True)
     write_archive(path, header, arrays)
 
@@ -105,7 +104,7 @@ def _restore(running: Running, path: Path) -> None:
         if type(done) is not int or not 0 <= done <= spec.episodes:
             raise FileFormatError(f"episodes is {done!r}; the run has {spec.episodes}")
         states = _checked_states(header["streams"], simulation)
-        learner = _loaded(arrays["learner"].tobytes(), inner_learner(simulation.learner))
+        learner = saving.resumed_from(_savable(simulation), arrays["learner"])
     collector.restore(arrays, done)
     for name, array in _ledger(simulation).items():
         array[...] = arrays[name]
@@ -122,29 +121,16 @@ def _ledger(simulation: Simulation) -> dict[str, NDArray[Any]]:
     return {f"ledger.{name}": getattr(simulation.learner._ledger, name) for name in _LEDGER}
 
 
-def _put_learner(simulation: Simulation, learner: LRCSSP) -> None:
-    if isinstance(simulation.learner, LRCSSP):
+def _put_learner(simulation: Simulation, learner: Learner) -> None:
+    if isinstance(simulation.learner, Watched):
+        simulation.learner.learner = learner  # type: ignore[assignment]
+    else:
         simulation.learner = learner
-    else:  # watched, or blind: around it
-        simulation.learner.learner = learner  # type: ignore[attr-defined]
 
 
-def _learner_bytes(learner: LRCSSP) -> NDArray[np.uint8]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "learner.npz"
-        learner.save(path)
-        return np.frombuffer(path.read_bytes(), np.uint8)
-
-
-def _loaded(data: bytes, fresh: LRCSSP | None) -> LRCSSP:
-    """The learner of a checkpoint; it must be one of this run, further on."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "learner.npz"
-        path.write_bytes(data)
-        learner = LRCSSP.load(path)
-    if fresh is None or learner.settings != fresh.settings or learner.support != fresh.support:
-        raise FileFormatError("the learner in it was told other things than the spec says")
-    return learner
+def _savable(simulation: Simulation) -> Learner:
+    """The learner without what watches it."""
+    return simulation.learner.learner if isinstance(simulation.learner, Watched) else simulation.learner
 
 
 def _digest(problem: LinearCSSP) -> str:

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 import goalbound
 from goalbound.experiments.spec import RunSpec
-from goalbound.learners.context_blind import ContextBlind
+from goalbound.learners.context_free import ContextBlind
 from goalbound.learners.errors import PlanningStopped
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.tabular import TabularLearner
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import ContextBounds, Solution, evaluate, solve
 from goalbound.simulation.diagnostics import Watched
@@ -30,10 +31,11 @@ OPTIMAL_UP_TO = 1e-6
 _STEPS = {2: 40, 3: 10}
 
 
-def inner_learner(learner: Any) -> LRCSSP | None:
-    """The LR-CSSP that a learner is, or is built around; None for others."""
-    found = learner.learner if isinstance(learner, Watched | ContextBlind) else learner
-    return found if isinstance(found, LRCSSP) else None
+def inner_learner(learner: Any) -> Any:
+    """The learner inside what watches it or hides the context from it."""
+    while isinstance(learner, Watched | ContextBlind):
+        learner = learner.learner
+    return learner
 
 
 def provenance(spec: RunSpec) -> dict[str, Any]:
@@ -65,15 +67,22 @@ def problem_facts(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[str
 
 
 def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
-    """The settings of the spec; for LR-CSSP as it used them: words have become numbers."""
+    """The settings of the spec; for our learners as they used them: words have become numbers."""
     inner = inner_learner(learner)
-    if inner is None:
+    if isinstance(inner, TabularLearner):
+        told = inner.settings.as_json()
+        told = {f"method_{name}": value for name, value in told.pop("method").items()} | told
+        return {**spec.learner.settings, **told, "final_loss_bound": inner.loss_bound}
+    if not isinstance(inner, LRCSSP):
         return dict(spec.learner.settings)
     used = inner.settings.as_json()
-    widths = used.pop("widths")
+    widths, attitude = used.pop("widths"), used.pop("attitude")
+    told = {**spec.learner.settings, **used, "added_loss": inner.added_loss}
+    if not inner.settings.is_optimistic:
+        return told | {"attitude": attitude["name"], "threshold": attitude["threshold"]}
     return {
-        **spec.learner.settings, **used, "widths": widths["name"], "scale": widths["scale"],
-        "added_loss": inner.added_loss, "final_loss_bound": inner.loss_bound, "doublings": inner.doublings,
+        **told, "widths": widths["name"], "scale": widths["scale"],
+        "final_loss_bound": inner.loss_bound, "doublings": inner.doublings,
     }  # fmt: skip
 
 
@@ -158,8 +167,6 @@ def context_grid(size: int) -> NDArray[np.float64]:
 
 def _planner(learner: Any) -> Callable[[NDArray[np.float64]], ArrayLike] | None:
     """The policy [S] that a learner would play under a context, or None if it does not tell."""
-    if isinstance(learner, ContextBlind):
-        return lambda _: learner.learner.plan([1.0]).policy
     telling = learner.learner if isinstance(learner, Watched) else learner
     if not callable(getattr(telling, "plan", None)):
         return None

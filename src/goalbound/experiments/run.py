@@ -20,11 +20,12 @@ from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import facts
 from goalbound.experiments.checkpoint import Running
 from goalbound.experiments.collect import Collector
+from goalbound.experiments.learners import certified_bounds
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.spec import Choice, RunSpec, catalog, loss_law
-from goalbound.experiments.things import Stage, certified_bounds, stage_of
+from goalbound.experiments.things import Stage, stage_of
 from goalbound.kernels.jit import TOY_WORK
-from goalbound.learners.context_blind import ContextBlind
+from goalbound.learners.context_free import ContextBlind
 from goalbound.learners.learner import Learner
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP, ModelError
@@ -52,7 +53,7 @@ def run(
         spec: the run.
         progress: called about every second with the episodes done, those in all, and the realised regret so far.
         checkpoint: where to keep a copy of the run while it goes on, and to go on from if there is one. Its owner
-            removes it when the record is written. Only runs of LR-CSSP in simulated worlds have one; others ignore it.
+            removes it when the record is written. Runs in real worlds, or of learners that cannot be saved, have none.
         checkpoint_every: seconds between two copies. One more is written when ``progress`` raises anything, and after
             Ctrl-C, which waits until the episodes being played are finished; a second Ctrl-C does not wait.
 
@@ -251,7 +252,7 @@ def _watched(learner: Any, problem: LinearCSSP, bounds: ContextBounds | None) ->
     inner = learner
     if isinstance(learner, ContextBlind) and problem.context_size == 1:
         inner = learner.learner
-    if not isinstance(inner, LRCSSP):
+    if not isinstance(inner, LRCSSP) or not inner.settings.is_optimistic:
         return learner
     loss_bound, time_bound = _watched_bounds(inner, bounds)
     if loss_bound is None and inner.settings.loss_bound is None:

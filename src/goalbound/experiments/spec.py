@@ -16,7 +16,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from goalbound.experiments.catalog import Catalog, meant
-from goalbound.experiments.things import CONTEXTS, LEARNERS, LOSS_LAWS, PROBLEMS
+from goalbound.experiments.learners import LEARNERS, WATCHABLE
+from goalbound.experiments.things import CONTEXTS, LOSS_LAWS, PROBLEMS
 from goalbound.models import ModelError
 from goalbound.simulation.world import LossLaw
 
@@ -185,7 +186,8 @@ class RunSpec:
     def check(self) -> None:
         """Every name and setting, without making anything."""
         loss_law(self.losses)
-        if self.contexts.use == "adversary" and self.learner.use in ("context-blind", "clairvoyant"):
+        blind = self.learner.use not in WATCHABLE or self.learner.settings.get("sees", "context") != "context"
+        if self.contexts.use == "adversary" and blind and self.learner.use in LEARNERS.entries:
             raise ModelError(
                 f"the adversary looks at the data of the learner about contexts, and {self.learner.use} has none; "
                 "give them in another file, with other contexts"

@@ -1,4 +1,4 @@
-"""What an experiment can be made of: problems, learners, sources of contexts, laws of losses."""
+"""What an experiment can be made of: problems, sources of contexts, laws of losses. Learners: :mod:`.learners`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.estimation import Widths, paper, printed, scaled
-from goalbound.experiments.catalog import Catalog, Entry, meant
-from goalbound.learners.context_blind import ContextBlind
-from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.reference_policies import Clairvoyant
-from goalbound.learners.settings import added_loss
-from goalbound.models import LinearCSSP, ModelError, Support
-from goalbound.planning import ContextBounds, context_bounds
+from goalbound.experiments.catalog import Catalog, Entry
+from goalbound.models import LinearCSSP, ModelError
 from goalbound.problems.catalog import CATALOG as FAMILIES
 from goalbound.simulation.contexts import Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed
 from goalbound.simulation.world import LossLaw, ModelWorld, World, bernoulli, bounded, deterministic
@@ -81,120 +75,6 @@ PROBLEMS = Catalog(
     ],
 )
 """The problems that a spec may name."""
-
-
-_REMEMBERED: dict[int, tuple[LinearCSSP, ContextBounds]] = {}
-
-
-def certified_bounds(problem: LinearCSSP) -> ContextBounds:
-    """B*, T* and the loss floor of a problem, to 10%; remembered for the last few problems."""
-    found = _REMEMBERED.get(id(problem))
-    if found is None or found[0] is not problem:
-        if len(_REMEMBERED) >= 8:
-            _REMEMBERED.clear()
-        found = _REMEMBERED[id(problem)] = (problem, context_bounds(problem, tolerance=0.1))
-    return found[1]
-
-
-def lr_cssp(
-    problem: LinearCSSP,
-    *,
-    episodes: int,
-    delta: float = 0.1,
-    widths: str = "paper",
-    scale: float = 1.0,
-    support: str = "true",
-    loss_floor: str | float = "certified",
-    loss_bound: str | float = "certified",
-    regularization: float = 1.0,
-    forget: bool = False,
-    tolerance: float = 1e-3,
-) -> LRCSSP:
-    """The learner of the paper, told what an honest user could tell it."""
-    return LRCSSP(
-        _support(problem, support), problem.context_size,
-        **_told(problem, problem.context_size, episodes, loss_floor, loss_bound),
-        delta=delta, widths=_widths(widths, scale), regularization=regularization, forget=forget, tolerance=tolerance,
-    )  # fmt: skip
-
-
-def context_blind(
-    problem: LinearCSSP,
-    *,
-    episodes: int,
-    delta: float = 0.1,
-    widths: str = "paper",
-    scale: float = 1.0,
-    support: str = "true",
-    loss_floor: str | float = "certified",
-    loss_bound: str | float = "certified",
-    regularization: float = 1.0,
-    tolerance: float = 1e-3,
-) -> ContextBlind:
-    """The same learner, never shown a context."""
-    inner = LRCSSP(
-        _support(problem, support), 1, **_told(problem, 1, episodes, loss_floor, loss_bound),
-        delta=delta, widths=_widths(widths, scale), regularization=regularization, tolerance=tolerance,
-    )  # fmt: skip
-    return ContextBlind(inner)
-
-
-def clairvoyant(problem: LinearCSSP) -> Clairvoyant:
-    """Knows the problem and plays the best policy of each context."""
-    return Clairvoyant(problem)
-
-
-def _support(problem: LinearCSSP, word: str) -> Support:
-    if word == "true":
-        return problem.support
-    if word == "full":
-        support = problem.support
-        if support.pairs != support.states * support.actions:
-            raise ModelError('support = "full" needs every action in every state, which this problem does not have')
-        return Support.full(support.states, support.actions)
-    raise ModelError(f'support is {word!r}; it is "true" (where actions can lead is known) or "full" (nothing is)')
-
-
-def _told(
-    problem: LinearCSSP, size: int, episodes: int, loss_floor: str | float, loss_bound: str | float
-) -> dict[str, Any]:
-    """What the learner is told about losses. ``certified``: the bound is the upper end of a certified interval."""
-    floor = _number("loss_floor", loss_floor, ("certified",))
-    if floor is None:
-        floor = float(certified_bounds(problem).loss_floor)
-    bound = _number("loss_bound", loss_bound, ("certified", "doubling"))
-    if bound is None and loss_bound == "certified":
-        bounds = certified_bounds(problem)
-        bound = max(1.0, float(bounds.loss_bound.upper))
-        if floor == 0.0:  # the learner adds epsilon to every step, so its B grows by epsilon T*
-            bound += added_loss(problem.support, size, episodes) * float(bounds.time_bound.upper)
-        if not np.isfinite(bound):
-            raise ModelError('loss_bound = "certified": no finite bound was found; give a number, or "doubling"')
-    return {"loss_floor": floor, "loss_bound": bound, "episodes": episodes if floor == 0.0 else None}
-
-
-def _number(name: str, value: str | float, words: tuple[str, ...]) -> float | None:
-    if isinstance(value, bool) or (isinstance(value, str) and value not in words):
-        raise ModelError(f"{name} is {value!r}; it is a number or one of {', '.join(words)}")
-    return None if isinstance(value, str) else float(value)
-
-
-def _widths(name: str, scale: float) -> Widths:
-    rules: Mapping[str, Callable[[], Widths]] = {"paper": paper, "printed": printed}
-    if name not in rules:
-        raise ModelError(f'widths is "{name}"{meant(name, rules)}; there are {", ".join(rules)}')
-    return rules[name]() if scale == 1.0 else scaled(rules[name](), by=scale)
-
-
-LEARNERS = Catalog(
-    "learner",
-    [
-        Entry("lr-cssp", "the learner of the paper, with its guarantees", lr_cssp),
-        Entry("context-blind", "the same learner, never shown a context", context_blind),
-        Entry("clairvoyant", "knows the problem: no regret", clairvoyant),
-    ],
-)
-"""The learners that a spec may name."""
 
 
 def dirichlet(size: int, *, alpha: float = 1.0) -> Dirichlet:

@@ -1,6 +1,31 @@
 """What a policy is worth, by eliminating its states one after the other. O(S^3); for small S."""
 
-from goalbound.kernels.jit import kernel
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.kernels.jit import kernel, lean
+
+
+class Bench(NamedTuple):
+    """Room to evaluate a policy of S states."""
+
+    matrix: NDArray[np.float64]
+    """[S, S]"""
+    leaving: NDArray[np.float64]
+    """[S]"""
+    pivot: NDArray[np.float64]
+    """[S]"""
+    values: NDArray[np.float64]
+    """[S + 1] of the policy evaluated last"""
+    steps: NDArray[np.float64]
+    """[S + 1] likewise"""
+
+
+def fresh_bench(states: int) -> Bench:
+    """Room for so many states; none at all for 0."""
+    return Bench(np.empty((states, states)), *np.empty((2, states)), *np.empty((2, states + 1)))
 
 
 @kernel
@@ -36,6 +61,13 @@ def policy_worth(rows, policy, matrix, leaving, pivot, out_values, out_steps):
         leaving[s] /= moving
         out_steps[s] = (moving + staying) / moving  # how often the pair is played until it moves
         out_values[s] = rows.losses[i] * out_steps[s]
+    return eliminate(matrix, leaving, pivot, out_values, out_steps)
+
+
+@lean
+def eliminate(matrix, leaving, pivot, out_values, out_steps):
+    """Solve what :func:`policy_worth` has set up: where each state moves to, and what it loses until then."""
+    states = len(leaving)
     for k in range(states - 1, -1, -1):
         pivot[k] = leaving[k]
         for j in range(k):

@@ -1,4 +1,7 @@
-"""The moves of LR-CSSP (Algorithm 1): look at a context, plan, learn from a step.
+"""The moves of LR-CSSP (Algorithm 1) and of its kin: look at a context, plan, learn from a step.
+
+Learners by ridge regression differ in how a pair looks to them (their *attitude*) and in when they plan anew; all else
+is written once.
 
 The learner that people drive step by step and the loop that plays whole runs call these same functions. "Line n" is
 line n of Algorithm 1 as printed, every ``end`` counted: 22 is the regression, 23 the projection, 25 the new plan.
@@ -20,17 +23,23 @@ from goalbound.kernels.optimism import (
     improve_state,
     largest_value,
     settle,
+    settle_by_policies,
     shortfall,
 )
 from goalbound.kernels.projection import project
+from goalbound.kernels.world import any_pair
+
+HOPE, PLAIN, SAMPLE, RMAX = 0, 1, 2, 3
+"""Attitudes. HOPE: the most hopeful model of the confidence sets (LR-CSSP). PLAIN: the estimate as it is. SAMPLE: a
+draw from the Gaussian posterior around it. RMAX: the estimate where it is known, else straight to the goal."""
 
 LOSS_BOUND, INTERVAL_LOSS = 0, 1
 """Places in :attr:`View.gauge`."""
 
-INTERVAL, PLANNED, INTERVALS, UNKNOWN_STEPS, READ = 0, 1, 2, 3, 4
+INTERVAL, PLANNED, INTERVALS, UNKNOWN_STEPS, READ, EPISODE = 0, 1, 2, 3, 4, 5
 """Places in :attr:`View.tally`."""
 
-OPENED, FAILED_PROJECTIONS, DOUBLINGS, WRITTEN = 0, 1, 2, 3
+OPENED, FAILED_PROJECTIONS, DOUBLINGS, WRITTEN, BEGUN = 0, 1, 2, 3, 4
 """Places in :attr:`Learned.tally`."""
 
 JOURNAL = 64
@@ -67,6 +76,17 @@ class Rules(NamedTuple):
     """how much a value may change in the last sweep"""
     doubling: bool
     forget: bool
+    attitude: int
+    growth: float
+    """an unknown step ends its interval if the log-determinant of its Gram matrix has grown by this since the plan"""
+    spread: float
+    """SAMPLE: the standard deviation of a coefficient is this in the norm of the Gram matrix"""
+    threshold: float
+    """RMAX: a pair is known where the sum of |V^-1 c| is at most this"""
+    explore: float
+    """share of steps, in the first episode, that play any pair"""
+    fade: float
+    """in episode k it is explore * k^-fade"""
 
 
 class Learned(NamedTuple):
@@ -85,6 +105,8 @@ class Learned(NamedTuple):
     """[N] beta of the known test"""
     changes: NDArray[np.int64]
     """[N] how often the estimate of a pair has changed"""
+    volume: NDArray[np.float64]
+    """[N] log-determinant of the Gram matrix, less that without data"""
     values: NDArray[np.float64]
     """[S + 1] of the plan that was followed last: where the next context starts from"""
     policy: NDArray[np.int64]
@@ -92,7 +114,7 @@ class Learned(NamedTuple):
     bound: NDArray[np.float64]
     """[1] B, the loss bound"""
     tally: NDArray[np.int64]
-    """[4] intervals opened, projections that failed, doublings, entries of the journal written so far"""
+    """[5] intervals opened, projections that failed, doublings, entries of the journal written, episodes begun"""
     journal: NDArray[np.int64]
     """[JOURNAL] the pairs whose estimates changed last, in a ring"""
 
@@ -110,11 +132,15 @@ class View(NamedTuple):
     """[N] beta * norm"""
     version: NDArray[np.int64]
     """[N] ``changes`` of a pair when it was looked at, or -1"""
+    volume: NDArray[np.float64]
+    """[N] ``volume`` of a pair when it was looked at"""
+    noise: NDArray[np.float64]
+    """[M + N] SAMPLE: standard normal numbers, by triple of the support and then by pair; else empty"""
     gauge: NDArray[np.float64]
     """[2] the loss bound of the plan, the loss of the interval so far"""
     tally: NDArray[np.int64]
-    """[5] the number m of the interval, whether a plan is held, intervals and unknown steps of this episode, entries of
-    the journal read"""
+    """[6] the number m of the interval, whether a plan is held, intervals and unknown steps of this episode, entries of
+    the journal read, the number of the episode from 1 on"""
 
 
 @inlined
@@ -142,6 +168,7 @@ def learn(rules, learned, desk, pair, place, loss, context):
     memory = learned.memory
     size = len(context)
     goal = len(rules.pair_start) - 1
+    learned.volume[pair] += log(1.0 + quadratic(memory.inverse[pair], context))
     record(memory, rules.next_start, rules.next_state, goal, pair, place, loss, context, desk.vector)
     first = rules.next_start[pair]
     count = memory.seen[pair]
@@ -156,6 +183,88 @@ def learn(rules, learned, desk, pair, place, loss, context):
 
 
 @inlined
+def mix_row(rules, learned, view, pair):
+    """The estimated row of a pair under the context of the view, by slot. O(count d)."""
+    plausible = view.plausible
+    first = rules.next_start[pair]
+    count = learned.memory.seen[pair]
+    mass = 0.0
+    for k in range(first, first + count):
+        q = 0.0
+        for j in range(len(view.context)):
+            q += learned.rows[k, j] * view.context[j]
+        plausible.centre[k] = q
+        plausible.state[k] = learned.memory.slot_state[k]
+        mass += q * q
+    plausible.used[pair] = count
+    plausible.mass[pair] = mass
+
+
+@lean
+def sample_row(rules, learned, view, pair, deviation):
+    """A draw of the row of a pair: the estimate plus noise, projected on the sub-simplex. O(m d) for m next states.
+
+    Next states that were never seen may get mass too, so all of the support is in use.
+    """
+    plausible = view.plausible
+    goal = len(rules.pair_start) - 1
+    first = rules.next_start[pair]
+    count = 0
+    for place in range(first, rules.next_start[pair + 1]):
+        if rules.next_state[place] == goal:
+            continue
+        q = deviation * view.noise[place]
+        slot = learned.memory.slot[place]
+        if slot >= 0:
+            for j in range(len(view.context)):
+                q += learned.rows[first + slot, j] * view.context[j]
+        plausible.centre[first + count] = q
+        plausible.state[first + count] = rules.next_state[place]
+        count += 1
+    to_sub_simplex(plausible.centre[first : first + count])
+    mass = 0.0
+    for k in range(first, first + count):
+        mass += plausible.centre[k] * plausible.centre[k]
+    plausible.used[pair] = count
+    plausible.mass[pair] = mass
+
+
+@lean
+def to_sub_simplex(row):
+    """The nearest row, in the Euclidean norm, of numbers that are not negative and sum to at most 1; in place.
+
+    It is max(0, q - t): t = 0 if that sums to at most 1, else the t that makes it 1, which rises to its place in
+    finitely many steps from below.
+    """
+    t = 0.0
+    while True:
+        total = 0.0
+        count = 0
+        for k in range(len(row)):
+            if row[k] > t:
+                total += row[k]
+                count += 1
+        following = (total - 1.0) / count if count > 0 else 0.0
+        if following <= t:
+            break
+        t = following
+    for k in range(len(row)):
+        row[k] = max(row[k] - t, 0.0)
+
+
+@inlined
+def weight_of(inverse, context):
+    """The sum of |V^-1 c|."""
+    total = 0.0
+    for r in range(len(context)):
+        part = 0.0
+        for c in range(len(context)):
+            part += inverse[r, c] * context[c]
+        total += abs(part)
+    return total
+
+
+@inlined
 def look_at(rules, learned, view, pair):
     """The plausible losses and rows of a pair under the context of the view. O(count d + d^2)."""
     plausible = view.plausible
@@ -164,27 +273,29 @@ def look_at(rules, learned, view, pair):
     loss = 0.0
     for j in range(size):
         loss += learned.losses[pair, j] * view.context[j]
-    loss -= learned.loss_radius[pair] * norm
+    if rules.attitude == HOPE:
+        loss -= learned.loss_radius[pair] * norm
+    elif rules.attitude == SAMPLE:
+        loss += rules.spread * norm * view.noise[len(rules.next_state) + pair]
     # The true loss lies in [loss floor, 1], so clipping keeps the guarantee. Departs from the paper: it does not clip.
     plausible.losses[pair] = max(rules.loss_floor, min(1.0, loss) + rules.added_loss)
-    first = rules.next_start[pair]
-    count = learned.memory.seen[pair]
-    mass = 0.0
-    for k in range(first, first + count):
-        q = 0.0
-        for j in range(size):
-            q += learned.rows[k, j] * view.context[j]
-        plausible.centre[k] = q
-        plausible.state[k] = learned.memory.slot_state[k]
-        mass += q * q
-    radius = learned.next_radius[pair] * norm
-    plausible.used[pair] = count
-    plausible.mass[pair] = mass
+    radius = learned.next_radius[pair] * norm if rules.attitude == HOPE else 0.0
     plausible.ball[pair] = radius * radius
     view.norm[pair] = norm
     view.doubt[pair] = learned.doubt[pair] * norm
     view.version[pair] = learned.changes[pair]
+    view.volume[pair] = learned.volume[pair]
     view.outlook.backup[pair] = -np.inf
+    if rules.attitude == SAMPLE:
+        sample_row(rules, learned, view, pair, rules.spread * norm)
+        return
+    mix_row(rules, learned, view, pair)
+    if rules.attitude == RMAX:
+        view.doubt[pair] = weight_of(learned.memory.inverse[pair], view.context)
+        if view.doubt[pair] > rules.threshold:
+            plausible.used[pair] = 0
+            plausible.mass[pair] = 0.0
+            plausible.losses[pair] = rules.loss_floor
 
 
 @inlined
@@ -202,18 +313,44 @@ def begin(learned, view, context):
     """An episode begins with this context: nothing is known of it, planning starts from the plan followed last."""
     for j in range(len(context)):
         view.context[j] = context[j]
+    forget_looks(view)
     for pair in range(len(view.version)):
-        view.version[pair] = -1
         view.outlook.pull[pair] = 0.0  # what another episode left here must not be seen, not even in the last bit
     for s in range(len(learned.policy)):
         view.outlook.values[s] = learned.values[s]
         view.outlook.policy[s] = learned.policy[s]
     view.outlook.values[len(learned.policy)] = 0.0
-    view.outlook.meter[RESIDUAL] = np.inf
     view.outlook.meter[FALL] = 0.0
     for place in range(len(view.tally)):
         view.tally[place] = 0
+    learned.tally[BEGUN] += 1
+    view.tally[EPISODE] = learned.tally[BEGUN]
     open_interval(learned, view)
+
+
+@lean
+def resample(view, rng):
+    """New noise, for a new plan: every pair looks different."""
+    for k in range(len(view.noise)):
+        view.noise[k] = rng.standard_normal()
+    forget_looks(view)
+
+
+@inlined
+def forget_looks(view):
+    """Nothing is known of the context: all pairs will be looked at again."""
+    for pair in range(len(view.version)):
+        view.version[pair] = -1
+    view.outlook.meter[RESIDUAL] = np.inf
+
+
+@inlined
+def choose(rules, view, state, rng):
+    """The pair to play: that of the plan, or now and then any."""
+    pair = view.outlook.policy[state]
+    if rules.explore > 0.0 and rng.random() < rules.explore * view.tally[EPISODE] ** -rules.fade:
+        return any_pair(rules.pair_start, state, rng.random())
+    return pair
 
 
 @inlined
@@ -240,14 +377,18 @@ def refresh(rules, learned, view):
 
 
 @inlined
-def plan(rules, learned, view, sweeps):
+def plan(rules, learned, view, bench, sweeps):
     """A new plan for the context of the view (line 25). Returns whether value iteration came to its end.
 
     Only pairs visited since the last plan are looked at again, and states are swept only if the residual asks for it.
+    ``bench`` may be empty; with room in it, policies are evaluated too.
     """
     refresh(rules, learned, view)
     if not view.outlook.meter[RESIDUAL] <= rules.tolerance:
-        settle(view.plausible, view.outlook, 0.5 * rules.tolerance, sweeps)
+        if len(bench.leaving) > 0:
+            settle_by_policies(view.plausible, view.outlook, 0.5 * rules.tolerance, sweeps, bench)
+        else:
+            settle(view.plausible, view.outlook, 0.5 * rules.tolerance, sweeps)
     view.tally[PLANNED] = 1
     view.gauge[LOSS_BOUND] = learned.bound[0]
     return view.outlook.meter[RESIDUAL] <= rules.tolerance
@@ -273,6 +414,7 @@ def wipe(rules, learned):
             memory.loss_sums[pair, r] = 0.0
             memory.goal_sums[pair, r] = 0.0
             learned.losses[pair, r] = 0.0
+        learned.volume[pair] = 0.0
         memory.visits[pair] = 0
         memory.seen[pair] = 0
         set_radii(rules, learned, pair, size)
@@ -285,14 +427,14 @@ def wipe(rules, learned):
 
 
 @inlined
-def prepare(rules, learned, view, sweeps):
+def prepare(rules, learned, view, bench, sweeps):
     """A plan under a loss bound that it does not contradict: the first half of the doubling trick. Returns whether
     value iteration came to its end.
 
     Departs from the paper: the confidence sets do not depend on B, so the data is kept unless ``forget`` asks for it.
     """
     while True:
-        ended = plan(rules, learned, view, sweeps)
+        ended = plan(rules, learned, view, bench, sweeps)
         if not rules.doubling:
             return ended
         hoped = hoped_value(rules, view)
@@ -305,14 +447,17 @@ def prepare(rules, learned, view, sweeps):
         learned.bound[0] = view.gauge[LOSS_BOUND]
         learned.tally[DOUBLINGS] += 1
         wipe(rules, learned)
-        for pair in range(len(view.version)):
-            view.version[pair] = -1
-        view.outlook.meter[RESIDUAL] = np.inf
+        forget_looks(view)
 
 
 @inlined
 def is_known(rules, view, pair):
-    """eq. (ineq-known), with the Gram matrix and the visits at the start of the interval; strict as printed."""
+    """eq. (ineq-known), with the Gram matrix and the visits at the start of the interval; strict as printed.
+
+    Attitudes without confidence sets know nothing for sure; RMAX has a test of its own.
+    """
+    if rules.attitude != HOPE:
+        return rules.attitude == RMAX and view.doubt[pair] <= rules.threshold
     scale = 10.0 * view.gauge[LOSS_BOUND]
     if scale * view.doubt[pair] >= rules.loss_floor:
         return False
@@ -324,12 +469,15 @@ def is_known(rules, view, pair):
 def observe(rules, learned, view, desk, pair, place, loss):
     """Learn from a step of the episode (lines 10 to 20). Returns whether its interval ended.
 
+    ``rules.growth`` above 0 departs from the paper: an unknown step ends the interval only if the pair has learned
+    much since the plan.
     Reads the paper as: an interval ends if the pair just played was *unknown*, or at the goal (the listing says known).
     Departs from the paper: while the bound B is being sought, an interval whose loss exceeds 48 B log(4 m / delta)
     contradicts B, which is doubled; else a B too small could call pairs known that go round for ever.
     """
     known = is_known(rules, view, pair)
-    ended = rules.next_state[place] == len(rules.pair_start) - 1 or not known
+    at_goal = rules.next_state[place] == len(rules.pair_start) - 1
+    ended = False
     if not known:
         view.tally[UNKNOWN_STEPS] += 1
     view.gauge[INTERVAL_LOSS] += loss + rules.added_loss
@@ -347,11 +495,13 @@ def observe(rules, learned, view, desk, pair, place, loss):
                 if rules.forget:
                     wipe(rules, learned)
     learn(rules, learned, desk, pair, place, loss, view.context)
+    grown = learned.volume[pair] - view.volume[pair] >= rules.growth
+    ended = ended or at_goal or (grown and not known)
     for s in range(len(learned.policy)):
         learned.values[s] = view.outlook.values[s]
         learned.policy[s] = view.outlook.policy[s]
     if ended:
         view.tally[PLANNED] = 0
-        if rules.next_state[place] != len(rules.pair_start) - 1:
+        if not at_goal:
             open_interval(learned, view)
     return ended

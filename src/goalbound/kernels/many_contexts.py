@@ -31,21 +31,6 @@ class Components(NamedTuple):
     """[d, M]"""
 
 
-class Room(NamedTuple):
-    """Room to evaluate a policy of S states."""
-
-    matrix: NDArray[np.float64]
-    """[S, S]"""
-    leaving: NDArray[np.float64]
-    """[S]"""
-    pivot: NDArray[np.float64]
-    """[S]"""
-    values: NDArray[np.float64]
-    """[S + 1] of the policy evaluated last"""
-    steps: NDArray[np.float64]
-    """[S + 1] likewise"""
-
-
 @kernel
 def mix(components, context, out_mixed):
     """``components[d, n]`` mixed by ``context[d]``, in the order of the components: the bits of ``LinearCSSP.at``."""

@@ -16,10 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.kernels.elimination import eliminate
 from goalbound.kernels.jit import inlined, lean
 
 NEWTON_STEPS = 200
 """More than any row needs; Newton's method ends by itself when the set of emptied entries stays the same."""
+
+ROUNDS = 30
+"""As many policies are evaluated, where policies are; more is rounding going round."""
 
 ROUNDING = 1e-12
 """Room for the rounding of a backup, relative to the largest value."""
@@ -285,3 +289,58 @@ def hopeful_row(plausible, pair, values, pull, out_row):
                 out_row[k] -= taken
                 left -= taken
     return least
+
+
+@lean
+def evaluate(plausible, outlook, bench):
+    """Give every state what the policy is worth with its most hopeful rows against the values as they are.
+
+    From there sweeps have little left to do: policy iteration. Returns False, and changes nothing, if that model never
+    arrives. O(S^3).
+    """
+    states = len(outlook.policy)
+    for s in range(states):
+        pair = outlook.policy[s]
+        first = plausible.next_start[pair]
+        row = bench.pivot[: plausible.used[pair]]
+        hopeful_row(plausible, pair, outlook.values, outlook.pull[pair], row)
+        total = 0.0
+        staying = 0.0
+        for t in range(states):
+            bench.matrix[s, t] = 0.0
+        for k in range(len(row)):
+            t = plausible.state[first + k]
+            total += row[k]
+            if t == s:
+                staying += row[k]
+            else:
+                bench.matrix[s, t] += row[k]
+        moving = 1.0 - staying
+        if moving <= 0.0:
+            return False
+        for t in range(states):
+            bench.matrix[s, t] /= moving
+        bench.leaving[s] = max(1.0 - total, 0.0) / moving
+        bench.steps[s] = 1.0 / moving
+        bench.values[s] = plausible.losses[pair] / moving
+    if not eliminate(bench.matrix, bench.leaving, bench.pivot, bench.values, bench.steps):
+        return False
+    lowest = 0.0
+    for s in range(states):
+        worth = min(bench.values[s], plausible.ceiling)
+        lowest = min(lowest, worth - outlook.values[s])
+        outlook.values[s] = worth
+    outlook.meter[FALL] -= lowest
+    return True
+
+
+@lean
+def settle_by_policies(plausible, outlook, tolerance, sweeps, bench):
+    """:func:`settle`, with the policy evaluated between the first sweeps. For plain models of few states."""
+    for made in range(ROUNDS):
+        outlook.meter[RESIDUAL] = sweep(plausible, outlook, made % 2 == 1)
+        if outlook.meter[RESIDUAL] <= tolerance:
+            return made + 1
+        if made > 0 and not evaluate(plausible, outlook, bench):
+            break
+    return settle(plausible, outlook, tolerance, sweeps)

@@ -6,9 +6,20 @@ The same moves as the plain loop makes, in the same order, with the same numbers
 import numpy as np
 
 from goalbound.kernels.jit import inlined, lean
-from goalbound.kernels.learning import FAILED_PROJECTIONS, INTERVALS, PLANNED, UNKNOWN_STEPS, begin, observe, prepare
+from goalbound.kernels.learning import (
+    FAILED_PROJECTIONS,
+    INTERVALS,
+    PLANNED,
+    SAMPLE,
+    UNKNOWN_STEPS,
+    begin,
+    choose,
+    observe,
+    prepare,
+    resample,
+)
 from goalbound.kernels.watch import watch_pair, watch_plan, watch_step
-from goalbound.kernels.world import best_pair, first_state, make_step
+from goalbound.kernels.world import any_pair, best_pair, first_state, make_step
 
 
 @inlined
@@ -31,10 +42,11 @@ def place_of(next_start, next_state, pair, following):
 
 
 @lean
-def play(rules, learned, view, desk, truth, contexts, shown, optimal, rng, step_limit, sweeps, ledger, out):
+def play(rules, learned, view, desk, bench, truth, contexts, shown, optimal, rng, own, step_limit, sweeps, ledger, out):
     """Play one episode for each row of ``contexts`` [K, d]; ``optimal`` [K, S + 1] holds the true optimal values.
 
-    ``shown`` [K, d'] is what the learner sees of the contexts: themselves, or something else.
+    ``shown`` [K, d'] is what the learner sees of the contexts: themselves, or something else. The world draws from
+    ``rng``, the learner from ``own``.
 
     Stops at a plan that did not come to its end, and at a projection that failed. Returns the number of episodes played
     to their end.
@@ -51,12 +63,14 @@ def play(rules, learned, view, desk, truth, contexts, shown, optimal, rng, step_
         steps = 0
         while state != goal and steps < step_limit:
             if view.tally[PLANNED] == 0:
+                if rules.attitude == SAMPLE:
+                    resample(view, own)
                 before = view.outlook.values[state] if steps > 0 else np.nan
-                if not prepare(rules, learned, view, sweeps):
+                if not prepare(rules, learned, view, bench, sweeps):
                     return k
                 if ledger.watch:
                     watch_plan(ledger, rows, rules, learned, view, state, before, optimal[k, state])
-            pair = view.outlook.policy[state]
+            pair = choose(rules, view, state, own)
             following, loss, gap = make_step(truth, pair, state, context, optimal[k], rng)
             regret += gap
             total += loss
@@ -81,8 +95,9 @@ def play(rules, learned, view, desk, truth, contexts, shown, optimal, rng, step_
 
 
 @lean
-def play_best(pair_start, truth, contexts, optimal, rng, step_limit, out):
-    """Play the best pair of every state, given the true optimal values [K, S + 1] of each of the contexts [K, d]."""
+def play_reference(pair_start, truth, contexts, optimal, rng, own, at_random, step_limit, out):
+    """Play the best pair of every state, given the true optimal values [K, S + 1] of each of the contexts [K, d]; or,
+    ``at_random``, any pair, drawn from ``own``."""
     goal = len(pair_start) - 1
     rows = truth.components
     for k in range(len(contexts)):
@@ -93,7 +108,10 @@ def play_best(pair_start, truth, contexts, optimal, rng, step_limit, out):
         regret = 0.0
         steps = 0
         while state != goal and steps < step_limit:
-            pair = best_pair(rows, pair_start, state, context, optimal[k])
+            if at_random:
+                pair = any_pair(pair_start, state, own.random())
+            else:
+                pair = best_pair(rows, pair_start, state, context, optimal[k])
             following, loss, gap = make_step(truth, pair, state, context, optimal[k], rng)
             regret += gap
             total += loss

@@ -42,10 +42,11 @@ def fresh_learned(
         next_radius=np.zeros(pairs),
         doubt=np.zeros(pairs),
         changes=np.zeros(pairs, dtype=np.int64),
+        volume=np.zeros(pairs),
         values=values,
         policy=np.array(pair_start[:-1]),
         bound=np.array([loss_bound]),
-        tally=np.zeros(4, dtype=np.int64),
+        tally=np.zeros(5, dtype=np.int64),
         journal=np.zeros(JOURNAL, dtype=np.int64),
     )
 
@@ -63,7 +64,12 @@ def fresh_outlook(states: int, pairs: int) -> Outlook:
 
 
 def fresh_view(
-    pair_start: NDArray[np.int64], next_start: NDArray[np.int64], size: int, *, ceiling: float = np.inf
+    pair_start: NDArray[np.int64],
+    next_start: NDArray[np.int64],
+    size: int,
+    *,
+    ceiling: float = np.inf,
+    sampled: bool = False,
 ) -> View:  # fmt: skip
     """Room for one episode. O(M + N)."""
     states, pairs, triples = len(pair_start) - 1, len(next_start) - 1, int(next_start[-1])
@@ -86,8 +92,10 @@ def fresh_view(
         norm=np.zeros(pairs),
         doubt=np.zeros(pairs),
         version=np.full(pairs, -1, dtype=np.int64),
+        volume=np.zeros(pairs),
+        noise=np.zeros(triples + pairs if sampled else 0),
         gauge=np.zeros(2),
-        tally=np.zeros(5, dtype=np.int64),
+        tally=np.zeros(6, dtype=np.int64),
     )
 
 

@@ -151,6 +151,12 @@ def expected_gap(components, pair, state, context, values, tolerance):
     return gap
 
 
+@inlined
+def any_pair(pair_start, state, u):
+    """A pair of a state for a uniform u of [0, 1), each as likely as the others."""
+    return pair_start[state] + int(u * (pair_start[state + 1] - pair_start[state]))
+
+
 @lean
 def best_pair(components, pair_start, state, context, values):
     """The pair of a state with the least loss + P v under a context; ties go to the lowest."""

@@ -21,8 +21,8 @@ from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_f
 from goalbound.models.files.storage import reading
 from goalbound.models.validation import distribution
 
-KIND, VERSION = "LRCSSP", 1
-_KEYS = ("settings", "begun", "episodes", "state_names", "action_names")
+KIND, VERSION = "LRCSSP", 2
+_KEYS = ("settings", "begun", "episodes", "stream", "state_names", "action_names")
 _EPISODE_KEYS = {"number", "state", "action"}
 _CODES = {np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.int32): "<i4"}
 _SHARED = {"pair_start", "next_start"}  # arrays of the support, which stand there once
@@ -37,6 +37,7 @@ def write_checkpoint(learner: LRCSSP, path: str | PathLike[str]) -> None:
         "format": FORMAT, "version": VERSION, "kind": KIND,
         "settings": learner.settings.as_json(),
         "begun": learner._begun,
+        "stream": learner._rng.bit_generator.state if learner.settings.attitude.draws else None,
         "episodes": [{"number": one.number, "state": one._state, "action": one._action} for one in episodes],
         "state_names": learner.support.state_names, "action_names": learner.support.action_names,
     }  # fmt: skip
@@ -56,18 +57,32 @@ def read_checkpoint(path: str | PathLike[str]) -> LRCSSP:
         support = support_from(header, arrays)
         settings = Settings.from_json(header["settings"])
         _check_size(arrays, support, settings.context_size)
-        learner = LRCSSP._of(support, settings)
+        learner = LRCSSP._of(support, settings, _stream(header["stream"], settings))
         entries = _checked_episodes(header["episodes"], header["begun"], support)
         _fill("learned", learner._learned, arrays)
         _check_learned(learner._learned, support)
         for place, entry in enumerate(entries):
-            view = fresh_view(support.pair_start, support.next_start, settings.context_size)
+            view = learner._fresh_view()
             _fill(f"episode_{place}", view, arrays)
             _check_view(view, entry, support)
             learner._adopt(LRCSSPEpisode(learner, view), entry)
         _check_all_used(arrays, learner)
         learner._begun = header["begun"]
     return learner
+
+
+def _stream(state: Any, settings: Settings) -> np.random.Generator | None:
+    """The learner's own stream, as it was."""
+    if not settings.attitude.draws:
+        if state is not None:
+            raise FileFormatError("there is a stream, but the learner draws nothing")
+        return None
+    rng = np.random.default_rng(0)
+    try:
+        rng.bit_generator.state = state
+    except (TypeError, ValueError, KeyError, OverflowError) as error:
+        raise FileFormatError(f"stream is no state of a PCG64 generator ({error})") from None
+    return rng
 
 
 def _named(prefix: str, group: Any) -> Iterator[tuple[str, NDArray[Any]]]:

@@ -50,10 +50,12 @@ class LRCSSPEpisode:
             raise LearnerError(
                 f"the episode is in {support.state_name(self._state)}, not in {support.state_name(here)}"
             )
+        if self._action is not None:
+            return self._action
         if view.tally[PLANNED] == 0:
             self.learner._prepare(view)
         self._state = here
-        self._action = int(support.pair_action[view.outlook.policy[here]])
+        self._action = int(support.pair_action[self.learner._choose(view, here)])
         return self._action
 
     def observe(self, step: Step) -> None:

@@ -13,6 +13,7 @@ from goalbound.estimation import Estimate, Statistics, Widths, paper
 from goalbound.estimation.statistics import by_support
 from goalbound.kernels import learning as kernels
 from goalbound.kernels import rollout
+from goalbound.kernels.elimination import fresh_bench
 from goalbound.kernels.jit import Effort
 from goalbound.kernels.learning import (
     DOUBLINGS,
@@ -20,21 +21,25 @@ from goalbound.kernels.learning import (
     LOSS_BOUND,
     OPENED,
     PLANNED,
+    SAMPLE,
     View,
 )
 from goalbound.kernels.optimism import RESIDUAL, Plausible
 from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fresh_memory, fresh_view
 from goalbound.kernels.watch import Ledger
 from goalbound.kernels.world import Tally
+from goalbound.learners.attitude import Attitude, optimistic
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
 from goalbound.learners.learner import SimulatedWorld, truth_of
 from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
-from goalbound.models import LinearCSSP, ModelError, Support
+from goalbound.models import FileFormatError, LinearCSSP, ModelError, Support
 from goalbound.models.validation import distribution, sealed
 from goalbound.planning.extended_value_iteration import hopeful_rows, value_bounds
 
+FEW_STATES = 100
+"""Up to as many, plain models are planned in by policy iteration: elimination costs less than the sweeps it saves."""
 SWEEPS = 1_000_000
 """The most sweeps of one plan; a plan that needs more is an error."""
 
@@ -58,6 +63,11 @@ class LRCSSP:
         forget: whether a doubling of the bound forgets the data, as printed, or keeps it.
         tolerance: value iteration ends when no value changes by more than this share of the loss floor. The values
             stay certified lower bounds whatever it is.
+        attitude: :func:`goalbound.learners.attitude.optimistic`, the paper's, if left out; the others are for
+            :mod:`goalbound.learners.ridge_baselines`, and have no guarantee.
+        replan_factor: 1 is the paper's: every unknown step ends its interval. Above 1, only if the determinant of the
+            Gram matrix of its pair has grown by this factor since the plan.
+        rng: the learner's own stream, for attitudes that draw.
 
     One plan costs O(M) per sweep of value iteration, and only pairs visited since the last one are looked at again; a
     new context O(M d + N d^2); learning from a step O(m d^2) for the m next states seen of its pair. Memory is
@@ -85,14 +95,17 @@ class LRCSSP:
         episodes: int | None = None,
         forget: bool = False,
         tolerance: float = 1e-3,
+        attitude: Attitude | None = None,
+        replan_factor: float = 1.0,
+        rng: np.random.Generator | None = None,
     ) -> None:
         settings = Settings(
             context_size, delta, loss_floor, loss_bound, paper() if widths is None else widths,
-            regularization, episodes, forget, tolerance,
+            regularization, episodes, forget, tolerance, optimistic() if attitude is None else attitude, replan_factor,
         )  # fmt: skip
-        self._set_up(support, settings)
+        self._set_up(support, settings, rng)
 
-    def _set_up(self, support: Support, settings: Settings) -> None:
+    def _set_up(self, support: Support, settings: Settings, rng: np.random.Generator | None = None) -> None:
         self.support = support
         self.settings = settings
         self._rules = settings.rules(support)
@@ -101,6 +114,9 @@ class LRCSSP:
         bound = 1.0 if settings.loss_bound is None else float(settings.loss_bound)
         self._learned = fresh_learned(memory, support.pair_start, self._rules.loss_floor, bound)
         self._desk = fresh_desk(int(np.diff(support.next_start).max()), size)
+        by_policies = not settings.is_optimistic and support.states <= FEW_STATES
+        self._bench = fresh_bench(support.states if by_policies else 0)
+        self._rng = np.random.default_rng(0) if rng is None else rng
         self._effort = Effort()
         self._view: View | None = None
         self._begun = 0
@@ -109,9 +125,9 @@ class LRCSSP:
         self._effort.engine(support.triples)(kernels.wipe)(self._rules, self._learned)
 
     @classmethod
-    def _of(cls, support: Support, settings: Settings) -> LRCSSP:
+    def _of(cls, support: Support, settings: Settings, rng: np.random.Generator | None = None) -> LRCSSP:
         learner = object.__new__(cls)
-        learner._set_up(support, settings)
+        learner._set_up(support, settings, rng)
         return learner
 
     def _adopt(self, episode: LRCSSPEpisode, entry: dict[str, Any]) -> None:
@@ -125,28 +141,34 @@ class LRCSSP:
         Nothing is planned yet. Which interval number an episode has is settled here; which plan, at its first ``act``.
         """
         weights = distribution(context, "context", self.settings.context_size, "component")
-        view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
+        view = self._fresh_view()
         self._effort.engine(self.support.triples)(kernels.begin)(self._learned, view, weights)
         return LRCSSPEpisode(self, view)
 
     def plan(self, context: ArrayLike) -> Plan:
         """What the learner would do now under a context. Nothing is changed by looking.
 
-        With ``forget=True``, an ``act`` whose plan exceeds the loss bound forgets the data first; looking does not.
+        With ``forget=True``, an ``act`` whose plan exceeds the loss bound forgets the data first; looking does not. A
+        learner that samples shows the plan of its estimate.
         """
         weights = distribution(context, "context", self.settings.context_size, "component")
         self._check_projections()
-        view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
+        view = self._fresh_view()
         run = self._effort.engine(self.support.triples)
-        opened = int(self._learned.tally[OPENED])
+        tally = self._learned.tally.copy()
         run(kernels.begin)(self._learned, view, weights)
-        self._learned.tally[OPENED] = opened
-        if not run(kernels.plan)(self._rules, self._learned, view, SWEEPS):
+        self._learned.tally[:] = tally
+        if not run(kernels.plan)(self._rules, self._learned, view, self._bench, SWEEPS):
             raise _stopped()
         hoped = run(kernels.hoped_value)(self._rules, view)
         while self._rules.doubling and view.gauge[LOSS_BOUND] < hoped:
             view.gauge[LOSS_BOUND] *= 2.0
         return self._shown(view)
+
+    @property
+    def context_size(self) -> int:
+        """d"""
+        return self.settings.context_size
 
     @property
     def statistics(self) -> Statistics:
@@ -216,7 +238,7 @@ class LRCSSP:
         self.check_fits(problem, seen.shape[1])
         truth = truth_of(world)
         if self._view is None:
-            self._view = fresh_view(self.support.pair_start, self.support.next_start, self.settings.context_size)
+            self._view = self._fresh_view()
         kept = fresh_ledger(self.support.pairs) if ledger is None else ledger
         played = 0
         while played < len(contexts):
@@ -224,8 +246,8 @@ class LRCSSP:
             # As Python, one episode at a time: how long they are, and so whether the compiler pays, is seen only then.
             last = played + 1 if run is rollout.play.python else len(contexts)
             ended = run(
-                self._rules, self._learned, self._view, self._desk, truth, contexts[played:last], seen[played:last],
-                values[played:last], world.rng, int(step_limit), SWEEPS, kept,
+                self._rules, self._learned, self._view, self._desk, self._bench, truth, contexts[played:last],
+                seen[played:last], values[played:last], world.rng, self._rng, int(step_limit), SWEEPS, kept,
                 Tally._make(column[played:last] for column in tally),
             )  # fmt: skip
             self._effort.spent += int(tally.steps[played:last].sum()) * self.support.triples
@@ -272,6 +294,13 @@ class LRCSSP:
 
         return read_checkpoint(path)
 
+    def resumed(self, path: str | PathLike[str]) -> LRCSSP:
+        """:meth:`load`, for a file whose learner was told the same things as this one; else an error."""
+        learner = LRCSSP.load(path)
+        if learner.settings != self.settings or learner.support != self.support:
+            raise FileFormatError(f"{path}: the learner in it was told other things: {learner}, not {self}")
+        return learner
+
     def _shown(self, view: View) -> Plan:
         """The plan that a view holds, in the order of the support."""
         support = self.support
@@ -294,11 +323,27 @@ class LRCSSP:
             float(view.gauge[LOSS_BOUND]),
         )
 
+    def _fresh_view(self) -> View:
+        attitude = self.settings.attitude
+        return fresh_view(
+            self.support.pair_start, self.support.next_start, self.settings.context_size,
+            ceiling=attitude.ceiling, sampled=attitude.code == SAMPLE,
+        )  # fmt: skip
+
     def _prepare(self, view: View) -> None:
         self._check_projections()
-        if not self._effort.engine(self.support.triples)(kernels.prepare)(self._rules, self._learned, view, SWEEPS):
+        if self.settings.attitude.code == SAMPLE:
+            self._effort.engine(self.support.triples)(kernels.resample)(view, self._rng)
+        run = self._effort.engine(self.support.triples)(kernels.prepare)
+        if not run(self._rules, self._learned, view, self._bench, SWEEPS):
             view.tally[PLANNED] = 0
             raise _stopped()
+
+    def _choose(self, view: View, state: int) -> int:
+        """The pair to play in a state."""
+        if self.settings.attitude.explore > 0.0:
+            return int(self._effort.engine(0)(kernels.choose)(self._rules, view, state, self._rng))
+        return int(view.outlook.policy[state])
 
     def _observe(self, view: View, pair: int, place: int, loss: float) -> None:
         self._effort.engine(0)(kernels.observe)(self._rules, self._learned, view, self._desk, pair, place, loss)
@@ -313,9 +358,7 @@ class LRCSSP:
     def __repr__(self) -> str:
         inside = repr(self.support).removeprefix("Support(")[:-1]
         steps = int(self._learned.memory.visits.sum())
-        return (
-            f"LRCSSP({inside}, {self.settings.context_size} components, {self.settings.widths} widths, {steps} steps)"
-        )
+        return f"LRCSSP({inside}, {self.settings.context_size} components, {self.settings.manner}, {steps} steps)"
 
 
 def _centres(support: Support, plausible: Plausible) -> NDArray[np.float64]:

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import rollout
 from goalbound.kernels.jit import Effort
-from goalbound.kernels.world import VALUE_TOLERANCE, Components, Tally, best_pair
+from goalbound.kernels.world import VALUE_TOLERANCE, Components, Tally, any_pair, best_pair
 from goalbound.learners.learner import SimulatedWorld, truth_of
-from goalbound.models import LinearCSSP, ModelError, Step
+from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.models.validation import sealed
 from goalbound.planning import solve
 from goalbound.planning.door import require_contextual
@@ -68,12 +68,77 @@ class Clairvoyant:
         """The compiled loop: the same episodes, to the bit, as ``begin`` and ``act`` give."""
         if world.problem is not self._problem and world.problem != self._problem:
             raise ModelError("the world plays another problem than the one that the clairvoyant knows")
-        self._effort.engine(len(contexts) * self._problem.support.triples)(rollout.play_best)(
-            self._problem.support.pair_start, truth_of(world), contexts, values, world.rng, int(step_limit), tally
-        )
+        self._effort.engine(len(contexts) * self._problem.support.triples)(rollout.play_reference)(
+            self._problem.support.pair_start, truth_of(world), contexts, values, world.rng, world.rng, False,
+            int(step_limit), tally,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Clairvoyant({self._problem})"
+
+
+class RandomWalk:
+    """Plays any action of a state, each as likely as the others, until it is at the goal. It never learns.
+
+    Where some state cannot reach the goal by chance in reasonable time (a lock, a cliff), episodes end at the step
+    limit.
+
+    >>> from goalbound import Support
+    >>> walk = RandomWalk(Support.full(2, 3), rng=np.random.default_rng(1))
+    >>> walk.begin([1.0]).act(0)
+    1
+    """
+
+    def __init__(self, support: Support, *, rng: np.random.Generator | None = None) -> None:
+        self.support = support
+        self._rng = np.random.default_rng(0) if rng is None else rng
+        self._effort = Effort()
+
+    def begin(self, context: ArrayLike) -> RandomEpisode:
+        """An episode; the context does not matter."""
+        return RandomEpisode(self.support, self._rng)
+
+    def play_episodes(
+        self,
+        world: SimulatedWorld,
+        contexts: NDArray[np.float64],
+        values: NDArray[np.float64],
+        *,
+        step_limit: int,
+        tally: Tally,
+        shown: NDArray[np.float64] | None = None,
+    ) -> None:
+        """The compiled loop: the same episodes, to the bit, as ``begin`` and ``act`` give."""
+        if not self.support.same_pairs(world.problem.support):
+            raise ModelError("the problem has other states or actions than the support of the random walk")
+        self._effort.engine(len(contexts) * self.support.triples)(rollout.play_reference)(
+            self.support.pair_start, truth_of(world), contexts, values, world.rng, self._rng, True, int(step_limit),
+            tally,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"RandomWalk({self.support})"
+
+
+class RandomEpisode:
+    """An episode of :class:`RandomWalk`."""
+
+    def __init__(self, support: Support, rng: np.random.Generator) -> None:
+        self._support, self._rng = support, rng
+        self._action: int | None = None
+
+    def act(self, state: int) -> int:
+        """Any action of the state; the same if it is asked again before ``observe``."""
+        if not 0 <= self._support.state(state) < self._support.states:
+            raise ModelError(f"nothing can be done in {state}; states are 0 to {self._support.states - 1}")
+        if self._action is None:
+            pair = any_pair.python(self._support.pair_start, state, self._rng.random())
+            self._action = int(self._support.pair_action[pair])
+        return self._action
+
+    def observe(self, step: Step) -> None:
+        """Nothing is learned."""
+        self._action = None
 
 
 class FixedPolicy:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import log
 from typing import Any
 
 import numpy as np
 
 from goalbound.estimation import Widths
 from goalbound.estimation.statistics import checked_regularization
-from goalbound.kernels.learning import Rules
+from goalbound.kernels.learning import HOPE, Rules
+from goalbound.learners.attitude import Attitude, optimistic
 from goalbound.models import ModelError, Support
 from goalbound.models.validation import sealed, whole
 
@@ -27,6 +29,8 @@ class Settings:
     episodes: int | None
     forget: bool
     tolerance: float
+    attitude: Attitude = field(default_factory=optimistic)
+    replan_factor: float = 1.0
 
     def __post_init__(self) -> None:
         if whole(self.context_size, "context_size") < 1:
@@ -60,7 +64,24 @@ class Settings:
             )
         if not 0.0 < self.tolerance <= 0.4:  # above, the proof that known pairs lead to the goal breaks
             raise ModelError(f"tolerance {self.tolerance} is not in (0, 0.4]; it is relative to the loss floor")
+        if not (np.isfinite(self.replan_factor) and self.replan_factor >= 1.0):
+            raise ModelError(
+                f"replan_factor {self.replan_factor} is not a number from 1 on; it is how much the determinant of an "
+                "unknown pair must grow before its step ends the interval (1: every unknown step does)"
+            )
+        if not self.is_optimistic and (self.loss_bound is not None or self.forget):
+            raise ModelError(f"a learner that is {self.attitude} uses no loss_bound; leave out loss_bound and forget")
         checked_regularization(self.regularization)
+
+    @property
+    def is_optimistic(self) -> bool:
+        """Whether it plans in confidence sets, as the paper does."""
+        return self.attitude.code == HOPE
+
+    @property
+    def manner(self) -> str:
+        """In a few words: the widths, or the attitude of a learner without them."""
+        return f"{self.widths} widths" if self.is_optimistic else str(self.attitude)
 
     def added_loss(self, support: Support) -> float:
         """epsilon, or 0 if there is a loss floor."""
@@ -70,7 +91,8 @@ class Settings:
 
     def rules(self, support: Support) -> Rules:
         """The constants of the kernels."""
-        self.widths.check(support, self.context_size, delta=self.delta, regularization=self.regularization)
+        if self.is_optimistic:
+            self.widths.check(support, self.context_size, delta=self.delta, regularization=self.regularization)
         radii = self.widths.radii(support, delta=self.delta)
         added = self.added_loss(support)
         floor = self.loss_floor + added
@@ -89,8 +111,14 @@ class Settings:
             loss_floor=float(floor),
             added_loss=float(added),
             tolerance=float(self.tolerance * floor),
-            doubling=self.loss_bound is None,
+            doubling=self.loss_bound is None and self.is_optimistic,
             forget=bool(self.forget),
+            attitude=self.attitude.code,
+            growth=log(self.replan_factor),
+            spread=self.attitude.spread,
+            threshold=self.attitude.threshold,
+            explore=self.attitude.explore,
+            fade=self.attitude.fade,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -105,6 +133,8 @@ class Settings:
             "episodes": None if self.episodes is None else int(self.episodes),
             "forget": bool(self.forget),
             "tolerance": float(self.tolerance),
+            "attitude": self.attitude.as_json(),
+            "replan_factor": float(self.replan_factor),
         }
 
     @classmethod
@@ -121,7 +151,7 @@ class Settings:
         for key, allowed in _TYPES.items():
             if type(values[key]) not in allowed:
                 raise ModelError(f"{key} is {values[key]!r}, of a wrong type")
-        return cls(**{**values, "widths": Widths(**widths)})
+        return cls(**{**values, "widths": Widths(**widths), "attitude": Attitude.from_json(values["attitude"])})
 
 
 def added_loss(support: Support, context_size: int, episodes: int) -> float:
@@ -143,4 +173,5 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "episodes": (int, type(None)),
     "forget": (bool,),
     "tolerance": (float,),
+    "replan_factor": (float,),
 }

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import many_contexts
+from goalbound.kernels.elimination import fresh_bench
 from goalbound.kernels.jit import Effort
 from goalbound.kernels.layout import Rows
-from goalbound.kernels.many_contexts import NONE, UNKNOWN, Components, Room
+from goalbound.kernels.many_contexts import NONE, UNKNOWN, Components
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.models.validation import numbers
 from goalbound.planning.door import require_contextual
@@ -111,7 +112,7 @@ def _answer_together(asked: _Asked) -> None:
     )  # a component's numbers side by side, so that mixing goes through memory in order
     mixed = np.empty(support.pairs), np.empty(support.triples)
     rows = Rows(support.pair_start, support.next_start, support.next_state, *mixed)
-    room = Room(np.empty((states, states)), *np.empty((2, states)), *np.empty((2, states + 1)))
+    room = fresh_bench(states)
     starts = np.full((size, states), UNKNOWN, dtype=np.int64)
     policy = np.full(states, UNKNOWN, dtype=np.int64)
     run = _EFFORT.engine(count * (support.triples * (size + 2) + states**3) // LIGHT)

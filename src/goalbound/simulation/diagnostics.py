@@ -174,6 +174,8 @@ class Watched:
         self, learner: LRCSSP, problem: LinearCSSP, *, loss_bound: float | None = None, time_bound: float = inf
     ) -> None:
         learner.check_fits(problem, problem.context_size)
+        if not learner.settings.is_optimistic:
+            raise ModelError(f"a learner that is {learner.settings.attitude} has no confidence sets to watch")
         if loss_bound is None and learner.settings.loss_bound is None:
             raise ModelError(
                 "the learner seeks its loss bound by doubling; give the loss_bound of the checks, such as "

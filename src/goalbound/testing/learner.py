@@ -41,7 +41,8 @@ def check_learner(
     Checked: ``begin``, ``act`` and ``observe`` are there; ``act`` gives an action of the state, in every state, the
     same if it is asked again; the context that ``begin`` is given stays as it is (a ``Step`` cannot be changed);
     episodes arrive; all that is random comes from ``rng=``; several episodes may be open at once; ``play_episodes``,
-    if there is one, plays what the plain loop plays, to the bit; ``save`` and ``load``, if there are, go on exactly.
+    if there is one, plays what the plain loop plays, to the bit; ``save`` and ``load`` (or ``resumed``, of a fresh
+    learner, which experiments use), if there are, go on exactly.
 
     >>> from goalbound import Clairvoyant
     >>> check_learner(Clairvoyant)
@@ -237,9 +238,12 @@ class _Check:
         learner = self.learner()
         if not callable(getattr(learner, "save", None)):
             return
-        load = getattr(type(learner), "load", None)
+        load = getattr(self.learner(), "resumed", None) or getattr(type(learner), "load", None)
         if not callable(load):
-            self.found.add("load", f"a {type(learner).__name__} has save but no load", "give its class load(path)")
+            self.found.add(
+                "load", f"a {type(learner).__name__} has save, but neither load nor resumed",
+                "give its class load(path), or a fresh learner resumed(path)",
+            )  # fmt: skip
             return
         half = len(self.contexts) // 2
         self.played(learner, self.contexts[:half])

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 from goalbound.experiments import run as running
+from goalbound.experiments.learners import LEARNERS
 from goalbound.experiments.records import SPACING, RunRecord, kept_episodes, read_record, record_bytes, write_record
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
-from goalbound.experiments.things import CONTEXTS, LEARNERS
+from goalbound.experiments.things import CONTEXTS
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import ModelError
 from goalbound.models.files import archive
@@ -293,7 +294,7 @@ def test_where_not_all_state_is_in_our_hands_there_is_no_checkpoint(spec: RunSpe
 def test_the_sums_are_those_of_play(losses: str) -> None:
     spec = spec_of(losses=losses)
     problem = CATALOG["random"].make({key: value for key, value in SMALL.items() if key != "use"})
-    learner = LEARNERS.entry("lr-cssp", "").make(problem, episodes=EPISODES, scale=0.05)
+    learner = LEARNERS.entry("lr-cssp", "").make(problem, episodes=EPISODES, scale=0.05, rng=np.random.default_rng(0))
     contexts = CONTEXTS.entry("dirichlet", "").make(2)
     world = None if losses == "deterministic" else (lambda rng: ModelWorld(problem, losses=bernoulli(), rng=rng))
     history = play(problem, learner, contexts, episodes=EPISODES, seed=0, world=world)

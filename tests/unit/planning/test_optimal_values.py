@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.kernels import jit, many_contexts
-from goalbound.kernels.elimination import policy_worth
+from goalbound.kernels.elimination import fresh_bench, policy_worth
 from goalbound.kernels.layout import Rows
-from goalbound.kernels.many_contexts import Room
 from goalbound.models import SSP, LinearCSSP, ModelError
 from goalbound.planning import NoProperPolicy, Solution, Status, is_proper, solve
 from goalbound.planning.optimal_values import optimal_values
@@ -283,7 +282,7 @@ def test_the_bounds_of_any_values_are_the_exact_ones_rounded_outwards(rows: Rows
 def test_policy_iteration_ends_at_values_that_the_certificate_holds_close(rows: Rows) -> None:
     policy = drawn.first_pairs(rows)
     states = len(policy)
-    room = Room(np.empty((states, states)), *np.empty((2, states)), *np.empty((2, states + 1)))
+    room = fresh_bench(states)
     settled = many_contexts.settle.python(rows, 1e-9, room, policy)
     least_x, least_y = naive.bounds(rows, room.values, policy.tolist())
     _, x, y = many_contexts.improve_and_bound.python(rows, room.values, policy.copy())
@@ -297,13 +296,13 @@ def test_policy_iteration_ends_at_values_that_the_certificate_holds_close(rows: 
 def test_values_too_small_for_floats_are_not_certified() -> None:
     # v(0) = 1e-320 + 0.3e-320 is rounded to a multiple of 5e-324, which is one part in 2000.
     rows = drawn.rows_from([[(1e-320, [(1, 0.3), (2, 0.7)])], [(1e-320, [(2, 1.0)])]])
-    room = Room(np.empty((2, 2)), *np.empty((2, 2)), *np.empty((2, 3)))
+    room = fresh_bench(2)
     assert not many_contexts.settle.python(rows, 1e-6, room, np.array([0, 1]))
 
 
 def test_a_policy_that_never_ends_is_not_settled_on() -> None:
     rows = drawn.rows_from([[(0.5, [(0, 1.0)]), (0.5, [(1, 1.0)])]])
-    room = Room(np.empty((1, 1)), *np.empty((2, 1)), *np.empty((2, 2)))
+    room = fresh_bench(1)
     assert not many_contexts.settle.python(rows, 1e-9, room, np.array([0]))
     assert many_contexts.settle.python(rows, 1e-9, room, np.array([1]))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from goalbound.learners.context_blind import ContextBlind
+from goalbound.learners.context_free import ContextBlind
 from goalbound.learners.learner import Episode
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP, ModelError, Step
@@ -95,5 +95,5 @@ def test_episodes_are_those_of_the_learner_and_the_context_is_not_even_checked()
 
 
 def test_a_learner_of_several_components_is_not_blind() -> None:
-    with pytest.raises(ModelError, match="the learner has 3 components; one that is blind to the context has 1"):
+    with pytest.raises(ModelError, match="the learner has 3 components; one that is not shown the context has 1"):
         ContextBlind(LRCSSP(PROBLEM.support, 3, loss_floor=0.1))

@@ -1,0 +1,286 @@
+"""The learners that an experiment can name, each told what an honest user could tell it.
+
+Words become numbers here: ``certified`` is the certified bound of the problem, ``sees`` what of a context a learner is
+shown.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from goalbound.estimation import Widths, paper, printed, scaled
+from goalbound.experiments.catalog import Catalog, Entry, meant
+from goalbound.learners import ridge_baselines, tabular
+from goalbound.learners.context_free import ContextBlind, PerCell
+from goalbound.learners.learner import Learner
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.reference_policies import Clairvoyant, RandomWalk
+from goalbound.learners.settings import added_loss
+from goalbound.models import LinearCSSP, ModelError, Support
+from goalbound.planning import ContextBounds, context_bounds
+
+_REMEMBERED: dict[int, tuple[LinearCSSP, ContextBounds]] = {}
+
+
+def certified_bounds(problem: LinearCSSP) -> ContextBounds:
+    """B*, T* and the loss floor of a problem, to 10%; remembered for the last few problems."""
+    found = _REMEMBERED.get(id(problem))
+    if found is None or found[0] is not problem:
+        if len(_REMEMBERED) >= 8:
+            _REMEMBERED.clear()
+        found = _REMEMBERED[id(problem)] = (problem, context_bounds(problem, tolerance=0.1))
+    return found[1]
+
+
+def lr_cssp(
+    problem: LinearCSSP,
+    *,
+    episodes: int,
+    delta: float = 0.1,
+    widths: str = "paper",
+    scale: float = 1.0,
+    support: str = "true",
+    loss_floor: str | float = "certified",
+    loss_bound: str | float = "certified",
+    regularization: float = 1.0,
+    forget: bool = False,
+    tolerance: float = 1e-3,
+    replan_factor: float = 1.0,
+    sees: str = "context",
+    parts: int = 4,
+    rng: np.random.Generator,
+) -> Learner:
+    """The learner of the paper."""
+
+    def made(size: int, rng: np.random.Generator | None = None) -> LRCSSP:
+        return LRCSSP(
+            _support(problem, support), size, **_told(problem, size, episodes, loss_floor, loss_bound),
+            delta=delta, widths=_widths(widths, scale), regularization=regularization, forget=forget,
+            tolerance=tolerance, replan_factor=replan_factor,
+        )  # fmt: skip
+
+    return _seeing(problem, sees, parts, made, rng)
+
+
+def greedy_ridge(
+    problem: LinearCSSP, *, episodes: int, support: str = "true", loss_floor: str | float = "certified",
+    regularization: float = 1.0,
+) -> LRCSSP:  # fmt: skip
+    """Plans in the estimate as it is."""
+    told = _told(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
+    return ridge_baselines.greedy_ridge(
+        _support(problem, support), problem.context_size, **told, regularization=regularization
+    )
+
+
+def epsilon_greedy(
+    problem: LinearCSSP, *, episodes: int, explore: float = 1.0, fade: float = 1.0 / 3.0, support: str = "true",
+    loss_floor: str | float = "certified", regularization: float = 1.0, rng: np.random.Generator,
+) -> LRCSSP:  # fmt: skip
+    """Greedy, with random steps that fade."""
+    told = _told(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
+    return ridge_baselines.epsilon_greedy(
+        _support(problem, support), problem.context_size, **told, explore=explore, fade=fade,
+        regularization=regularization, rng=rng,
+    )  # fmt: skip
+
+
+def ps_cssp(
+    problem: LinearCSSP, *, episodes: int, spread: float = 0.5, ceiling: float = 1000.0, support: str = "true",
+    loss_floor: str | float = "certified", regularization: float = 1.0, rng: np.random.Generator,
+) -> LRCSSP:  # fmt: skip
+    """Thompson sampling on the ridge posterior."""
+    told = _told(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
+    return ridge_baselines.ps_cssp(
+        _support(problem, support), problem.context_size, **told, spread=spread, ceiling=ceiling,
+        regularization=regularization, rng=rng,
+    )  # fmt: skip
+
+
+def kwik_rmax(
+    problem: LinearCSSP, *, episodes: int, accuracy: float = 0.1, delta: float = 0.1, support: str = "true",
+    loss_floor: str | float = "certified", regularization: float = 1.0,
+) -> LRCSSP:  # fmt: skip
+    """KWIK_LR-Rmax, adapted."""
+    told = _told(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
+    return ridge_baselines.kwik_rmax(
+        _support(problem, support), problem.context_size, **told, accuracy=accuracy, delta=delta,
+        regularization=regularization,
+    )  # fmt: skip
+
+
+def context_free(
+    problem: LinearCSSP,
+    *,
+    method: str,
+    episodes: int,
+    scale: float = 1.0,
+    delta: float = 0.1,
+    support: str = "true",
+    loss_floor: str | float = "certified",
+    loss_bound: str | float = "certified",
+    sees: str = "nothing",
+    parts: int = 4,
+    rng: np.random.Generator,
+) -> Learner:
+    """A context-free learner of the literature."""
+    told = _told(problem, 1, episodes, loss_floor, loss_bound, bound=method in _BOUNDED)
+    floor, bound = told["loss_floor"], told["loss_bound"]
+    added = added_loss(problem.support, 1, episodes) if floor == 0.0 and method not in _FREE else 0.0
+    if method in _NEED_A_BOUND and bound is None:
+        raise ModelError(f"{method} cannot find its loss bound by doubling; give loss_bound a number, or certified")
+    chosen = _METHODS[method](problem, scale, bound, episodes)
+
+    def made(size: int, rng: np.random.Generator | None = None) -> tabular.TabularLearner:
+        return tabular.TabularLearner(
+            _support(problem, support), chosen, delta=delta, loss_floor=floor, added_loss=added, rng=rng
+        )
+
+    return _seeing(problem, sees, parts, made, rng)
+
+
+def _ulcvi(problem: LinearCSSP, scale: float, bound: float | None, episodes: int) -> tabular.Method:
+    time = float(certified_bounds(problem).time_bound.upper)
+    if not np.isfinite(time):
+        raise ModelError("ulcvi needs a bound on the steps of optimal policies, and none was certified")
+    return tabular.ulcvi(loss_bound=bound or 1.0, time_bound=max(1.0, time), episodes=episodes, scale=scale)
+
+
+_METHODS: Mapping[str, Callable[[LinearCSSP, float, float | None, int], tabular.Method]] = {
+    "uc-ssp": lambda _problem, scale, _bound, _episodes: tabular.uc_ssp(scale=scale),
+    "hoeffding-ssp": lambda _problem, scale, bound, _episodes: tabular.hoeffding_ssp(
+        loss_bound=bound or 1.0, scale=scale
+    ),
+    "bernstein-ssp": lambda _problem, scale, _bound, _episodes: tabular.bernstein_ssp(scale=scale),
+    "eb-ssp": lambda _problem, scale, bound, _episodes: tabular.eb_ssp(loss_bound=bound, scale=scale),
+    "ulcvi": _ulcvi,
+    "psrl-ssp": lambda _problem, scale, _bound, _episodes: tabular.psrl_ssp(scale=scale),
+}
+_BOUNDED = ("hoeffding-ssp", "eb-ssp", "ulcvi")
+_NEED_A_BOUND = ("hoeffding-ssp", "ulcvi")
+_FREE = ("eb-ssp", "ulcvi")  # take losses of zero as they are
+
+
+def clairvoyant(problem: LinearCSSP) -> Clairvoyant:
+    """Knows the problem and plays the best policy of each context."""
+    return Clairvoyant(problem)
+
+
+def random_walk(problem: LinearCSSP, *, rng: np.random.Generator) -> RandomWalk:
+    """Any action, until the goal."""
+    return RandomWalk(problem.support, rng=rng)
+
+
+def _seeing(problem: LinearCSSP, sees: str, parts: int, made: Callable[..., Any], rng: np.random.Generator) -> Learner:
+    """The learner that ``made(size, rng)`` makes, shown the context, nothing of it, or only the cell it lies in."""
+    if sees == "context" or problem.context_size == 1:
+        return made(problem.context_size, rng)
+    if sees == "nothing":
+        return ContextBlind(made(1, rng))
+    if sees == "cell":
+        return PerCell(partial(made, 1), problem.context_size, parts=parts, rng=rng)
+    raise ModelError(
+        f'sees is {sees!r}; it is "context" (learners that use it), "nothing", or "cell" (one learner for each of the '
+        "cells that contexts are cut into)"
+    )
+
+
+def _support(problem: LinearCSSP, word: str) -> Support:
+    if word == "true":
+        return problem.support
+    if word == "full":
+        support = problem.support
+        if support.pairs != support.states * support.actions:
+            raise ModelError('support = "full" needs every action in every state, which this problem does not have')
+        return Support.full(support.states, support.actions)
+    raise ModelError(f'support is {word!r}; it is "true" (where actions can lead is known) or "full" (nothing is)')
+
+
+def _told(
+    problem: LinearCSSP,
+    size: int,
+    episodes: int,
+    loss_floor: str | float,
+    loss_bound: str | float,
+    *,
+    bound: bool = True,
+) -> dict[str, Any]:
+    """What the learner is told about losses. ``certified``: the bound is the upper end of a certified interval.
+
+    Without ``bound``: for learners that use none.
+    """
+    floor = _number("loss_floor", loss_floor, ("certified",))
+    if floor is None:
+        floor = float(certified_bounds(problem).loss_floor)
+    told = {"loss_floor": floor, "episodes": episodes if floor == 0.0 else None}
+    return told | {"loss_bound": _bound(problem, size, episodes, floor, loss_bound)} if bound else told
+
+
+def _bound(problem: LinearCSSP, size: int, episodes: int, floor: float, loss_bound: str | float) -> float | None:
+    """B, or None where it is to be found by doubling."""
+    bound = _number("loss_bound", loss_bound, ("certified", "doubling"))
+    if bound is not None or loss_bound == "doubling":
+        return bound
+    bounds = certified_bounds(problem)
+    bound = max(1.0, float(bounds.loss_bound.upper))
+    if floor == 0.0:  # the learner adds epsilon to every step, so its B grows by epsilon T*
+        bound += added_loss(problem.support, size, episodes) * float(bounds.time_bound.upper)
+    if not np.isfinite(bound):
+        raise ModelError('loss_bound = "certified": no finite bound was found; give a number, or "doubling"')
+    return bound
+
+
+def _number(name: str, value: str | float, words: tuple[str, ...]) -> float | None:
+    if isinstance(value, bool) or (isinstance(value, str) and value not in words):
+        raise ModelError(f"{name} is {value!r}; it is a number or one of {', '.join(words)}")
+    return None if isinstance(value, str) else float(value)
+
+
+def _widths(name: str, scale: float) -> Widths:
+    rules: Mapping[str, Callable[[], Widths]] = {"paper": paper, "printed": printed}
+    if name not in rules:
+        raise ModelError(f'widths is "{name}"{meant(name, rules)}; there are {", ".join(rules)}')
+    return rules[name]() if scale == 1.0 else scaled(rules[name](), by=scale)
+
+
+def _context_free(method: str) -> Callable[..., Learner]:
+    """One of the methods as an entry of the catalog: what it is set to is in its signature."""
+    unused = () if method in _BOUNDED else ("loss_bound",)
+    made = partial(context_free, method=method)
+    made.__signature__ = _without(context_free, "method", *unused)  # type: ignore[attr-defined]
+    return made
+
+
+def _without(function: Callable[..., Any], *names: str) -> inspect.Signature:
+    signature = inspect.signature(function)
+    return signature.replace(parameters=[one for name, one in signature.parameters.items() if name not in names])
+
+
+LEARNERS = Catalog(
+    "learner",
+    [
+        Entry("lr-cssp", "the learner of the paper, with its guarantees", lr_cssp),
+        Entry("context-blind", "the same learner, never shown a context", partial(lr_cssp, sees="nothing")),
+        Entry("greedy-ridge", "plans in the ridge estimate as it is", greedy_ridge),
+        Entry("epsilon-greedy", "greedy, with random steps that fade", epsilon_greedy),
+        Entry("ps-cssp", "Thompson sampling on the ridge posterior", ps_cssp),
+        Entry("kwik-rmax", "KWIK_LR-Rmax (Modi et al., 2018), adapted", kwik_rmax),
+        Entry("uc-ssp", "context-free: UC-SSP (Tarbouriech et al., 2020)", _context_free("uc-ssp")),
+        Entry("hoeffding-ssp", "context-free: Hoeffding-SSP (Rosenberg et al., 2020)", _context_free("hoeffding-ssp")),
+        Entry("bernstein-ssp", "context-free: Bernstein-SSP (Rosenberg et al., 2020)", _context_free("bernstein-ssp")),
+        Entry("eb-ssp", "context-free: EB-SSP with VISGO (Tarbouriech et al., 2021)", _context_free("eb-ssp")),
+        Entry("ulcvi", "context-free: ULCVI (Cohen et al., 2021)", _context_free("ulcvi")),
+        Entry("psrl-ssp", "context-free: PSRL-SSP (Jafarnia-Jahromi et al., 2021)", _context_free("psrl-ssp")),
+        Entry("clairvoyant", "knows the problem: no regret", clairvoyant),
+        Entry("random", "any action, until the goal", random_walk),
+    ],
+)
+"""The learners that a spec may name."""
+
+WATCHABLE = ("lr-cssp", "greedy-ridge", "epsilon-greedy", "ps-cssp", "kwik-rmax")
+"""Those that keep data about contexts, which the adversary looks at."""

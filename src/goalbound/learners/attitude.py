@@ -1,0 +1,108 @@
+"""How a learner by ridge regression takes what it does not know: hopes, ignores it, samples, or keeps away from it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import inf, isfinite, log, sqrt
+from typing import Any
+
+from goalbound.kernels.learning import HOPE, PLAIN, RMAX, SAMPLE
+from goalbound.models import ModelError
+
+
+@dataclass(frozen=True)
+class Attitude:
+    """Made by :func:`optimistic`, :func:`greedy`, :func:`sampled` and :func:`rmax`.
+
+    Attributes:
+        name: what it is called where results are recorded.
+        spread: of ``sampled``: the standard deviation of a coefficient, in the norm of the pair's Gram matrix.
+        threshold: of ``rmax``: a pair is known under a context c where the sum of |V^-1 c| is at most this.
+        explore: the share of steps in the first episode that play any action of the state.
+        fade: in episode k that share is explore * k^-fade.
+        ceiling: no value of a plan is above it.
+    """
+
+    name: str
+    spread: float = 0.0
+    threshold: float = 0.0
+    explore: float = 0.0
+    fade: float = 0.0
+    ceiling: float = inf
+
+    def __post_init__(self) -> None:
+        if self.name not in _CODES:
+            raise ModelError(f"no attitude is called {self.name!r}; there are {', '.join(_CODES)}")
+        if not (0.0 <= self.explore <= 1.0 and isfinite(self.fade) and self.fade >= 0.0):
+            raise ModelError(f"explore {self.explore} and fade {self.fade} do not fit; explore is in [0, 1], fade >= 0")
+        if not (isfinite(self.spread) and self.spread >= 0.0 and isfinite(self.threshold) and self.threshold >= 0.0):
+            raise ModelError(f"spread {self.spread} and threshold {self.threshold} are finite numbers from 0 on")
+        if not self.ceiling >= 1.0:
+            raise ModelError(f"ceiling {self.ceiling} is below 1, the loss of one step; use a larger one, or infinity")
+
+    @property
+    def code(self) -> int:
+        """As kernels know it."""
+        return _CODES[self.name]
+
+    @property
+    def draws(self) -> bool:
+        """Whether the learner draws numbers, and so needs a stream of its own."""
+        return self.code == SAMPLE or self.explore > 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """For the header of a checkpoint; JSON has no infinity."""
+        return {key: None if value == inf else value for key, value in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, values: Any) -> Attitude:
+        """What :meth:`as_json` gave; keys and types are checked."""
+        if not isinstance(values, dict) or set(values) != set(cls.__annotations__):
+            raise ModelError(f"the attitude is {values!r}; it needs {sorted(cls.__annotations__)}")
+        numbers = {key: inf if value is None else value for key, value in values.items() if key != "name"}
+        if type(values["name"]) is not str or any(type(value) is not float for value in numbers.values()):
+            raise ModelError(f"the attitude is {values!r}; it is a name and numbers")
+        return cls(values["name"], **numbers)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_CODES = {"optimistic": HOPE, "greedy": PLAIN, "sampled": SAMPLE, "rmax": RMAX}
+
+
+def optimistic() -> Attitude:
+    """The paper's: plan in the most hopeful model of the confidence sets."""
+    return Attitude("optimistic")
+
+
+def greedy(*, explore: float = 0.0, fade: float = 0.0) -> Attitude:
+    """Plan in the estimate as it is; now and then (``explore``, fading) play any action."""
+    return Attitude("greedy", explore=float(explore), fade=float(fade))
+
+
+def sampled(*, spread: float = 0.5, ceiling: float = 1000.0) -> Attitude:
+    """Plan in a draw from the Gaussian posterior of losses and rows.
+
+    ``spread`` 1/2 is the noise of a number in [0, 1] at its largest. A draw may have no good way to the goal, so values
+    are capped at ``ceiling``.
+    """
+    return Attitude("sampled", spread=float(spread), ceiling=float(ceiling))
+
+
+def rmax(*, threshold: float) -> Attitude:
+    """Plan in the estimate where it is known; a pair that is not leads straight to the goal, at the loss floor."""
+    return Attitude("rmax", threshold=float(threshold))
+
+
+def kwik_threshold(context_size: int, *, accuracy: float, delta: float) -> float:
+    """When online linear regression knows an answer to within ``accuracy``, with probability 1 - delta:
+    min(a^2 / d^(3/2), a^2 / (sqrt(d) log(max(d, e) / delta)), a / (2 sqrt(d))).
+
+    Source: Strehl and Littman (2007), as used by Modi et al. (2018); their text leaves two constants open, which are 1
+    here.
+    """
+    if not 0.0 < accuracy <= 1.0:
+        raise ModelError(f"accuracy {accuracy} is not in (0, 1]; it is the error of a probability that is let pass")
+    root, square = sqrt(context_size), accuracy * accuracy
+    return min(square / root**3, square / (root * log(max(context_size, 2.72) / delta)), accuracy / (2.0 * root))

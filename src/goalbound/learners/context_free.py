@@ -1,0 +1,205 @@
+"""Learners that know no contexts, in problems that have them: blind to the context, or one copy for each kind of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.kernels.world import Tally
+from goalbound.learners.learner import Episode, SimulatedWorld
+from goalbound.learners.saving import bytes_of, resumed_from
+from goalbound.models import FileFormatError, ModelError
+from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
+from goalbound.models.files.storage import reading
+from goalbound.models.validation import distribution, whole
+
+KIND, VERSION = "PerCell", 1
+_KEYS = ("context_size", "parts", "cells")
+
+
+class ContextBlind:
+    """Plays contextual problems with a learner of one component, which meets every episode as the same problem.
+
+    What it learns is the average over the contexts that came, and the policy that is best on average may do badly, or
+    even never arrive, under each of them: this is the price of not looking.
+
+    >>> from goalbound import LRCSSP, Support
+    >>> blind = ContextBlind(LRCSSP(Support.full(2, 2), 1, loss_floor=0.1))
+    >>> blind.begin([0.3, 0.7]).context
+    array([1.])
+    """
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = _one_component(learner)
+
+    def begin(self, context: ArrayLike) -> Episode:
+        """An episode; the context is not looked at."""
+        return self.learner.begin([1.0])
+
+    def plan(self, context: ArrayLike) -> Any:
+        """What the learner would do now, under any context."""
+        return self.learner.plan([1.0])
+
+    def play_episodes(
+        self,
+        world: SimulatedWorld,
+        contexts: NDArray[np.float64],
+        values: NDArray[np.float64],
+        *,
+        step_limit: int,
+        tally: Tally,
+    ) -> None:
+        """The compiled loop of the learner, in the world of the contexts."""
+        _play_blindly(self.learner, world, contexts, values, step_limit, tally)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """The learner inside, as it saves itself."""
+        self.learner.save(path)
+
+    def resumed(self, path: str | PathLike[str]) -> ContextBlind:
+        """A blind learner that goes on from a file; what is in it was told the same things as this one."""
+        return ContextBlind(self.learner.resumed(path))
+
+
+class PerCell:
+    """Plays contextual problems with one context-free learner for each cell of the contexts.
+
+    Each entry of the context is cut into equal parts; contexts whose entries lie in the same parts share a cell, and a
+    learner, which is made when the first of them comes. Within a cell the learner meets an average, so its regret keeps
+    a linear part, smaller with more parts; and nothing that one cell learns helps another.
+
+    Args:
+        make: makes the learner of a new cell from ``rng=``, its own stream.
+        context_size: d.
+        parts: into how many parts an entry is cut: one-hot contexts need 2.
+        rng: the source of the learners' streams; cell number n, in the order of their first contexts, gets child n.
+
+    >>> from goalbound import LRCSSP, Support
+    >>> learner = PerCell(lambda rng: LRCSSP(Support.full(2, 2), 1, loss_floor=0.1), 2, parts=4)
+    >>> _ = learner.begin([0.3, 0.7]), learner.begin([0.4, 0.6]), learner.begin([1.0, 0.0])
+    >>> list(learner.cells)
+    [(1, 2), (3, 0)]
+    """
+
+    def __init__(
+        self,
+        make: Callable[..., Any],
+        context_size: int,
+        *,
+        parts: int = 4,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        if whole(context_size, "context_size") < 1 or whole(parts, "parts") < 1:
+            raise ModelError(f"context_size {context_size} and parts {parts} are whole numbers from 1 on")
+        self.context_size, self.parts = int(context_size), int(parts)
+        self.cells: dict[tuple[int, ...], Any] = {}
+        """The learners by cell, in the order of their first contexts."""
+        self._make = make
+        self._seeds = np.random.default_rng(0).bit_generator.seed_seq if rng is None else rng.bit_generator.seed_seq
+
+    def cell(self, context: ArrayLike) -> tuple[int, ...]:
+        """Which part each entry of a context lies in."""
+        weights = distribution(context, "context", self.context_size, "component")
+        return tuple(np.minimum((self.parts * weights).astype(int), self.parts - 1).tolist())
+
+    def begin(self, context: ArrayLike) -> Episode:
+        """An episode of the cell's learner."""
+        return self._learner(self.cell(context)).begin([1.0])
+
+    def plan(self, context: ArrayLike) -> Any:
+        """What the cell's learner would do now; one that does not exist yet is asked as it would be made."""
+        cell = self.cell(context)
+        learner = self.cells[cell] if cell in self.cells else self._made(len(self.cells))
+        return learner.plan([1.0])
+
+    def play_episodes(
+        self,
+        world: SimulatedWorld,
+        contexts: NDArray[np.float64],
+        values: NDArray[np.float64],
+        *,
+        step_limit: int,
+        tally: Tally,
+    ) -> None:
+        """The compiled loops of the cells' learners, episode by episode in the order of the contexts."""
+        cells = [self.cell(context) for context in contexts]
+        first = 0
+        for last in range(1, len(cells) + 1):
+            if last == len(cells) or cells[last] != cells[first]:
+                part = Tally._make(column[first:last] for column in tally)
+                _play_blindly(
+                    self._learner(cells[first]), world, contexts[first:last], values[first:last], step_limit, part
+                )
+                first = last
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the learners of all cells to one file; :meth:`resumed` reads it."""
+        arrays = {f"cell_{n}": bytes_of(learner) for n, learner in enumerate(self.cells.values())}
+        header = {
+            "format": FORMAT, "version": VERSION, "kind": KIND,
+            "context_size": self.context_size, "parts": self.parts, "cells": [list(cell) for cell in self.cells],
+        }  # fmt: skip
+        write_archive(path, header, arrays)
+
+    def resumed(self, path: str | PathLike[str]) -> PerCell:
+        """A learner made like this one that goes on from a file; nothing here is changed."""
+        header, arrays = read_archive(
+            path, kind=KIND, versions=[VERSION], arrays={"cell_[0-9]{1,7}": "|u1"}, what="checkpoint"
+        )
+        with reading(path, "checkpoint"):
+            check_keys(header, _KEYS)
+            if (header["context_size"], header["parts"]) != (self.context_size, self.parts):
+                raise FileFormatError("it was written for other cells")
+            again = PerCell(self._make, self.context_size, parts=self.parts)
+            again._seeds = self._seeds
+            for n, cell in enumerate(self._checked_cells(header["cells"], arrays)):
+                again.cells[cell] = resumed_from(self._made(n), arrays[f"cell_{n}"])
+        return again
+
+    def _checked_cells(self, cells: Any, arrays: dict[str, NDArray[Any]]) -> list[tuple[int, ...]]:
+        fine = isinstance(cells, list) and all(isinstance(cell, list) for cell in cells)
+        if not fine or any(
+            len(cell) != self.context_size or not all(type(part) is int and 0 <= part < self.parts for part in cell)
+            for cell in cells
+        ):
+            raise FileFormatError(f"cells is {cells!r:.200}; each is a list of {self.context_size} parts")
+        keys = [tuple(cell) for cell in cells]
+        if len(set(keys)) != len(keys) or set(arrays) != {f"cell_{n}" for n in range(len(keys))}:
+            raise FileFormatError("the cells and their learners do not belong together")
+        return keys
+
+    def _learner(self, cell: tuple[int, ...]) -> Any:
+        if cell not in self.cells:
+            self.cells[cell] = self._made(len(self.cells))
+        return self.cells[cell]
+
+    def _made(self, number: int) -> Any:
+        """The learner of the cell with this number, as it is at the beginning."""
+        seed = np.random.SeedSequence(
+            self._seeds.entropy, spawn_key=(*self._seeds.spawn_key, number)  # type: ignore[attr-defined]
+        )  # fmt: skip
+        return _one_component(self._make(rng=np.random.default_rng(seed)))
+
+
+def _one_component(learner: Any) -> Any:
+    size = getattr(learner, "context_size", 1)
+    if size != 1:
+        raise ModelError(f"the learner has {size} components; one that is not shown the context has 1")
+    return learner
+
+
+def _play_blindly(
+    learner: Any,
+    world: SimulatedWorld,
+    contexts: NDArray[np.float64],
+    values: NDArray[np.float64],
+    step_limit: int,
+    tally: Tally,
+) -> None:
+    shown = np.ones((len(contexts), 1))
+    shown.flags.writeable = False
+    learner.play_episodes(world, contexts, values, step_limit=step_limit, tally=tally, shown=shown)

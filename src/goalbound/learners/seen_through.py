@@ -1,0 +1,95 @@
+"""A learner that is shown something else than the context."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.kernels.world import Tally
+from goalbound.learners.learner import Episode, SimulatedWorld
+from goalbound.models import ModelError
+from goalbound.models.validation import distribution, numbers, sealed
+
+Floats = NDArray[np.float64]
+
+
+class SeenThrough:
+    """Plays contextual problems with a learner that sees the contexts through a function.
+
+    The world mixes by the true context [d]; the learner is shown ``see(context)`` [d'], another point of a simplex.
+    So the price of a poorer description of the same contexts can be measured in exact regret.
+
+    Args:
+        learner: any learner, for contexts of d' entries.
+        see: a function from a context [d] to [d'], or a matrix [d, d'] whose rows are points of the simplex
+            (``see(context) = context @ matrix``).
+
+    Where the learner has a compiled loop that takes ``shown=``, so has this one.
+
+    >>> from goalbound import LRCSSP, Support
+    >>> merged = SeenThrough(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1), [[1, 0], [0, 1], [0, 1]])
+    >>> merged.begin([0.5, 0.25, 0.25]).context
+    array([0.5, 0.5])
+    """
+
+    def __init__(self, learner: Any, see: Callable[[Floats], ArrayLike] | ArrayLike) -> None:
+        self.learner = learner
+        self.see: Callable[[Floats], ArrayLike] = see if callable(see) else _by_matrix(see)
+        inner = getattr(learner, "play_episodes", None)
+        if inner is not None and "shown" in inspect.signature(inner).parameters:
+            self.play_episodes = self._play_episodes
+
+    def begin(self, context: ArrayLike) -> Episode:
+        """An episode of the learner under what it sees of the context."""
+        episode: Episode = self.learner.begin(self._seen(np.asarray(context, dtype=np.float64)))
+        return episode
+
+    def plan(self, context: ArrayLike) -> Any:
+        """What the learner would do now, by what it sees of the context."""
+        return self.learner.plan(self._seen(np.asarray(context, dtype=np.float64)))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """The learner inside, as it saves itself; what it sees through is not in the file."""
+        self.learner.save(path)
+
+    def resumed(self, path: str | PathLike[str]) -> SeenThrough:
+        """One that sees as this one does, and goes on from the file of :meth:`save`."""
+        return SeenThrough(self.learner.resumed(path), self.see)
+
+    def _seen(self, context: Floats) -> Floats:
+        return np.asarray(self.see(context), dtype=np.float64)
+
+    def _play_episodes(
+        self, world: SimulatedWorld, contexts: Floats, values: Floats, *, step_limit: int, tally: Tally
+    ) -> None:
+        """The compiled loop of the learner, in the world of the contexts."""
+        # One at a time: what a function makes of a whole table may differ in the last bit from what begin() shows.
+        shown = np.array([_checked(self._seen(context), row) for row, context in enumerate(contexts)])
+        self.learner.play_episodes(world, contexts, values, step_limit=step_limit, tally=tally, shown=sealed(shown))
+
+    def __repr__(self) -> str:
+        return f"SeenThrough({self.learner!r})"
+
+
+def _checked(seen: Floats, row: int) -> Floats:
+    """The compiled loop looks at nothing again, so what it is shown is checked here as ``begin`` does."""
+    if seen.ndim != 1:
+        raise ModelError(f"see(contexts[{row}]) has shape {seen.shape}; it needs [d'], one point of the simplex")
+    return distribution(seen, f"see(contexts[{row}])", len(seen), "component")
+
+
+def _by_matrix(matrix: ArrayLike) -> Callable[[Floats], Floats]:
+    rows = numbers(matrix, "see", (None, None), "a function of a context, or a matrix [d, d']")
+    checked = np.array([distribution(row, f"see[{i}]", rows.shape[1], "component") for i, row in enumerate(rows)])
+
+    def see(context: Floats) -> Floats:
+        if context.shape != (len(checked),):
+            raise ModelError(f"the context has shape {context.shape}; see is a matrix for {len(checked)} entries")
+        return np.asarray(context @ checked)
+
+    return see
