@@ -18,11 +18,22 @@ if TYPE_CHECKING:
         ridge_estimate,
         scaled,
     )
-    from goalbound.learners.context_free import ContextBlind
+    from goalbound.learners.context_free import ContextBlind, PerCell
     from goalbound.learners.errors import LearnerError, PlanningStopped, ProjectionFailed
     from goalbound.learners.lr_cssp import LRCSSP
     from goalbound.learners.plan import Plan
-    from goalbound.learners.reference_policies import Clairvoyant
+    from goalbound.learners.reference_policies import Clairvoyant, RandomWalk
+    from goalbound.learners.ridge_baselines import epsilon_greedy, greedy_ridge, kwik_rmax, ps_cssp
+    from goalbound.learners.seen_through import SeenThrough
+    from goalbound.learners.tabular import (
+        TabularLearner,
+        bernstein_ssp,
+        eb_ssp,
+        hoeffding_ssp,
+        psrl_ssp,
+        uc_ssp,
+        ulcvi,
+    )
     from goalbound.models import SSP, Builder, ConfidenceSet, FileFormatError, LinearCSSP, ModelError, Step, Support
     from goalbound.models.files import load, save
     from goalbound.planning import (
@@ -76,10 +87,21 @@ _NAMES = {
         "scaled",
     ),
     "goalbound.learners.errors": ("LearnerError", "PlanningStopped", "ProjectionFailed"),
-    "goalbound.learners.context_free": ("ContextBlind",),
+    "goalbound.learners.context_free": ("ContextBlind", "PerCell"),
     "goalbound.learners.lr_cssp": ("LRCSSP",),
     "goalbound.learners.plan": ("Plan",),
-    "goalbound.learners.reference_policies": ("Clairvoyant",),
+    "goalbound.learners.reference_policies": ("Clairvoyant", "RandomWalk"),
+    "goalbound.learners.ridge_baselines": ("epsilon_greedy", "greedy_ridge", "kwik_rmax", "ps_cssp"),
+    "goalbound.learners.seen_through": ("SeenThrough",),
+    "goalbound.learners.tabular": (
+        "TabularLearner",
+        "bernstein_ssp",
+        "eb_ssp",
+        "hoeffding_ssp",
+        "psrl_ssp",
+        "uc_ssp",
+        "ulcvi",
+    ),
     "goalbound.models": (
         "SSP",
         "Builder",

@@ -1,0 +1,264 @@
+"""A learner without contexts: one of six methods of the literature."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.kernels.jit import Effort
+from goalbound.kernels.optimism import RESIDUAL
+from goalbound.kernels.tabular import moves, posterior, settling
+from goalbound.kernels.tabular.layout import HOEFFDING, PSRL, STALE, STEPS, SWEEPS, UC, Learned, Walk
+from goalbound.kernels.tabular.play import play
+from goalbound.kernels.tabular.rooms import copied, fresh_learned, fresh_walk
+from goalbound.kernels.world import Tally
+from goalbound.learners.errors import PlanningStopped
+from goalbound.learners.learner import SimulatedWorld, truth_of
+from goalbound.learners.tabular.door import check_context_free, check_leads
+from goalbound.learners.tabular.episode import TabularEpisode
+from goalbound.learners.tabular.method import Method
+from goalbound.learners.tabular.plan import TabularPlan
+from goalbound.learners.tabular.settings import TabularSettings, checked_losses
+from goalbound.models import FileFormatError, LinearCSSP, ModelError, Support
+from goalbound.models.validation import sealed
+from goalbound.planning.extended_value_iteration import value_bounds
+
+MOST_SWEEPS = 1_000_000
+"""The most sweeps of one plan; a plan that needs more is an error."""
+
+
+class TabularLearner:
+    """Learns to reach the goal at least loss where every episode is the same problem.
+
+    Args:
+        support: the pairs and where each may lead; :meth:`Support.full` if nothing is known.
+        method: what it does: :func:`uc_ssp`, :func:`hoeffding_ssp`, :func:`bernstein_ssp`, :func:`eb_ssp`,
+            :func:`ulcvi` or :func:`psrl_ssp`, where guarantees and sources stand.
+        delta: the guarantees hold with probability 1 - delta.
+        loss_floor: a lower bound of all mean losses.
+        added_loss: added to every loss inside the learner, for problems where losses may be zero.
+        known_losses: [N] the mean losses, if they are known; else they are learned.
+        tolerance: value iteration ends when no value changes by more than this share of the least loss (not in UC-SSP,
+            EB-SSP and ULCVI, which say how far it goes).
+        rng: what PSRL-SSP draws from; the others draw nothing. ``np.random.default_rng(0)`` if left out.
+
+    A step costs O(1) beside planning; only pairs visited since the last plan are looked at again. Memory is O(M),
+    O(H S) more for ULCVI, and O(S) for each open episode. A learner is for one thread at a time.
+
+    >>> from goalbound import Step, Support
+    >>> from goalbound.learners.tabular import TabularLearner, bernstein_ssp
+    >>> learner = TabularLearner(Support.full(2, 2), bernstein_ssp(), loss_floor=0.1)
+    >>> episode = learner.begin([1.0])
+    >>> action = episode.act(0)
+    >>> episode.observe(Step(0, action, 0.5, 2))
+    >>> episode.ended, learner.visits
+    (True, array([1, 0, 0, 0]))
+    """
+
+    context_size = 1
+
+    def __init__(
+        self,
+        support: Support,
+        method: Method,
+        *,
+        delta: float = 0.1,
+        loss_floor: float,
+        added_loss: float = 0.0,
+        known_losses: ArrayLike | None = None,
+        tolerance: float = 1e-3,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        settings = TabularSettings(method, delta, loss_floor, added_loss, tolerance, known_losses is not None)
+        known = None if known_losses is None else checked_losses(known_losses, support, loss_floor)
+        if rng is not None and not isinstance(rng, np.random.Generator):
+            raise ModelError(f"rng is a {type(rng).__name__}; it is a generator: np.random.default_rng(seed)")
+        self.support = support
+        self.settings = settings
+        self.known_losses = known
+        self.rng = np.random.default_rng(0) if rng is None else rng
+        self._rules = settings.rules(support, known)
+        ceiling = np.inf if method.value_cap is None else float(method.value_cap)
+        self._learned = fresh_learned(self._rules, ceiling=ceiling)
+        self._effort = Effort()
+        self._open: WeakSet[TabularEpisode] = WeakSet()
+        self._loaded: list[TabularEpisode] = []  # held here until the one who loads them takes them
+
+    @property
+    def method(self) -> Method:
+        """What the learner does."""
+        return self.settings.method
+
+    @property
+    def visits(self) -> NDArray[np.int64]:
+        """[N] how often each pair was played; it shows what the learner learns, as it learns."""
+        view = self._learned.counts.visits.view()
+        view.flags.writeable = False
+        return view
+
+    @property
+    def loss_bound(self) -> float | None:
+        """B: as given, or as far as doubling has come; None if the method has none."""
+        if self.method.name not in ("hoeffding-ssp", "eb-ssp", "ulcvi"):
+            return None
+        return float(self._learned.bound[0])
+
+    @property
+    def open_episodes(self) -> tuple[TabularEpisode, ...]:
+        """The episodes that were begun, have not ended and are still held by someone, in the order of begin.
+
+        Those of a checkpoint are held by the learner until they end or are abandoned.
+        """
+        self._loaded = [one for one in self._loaded if not one.ended]
+        return tuple(sorted((one for one in self._open if not one.ended), key=lambda one: one.number))
+
+    def begin(self, context: ArrayLike = (1.0,)) -> TabularEpisode:
+        """An episode. Many may be open at once; what one observes, the others know. Nothing is planned yet.
+
+        The context is the single number 1.0: there is none.
+        """
+        check_context_free(context)
+        walk = fresh_walk(self.support.states)
+        moves.begin.python(self._learned, walk)
+        return TabularEpisode(self, walk)
+
+    def plan(self, context: ArrayLike = (1.0,)) -> TabularPlan:
+        """What the learner would do now, were an episode to begin. Nothing is changed by looking, and nothing drawn.
+
+        UC-SSP: the plan of a first attempt; ULCVI: that of the first step of an interval; PSRL-SSP: the plan in the
+        mean of the posterior.
+        """
+        check_context_free(context)
+        learned = self._learned
+        if self._rules.method in (UC, HOEFFDING, PSRL) or learned.tally[STALE]:
+            learned = copied(learned)
+            self._plan_in(learned)
+        outlook = learned.main.outlook
+        values = outlook.values.copy()
+        if self.method.needs_positive_losses:
+            values, _ = value_bounds(values, float(outlook.meter[RESIDUAL]), self._rules.floor)
+        return TabularPlan(
+            self.support, sealed(self.support.pair_action[outlook.policy].astype(np.int64)), sealed(values)
+        )
+
+    def _plan_in(self, learned: Learned) -> None:
+        run = self._effort.engine(self.support.triples)
+        if self._rules.method == PSRL:
+            run(posterior.mean_model)(self._rules, learned)
+            ended = run(settling.replan)(self._rules, learned, learned.main, self._rules.tolerance, MOST_SWEEPS)
+        else:
+            walk = fresh_walk(self.support.states)
+            moves.begin.python(learned, walk)
+            ended = run(moves.prepare)(self._rules, learned, walk, MOST_SWEEPS)
+        if not ended:
+            raise _stopped()
+
+    def play_episodes(
+        self,
+        world: SimulatedWorld,
+        contexts: NDArray[np.float64],
+        values: NDArray[np.float64],
+        *,
+        step_limit: int,
+        tally: Tally,
+        shown: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Play one episode in a simulated world for each of the contexts [K, d], in compiled code.
+
+        The same episodes, to the bit, as ``begin``, ``act`` and ``observe`` give, with the same numbers drawn.
+        ``values`` [K, S + 1] are the true optimal values, for the regret only. ``shown`` [K, 1] is what the learner
+        sees instead of the contexts.
+        """
+        seen = contexts if shown is None else shown
+        self.check_fits(world.problem, seen.shape[1])
+        for context in np.unique(seen, axis=0):
+            check_context_free(context)
+        truth, walk = truth_of(world), fresh_walk(self.support.states)
+        played = 0
+        while played < len(contexts):
+            run = self._effort.engine((len(contexts) - played) * self.support.triples)(play)
+            # As Python, one episode at a time: how long they are, and so whether the compiler pays, is seen only then.
+            last = played + 1 if run is play.python else len(contexts)
+            before = self._work
+            ended = run(
+                self._rules, self._learned, walk, truth, contexts[played:last], values[played:last],
+                world.rng, self.rng, int(step_limit), MOST_SWEEPS, Tally._make(column[played:last] for column in tally),
+            )  # fmt: skip
+            self._effort.spent += (self._work - before) * self.support.triples
+            played += ended
+            if played < last:
+                raise _stopped()
+
+    @property
+    def _work(self) -> int:
+        """Steps and sweeps made so far."""
+        return int(self._learned.tally[STEPS] + self._learned.tally[SWEEPS])
+
+    def check_fits(self, problem: LinearCSSP, context_size: int) -> None:
+        """An error unless the problem has the learner's pairs and leads only where it may, and shows no context."""
+        if context_size != 1:
+            check_context_free(np.full(context_size, 1.0 / context_size))
+        check_leads(self.support, problem)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the learner, its open episodes and the state of its generator to a file, exactly and atomically.
+
+        What :meth:`load` reads goes on as if there had been no stop, bit for bit, in the middle of an episode too.
+        """
+        from goalbound.learners.tabular.checkpoint import write_checkpoint
+
+        write_checkpoint(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> TabularLearner:
+        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``."""
+        from goalbound.learners.tabular.checkpoint import read_checkpoint
+
+        return read_checkpoint(path)
+
+    def resumed(self, path: str | PathLike[str]) -> TabularLearner:
+        """:meth:`load`, for a file whose learner was told the same things as this one; else an error."""
+        learner = TabularLearner.load(path)
+        same = learner.settings == self.settings and learner.support == self.support
+        if not same or not np.array_equal(learner._rules.known_losses, self._rules.known_losses):
+            raise FileFormatError(f"{path}: the learner in it was told other things: {learner}, not {self}")
+        return learner
+
+    def _adopt(self, episode: TabularEpisode, entry: dict[str, Any]) -> None:
+        """An episode of a checkpoint goes on."""
+        episode._state = entry["state"]
+        if entry["action"] is not None:
+            episode._pair = self.support.pair(entry["state"], entry["action"])
+        self._loaded.append(episode)
+
+    def _choose(self, walk: Walk, state: int) -> int:
+        """The pair to play; plans if need be. What is done in a few operations is done as Python: calls cost more."""
+        rules, learned = self._rules, self._learned
+        if not moves.goes_on.python(rules, learned, walk, state):
+            run = self._effort.engine(self.support.triples)
+            if moves.needs_draws.python(rules, learned):
+                run(posterior.draw_model)(rules, learned, self.rng)
+            before = self._work
+            ended = run(moves.prepare)(rules, learned, walk, MOST_SWEEPS)
+            self._effort.spent += (self._work - before) * self.support.triples
+            if not ended:
+                raise _stopped()
+        return int(moves.chosen_pair.python(rules, learned, walk, state))
+
+    def _observe(self, walk: Walk, pair: int, place: int, loss: float) -> None:
+        moves.observe.python(self._rules, self._learned, walk, pair, place, loss)
+
+    def __repr__(self) -> str:
+        inside = repr(self.support).removeprefix("Support(")[:-1]
+        return f"TabularLearner({inside}, {self.method}, {int(self.visits.sum())} steps)"
+
+
+def _stopped() -> PlanningStopped:
+    return PlanningStopped(
+        f"value iteration did not settle in {MOST_SWEEPS} sweeps; the goal may be out of reach in the model that was "
+        "planned in, or the least loss is too small for the distances: raise loss_floor, added_loss or tolerance"
+    )

@@ -1,0 +1,182 @@
+"""A stop is not seen in what follows, wherever it comes; files that are no checkpoint are one clear error."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from goalbound.learners.tabular import TabularLearner, psrl_ssp
+from goalbound.learners.tabular.generator import generator_from, state_of
+from goalbound.models import FileFormatError
+from goalbound.models.files.archive import write_archive
+from tests.unit.learners.driving import COMPILED, NO_WAITING, kernels
+from tests.unit.learners.tabular.driving import KINDS, METHODS, clinic, learner_of, loaded, small_problem, stop, written
+
+TICKS = 120
+Header = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
+
+
+@pytest.mark.parametrize("beds", [1, 3])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_stop_anywhere_is_not_seen_in_what_follows(method: str, beds: int) -> None:
+    with kernels(COMPILED):  # first samples of PSRL-SSP take thousands of sweeps
+        whole = clinic(method, beds).run(TICKS)
+        end = written(whole.learner)
+        for at in (0, 1, 2, 37, 80):
+            parted = clinic(method, beds).run(at)
+            stop(parted)
+            parted.run(TICKS - at)
+            assert parted.actions == whole.actions
+            assert written(parted.learner) == end
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_known_of_the_losses_is_kept(kind: str) -> None:
+    whole = clinic("uc", 2, kind=kind).run(60)
+    again = loaded(written(whole.learner))
+    assert again.settings == whole.learner.settings
+    assert (again.known_losses is None) == (kind != "known")
+    assert written(again) == written(whole.learner)
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
+def test_the_generator_goes_on_whatever_it_is(kind: str) -> None:
+    rng = np.random.Generator(getattr(np.random, kind)(4))
+    rng.random(3)
+    rng.integers(3, dtype=np.int32)  # leaves half of a number behind
+    again = generator_from(json.loads(json.dumps(state_of(rng))))
+    assert (again.integers(9, dtype=np.int32), again.random()) == (rng.integers(9, dtype=np.int32), rng.random())
+
+
+def test_a_loaded_episode_is_where_it_was() -> None:
+    run = clinic("hoeffding", 3).run(41)
+    again = loaded(written(run.learner)).open_episodes
+    for patient, other in zip(sorted(run.patients, key=lambda one: one.episode.number), again, strict=True):
+        one = patient.episode
+        for name in ("number", "state", "intervals", "unknown_steps", "ended"):
+            assert getattr(one, name) == getattr(other, name)
+
+
+def parts(data: bytes) -> tuple[Header, Arrays]:
+    """The header and the arrays of a checkpoint, free to be changed."""
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        names = [name for name in file.namelist() if name.endswith(".npy")]
+        arrays = {name.removesuffix(".npy"): np.load(io.BytesIO(file.read(name))) for name in names}
+        return json.loads(file.read("header.json")), arrays
+
+
+def in_array(name: str, value: Any, place: int = 0) -> Callable[[Header, Arrays], None]:
+    def damage(header: Header, arrays: Arrays) -> None:
+        arrays[name].reshape(-1)[place] = value
+
+    return damage
+
+
+def in_header(value: Any, *keys: str | int) -> Callable[[Header, Arrays], None]:
+    def damage(header: Any, arrays: Arrays) -> None:
+        for key in keys[:-1]:
+            header = header[key]
+        header[keys[-1]] = value
+
+    return damage
+
+
+def without(name: str) -> Callable[[Header, Arrays], None]:
+    return lambda header, arrays: arrays.__delitem__(name)
+
+
+DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
+    (in_array("learned.main.outlook.policy", 99), "policy holds 99"),
+    (in_array("learned.unit.outlook.policy", -1), "policy holds -1"),
+    (in_array("learned.main.outlook.values", -1.0), "values holds -1"),
+    (in_array("learned.main.outlook.values", 1.0, -1), "values of the goal holds 1"),
+    (in_array("learned.main.outlook.values", np.nan), "values holds nan"),
+    (in_array("learned.main.waiting", 6), "waiting holds 6"),
+    (in_array("learned.main.length", 7), "length holds 7"),
+    (in_array("learned.main.is_waiting", 1, 5), "waiting and is_waiting"),
+    (in_array("learned.plausible.used", 5), "used holds 5"),
+    (in_array("learned.plausible.state", 4), "state holds 4"),
+    (in_array("learned.plausible.ball", np.inf), "ball holds inf"),
+    (in_array("learned.counts.visits", 10**6), "out of range"),
+    (in_array("learned.counts.slot", 3), "slot holds 3"),
+    (in_array("learned.counts.slot_state", 3), "slot_state holds 3"),
+    (in_array("learned.counts.slot_count", 77), "visits holds"),
+    (in_array("learned.looked", 10**6), "looked holds"),
+    (in_array("learned.tally", -1), "tally holds -1"),
+    (in_array("learned.bound", 0.0), "bound holds 0"),
+    (in_array("episode_0.tally", 10**6), "number holds"),
+    (in_array("episode_0.tally", 10**6, 1), "plan holds"),
+    (in_array("episode_0.policy", 99), "policy holds 99"),
+    (in_array("episode_1.tally", 1), "they stand in the order of begin"),
+    (without("learned.counts.visits"), "learned.counts.visits is missing"),
+    (without("learned.table"), "learned.table is missing"),
+    (without("episode_1.policy"), "episode_1.policy is missing"),
+    (in_header([], "episodes"), "belongs to no episode"),
+    (in_header(3, "episodes"), "episodes is no list"),
+    (in_header(9, "episodes", 0, "state"), "the state of an episode is 9"),
+    (in_header("x", "episodes", 0, "action"), "the action of an episode is 'x'"),
+    (in_header(None, "generator"), "the generator is None"),
+    (in_header("os", "generator", "bit_generator"), "there are PCG64"),
+    (in_header({}, "generator", "state"), "the state of the generator is {}"),
+    (in_header(0.5, "generator", "uinteger"), "the state of the generator holds 0.5"),
+    (in_header(True, "settings", "losses_are_known"), "do not say the same"),
+    (in_header("sarsa", "settings", "method", "name"), "no method is called 'sarsa'"),
+    (in_header({}, "settings"), "they need"),
+    (in_header(2, "version"), "version 2"),
+]
+
+
+@pytest.fixture(scope="module")
+def valid() -> bytes:
+    run = clinic("hoeffding", 3).run(61)  # held, or its episodes would be gone
+    return written(run.learner)
+
+
+@pytest.mark.parametrize(("damage", "message"), DAMAGES, ids=[message for _, message in DAMAGES])
+def test_a_damaged_file_is_one_clear_error(
+    damage: Callable[[Header, Arrays], None], message: str, valid: bytes, tmp_path: Path
+) -> None:
+    header, arrays = parts(valid)
+    damage(header, arrays)
+    with NO_WAITING:
+        write_archive(tmp_path / "learner", header, arrays)
+    with pytest.raises(FileFormatError, match=message):
+        TabularLearner.load(tmp_path / "learner")
+
+
+def test_a_header_alone_cannot_claim_memory(valid: bytes, tmp_path: Path) -> None:
+    header, arrays = parts(valid)
+    method = {"name": "ulcvi", "loss_bound": 1.0, "time_bound": 1e6, "episodes": 5}
+    header["settings"]["method"] |= method
+    with NO_WAITING:
+        write_archive(tmp_path / "learner", header, arrays)
+    with pytest.raises(FileFormatError, match=r"learned.table is missing or not of shape \(29511036, 3\)"):
+        TabularLearner.load(tmp_path / "learner")
+
+
+def test_what_was_told_other_things_is_not_resumed(tmp_path: Path) -> None:
+    problem = small_problem()
+    learner_of(problem, "uc", "known").save(tmp_path / "learner")
+    again = learner_of(problem, "uc", "known").resumed(tmp_path / "learner")
+    assert written(again) == (tmp_path / "learner").read_bytes()
+    losses = problem.losses[:, 0].copy()
+    losses[0] += 0.01
+    others = [learner_of(problem, "uc"), learner_of(problem, "bernstein", "known")]
+    others.append(TabularLearner(problem.support, METHODS["uc"], loss_floor=0.1, known_losses=losses))
+    for other in others:
+        with pytest.raises(FileFormatError, match="was told other things"):
+            other.resumed(tmp_path / "learner")
+
+
+def test_a_learner_that_nobody_drew_from_goes_on_with_its_generator() -> None:
+    learner = TabularLearner(small_problem().support, psrl_ssp(), loss_floor=0.1, rng=np.random.default_rng(9))
+    assert loaded(written(learner)).rng.random() == np.random.default_rng(9).random()
