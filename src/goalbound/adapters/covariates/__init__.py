@@ -1,0 +1,53 @@
+"""Contexts as people have them: raw covariates (age, hour, diagnosis, region) to points of the simplex.
+
+A map is fitted once, before learning, and never moves again; its digest is kept with the learner.
+
+>>> ages = Hats([20, 40, 60, 80], clamp=True)
+>>> ages(50), ages.names
+(array([0. , 0.5, 0.5, 0. ]), ('at 20', 'at 40', 'at 60', 'at 80'))
+"""
+
+from goalbound.adapters.covariates.barycentric import Barycentric
+from goalbound.adapters.covariates.contexts import CovariateContexts, rows_at_random, rows_in_order, uniform_numbers
+from goalbound.adapters.covariates.curves import Hats, Periodic, Splines
+from goalbound.adapters.covariates.files import load_map, map_as_json, map_digest, map_from_json, save_map
+from goalbound.adapters.covariates.fit import fill_missing, fit_categories, fit_clusters, fit_hats, fit_splines
+from goalbound.adapters.covariates.foreign import FromTransformer
+from goalbound.adapters.covariates.groups import Categories, Composition
+from goalbound.adapters.covariates.joint import Additive, Tensor
+from goalbound.adapters.covariates.learner import CovariateLearner
+from goalbound.adapters.covariates.points import SoftClusters
+from goalbound.adapters.covariates.reading import CovariateMap, Reading
+from goalbound.adapters.covariates.report import ContextReport, context_report
+
+__all__ = [
+    "Additive",
+    "Barycentric",
+    "Categories",
+    "Composition",
+    "ContextReport",
+    "CovariateContexts",
+    "CovariateLearner",
+    "CovariateMap",
+    "FromTransformer",
+    "Hats",
+    "Periodic",
+    "Reading",
+    "SoftClusters",
+    "Splines",
+    "Tensor",
+    "context_report",
+    "fill_missing",
+    "fit_categories",
+    "fit_clusters",
+    "fit_hats",
+    "fit_splines",
+    "load_map",
+    "map_as_json",
+    "map_digest",
+    "map_from_json",
+    "rows_at_random",
+    "rows_in_order",
+    "save_map",
+    "uniform_numbers",
+]

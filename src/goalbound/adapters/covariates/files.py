@@ -1,0 +1,127 @@
+"""Maps as JSON, as digests and as files. Nothing read is executed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from goalbound.adapters.covariates.barycentric import Barycentric
+from goalbound.adapters.covariates.curves import Hats, Periodic, Splines
+from goalbound.adapters.covariates.foreign import FromTransformer
+from goalbound.adapters.covariates.groups import Categories, Composition
+from goalbound.adapters.covariates.joint import Additive, Tensor
+from goalbound.adapters.covariates.points import SoftClusters
+from goalbound.adapters.covariates.reading import CovariateMap
+from goalbound.models import FileFormatError, ModelError
+from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
+from goalbound.models.files.storage import reading
+
+KIND, VERSION = "CovariateMap", 1
+MOST_DEPTH = 8
+"""How deep maps may stand in maps."""
+
+_KINDS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (Hats, Splines, Periodic, Categories, Composition, SoftClusters, Barycentric, Additive, Tensor)
+}
+
+
+def map_as_json(map: CovariateMap) -> dict[str, Any]:
+    """The map as JSON can say it, every number to the bit.
+
+    >>> map_as_json(Hats([0, 1]))
+    {'kind': 'Hats', 'knots': [0.0, 1.0], 'clamp': False, 'missing': None}
+    """
+    if isinstance(map, FromTransformer):
+        if map.identity is None:
+            raise ModelError("this FromTransformer has no identity; give identity=, words that change whenever it does")
+        return {"kind": "FromTransformer", "names": list(map.names), "identity": map.identity}
+    if _KINDS.get(type(map).__name__) is not type(map):
+        raise ModelError(
+            f"a {type(map).__name__} is no map of goalbound, and cannot be written; see FromTransformer for your own"
+        )
+    return {"kind": type(map).__name__, **{one.name: _plain(getattr(map, one.name)) for one in fields(map)}}  # type: ignore[arg-type]
+
+
+def map_from_json(values: Any) -> CovariateMap:
+    """The map that :func:`map_as_json` wrote; all is checked as if a person had typed it.
+
+    >>> map_from_json({"kind": "Hats", "knots": [0.0, 1.0], "clamp": True, "missing": None})(2.0)
+    array([0., 1.])
+    """
+    return _made(values, 0)
+
+
+def map_digest(map: CovariateMap) -> str:
+    """The SHA-256 of the kind and of all numbers and words of a map: another map has another one."""
+    text = json.dumps(map_as_json(map), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def save_map(map: CovariateMap, path: str | PathLike[str]) -> None:
+    """Write a map to a file that :func:`load_map` reads; complete or not at all."""
+    values = map_as_json(map)
+    map_from_json(values)  # what could not be read back is not written
+    header = {"format": FORMAT, "version": VERSION, "kind": KIND, "map": values, "digest": map_digest(map)}
+    write_archive(path, header, {})
+
+
+def load_map(path: str | PathLike[str]) -> CovariateMap:
+    """Read a map written by :func:`save_map`: it gives the same contexts, bit for bit."""
+    header, _ = read_archive(path, kind=KIND, versions=[VERSION], arrays={}, what="map of covariates")
+    with reading(path, "map"):
+        check_keys(header, ("map", "digest"))
+        found = map_from_json(header["map"])
+        check_digest(found, header["digest"])
+    return found
+
+
+def check_digest(map: CovariateMap, digest: Any) -> None:
+    """An error unless the map has this digest."""
+    own = map_digest(map)
+    if own != digest:
+        raise FileFormatError(
+            f"the map has digest {own[:12]}..., and {str(digest)[:12]}... is needed: it is another map, or was "
+            "changed. A learner goes on only with the map that it has learned with"
+        )
+
+
+def _made(values: Any, depth: int) -> CovariateMap:
+    if depth > MOST_DEPTH:
+        raise ModelError(f"maps stand in maps more than {MOST_DEPTH} deep")
+    if not isinstance(values, dict) or not isinstance(values.get("kind"), str):
+        raise ModelError(f"a map is {str(values)[:80]!r}; it needs an object with a kind")
+    if values["kind"] == "FromTransformer":
+        raise ModelError(
+            f"the map is a FromTransformer ({values.get('identity')!r}), which no file can hold; make it again, and "
+            "give it where the learner is loaded: CovariateLearner.load(path, map=...)"
+        )
+    kind = _KINDS.get(values["kind"])
+    if kind is None:
+        raise ModelError(f"no map is of kind {values['kind']!r}; there are {', '.join(_KINDS)}")
+    wanted = {"kind", *(one.name for one in fields(kind))}
+    if set(values) != wanted:
+        raise ModelError(f"a {values['kind']} has {sorted(values)}; it needs {sorted(wanted)}")
+    given = {name: value for name, value in values.items() if name != "kind"}
+    if "maps" in given:
+        if not isinstance(given["maps"], list):
+            raise ModelError(f"maps of a {values['kind']} is no list")
+        given["maps"] = [_made(one, depth + 1) for one in given["maps"]]
+    made: CovariateMap = kind(**given)
+    return made
+
+
+def _plain(value: Any) -> Any:
+    """Arrays and tuples as lists, maps as objects."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return map_as_json(value)

@@ -1,0 +1,194 @@
+"""Maps from data: knots at quantiles, categories that are frequent, centres of clusters. Fit once, before learning."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.adapters.covariates.curves import Hats, Splines
+from goalbound.adapters.covariates.foreign import FromTransformer
+from goalbound.adapters.covariates.groups import Categories, plain_value
+from goalbound.adapters.covariates.joint import Additive, Tensor
+from goalbound.adapters.covariates.points import SoftClusters, products
+from goalbound.adapters.covariates.reading import (
+    CovariateMap,
+    Floats,
+    all_finite,
+    any_of,
+    checked_size,
+    is_missing,
+    number_column,
+    number_rows,
+)
+from goalbound.adapters.covariates.tables import column_of, listed
+from goalbound.models import ModelError
+from goalbound.models.validation import sealed, whole
+
+LLOYD_ROUNDS = 1000
+"""The most rounds of k-means; data that needs more is an error."""
+
+Map = TypeVar("Map", bound=CovariateMap)
+
+
+def fit_hats(values: Any, count: int, *, clamp: bool = False) -> Hats:
+    """Hat functions with so many knots, at quantiles of the values: between two knots lie equally many of them.
+
+    Missing values are left out; see :func:`fill_missing`.
+
+    >>> fit_hats([1, 2, 3, 4, 50], 3).knots
+    array([ 1.,  3., 50.])
+    """
+    return Hats(_quantiles(values, count), clamp=clamp)
+
+
+def fit_splines(values: Any, count: int, *, degree: int = 3, clamp: bool = False) -> Splines:
+    """Splines with so many components, and knots at quantiles of the values.
+
+    >>> fit_splines(np.linspace(0, 1, 101), 5).knots
+    array([0. , 0.5, 1. ])
+    """
+    breaks = whole(count, "count") - whole(degree, "degree") + 1
+    if breaks < 2:
+        raise ModelError(f"count is {count}; splines of degree {degree} are at least {degree + 1}")
+    return Splines(_quantiles(values, breaks), degree=degree, clamp=clamp)
+
+
+def fit_categories(values: Any, *, min_count: int = 1, other: bool = True) -> Categories:
+    """The categories that stand in the values at least so often, in the order of their names.
+
+    Missing values are left out; see :func:`fill_missing`.
+
+    >>> fit_categories(["A", "B", "A", "C", None, "B"], min_count=2).names
+    ('A', 'B', 'other')
+    """
+    counts = Counter(
+        value for value in map(plain_value, listed(values))
+        if not is_missing(value)
+    )  # fmt: skip
+    least = whole(min_count, "min_count")
+    kept = sorted((value for value, count in counts.items() if count >= least), key=lambda one: (str(type(one)), one))
+    rare = [value for value in counts if value not in kept]
+    if not kept or (rare and not other):
+        what = f"{rare[0]!r} stands there {counts[rare[0]]} times" if rare else "there are no values"
+        raise ModelError(f"{what}, and min_count is {least}; lower it, or let rare ones be other=True")
+    return Categories(tuple(kept), other=other)
+
+
+def fit_clusters(table: Any, count: int, *, seed: int, temperature: float | None = None) -> SoftClusters:
+    """Centres by k-means (Lloyd's rounds from the seeds of k-means++), in units of each column's standard deviation.
+
+    ``table`` [K, n]; rows with gaps are left out. Without a temperature it is twice the mean squared distance to the
+    nearest centre, per column: that of equal round Gaussian clusters. The same seed gives the same centres; they are
+    in the order of their first column.
+
+    >>> rows = [[0.0, 0.0], [0.2, 0.0], [9.0, 9.0], [9.2, 9.0]]
+    >>> fit_clusters(rows, 2, seed=0).centres
+    array([[0.1, 0. ],
+           [9.1, 9. ]])
+    """
+    data = _usable_rows(table)
+    if not 1 <= whole(count, "count") <= len(np.unique(data, axis=0)):
+        raise ModelError(
+            f"count is {count}; it is from 1 to the number of different rows, {len(np.unique(data, axis=0))}"
+        )
+    checked_size(count, "SoftClusters")
+    spread = data.std(axis=0)
+    scales = np.where(spread > 0.0, spread, 1.0)
+    centres = _lloyd(data / scales, _seeds(data / scales, count, np.random.default_rng(seed)))
+    if temperature is None:
+        temperature = 2.0 * float(_squared_distances(data / scales, centres).min(axis=1).mean()) / data.shape[1]
+        if temperature == 0.0:
+            raise ModelError("every row is a centre, so nothing says how soft the clusters are; give a temperature")
+    order = np.lexsort(centres.T[::-1])
+    return SoftClusters(centres[order] * scales, temperature, scales)
+
+
+def fill_missing(map: Map, table: Any) -> Map:
+    """The map with a rule for missing values: they get the mean context of the rows of the table that have none.
+
+    Parts of :class:`Additive` and :class:`Tensor` get the means of their own columns.
+
+    >>> fill_missing(Hats([0, 10]), [0, 5, 10, 10, None])(None)
+    array([0.375, 0.625])
+    """
+    filled: Any
+    if isinstance(map, Additive | Tensor):
+        parts = zip(map.maps, map.columns, strict=True)
+        filled = replace(map, maps=tuple(fill_missing(part, column_of(table, column)) for part, column in parts))
+        return filled
+    if isinstance(map, FromTransformer) or not hasattr(map, "missing"):
+        raise ModelError(f"a {type(map).__name__} has no rule for missing values; let the transformer fill them")
+    anything: Any = replace(map, missing=np.eye(map.context_size)[0])  # type: ignore[type-var]
+    reading = anything.read(table)
+    whole_rows = ~any_of(reading.missing)
+    if not whole_rows.any():
+        raise ModelError("every row has something missing; a mean needs at least one that is whole")
+    mean = reading.accepted()[whole_rows].mean(axis=0)
+    filled = replace(map, missing=mean / mean.sum())  # type: ignore[type-var]
+    return filled
+
+
+def _quantiles(values: Any, count: int) -> Floats:
+    if whole(count, "count") < 2:
+        raise ModelError(f"count is {count}; there are at least 2 knots, the ends")
+    numbers = number_column(values)
+    numbers = numbers[~np.isnan(numbers)]
+    if not len(numbers) or np.isinf(numbers).any():
+        raise ModelError(f"there are {len(numbers)} numbers to fit to, and all must be finite")
+    knots = np.quantile(numbers, np.linspace(0.0, 1.0, checked_size(count, "knots")))
+    if len(np.unique(knots)) < count:
+        raise ModelError(
+            f"{count} quantiles of the values give only {len(np.unique(knots))} different knots, because many values "
+            "are equal; ask for fewer, or place the knots yourself"
+        )
+    return knots
+
+
+def _usable_rows(table: Any) -> Floats:
+    first: Any = next(iter(table), None)
+    if first is None or not np.iterable(first):
+        raise ModelError("clusters need rows of numbers, [K, n]; for one column use fit_hats")
+    data = number_rows(table, len(list(first)))
+    data = data[~any_of(np.isnan(data))]
+    if not len(data) or not all_finite(data).all():
+        raise ModelError(f"there are {len(data)} rows without gaps to fit to, and all must be finite")
+    return data
+
+
+def _squared_distances(rows: Floats, centres: Floats) -> Floats:
+    """[K, k]"""
+    return np.asarray(
+        np.maximum((rows**2).sum(axis=1)[:, None] - 2.0 * products(rows, centres) + (centres**2).sum(axis=1), 0.0)
+    )
+
+
+def _seeds(rows: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """k-means++: each next seed is drawn in proportion to its squared distance from those before."""
+    chosen = [int(rng.integers(len(rows)))]
+    nearest = ((rows - rows[chosen[0]]) ** 2).sum(axis=1)
+    while len(chosen) < count:
+        chosen.append(int(rng.choice(len(rows), p=nearest / nearest.sum())))
+        nearest = np.minimum(nearest, ((rows - rows[chosen[-1]]) ** 2).sum(axis=1))
+    return rows[chosen]
+
+
+def _lloyd(rows: Floats, centres: Floats) -> Floats:
+    """Centres that are the means of the rows nearest to them."""
+    middle = rows.mean(axis=0)  # distances are more exact around it
+    rows, centres = rows - middle, centres - middle
+    owner: NDArray[np.int64] | None = None
+    for _ in range(LLOYD_ROUNDS):
+        distances = _squared_distances(rows, centres)
+        now = np.argmin(distances, axis=1)
+        if owner is not None and np.array_equal(now, owner):
+            return sealed(centres + middle)
+        owner = now
+        for k in range(len(centres)):
+            mine = rows[owner == k]
+            # A centre that lost all its rows begins again at the row that is worst served.
+            centres[k] = mine.mean(axis=0) if len(mine) else rows[np.argmax(distances.min(axis=1))]
+    raise ModelError(f"k-means did not settle in {LLOYD_ROUNDS} rounds; ask for fewer clusters, or fit to a sample")

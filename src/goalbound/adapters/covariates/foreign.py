@@ -1,0 +1,101 @@
+"""Maps made elsewhere: scikit-learn's transformers and classifiers, or any function, checked at every call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goalbound.adapters.covariates.reading import Floats, Reading, Refuse, checked_size, settled
+from goalbound.models import ModelError
+from goalbound.models.validation import check_names
+
+TOLERANCE = 1e-6
+"""How far a row may sum from 1: what single precision needs. It is divided by its sum then."""
+
+
+@dataclass(frozen=True, eq=False)
+class FromTransformer:
+    """A fitted transformer whose rows are points of the simplex: not negative, sum 1.
+
+    Such are ``SplineTransformer(extrapolation="constant").transform`` of one column, ``predict_proba`` of a classifier
+    or of a Gaussian mixture, and the membership of any soft clustering. Every row is checked. Not such are splines
+    with ``include_bias=False`` or of several columns, linear extrapolation, and one-hot encoders that give zeros to
+    what they do not know.
+
+    What a Python object will do cannot be written to a file and read back without executing it. So such a map is
+    not saved; a learner that uses it is, with the map's ``identity``, and gets the map again when it is loaded.
+
+    Attributes:
+        transform: the function: a table of K rows to [K, d], dense or sparse. Fitted, and never fitted again.
+        names: d names of the components.
+        identity: words that change whenever the transformer does, such as the SHA-256 of its file. They stand for it
+            in the digest; without them there is none, and a learner that uses the map cannot be saved.
+
+    >>> halves = FromTransformer(lambda rows: [[1 - x, x] for x in rows], ["low", "high"], identity="halves 1")
+    >>> halves(0.25)
+    array([0.75, 0.25])
+    """
+
+    transform: Callable[[Any], Any]
+    names: tuple[str, ...]
+    identity: str | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.transform):
+            raise ModelError(
+                f"transform is a {type(self.transform).__name__}; give its method, such as splines.transform or "
+                "mixture.predict_proba"
+            )
+        names = check_names(self.names, len(self.names), "names", None)
+        if not names:
+            raise ModelError("names is empty; it needs one name for each column that the transformer gives")
+        object.__setattr__(self, "names", names)
+        if self.identity is not None and not (isinstance(self.identity, str) and self.identity):
+            raise ModelError(f"identity is {self.identity!r}; it needs words, such as the SHA-256 of the model's file")
+
+    @property
+    def context_size(self) -> int:
+        """d, the columns that the transformer gives."""
+        return checked_size(len(self.names), "FromTransformer")
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """None: what is missing or out of range only the transformer knows."""
+        return ()
+
+    def read(self, table: Any) -> Reading:
+        """What becomes of each of K rows."""
+        given = self.transform(table)
+        rows = np.asarray(given.toarray() if hasattr(given, "toarray") else given, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.context_size:
+            raise ModelError(
+                f"the transformer gave shape {rows.shape}; it needs [K, d] = (K, {self.context_size}), a column for "
+                "each of the names"
+            )
+        sums = rows.sum(axis=1)
+        negative = ~(rows >= -TOLERANCE).all(axis=1)  # true for NaN
+        wrong = negative | ~(np.abs(sums - 1.0) <= TOLERANCE)
+        refuse: list[Refuse] = [(wrong, lambda row: _what_is_wrong(rows[row]))]
+        nothing = np.zeros((len(rows), 0), dtype=np.bool_)
+        fine = np.where(wrong[:, None], 1.0, np.maximum(rows, 0.0))
+        return settled(fine, outside=nothing, missing=nothing, instead=None, refuse=refuse)
+
+    def many(self, table: Any) -> Floats:
+        """[K, d] the contexts of K rows."""
+        return self.read(table).accepted()
+
+    def __call__(self, covariates: Any) -> Floats:
+        """[d] the context of a row."""
+        return self.read([covariates]).only()
+
+
+def _what_is_wrong(row: Floats) -> str:
+    bad = np.flatnonzero(~(row >= -TOLERANCE))
+    what = f"{row[bad[0]]:g} in column {bad[0]}" if len(bad) else f"a row that sums to {row.sum():.9g}"
+    return (
+        f"the transformer gave {what}; a context is not negative and sums to 1. Use constant extrapolation, "
+        "include_bias=True, one column at a time (and join them with Additive), and a column for unknown categories"
+    )

@@ -1,0 +1,142 @@
+"""A learner that is shown raw covariates, saved together with the map that it has learned with."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.adapters.covariates.files import check_digest, map_as_json, map_digest, map_from_json
+from goalbound.adapters.covariates.reading import CovariateMap
+from goalbound.learners.learner import Episode
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.models import FileFormatError, ModelError
+from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
+from goalbound.models.files.storage import reading
+
+KIND, VERSION = "CovariateLearner", 1
+_COUNTS = ("begun", "outside", "missing")
+
+
+class CovariateLearner:
+    """Begins episodes from raw covariates: the map makes a context of them, and the learner does the rest.
+
+    Args:
+        map: frozen; what the learner has learned holds for this map only.
+        learner: any learner whose contexts have the map's size.
+
+    Attributes:
+        begun: how many episodes were begun.
+        outside: [n] in how many of them a column was out of range (and clamped).
+        missing: [n] in how many of them a column was missing (and filled).
+
+    >>> from goalbound import Support
+    >>> from goalbound.adapters.covariates import Hats
+    >>> learner = CovariateLearner(Hats([20, 80], clamp=True), LRCSSP(Support.full(2, 2), 2, loss_floor=0.1))
+    >>> learner.begin(35).context, learner.begin(90).context
+    (array([0.75, 0.25]), array([0., 1.]))
+    >>> learner.begun, learner.outside
+    (2, array([1]))
+    """
+
+    def __init__(self, map: CovariateMap, learner: Any) -> None:
+        size = _context_size(learner)
+        if size is not None and size != map.context_size:
+            raise ModelError(f"the map gives contexts of {map.context_size} entries, and the learner knows {size}")
+        self.map = map
+        self.learner = learner
+        self.begun = 0
+        self.outside: NDArray[np.int64] = np.zeros(len(map.column_names), dtype=np.int64)
+        self.missing: NDArray[np.int64] = np.zeros(len(map.column_names), dtype=np.int64)
+
+    def begin(self, covariates: Any) -> Episode:
+        """An episode for these covariates; what the map refuses is an error, and no episode."""
+        read = self.map.read([covariates])
+        episode: Episode = self.learner.begin(read.only())
+        self.begun += 1
+        self.outside += read.outside[0]
+        self.missing += read.missing[0]
+        return episode
+
+    def plan(self, covariates: Any) -> Any:
+        """What the learner would do now; for learners that have a ``plan(context)``."""
+        return self.learner.plan(self.map(covariates))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all."""
+        header = {
+            "format": FORMAT, "version": VERSION, "kind": KIND,
+            "map": map_as_json(self.map), "digest": map_digest(self.map),
+            "begun": self.begun, "outside": self.outside.tolist(), "missing": self.missing.tolist(),
+        }  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            inner = Path(folder) / "learner"
+            self.learner.save(inner)
+            content = np.frombuffer(inner.read_bytes(), dtype=np.uint8)
+        write_archive(path, header, {"learner": content})
+
+    @classmethod
+    def load(
+        cls,
+        path: str | PathLike[str],
+        *,
+        map: CovariateMap | None = None,
+        load_learner: Callable[[Path], Any] = LRCSSP.load,
+    ) -> CovariateLearner:
+        """Read what :meth:`save` wrote. Nothing is executed, and the learner goes on bit for bit.
+
+        Args:
+            path: the file.
+            map: the map that the learner must have learned with; another one is refused. Needed where the file cannot
+                hold the map (:class:`FromTransformer`). Left out, it is the one in the file.
+            load_learner: reads the learner's own file.
+        """
+        header, arrays = read_archive(
+            path, kind=KIND, versions=[VERSION], arrays={"learner": "|u1"}, what="learner with its map"
+        )
+        with reading(path, "learner"):
+            check_keys(header, ("map", "digest", *_COUNTS))
+            check_present(arrays, ["learner"])
+            found = map_from_json(header["map"]) if map is None else map
+            check_digest(found, header["digest"])
+            learner = cls(found, _loaded(arrays["learner"], load_learner))
+            learner._recall(header)
+        return learner
+
+    def _recall(self, header: dict[str, Any]) -> None:
+        """The counts of a file, checked."""
+        begun, width = header["begun"], len(self.map.column_names)
+        if type(begun) is not int or not 0 <= begun < 2**62:
+            raise FileFormatError(f"begun is {begun!r}; it is a whole number, not negative")
+        self.begun = begun
+        for name in ("outside", "missing"):
+            counts = header[name]
+            fine = isinstance(counts, list) and len(counts) == width
+            if not fine or not all(type(one) is int and 0 <= one <= begun for one in counts):
+                raise FileFormatError(f"{name} is {counts!r}; it needs {width} whole numbers from 0 to {begun}")
+            getattr(self, name)[:] = counts
+
+    def __repr__(self) -> str:
+        return f"CovariateLearner({type(self.map).__name__} of {self.map.context_size} components, {self.learner!r})"
+
+
+def _context_size(learner: Any) -> int | None:
+    """d, of learners that say it."""
+    settings = getattr(learner, "settings", None)
+    size: int | None = getattr(learner, "context_size", getattr(settings, "context_size", None))
+    return size
+
+
+def _loaded(content: NDArray[np.uint8], load_learner: Callable[[Path], Any]) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        inner = Path(folder) / "learner"
+        inner.write_bytes(content.tobytes())
+        try:
+            return load_learner(inner)
+        except FileFormatError as error:
+            raise FileFormatError(str(error).replace(str(inner), "the learner in it")) from None

@@ -1,0 +1,271 @@
+"""Raw covariates at the door: numbers, gaps, values out of range, and what a map makes of them.
+
+A value is *missing* if it is None or NaN (or pandas' NA). A row is *refused* where a rule of the map says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.models import ModelError
+from goalbound.models.validation import distribution, frozen
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+MOST_COMPONENTS = 4096
+"""The most components of a map; a learner keeps a matrix [d, d] for every pair."""
+
+LARGEST = 1e70
+"""The largest centre, point, scale, period or temperature: the fourth power must be a number too."""
+
+FILL = "give the map a context for missing values, missing=[...], or the mean of your data: fill_missing(map, data)"
+
+
+class Refusal(NamedTuple):
+    """The first row that was refused, and why."""
+
+    row: int
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a map made of K rows of n raw columns.
+
+    Attributes:
+        contexts: [K, d] points of the simplex; NaN in rows that were refused.
+        outside: [K, n] values out of the range of the map, whether clamped or refused.
+        missing: [K, n] values that are None or NaN, whether filled or refused.
+        refusal: the first refused row, or None.
+    """
+
+    contexts: Floats
+    outside: Flags
+    missing: Flags
+    refusal: Refusal | None
+
+    def accepted(self) -> Floats:
+        """[K, d] the contexts; an error if a row was refused."""
+        if self.refusal is not None:
+            raise ModelError(f"row {self.refusal.row}: {self.refusal.message}")
+        return self.contexts
+
+    def only(self) -> Floats:
+        """[d] the context of a reading of one row; an error if it was refused."""
+        if self.refusal is not None:
+            raise ModelError(self.refusal.message)
+        return self.contexts[0]
+
+
+class CovariateMap(Protocol):
+    """Takes raw covariates to points of the simplex. Frozen: the same covariates give the same bits for ever."""
+
+    @property
+    def context_size(self) -> int:
+        """d, the components."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """d names of the components, for reports."""
+        ...
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """n names of the raw columns, for reports."""
+        ...
+
+    def read(self, table: Any) -> Reading:
+        """What becomes of each of K rows; nothing is refused by an error."""
+        ...
+
+    def many(self, table: Any) -> Floats:
+        """[K, d] the contexts of K rows, or an error that names the row."""
+        ...
+
+    def __call__(self, covariates: Any) -> Floats:
+        """[d] the context of one row."""
+        ...
+
+
+Refuse = tuple[Flags, Callable[[int], str]]
+"""[K] which rows are refused, and what is said of one."""
+
+
+def settled(
+    contexts: Floats, *, outside: Flags, missing: Flags, instead: Floats | None, refuse: list[Refuse]
+) -> Reading:
+    """A reading of rows [K, d]: divided by their sums, gaps filled or refused, refused rows NaN."""
+    rows = np.asarray(contexts / contexts.sum(axis=1, keepdims=True))
+    gaps = any_of(missing)
+    if instead is not None:
+        rows[gaps] = instead
+    else:
+        refuse = [(gaps, lambda row: f"{_where(missing[row])} missing (None or NaN); {FILL}"), *refuse]
+    first: Refusal | None = None
+    for mask, say in refuse:
+        if mask.any():
+            row = int(np.argmax(mask))
+            rows[mask] = np.nan
+            if first is None or row < first.row:
+                first = Refusal(row, say(row))
+    return Reading(rows, outside, missing, first)
+
+
+def any_of(flags: Flags) -> Flags:
+    """[K] whether any of a row [K, n] is true."""
+    return np.asarray(flags.any(axis=1))
+
+
+def all_finite(rows: Floats) -> Flags:
+    """[K] whether all of a row [K, n] are finite numbers."""
+    return np.asarray(np.isfinite(rows).all(axis=1))
+
+
+def _where(missing: Flags) -> str:
+    return "the value is" if len(missing) == 1 else f"column {int(np.argmax(missing))} is"
+
+
+def read_column(
+    values: Any,
+    *,
+    low: float,
+    high: float,
+    clamp: bool,
+    instead: Floats | None,
+    weights: Callable[[Floats], Floats],
+) -> Reading:
+    """The reading of one column of numbers, by ``weights`` of [K] numbers from ``low`` to ``high``."""
+    numbers = number_column(values)
+    missing = np.isnan(numbers)
+    outside = (numbers < low) | (numbers > high)
+
+    def say(row: int) -> str:
+        return (
+            f"{float(numbers[row])!r} is outside {low:g} to {high:g}; let such values count as the nearest end "
+            "with clamp=True, or move the end knots"
+        )
+
+    inside = np.clip(np.where(missing, low, numbers), low, high)
+    return settled(
+        weights(inside), outside=outside[:, None], missing=missing[:, None], instead=instead,
+        refuse=[] if clamp else [(outside, say)],
+    )  # fmt: skip
+
+
+def number_column(values: Any) -> Floats:
+    """[K] float64, NaN where a value is missing; an error names the row and what stands there."""
+    array = _as_array(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ModelError(f"the values have shape {array.shape}; give one number for each row")
+    if array.dtype.kind in "fiub":
+        return array.astype(np.float64)
+    return np.array([_number(value, row) for row, value in enumerate(array.tolist())], dtype=np.float64)
+
+
+def number_rows(table: Any, width: int) -> Floats:
+    """[K, n] float64, NaN where a value is missing; rows of n values each."""
+    array = _as_array(table)
+    if array.ndim == 2 and array.dtype.kind in "fiub" and array.shape[1] == width:
+        return array.astype(np.float64)
+    rows = [list(row) if np.iterable(row) and not isinstance(row, str) else [row] for row in table]
+    for place, row in enumerate(rows):
+        if len(row) != width:
+            raise ModelError(f"row {place} has {len(row)} values; the map takes {width} columns")
+    columns = [number_column([row[column] for row in rows]) for column in range(width)]
+    return np.stack(columns, axis=1) if rows else np.empty((0, width))
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
+    if isinstance(values, np.ndarray):
+        return values
+    try:
+        return np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
+    except ValueError as error:
+        raise ModelError(f"the values are no table ({error}); give one number for each row") from None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN or pandas' NA (known by its name, so that pandas need not be there)."""
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
+
+
+def _number(value: Any, row: int) -> float:
+    if is_missing(value):
+        return np.nan
+    if not isinstance(value, str | bytes):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise ModelError(f"row {row}: {value!r} is no number; a missing one is None or NaN, and words are for Categories")
+
+
+def checked_missing(missing: Any, size: int) -> Floats | None:
+    """The context [d] that stands for missing values, or None: they are refused."""
+    return None if missing is None else frozen(distribution(missing, "missing", size, "component"), np.float64)
+
+
+def checked_flag(value: Any, name: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool | np.bool_):
+        raise ModelError(f"{name} is {value!r}; it needs True or False")
+    return bool(value)
+
+
+def checked_positive(value: Any, name: str, meaning: str) -> float:
+    """A number from 1e-70 to 1e70."""
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not real or not 1.0 / LARGEST <= value <= LARGEST:
+        raise ModelError(f"{name} is {value!r}; it needs a positive number, {meaning}")
+    return float(value)
+
+
+def checked_size(size: int, what: str) -> int:
+    """A number of components that a learner can bear."""
+    if size > MOST_COMPONENTS:
+        raise ModelError(
+            f"{what} would have {size} components; at most {MOST_COMPONENTS} are allowed, and few are best"
+        )
+    return size
+
+
+def checked_grid(values: Any, name: str, least: int) -> Floats:
+    """[k] finite numbers, ascending, at least so many, whose span is finite."""
+    try:
+        array = number_column(values)
+    except ModelError as error:
+        raise ModelError(f"{name}: {error}") from None
+    if len(array) < least:
+        raise ModelError(f"{name} has {len(array)} numbers; it needs at least {least}")
+    checked_size(len(array), name)
+    with np.errstate(all="ignore"):
+        span = array[-1] - array[0]
+    bad = array[~np.isfinite(array)]
+    if len(bad) or not np.isfinite(span):
+        raise ModelError(f"{name} holds {bad[0] if len(bad) else 'numbers too far apart'}; it needs finite numbers")
+    flat = np.flatnonzero(~(np.diff(array) > 0.0))
+    if len(flat):
+        at = int(flat[0])
+        raise ModelError(f"{name}[{at + 1}] is {array[at + 1]:g} after {array[at]:g}; numbers must ascend")
+    return frozen(array, np.float64)
+
+
+def labels(values: Sequence[float], before: str) -> tuple[str, ...]:
+    """Short names of numbers, all different."""
+    short = [f"{value:g}" for value in values]
+    if len(set(short)) < len(short):
+        short = [repr(float(value)) for value in values]
+    if len(set(short)) < len(short):
+        short = [f"{text} ({place})" for place, text in enumerate(short)]
+    return tuple(f"{before} {text}" for text in short)

@@ -1,0 +1,85 @@
+"""Columns of a table as people have it: rows, records, or whole columns by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from goalbound.models import ModelError
+
+Column = str | int | tuple[str | int, ...]
+"""Which column a map reads: its name, its place in a row, or several of them."""
+
+
+def checked_columns(columns: Iterable[Any], count: int) -> tuple[Column, ...]:
+    """One column, or one tuple of columns, for each of so many maps; either all names or all places."""
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise ModelError(f"columns is {columns!r}; it needs a list with one column, or tuple of columns, for each map")
+    found = tuple(tuple(one) if isinstance(one, list | tuple) else one for one in columns)
+    if len(found) != count:
+        raise ModelError(f"there are {len(found)} columns for {count} maps; give one, or a tuple, for each map")
+    flat = [one for column in found for one in (column if isinstance(column, tuple) else (column,))]
+    by_name = all(isinstance(one, str) for one in flat)
+    by_place = all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in flat)
+    if not (flat and (by_name or by_place)) or any(column == () for column in found):
+        raise ModelError(f"columns is {found!r}; it needs names only, or places in a row (0, 1, ...) only")
+    if by_name:
+        return found
+    return tuple(tuple(map(int, one)) if isinstance(one, tuple) else int(one) for one in found)
+
+
+def column_of(table: Any, column: Column) -> Any:
+    """The K values of a column, or K tuples of values.
+
+    A table is a list of rows or of records (``{"age": 61, ...}``), an array [K, n], or whole columns by name: a dict
+    of arrays, a structured array, a data frame.
+
+    >>> column_of([{"age": 61}, {"age": 35}], "age"), column_of([[61, "B"], [35, "A"]], (1, 0))
+    ([61, 35], [('B', 61), ('A', 35)])
+    """
+    if isinstance(column, tuple):
+        return list(zip(*(listed(column_of(table, one)) for one in column), strict=True))
+    if column_keys(table) is not None:
+        return _looked_up(table, column, "the table")
+    if isinstance(column, int) and isinstance(table, np.ndarray) and table.ndim == 2 and column < table.shape[1]:
+        return table[:, column]
+    return [_looked_up(row, column, f"row {place}") for place, row in enumerate(table)]
+
+
+def column_keys(table: Any) -> list[Any] | None:
+    """The names of the columns of a table that holds whole columns; None for one that holds rows."""
+    if isinstance(table, np.ndarray):
+        return None if table.dtype.names is None else list(table.dtype.names)
+    keys = table.keys() if callable(getattr(table, "keys", None)) else getattr(table, "columns", None)
+    return None if keys is None else list(keys)
+
+
+def column_label(column: str | int) -> str:
+    """What a column is called in reports and errors."""
+    return column if isinstance(column, str) else f"column {column}"
+
+
+def column_labels(column: Column, inner: Sequence[str]) -> tuple[str, ...]:
+    """The names of the raw columns of a map that calls them ``inner``."""
+    own = column if isinstance(column, tuple) else (column,)
+    if len(own) == len(inner):
+        return tuple(column_label(one) for one in own)
+    joint = " and ".join(column_label(one) for one in own)
+    return tuple(f"{joint}: {one}" for one in inner)
+
+
+def _looked_up(holder: Any, column: str | int, where: str) -> Any:
+    try:
+        return holder[column]
+    except (KeyError, IndexError, TypeError, ValueError):
+        keys = column_keys(holder)
+        has = f": {holder!r}" if keys is None else f"; there are {', '.join(map(str, keys))}"
+        kind = "name" if isinstance(column, str) else "place"
+        raise ModelError(f"{where} has no {column_label(column)} (by {kind}){has}") from None
+
+
+def listed(values: Any) -> list[Any]:
+    """The values as Python has them."""
+    return values.tolist() if hasattr(values, "tolist") else list(values)

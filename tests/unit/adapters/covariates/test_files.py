@@ -1,0 +1,204 @@
+"""Digests and files of maps, and what was made elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from goalbound import FileFormatError, ModelError
+from goalbound.adapters.covariates import (
+    Additive,
+    Categories,
+    FromTransformer,
+    Hats,
+    Splines,
+    load_map,
+    map_as_json,
+    map_digest,
+    map_from_json,
+    save_map,
+)
+from goalbound.models.files.archive import write_archive
+from tests.strategies import examples
+from tests.unit.adapters.covariates.maps import MAPS
+
+
+def test_a_moved_knot_another_rule_or_another_column_is_another_digest() -> None:
+    maps = [
+        Hats([0, 1, 2]),
+        Hats([0, 1 + 2**-52, 2]),
+        Hats([0, 1, 2], clamp=True),
+        Hats([0, 1, 2], missing=[1, 0, 0]),
+        Splines([0, 1, 2], degree=1),
+        Additive([Hats([0, 1, 2])], ["age"]),
+        Additive([Hats([0, 1, 2])], ["dose"]),
+        Additive([Hats([0, 1, 2])], [0]),
+        Categories(["1"]),
+        Categories([1]),
+    ]
+    assert len({map_digest(one) for one in maps}) == len(maps)
+
+
+def test_a_digest_stays_what_it_is_from_version_to_version() -> None:
+    # sha256 of {"clamp":false,"kind":"Hats","knots":[0.0,1.0],"missing":null}
+    assert map_digest(Hats([0, 1])) == "1cb94206f62972003db1ea9517b892e457663dd60e7e84c275426ad56c52632b"
+
+
+def test_json_is_plain_and_read_back_from_text() -> None:
+    map = Additive([Hats([0, 0.1]), Categories(["A", 1, True][:2])], [("age",), "kind"], [0.25, 0.75])
+    text = json.dumps(map_as_json(map), allow_nan=False)
+    assert map_as_json(map_from_json(json.loads(text))) == map_as_json(map)
+
+
+HATS = {"kind": "Hats", "knots": [0.0, 1.0], "clamp": False, "missing": None}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    return HATS if depth == 0 else {"kind": "Tensor", "maps": [nested(depth - 1)], "columns": [[0]]}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "it needs an object with a kind"),
+        ({"kind": 3}, "it needs an object with a kind"),
+        ({"kind": "Popen"}, "no map is of kind 'Popen'; there are Hats, Splines"),
+        ({"kind": "__init__"}, "no map is of kind '__init__'"),
+        ({"kind": "Hats", "knots": [0, 1]}, r"a Hats has \['kind', 'knots'\]; it needs"),
+        ({**HATS, "more": 1}, "a Hats has"),
+        ({**HATS, "clamp": 1}, "clamp is 1; it needs True or False"),
+        ({**HATS, "knots": {"a": 1}}, "knots"),
+        ({**HATS, "knots": [0, "1"]}, "knots: row 1: '1' is no number"),
+        ({**HATS, "knots": None}, "knots"),
+        ({"kind": "Tensor", "maps": 3, "columns": [0]}, "maps of a Tensor is no list"),
+        ({"kind": "Tensor", "maps": [HATS], "columns": 3}, "columns is 3"),
+        ({"kind": "Composition", "parts": 3, "missing": None}, "parts is 3"),
+        ({"kind": "Composition", "parts": "ab", "missing": None}, "parts"),
+        ({"kind": "Periodic", "period": "24", "knots": [0, 1], "missing": None}, "period"),
+        (nested(20), "maps stand in maps more than 8 deep"),
+        ({"kind": "FromTransformer", "names": ["a"], "identity": "x"}, "which no file can hold; make it again"),
+    ],
+)
+def test_json_of_another_kind_is_an_error_and_nothing_else(values: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=message):
+        map_from_json(values)
+    header = {"format": "goalbound", "version": 1, "kind": "CovariateMap", "map": values, "digest": ""}
+    write_archive(tmp_path / "map", header, {})
+    with pytest.raises(FileFormatError, match=message):
+        load_map(tmp_path / "map")
+
+
+anything = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-3, 2**70), st.floats(), st.text(max_size=3)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=2)),
+    max_leaves=6,
+)
+
+
+def places(values: Any) -> list[tuple[Any, ...]]:
+    """The ways to everything inside JSON."""
+    keys = list(values) if isinstance(values, dict) else range(len(values)) if isinstance(values, list) else []
+    return [way for key in keys for way in [(key,), *((key, *rest) for rest in places(values[key]))]]
+
+
+@examples(60)
+@given(data=st.data())
+def test_whatever_stands_in_the_json_of_a_map_is_a_map_or_an_error_of_ours(data: st.DataObject) -> None:
+    values = json.loads(json.dumps(map_as_json(MAPS[data.draw(st.sampled_from(sorted(MAPS)))][0])))
+    *way, last = data.draw(st.sampled_from(places(values)))
+    inside = values
+    for key in way:
+        inside = inside[key]
+    inside[last] = data.draw(anything)
+    try:
+        map = map_from_json(values)
+    except ModelError:
+        return
+    assert map_digest(map_from_json(map_as_json(map))) == map_digest(map)
+
+
+def test_a_file_whose_map_was_changed_is_refused(tmp_path: Path) -> None:
+    digest = map_digest(Hats([0, 1]))
+    header = {"format": "goalbound", "version": 1, "kind": "CovariateMap", "map": {**HATS, "knots": [0, 2]}}
+    write_archive(tmp_path / "map", {**header, "digest": digest}, {})
+    with pytest.raises(FileFormatError, match=rf"and {digest[:12]}\.\.\. is needed: it is another map, or was changed"):
+        load_map(tmp_path / "map")
+
+
+def test_a_map_of_someone_elses_is_not_written(tmp_path: Path) -> None:
+    class Mine:
+        context_size = 1
+
+    with pytest.raises(ModelError, match="a Mine is no map of goalbound, and cannot be written; see FromTransformer"):
+        save_map(Mine(), tmp_path / "map")
+    assert not (tmp_path / "map").exists()
+
+
+class Rows:
+    """A fitted transformer as scikit-learn has them."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+
+    def transform(self, table: Any) -> Any:
+        return self.rows
+
+
+def test_a_transformer_whose_rows_are_contexts_is_a_map() -> None:
+    rows = np.array([[0.25, 0.75], [1.0, 0.0]], dtype=np.float32)
+    for gave in (rows, rows.tolist(), csr_array(rows)):
+        assert FromTransformer(Rows(gave).transform, ["a", "b"]).many([[0], [1]]).tolist() == rows.tolist()
+    third = np.array([[1 / 3, 1 / 3, 1 / 3]], dtype=np.float32)  # sums to 1 in single precision only
+    np.testing.assert_allclose(FromTransformer(Rows(third).transform, ["a", "b", "c"])([0]).sum(), 1.0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[0.5, 0.5], [0.5, 0.4]], "^row 1: the transformer gave a row that sums to 0.9; .* include_bias=True"),
+        ([[0.0, 0.0]], "sums to 0; .* unknown categories"),
+        ([[1.2, -0.2]], "gave -0.2 in column 1; a context is not negative"),
+        ([[np.nan, 1.0]], "gave nan in column 0"),
+        ([[1.0]], r"gave shape \(1, 1\); it needs \[K, d\] = \(K, 2\)"),
+    ],
+)
+def test_a_transformer_whose_rows_are_no_contexts_is_refused(rows: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        FromTransformer(Rows(rows).transform, ["a", "b"]).many([[0]])
+
+
+def test_scikit_learns_splines_and_mixtures_are_maps() -> None:
+    preprocessing = pytest.importorskip("sklearn.preprocessing", reason="scikit-learn is not installed")
+    mixture = pytest.importorskip("sklearn.mixture")
+    x = np.linspace(0.0, 1.0, 50)[:, None]
+    splines = preprocessing.SplineTransformer(n_knots=4, extrapolation="constant").fit(x)
+    names = [f"spline {n}" for n in range(6)]
+    assert FromTransformer(splines.transform, names).many(3.0 * x - 1.0).shape == (50, 6)
+    gaussians = mixture.GaussianMixture(3, random_state=0).fit(x)
+    assert FromTransformer(gaussians.predict_proba, ["a", "b", "c"])(x[0]).shape == (3,)
+
+
+def test_a_transformer_is_not_saved_and_has_a_digest_only_by_its_identity(tmp_path: Path) -> None:
+    nameless = FromTransformer(Rows([[1.0]]).transform, ["a"])
+    with pytest.raises(ModelError, match="this FromTransformer has no identity; give identity="):
+        map_digest(nameless)
+    one, other = (FromTransformer(Rows([[1.0]]).transform, ["a"], identity=word) for word in ("v1", "v2"))
+    assert map_digest(one) != map_digest(other)
+    for map in (one, Additive([Hats([0, 1]), one], [0, 1])):
+        with pytest.raises(ModelError, match=r"which no file can hold; .* CovariateLearner.load\(path, map=...\)"):
+            save_map(map, tmp_path / "map")
+    assert not (tmp_path / "map").exists()
+
+
+def test_a_transformer_needs_a_function_and_names() -> None:
+    with pytest.raises(ModelError, match=r"transform is a Rows; give its method, such as splines.transform"):
+        FromTransformer(Rows([]), ["a"])
+    with pytest.raises(ModelError, match="names is empty"):
+        FromTransformer(list, [])

@@ -1,0 +1,181 @@
+"""A learner with its map: what it is shown, what is counted, and one file for both."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goalbound import LRCSSP, FileFormatError, ModelError, ModelWorld, Step, paper, scaled
+from goalbound.adapters.covariates import (
+    Additive,
+    Categories,
+    Composition,
+    CovariateLearner,
+    FromTransformer,
+    Hats,
+    map_as_json,
+    map_digest,
+)
+from goalbound.models.files.archive import read_archive, write_archive
+from goalbound.problems import random_cssp
+from goalbound.testing import check_learner
+
+PROBLEM = random_cssp(3, actions=2, context_size=3, successors=2, exit_probability=0.3, seed=1)
+AGES = Hats([20, 40, 80], clamp=True, missing=[0.2, 0.3, 0.5])
+
+
+def fresh(map: Any = AGES) -> CovariateLearner:
+    return CovariateLearner(map, LRCSSP(PROBLEM.support, 3, loss_floor=0.1, widths=scaled(paper(), by=0.01)))
+
+
+def drive(learner: Any, show: Any, episodes: int = 20, *, seed: int = 0) -> list[Step]:
+    """Patients of random ages; ``show`` makes of an age what ``begin`` takes."""
+    rng = np.random.default_rng(seed)
+    world = ModelWorld(PROBLEM, rng=rng)
+    steps = []
+    for age in rng.uniform(0.0, 100.0, episodes):
+        state, episode = world.begin(AGES(age)), learner.begin(show(age))
+        while state != PROBLEM.support.states:
+            step = world.step(episode.act(state))
+            episode.observe(step)
+            steps.append(step)
+            state = step.next_state
+    return steps
+
+
+def test_it_plays_as_the_learner_does_that_is_shown_the_contexts_by_hand(tmp_path: Path) -> None:
+    wrapped, bare = fresh(), fresh().learner
+    assert drive(wrapped, float) == drive(bare, AGES)
+    wrapped.learner.save(tmp_path / "one")
+    bare.save(tmp_path / "other")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+    assert np.array_equal(wrapped.plan(33).values, bare.plan(AGES(33)).values)
+
+
+def test_what_was_out_of_range_or_missing_is_counted_by_column() -> None:
+    map = Additive([Hats([20, 80], clamp=True, missing=[0.5, 0.5]), Categories([0], other=False)], ["age", "kind"])
+    learner = fresh(map)
+    for age in (10, 50, None, 90, None):
+        learner.begin({"age": age, "kind": 0})
+    with pytest.raises(ModelError, match=r"^kind: 1 is none of the categories 0"):
+        learner.begin({"age": 90, "kind": 1})
+    assert learner.begun == 5
+    assert learner.outside.tolist() == [2, 0]
+    assert learner.missing.tolist() == [2, 0]
+
+
+def test_a_learner_goes_on_from_its_file_bit_for_bit_with_its_map_and_counts(tmp_path: Path) -> None:
+    learner = fresh()
+    drive(learner, float)
+    learner.save(tmp_path / "saved")
+    again = CovariateLearner.load(tmp_path / "saved")
+    assert map_digest(again.map) == map_digest(AGES)
+    assert (again.begun, again.outside.tolist(), again.missing.tolist()) == (20, learner.outside.tolist(), [0])
+    assert drive(again, float, seed=5) == drive(learner, float, seed=5)
+    again.save(tmp_path / "again")
+    learner.save(tmp_path / "saved")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "saved").read_bytes()
+
+
+def test_another_map_than_the_one_learned_with_is_refused(tmp_path: Path) -> None:
+    fresh().save(tmp_path / "saved")
+    CovariateLearner.load(tmp_path / "saved", map=AGES)
+    moved = Hats([20, 41, 80], clamp=True, missing=[0.2, 0.3, 0.5])
+    with pytest.raises(FileFormatError, match=r"saved: the map has digest .* A learner goes on only with the map"):
+        CovariateLearner.load(tmp_path / "saved", map=moved)
+
+
+def test_a_map_that_no_file_can_hold_is_given_again_at_loading(tmp_path: Path) -> None:
+    made = partial(FromTransformer, AGES.many, ["young", "middle", "old"])
+    with pytest.raises(ModelError, match="has no identity"):
+        fresh(made()).save(tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
+    fresh(made(identity="ages 1")).save(tmp_path / "saved")
+    with pytest.raises(FileFormatError, match=r"FromTransformer \('ages 1'\), which no file can hold"):
+        CovariateLearner.load(tmp_path / "saved")
+    again = CovariateLearner.load(tmp_path / "saved", map=made(identity="ages 1"))
+    assert again.begin(40).context.tolist() == [0, 1, 0]
+    with pytest.raises(FileFormatError, match="it is another map"):
+        CovariateLearner.load(tmp_path / "saved", map=made(identity="ages 2"))
+
+
+class Counting:
+    """Someone else's learner."""
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+
+    def begin(self, context: Any) -> Any:
+        self.number += 1
+
+    def save(self, path: Path) -> None:
+        path.write_text(str(self.number))
+
+    @classmethod
+    def load(cls, path: Path) -> Counting:
+        return cls(int(path.read_text()))
+
+
+def test_any_learner_that_saves_itself_can_be_kept_with_a_map(tmp_path: Path) -> None:
+    learner = CovariateLearner(AGES, Counting())
+    learner.begin(30)
+    learner.save(tmp_path / "saved")
+    again = CovariateLearner.load(tmp_path / "saved", load_learner=Counting.load)
+    assert (again.learner.number, again.begun) == (1, 1)
+
+
+def test_sizes_that_differ_are_an_error_at_once() -> None:
+    with pytest.raises(ModelError, match="the map gives contexts of 2 entries, and the learner knows 3"):
+        fresh(Hats([0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"begun": -1}, "begun is -1; it is a whole number"),
+        ({"begun": 1.0}, "begun is 1.0"),
+        ({"outside": [3]}, "outside is .3.; it needs 1 whole numbers from 0 to 2"),
+        ({"missing": []}, "missing is .*; it needs 1 whole numbers"),
+        ({"missing": 0}, "missing is 0"),
+        ({"digest": None}, "it is another map, or was changed"),
+        ({"map": map_as_json(Hats([20, 41, 80]))}, "it is another map, or was changed"),
+        ({"more": 1}, "the header has"),
+    ],
+)
+def test_a_file_that_was_changed_is_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    learner = fresh()
+    learner.begin(30)
+    learner.begin(90)
+    learner.save(tmp_path / "saved")
+    header, arrays = read_archive(
+        tmp_path / "saved", kind="CovariateLearner", versions=[1], arrays={"learner": "|u1"}, what="learner"
+    )
+    write_archive(tmp_path / "saved", {**header, **change}, arrays)
+    with pytest.raises(FileFormatError, match=message):
+        CovariateLearner.load(tmp_path / "saved")
+
+
+def test_a_damaged_learner_inside_is_refused_and_the_file_is_named(tmp_path: Path) -> None:
+    fresh().save(tmp_path / "saved")
+    header, arrays = read_archive(
+        tmp_path / "saved", kind="CovariateLearner", versions=[1], arrays={"learner": "|u1"}, what="learner"
+    )
+    write_archive(tmp_path / "saved", header, {"learner": arrays["learner"][:-5]})
+    with pytest.raises(FileFormatError, match=r"saved: the learner in it: this is no complete npz file"):
+        CovariateLearner.load(tmp_path / "saved")
+    write_archive(tmp_path / "saved", header, {})
+    with pytest.raises(FileFormatError, match=r"learner.npy is missing"):
+        CovariateLearner.load(tmp_path / "saved")
+
+
+def test_it_keeps_the_contract_of_learners() -> None:
+    def make(problem: Any) -> CovariateLearner:
+        shares = Composition([f"part {n}" for n in range(problem.context_size)])
+        inner = LRCSSP(problem.support, problem.context_size, loss_floor=0.1, widths=scaled(paper(), by=0.01))
+        return CovariateLearner(shares, inner)
+
+    check_learner(make, episodes=10)

@@ -1,0 +1,117 @@
+"""Maps of several numbers at once, against arithmetic and SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import nnls
+
+from goalbound import ModelError
+from goalbound.adapters.covariates import Barycentric, SoftClusters, map_from_json
+
+SQUARE = [[0, 0], [1, 0], [0, 1], [1, 1]]
+
+
+def test_clusters_share_by_the_softmax_of_minus_the_squared_distance() -> None:
+    rng = np.random.default_rng(0)
+    centres, rows = rng.normal(size=(5, 3)), rng.normal(size=(50, 3))
+    scales = np.array([1.0, 0.5, 2.0])
+    squared = (((rows[:, None] - centres) / scales) ** 2).sum(axis=2)
+    naive = np.exp(-squared / 0.7)
+    naive /= naive.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(SoftClusters(centres, 0.7, scales).many(rows), naive, rtol=1e-12, atol=1e-300)
+
+
+def test_far_from_the_origin_clusters_are_as_exact_as_near_it() -> None:
+    near = SoftClusters([[0.0, 0.0], [1.0, 1.0]], 1.0)
+    far = SoftClusters([[1e6, 1e6], [1e6 + 1, 1e6 + 1]], 1.0)
+    np.testing.assert_allclose(far([1e6 + 0.25, 1e6]), near([0.25, 0.0]), rtol=1e-9)
+
+
+def test_far_from_all_centres_the_nearest_takes_all() -> None:
+    map = SoftClusters([[0, 0], [10, 0], [0, 10]], 1.0)
+    assert map([1e200, 1]).tolist() == [0.0, 1.0, 0.0]
+    assert map([-1e308, -1e308]).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_infinity_is_near_to_no_centre() -> None:
+    with pytest.raises(ModelError, match=r"^row 1: column 1 is inf; it needs a finite number"):
+        SoftClusters([[0, 0], [1, 1]], 1.0).many([[0, 0], [0, np.inf]])
+
+
+@given(x=st.floats(0.0, 1.0), y=st.floats(0.0, 1.0))
+def test_inside_the_hull_barycentric_weights_give_the_point_back(x: float, y: float) -> None:
+    points = np.array([*SQUARE, [0.3, 0.6]])
+    weights = Barycentric(points)([x, y])
+    np.testing.assert_allclose(weights @ points, [x, y], atol=1e-9)
+    assert np.count_nonzero(weights) <= 3
+
+
+@pytest.mark.parametrize("columns", [2, 3, 4])
+def test_outside_the_hull_the_nearest_point_of_it_is_taken(columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    points, rows = rng.normal(size=(8, columns)), 3.0 * rng.normal(size=(30, columns))
+    map = Barycentric(points, clamp=True)
+    for row, weights in zip(rows, map.many(rows), strict=True):
+        # Witness: non-negative least squares with a heavy row that makes the weights sum to 1.
+        witness, _ = nnls(np.vstack((points.T, np.full(len(points), 1e5))), np.append(row, 1e5))
+        nearest = witness / witness.sum() @ points
+        np.testing.assert_allclose(weights @ points, nearest, atol=1e-6)
+
+
+def test_the_nearest_point_of_a_square_is_on_its_edge_or_corner() -> None:
+    map = Barycentric(SQUARE, clamp=True)
+    np.testing.assert_allclose(map([0.25, -3]), [0.75, 0.25, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(map([5, 0.5]), [0.0, 0.5, 0.0, 0.5], atol=1e-12)
+    np.testing.assert_allclose(map([2, 2]), [0.0, 0.0, 0.0, 1.0], atol=1e-12)
+
+
+def test_outside_the_hull_a_row_is_refused_if_the_map_was_not_told_to_clamp() -> None:
+    with pytest.raises(ModelError, match=r"^\(2.0, 2.0\) is outside the hull of the points; .* clamp=True"):
+        Barycentric(SQUARE)([2, 2])
+
+
+def test_the_triangulation_is_part_of_the_map() -> None:
+    one = Barycentric(SQUARE, simplices=[[0, 1, 2], [1, 2, 3]])
+    other = Barycentric(SQUARE, simplices=[[0, 1, 3], [0, 2, 3]])
+    np.testing.assert_allclose(one([0.5, 0.5]), [0.0, 0.5, 0.5, 0.0])  # the other diagonal
+    np.testing.assert_allclose(other([0.5, 0.5]), [0.5, 0.0, 0.0, 0.5])
+
+
+def test_a_square_of_many_points_is_read_in_parts_without_a_seam() -> None:
+    grid = np.stack(np.meshgrid(np.linspace(0, 1, 12), np.linspace(0, 1, 12)), axis=-1).reshape(-1, 2)
+    map = Barycentric(grid)
+    rows = np.random.default_rng(0).random((3000, 2))  # 242 triangles, so more than one chunk
+    np.testing.assert_allclose(map.many(rows) @ grid, rows, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SoftClusters([[0, 0], [0, 0]], 1.0), "two rows of centres are the same"),
+        (lambda: SoftClusters([[0, 0]], 0.0), "temperature is 0.0; it needs a positive number"),
+        (lambda: SoftClusters([[0, 0]], 1.0, scales=[1, -1]), r"scales\[1\] is -1.0"),
+        (lambda: SoftClusters([[0, np.inf]], 1.0), r"centres\[0\]\[1\] is inf"),
+        (lambda: SoftClusters([0, 1], 1.0), r"centres has shape \(2,\); it needs shape \[d, n\]"),
+        (lambda: Barycentric([[0], [1]]), "points have 1 columns; 2 to 4 can be triangulated"),
+        (lambda: Barycentric([[0, 0], [1, 1], [2, 2]]), "the 3 points cannot be triangulated"),
+        (lambda: Barycentric([[0, 0], [1, 1]]), "the 2 points cannot be triangulated .* at least 3"),
+        (lambda: Barycentric(SQUARE, simplices=[[0, 1, 2]]), r"points\[3\] is the corner of no simplex"),
+        (lambda: Barycentric(SQUARE, simplices=[[0, 1, 9]]), "simplices holds 9; points are 0 to 3"),
+        (lambda: Barycentric(SQUARE, simplices=[[0, 1]]), r"simplices has shape \(1, 2\); it needs"),
+        (lambda: Barycentric([[0, 0], [1, 0], [2, 0]], simplices=[[0, 1, 2]]), "flat simplices only"),
+        (lambda: SoftClusters([[0, 0]], 1.0)([1, 2, 3]), "row 0 has 3 values; the map takes 2 columns"),
+        (lambda: SoftClusters([[0, 0]], 1.0)([1, "x"]), "'x' is no number"),
+    ],
+)
+def test_what_is_no_map_or_no_row_is_an_error_that_says_why(make, message) -> None:
+    with pytest.raises(ModelError, match=message):
+        make()
+
+
+def test_simplices_from_a_file_are_checked_like_typed_ones() -> None:
+    bad = {"kind": "Barycentric", "points": SQUARE, "clamp": False, "missing": None, "simplices": [[0, 1, -2]]}
+    with pytest.raises(ModelError, match="simplices holds"):
+        map_from_json(bad)
