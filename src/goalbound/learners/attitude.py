@@ -52,7 +52,7 @@ class Attitude:
 
     def as_json(self) -> dict[str, Any]:
         """For the header of a checkpoint; JSON has no infinity."""
-        return {key: None if value == inf else value for key, value in asdict(self).items()}
+        return {k: v if k == "name" else None if v == inf else float(v) for k, v in asdict(self).items()}
 
     @classmethod
     def from_json(cls, values: Any) -> Attitude:

@@ -1,0 +1,238 @@
+"""The baselines by ridge regression against their naive twins, and laws that tie them to one another.
+
+Both are fed the same steps, those of the learner's own actions; the data has no model behind it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from goalbound.learners.attitude import Attitude, greedy, rmax, sampled
+from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
+from goalbound.learners.plan import Plan
+from goalbound.models import Step, Support
+from tests.reference import ridge_baselines as naive
+from tests.reference.optimism import next_states
+from tests.reference.ridge_baselines import NaiveRidge, OutOfReach
+from tests.strategies import contexts, examples, ssps
+from tests.unit.learners.taught import Seen, data, teach
+
+FLOOR = 0.1
+TOLERANCE = 1e-9
+"""of value iteration, relative to the loss floor: values are within 3 of it of the exact ones, relatively"""
+CLOSE = 1e-6
+"""Two actions whose worth differs by less are a tie, and each learner may have its own."""
+
+THRESHOLD, CEILING = 0.45, 30.0
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A learner, and how its twin looks at a pair."""
+
+    attitude: Attitude
+    look: naive.Attitude
+    factor: float = 2.0
+
+    def learner(self, support: Support, size: int, seed: int) -> LRCSSP:
+        return LRCSSP(
+            support, size, loss_floor=FLOOR, tolerance=TOLERANCE, attitude=self.attitude, replan_factor=self.factor,
+            rng=np.random.default_rng(seed),
+        )  # fmt: skip
+
+    def twin(self, support: Support, size: int, seed: int) -> NaiveRidge:
+        told = self.attitude
+        return NaiveRidge(
+            support, size, loss_floor=FLOOR, attitude=self.look, factor=self.factor, ceiling=told.ceiling,
+            explore=told.explore, fade=told.fade, draws=told.name == "sampled", rng=np.random.default_rng(seed),
+        )  # fmt: skip
+
+
+KINDS = {
+    "greedy": Kind(greedy(), naive.estimated),
+    "greedy, at every step": Kind(greedy(), naive.estimated, factor=1.0),
+    "epsilon": Kind(greedy(explore=0.8, fade=0.3), naive.estimated),
+    "sampled": Kind(sampled(spread=0.5, ceiling=CEILING), naive.drawn(0.5)),
+    "sampled widely, planning rarely": Kind(sampled(spread=2.0, ceiling=CEILING), naive.drawn(2.0), factor=5.0),
+    "rmax": Kind(rmax(threshold=THRESHOLD), naive.known_or_goal(THRESHOLD), factor=1.0),
+}
+
+
+class Twins:
+    """A learner and its naive twin, compared at every step. ``seen`` counts what has happened."""
+
+    def __init__(self, kind: Kind, support: Support, size: int, seed: int) -> None:
+        self.support = support
+        self.learner, self.twin = kind.learner(support, size, seed), kind.twin(support, size, seed)
+        self.seen: Counter[str] = Counter()
+        self.episode: LRCSSPEpisode
+
+    def begin(self, context: NDArray[np.float64]) -> None:
+        self.episode = self.learner.begin(context)
+        self.twin.begin(context)
+
+    def act(self, state: int) -> int | None:
+        """The action, or None where a pair is so close to being known that rounding decides, and where the estimate
+        has no way to the goal."""
+        try:
+            choices = self.twin.choices(state, closer=CLOSE)
+        except OutOfReach:
+            return None
+        action = self.episode.act(state)
+        plan = self.episode.plan
+        assert plan is not None
+        if self.twin.closest < 1e-9:
+            return None
+        np.testing.assert_allclose(plan.values, self.twin.values, rtol=5e-9)
+        self._compare_plan(plan)
+        assert action in choices
+        self.seen["clear choices" if len(choices) == 1 else "ties"] += 1
+        return action
+
+    def _compare_plan(self, plan: Plan) -> None:
+        assert self.twin.looks is not None
+        for pair, look in enumerate(self.twin.looks):
+            assert plan.losses[pair] == pytest.approx(self.twin.loss(pair), abs=1e-9)
+            count = len(next_states(self.support, pair))  # the goal stands last in a row
+            np.testing.assert_allclose(plan.rows[self.support.row(pair)][:count], look.row, atol=1e-9)
+            assert bool(plan.known[pair]) == look.known
+
+    def observe(self, step: Step) -> None:
+        self.episode.observe(step)
+        grown = self.twin.observe(step)
+        ended = self.episode.plan is None
+        if abs(grown - 1.0) > 1e-9:
+            assert ended == (grown > 1.0)
+            self.seen["intervals ended" if ended else "intervals kept"] += 1
+        else:
+            self.seen["determinants at the border"] += 1
+        if ended:
+            self.twin.end_interval()
+
+
+def run(twins: Twins, steps: int, seed: int) -> Twins:
+    """So many steps with drawn contexts, next states and losses; corners, and losses of 0 and 1, are frequent."""
+    rng, support, size = np.random.default_rng(seed), twins.support, twins.twin.size
+    state = support.states
+    for _ in range(steps):
+        if state == support.states:
+            twins.begin(rng.dirichlet(np.ones(size)) if rng.random() < 0.7 else np.eye(size)[rng.integers(size)])
+            state = int(rng.integers(support.states))
+        action = twins.act(state)
+        if action is None:
+            return twins
+        row = support.next_state[support.row(support.pair(state, action))]
+        # The goal half of the time, where it can be reached: else an estimate may have no way there at all.
+        following = support.states if support.states in row and rng.random() < 0.5 else int(rng.choice(row))
+        step = Step(state, action, float(np.clip(rng.uniform(-0.2, 1.2), 0.0, 1.0)), following)
+        twins.observe(step)
+        state = step.next_state
+    return twins
+
+
+supports = ssps(proper=True, most_states=3, most_actions=3).map(lambda ssp: ssp.support)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_long_run_of_both_is_the_same_and_most_choices_are_clear(name: str) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(2):
+        seen += run(Twins(KINDS[name], Support.full(2, 2), 2, seed), 60, seed).seen
+    assert seen["clear choices"] + seen["ties"] == 120
+    assert seen["clear choices"] >= 80
+    assert seen["intervals ended"] >= 20
+
+
+@pytest.mark.parametrize("name", KINDS)
+@examples(6)
+@given(support=supports, size=st.integers(1, 3), seed=st.integers(0, 2**32 - 1))
+def test_a_learner_plays_what_its_formulas_say(name: str, support: Support, size: int, seed: int) -> None:
+    run(Twins(KINDS[name], support, size, seed), 20, seed)
+
+
+def test_both_draw_the_same_numbers_and_no_others() -> None:
+    for name in ("epsilon", "sampled"):
+        twins = run(Twins(KINDS[name], Support.full(2, 3), 2, 7), 40, 8)
+        assert twins.learner._rng.bit_generator.state == twins.twin.rng.bit_generator.state
+
+
+def told(attitude: Attitude, size: int, *, factor: float = 2.0) -> LRCSSP:
+    return LRCSSP(
+        SUPPORT, size, loss_floor=FLOOR, tolerance=TOLERANCE, attitude=attitude, replan_factor=factor,
+        rng=np.random.default_rng(1),
+    )  # fmt: skip
+
+
+SUPPORT = Support.full(3, 2)
+
+
+@examples(10)
+@given(data(SUPPORT, 2), contexts(2))
+def test_a_draw_without_spread_is_the_estimate(seen: list[Seen], context: NDArray[np.float64]) -> None:
+    plain, still = told(greedy(), 2), told(sampled(spread=0.0, ceiling=1e9), 2)
+    one = plan_after(plain, seen, context)
+    if one is None:
+        return
+    other = teach(still, seen).begin(context)
+    other.act(0)
+    assert other.plan is not None
+    np.testing.assert_allclose(other.plan.values, one.values, rtol=1e-8)
+    np.testing.assert_allclose(other.plan.losses, one.losses, rtol=1e-12)
+    np.testing.assert_allclose(other.plan.rows, one.rows, atol=1e-12)
+
+
+@examples(10)
+@given(data(SUPPORT, 2), contexts(2))
+def test_who_knows_everything_is_greedy_and_who_knows_nothing_hopes(
+    seen: list[Seen], context: NDArray[np.float64]
+) -> None:
+    # The sum of |V^-1 c| is at most sqrt(d) / lambda = 1.42, and above 0.
+    nothing = teach(told(rmax(threshold=0.0), 2), seen).plan(context)
+    np.testing.assert_allclose(nothing.values, [FLOOR] * 3 + [0.0], rtol=1e-8)
+    assert nothing.policy.tolist() == [0, 0, 0]
+    assert not nothing.known.any()
+    one = plan_after(told(greedy(), 2), seen, context)
+    if one is None:
+        return
+    everything = plan_after(told(rmax(threshold=1.5), 2), seen, context)
+    assert everything is not None
+    assert everything.known.all()
+    np.testing.assert_allclose(everything.values, one.values, rtol=1e-8)
+    assert everything.rows.tobytes() == one.rows.tobytes()
+
+
+@examples(10)
+@given(data(SUPPORT, 3), contexts(3), st.permutations(range(3)), st.sampled_from([greedy(), rmax(threshold=0.5)]))
+def test_the_names_of_the_components_do_not_matter(
+    seen: list[Seen], context: NDArray[np.float64], order: list[int], attitude: Attitude
+) -> None:
+    renamed = [Seen(one.context[order], one.step) for one in seen]
+    if any(near_known(told(attitude, 3), seen, context)):
+        return
+    one, other = plan_after(told(attitude, 3), seen, context), plan_after(told(attitude, 3), renamed, context[order])
+    assert (one is None) == (other is None)
+    if one is not None and other is not None:
+        np.testing.assert_allclose(one.values, other.values, rtol=1e-8)
+        np.testing.assert_allclose(one.rows, other.rows, atol=1e-9)
+
+
+def near_known(learner: LRCSSP, seen: list[Seen], context: NDArray[np.float64]) -> list[bool]:
+    """By pair: whether rounding may decide if it is known."""
+    gram = teach(learner, seen).statistics.gram
+    doubt = np.abs(np.linalg.solve(gram, context[None, :, None])).sum(axis=(1, 2))
+    return [learner.settings.attitude.name == "rmax" and abs(one - 0.5) < 1e-9 for one in doubt]
+
+
+def plan_after(learner: LRCSSP, seen: list[Seen], context: NDArray[np.float64]) -> Plan | None:
+    """What a learner that was taught would do; None where its estimate has no way to the goal, or hardly one."""
+    estimate = teach(learner, seen).estimate
+    mixed = estimate.rows @ context
+    leaving = mixed[SUPPORT.next_state == SUPPORT.states]  # full rows: the goal stands last in each
+    return None if leaving.min() < 1e-3 else learner.plan(context)

@@ -1,0 +1,247 @@
+"""Learners by ridge regression without confidence sets, in NumPy, from their formulas. Slow and plain.
+
+For each pair: V = lambda I + sum c c^T, the losses V^-1 sum loss c, and a row V^-1 sum c for each next state but the
+goal, projected on the stochastic matrices in the norm of V. How that looks under a context is what the learners differ
+in: :func:`estimated`, :func:`drawn`, :func:`known_or_goal`. Mass that is missing in a row leads to the goal.
+
+A plan is the best of *all* policies, each of them solved as a linear system. An interval ends at the goal, and when the
+pair just played was unknown and its determinant has grown by the factor since the plan.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.models import Step, Support
+from tests.reference.optimism import next_states
+from tests.reference.projection import projected
+
+Floats = NDArray[np.float64]
+
+
+class Sample(NamedTuple):
+    """One step: its context, pair, loss and next state."""
+
+    context: Floats
+    pair: int
+    loss: float
+    next_state: int
+
+
+class Regression(NamedTuple):
+    """What the data says of one pair."""
+
+    gram: Floats
+    """[d, d]"""
+    losses: Floats
+    """[d]"""
+    rows: Floats
+    """[m, d] by next state other than the goal"""
+
+
+class Look(NamedTuple):
+    """A pair under a context."""
+
+    loss: float
+    """not yet held to its bounds"""
+    row: Floats
+    """[m] by next state other than the goal"""
+    known: bool
+
+
+class Noise(NamedTuple):
+    """Standard normal numbers of one plan, in the order in which they are drawn."""
+
+    triples: Floats
+    """[M] in the order of the support; those of the goal are drawn and not used"""
+    pairs: Floats
+    """[N]"""
+
+
+Attitude = Callable[["NaiveRidge", int], Look]
+
+
+class OutOfReach(Exception):
+    """No policy of a model reaches the goal: nothing can be planned."""
+
+
+def estimated(twin: NaiveRidge, pair: int) -> Look:
+    """The estimate as it is."""
+    regression = twin.regression(pair)
+    return Look(float(regression.losses @ twin.context), regression.rows @ twin.context, False)
+
+
+def drawn(spread: float) -> Attitude:
+    """A draw: the row of a pair is N(P c, (spread w)^2 I) and its loss N(l c, (spread w)^2), w^2 = c V^-1 c."""
+
+    def look(twin: NaiveRidge, pair: int) -> Look:
+        regression = twin.regression(pair)
+        width = math.sqrt(twin.context @ np.linalg.inv(regression.gram) @ twin.context)
+        places = twin.support.row(pair)
+        inside = twin.support.next_state[places] != twin.support.states
+        row = regression.rows @ twin.context + spread * width * twin.noise.triples[places][inside]
+        loss = float(regression.losses @ twin.context) + spread * width * float(twin.noise.pairs[pair])
+        return Look(loss, sub_simplex_by_sorting(row), False)
+
+    return look
+
+
+def known_or_goal(threshold: float) -> Attitude:
+    """The estimate where the sum of |V^-1 c| is at most the threshold; else straight to the goal, at the floor."""
+
+    def look(twin: NaiveRidge, pair: int) -> Look:
+        regression = twin.regression(pair)
+        doubt = float(np.abs(np.linalg.solve(regression.gram, twin.context)).sum())
+        twin.closest = min(twin.closest, abs(doubt / threshold - 1.0))
+        if doubt <= threshold:
+            return estimated(twin, pair)._replace(known=True)
+        return Look(-math.inf, np.zeros(len(regression.rows)), False)
+
+    return look
+
+
+class NaiveRidge:
+    """The learner, and its one open episode: ``begin``, then ``choices`` and ``observe`` by turns.
+
+    ``explore`` and ``fade`` make it epsilon-greedy. Draws, all from ``rng``: for each new plan of :func:`drawn` a
+    normal per triple and then one per pair; for each step that may explore a uniform, and one more if it does.
+    """
+
+    def __init__(
+        self,
+        support: Support,
+        size: int,
+        *,
+        loss_floor: float,
+        attitude: Attitude,
+        factor: float = 2.0,
+        ceiling: float = math.inf,
+        regularization: float = 1.0,
+        explore: float = 0.0,
+        fade: float = 0.0,
+        draws: bool = False,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self.support, self.size, self.loss_floor, self.attitude = support, size, loss_floor, attitude
+        self.factor, self.ceiling, self.regularization = factor, ceiling, regularization
+        self.explore, self.fade, self.draws = explore, fade, draws
+        self.rng = np.random.default_rng(0) if rng is None else rng
+        self.data: list[Sample] = []
+        self.episodes = 0
+        self.closest = math.inf
+        """how close a pair came to the border of being known, relatively"""
+        self.values = np.zeros(support.states + 1)
+        self.noise = Noise(np.zeros(0), np.zeros(0))
+        self.looks: list[Look] | None = None
+        self._determinants: list[float] = []
+        self._regressions: dict[int, Regression] = {}
+
+    def begin(self, context: ArrayLike) -> None:
+        self.context = np.array(context, dtype=np.float64)
+        self.episodes += 1
+        self.looks = None
+
+    def choices(self, state: int, *, closer: float) -> list[int]:
+        """The actions that may be played: one, or all whose worth is within ``closer`` of the best."""
+        if self.looks is None:
+            self._plan()
+        first, last = (int(self.support.pair_start[s]) for s in (state, state + 1))
+        if self.explore > 0.0 and self.rng.random() < self.explore * self.episodes**-self.fade:
+            return [int(self.support.pair_action[first + math.floor(self.rng.random() * (last - first))])]
+        worth = [self.worth(pair) for pair in range(first, last)]
+        return [int(self.support.pair_action[first + k]) for k, w in enumerate(worth) if w <= min(worth) + closer]
+
+    def worth(self, pair: int) -> float:
+        """The backup of a pair in the plan that is held."""
+        assert self.looks is not None
+        return self.loss(pair) + float(self.looks[pair].row @ self.values[next_states(self.support, pair)])
+
+    def loss(self, pair: int) -> float:
+        """The loss of a pair in the plan that is held: in [floor, 1]."""
+        assert self.looks is not None
+        return max(self.loss_floor, min(1.0, self.looks[pair].loss))
+
+    def observe(self, step: Step) -> float:
+        """Learn. Returns how much the determinant of the pair has grown since the plan, relative to the factor, or
+        infinity at the goal, or 0 for a known pair: from 1 on the interval ends."""
+        assert self.looks is not None
+        pair = self.support.pair(step.state, step.action)
+        self.data.append(Sample(self.context, pair, step.loss, step.next_state))
+        self._regressions.pop(pair, None)
+        if step.next_state == self.support.states:
+            return math.inf
+        if self.looks[pair].known:
+            return 0.0
+        return float(np.linalg.det(self.regression(pair).gram)) / self._determinants[pair] / self.factor
+
+    def end_interval(self) -> None:
+        self.looks = None
+
+    def regression(self, pair: int) -> Regression:
+        """From all data of a pair; it is kept until there is more."""
+        if pair not in self._regressions:
+            mine = [sample for sample in self.data if sample.pair == pair]
+            following = next_states(self.support, pair)
+            contexts = np.array([sample.context for sample in mine]).reshape(len(mine), self.size)
+            landed = np.array([following == sample.next_state for sample in mine]).reshape(len(mine), len(following))
+            gram = self.regularization * np.eye(self.size) + contexts.T @ contexts
+            losses = np.linalg.solve(gram, contexts.T @ np.array([sample.loss for sample in mine]))
+            rows = np.linalg.solve(gram, contexts.T @ landed).T
+            self._regressions[pair] = Regression(gram, losses, projected(np.ascontiguousarray(rows), gram))
+        return self._regressions[pair]
+
+    def _plan(self) -> None:
+        pairs = range(self.support.pairs)
+        if self.draws:
+            self.noise = Noise(
+                self.rng.standard_normal(self.support.triples), self.rng.standard_normal(self.support.pairs)
+            )
+        self.looks = [self.attitude(self, pair) for pair in pairs]
+        self._determinants = [float(np.linalg.det(self.regression(pair).gram)) for pair in pairs]
+        following = [next_states(self.support, pair) for pair in pairs]
+        self.values = best_of_all_policies(
+            np.asarray(self.support.pair_start), [self.loss(pair) for pair in pairs],
+            [dict(zip(following[pair].tolist(), self.looks[pair].row.tolist(), strict=True)) for pair in pairs],
+            ceiling=self.ceiling,
+        )  # fmt: skip
+
+
+def best_of_all_policies(
+    pair_start: NDArray[np.int64], losses: list[float], rows: list[dict[int, float]], *, ceiling: float = math.inf
+) -> Floats:
+    """[S + 1] the optimal values, 0 at the goal: the least of all policies, each of them solved as a linear system.
+
+    A ceiling is one more choice in each state: pay it, and be at the goal. Without one, :class:`OutOfReach` where no
+    policy leads from every state to the goal.
+    """
+    states = len(pair_start) - 1
+    matrix = np.zeros((len(losses) + 1, states))  # the last row: the ceiling
+    for pair, row in enumerate(rows):
+        matrix[pair, list(row)] = list(row.values())
+    worth = np.array([*losses, ceiling])
+    stop = [len(losses)] if math.isfinite(ceiling) else []
+    choices = [[*range(int(pair_start[s]), int(pair_start[s + 1])), *stop] for s in range(states)]
+    policies = np.array(list(itertools.product(*choices)))
+    chains = matrix[policies]
+    proper = np.abs(np.linalg.eigvals(chains)).max(axis=1) < 1.0 - 1e-12
+    if not proper.any():
+        raise OutOfReach
+    values = np.linalg.solve(np.eye(states) - chains[proper], worth[policies[proper]][..., None])[..., 0]
+    return np.append(values.min(axis=0), 0.0)
+
+
+def sub_simplex_by_sorting(row: ArrayLike) -> Floats:
+    """The nearest row that is not negative and sums to at most 1: max(0, q - t), where t makes the largest k entries
+    sum to 1 and k is the last for which the k-th stays positive."""
+    q = np.asarray(row, dtype=np.float64)
+    if np.maximum(q, 0.0).sum() <= 1.0:
+        return np.maximum(q, 0.0)
+    largest = np.sort(q)[::-1]
+    levels = (np.cumsum(largest) - 1.0) / np.arange(1, len(q) + 1)
+    return np.maximum(q - levels[np.flatnonzero(largest > levels)[-1]], 0.0)
