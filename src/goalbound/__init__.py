@@ -17,9 +17,11 @@ if TYPE_CHECKING:
         project,
         ridge_estimate,
         scaled,
+        sharp,
     )
     from goalbound.learners.context_free import ContextBlind, PerCell
     from goalbound.learners.errors import LearnerError, PlanningStopped, ProjectionFailed
+    from goalbound.learners.knowledge import Knowledge
     from goalbound.learners.lr_cssp import LRCSSP
     from goalbound.learners.plan import Plan
     from goalbound.learners.reference_policies import Clairvoyant, RandomWalk
@@ -34,7 +36,17 @@ if TYPE_CHECKING:
         uc_ssp,
         ulcvi,
     )
-    from goalbound.models import SSP, Builder, ConfidenceSet, FileFormatError, LinearCSSP, ModelError, Step, Support
+    from goalbound.models import (
+        SSP,
+        Builder,
+        ConfidenceSet,
+        FileFormatError,
+        IntervalSet,
+        LinearCSSP,
+        ModelError,
+        Step,
+        Support,
+    )
     from goalbound.models.files import load, save
     from goalbound.planning import (
         Bound,
@@ -85,9 +97,11 @@ _NAMES = {
         "project",
         "ridge_estimate",
         "scaled",
+        "sharp",
     ),
     "goalbound.learners.errors": ("LearnerError", "PlanningStopped", "ProjectionFailed"),
     "goalbound.learners.context_free": ("ContextBlind", "PerCell"),
+    "goalbound.learners.knowledge": ("Knowledge",),
     "goalbound.learners.lr_cssp": ("LRCSSP",),
     "goalbound.learners.plan": ("Plan",),
     "goalbound.learners.reference_policies": ("Clairvoyant", "RandomWalk"),
@@ -107,6 +121,7 @@ _NAMES = {
         "Builder",
         "ConfidenceSet",
         "FileFormatError",
+        "IntervalSet",
         "LinearCSSP",
         "ModelError",
         "Step",

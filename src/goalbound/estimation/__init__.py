@@ -3,9 +3,10 @@
 from goalbound.estimation.confidence import confidence_set
 from goalbound.estimation.estimate import Estimate, project, ridge_estimate
 from goalbound.estimation.statistics import Statistics
-from goalbound.estimation.widths import Widths, paper, printed, scaled
+from goalbound.estimation.widths import Boxes, Widths, paper, printed, scaled, sharp
 
 __all__ = [
+    "Boxes",
     "Estimate",
     "Statistics",
     "Widths",
@@ -15,4 +16,5 @@ __all__ = [
     "project",
     "ridge_estimate",
     "scaled",
+    "sharp",
 ]

@@ -36,6 +36,11 @@ def confidence_set(
     """
     weights = distribution(context, "context", statistics.context_size, "component")
     rule = paper() if widths is None else widths
+    if rule.boxes is not None:
+        raise ModelError(
+            f"{rule} widths make intervals, not balls, and need what the learner saw on its way; ask "
+            "LRCSSP(..., widths=sharp()).intervals_of(context)"
+        )
     if not 0.0 < delta < 1.0:
         raise ModelError(f"delta {delta} is not between 0 and 1; it is the probability with which the sets may fail")
     if not 0.0 <= loss_floor <= 1.0:

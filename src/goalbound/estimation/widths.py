@@ -18,9 +18,9 @@ right side of at least sqrt(d) for delta <= 8 e^-4 = 0.146. For other settings :
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import isfinite, log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,18 +43,39 @@ class Radii(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Boxes:
+    """What the sharp widths are made of; each piece can be left out, to see what it brings.
+
+    Attributes:
+        goal: the goal has an interval of its own; else any mass may go there.
+        half: numbers in [0, 1] have noise that is 1/2-sub-Gaussian; else 1.
+        determinant: the determinant of the Gram matrix is used as it is; else a bound of it by the visits.
+        entrywise: the bias of the ridge is bounded entry by entry; else by norms.
+        variance: bounds by the variance of a next state are used where they are smaller.
+    """
+
+    goal: bool = True
+    half: bool = True
+    determinant: bool = True
+    entrywise: bool = True
+    variance: bool = True
+
+
+@dataclass(frozen=True)
 class Widths:
-    """A rule for the radii: made by :func:`paper`, :func:`printed` and :func:`scaled`.
+    """A rule for the radii: made by :func:`paper`, :func:`printed`, :func:`sharp` and :func:`scaled`.
 
     Attributes:
         name: what the rule is called where results are recorded.
         joint: whether the ball of a pair's matrix has the radius of all its rows together, sqrt(m_i) rho, or rho.
         scale: what all radii, and beta, are multiplied by.
+        boxes: an interval for each next state instead of a ball, or None.
     """
 
     name: str
     joint: bool
     scale: float = 1.0
+    boxes: Boxes | None = None
 
     @property
     def proven(self) -> bool:
@@ -79,7 +100,7 @@ class Widths:
 
     def check(self, support: Support, context_size: int, *, delta: float, regularization: float) -> None:
         """An error if the regularization is too large for the proof (see the top of this file)."""
-        if not self.proven:
+        if not self.proven or self.boxes is not None:  # boxes count the bias as it is, whatever lambda
             return
         radii = self.radii(support, delta=delta)
         room = sqrt(context_size * min(radii.loss_log, radii.next_log)) / 2.0
@@ -89,6 +110,32 @@ class Widths:
                 f"regularization {regularization:g} is too large for the proof of the {self} widths at "
                 f"d = {context_size}, delta = {delta:g}; use at most {most:.3g} (the paper uses 1)"
             )
+
+    def as_json(self) -> dict[str, Any]:
+        """For the header of a checkpoint, and for records of results."""
+        boxes = None if self.boxes is None else asdict(self.boxes)
+        return {"name": self.name, "joint": self.joint, "scale": self.scale, "boxes": boxes}
+
+    @classmethod
+    def from_json(cls, values: Any) -> Widths:
+        """What :meth:`as_json` gave; keys and types are checked."""
+        kinds = {"name": str, "joint": bool, "scale": float}
+        if not isinstance(values, dict) or set(values) != {*kinds, "boxes"}:
+            raise ModelError(f"widths is {values!r:.200}; it needs {sorted([*kinds, 'boxes'])}")
+        if any(type(values[key]) is not kind for key, kind in kinds.items()):
+            raise ModelError(f"widths is {values!r:.200}; a name, whether it is joint, and a scale are of wrong types")
+        if not (isfinite(values["scale"]) and values["scale"] > 0.0):
+            raise ModelError(f"the scale of the widths is {values['scale']}; it is a positive number")
+        boxes = values["boxes"]
+        if boxes is not None:
+            if not isinstance(boxes, dict) or set(boxes) != set(Boxes.__annotations__):
+                raise ModelError(
+                    f"the boxes of the widths are {boxes!r:.200}; they need {sorted(Boxes.__annotations__)}"
+                )
+            if any(type(used) is not bool for used in boxes.values()):
+                raise ModelError(f"the boxes of the widths are {boxes!r:.200}; each piece is true or false")
+            boxes = Boxes(**boxes)
+        return cls(values["name"], values["joint"], values["scale"], boxes)
 
     def __str__(self) -> str:
         return self.name if self.scale == 1.0 else f"{self.scale:g} x {self.name}"
@@ -102,6 +149,22 @@ def paper() -> Widths:
 def printed() -> Widths:
     """The radii as eq. (dynamics-conf-set) prints them: rho for the whole matrix of a pair. *Not proven.*"""
     return Widths("printed", joint=False)
+
+
+def sharp(
+    *, goal: bool = True, half: bool = True, determinant: bool = True, entrywise: bool = True, variance: bool = True
+) -> Widths:
+    """Sets that hold the truth with the same probability and are much smaller: an interval for the loss, and for each
+    next state, of a pair under a context. docs/explanation/sharp.md has the proofs, and what each piece brings.
+
+    Each piece (see :class:`Boxes`) can be left out, to see what it brings; the sets are valid all the same.
+
+    >>> print(sharp(), sharp(variance=False), sep="; ")
+    sharp; sharp without variance
+    """
+    boxes = Boxes(goal, half, determinant, entrywise, variance)
+    missing = [name for name, used in asdict(boxes).items() if not used]
+    return Widths("sharp" + (f" without {', '.join(missing)}" if missing else ""), joint=True, boxes=boxes)
 
 
 def scaled(widths: Widths, *, by: float) -> Widths:

@@ -21,11 +21,13 @@ class Bench(NamedTuple):
     """[S + 1] of the policy evaluated last"""
     steps: NDArray[np.float64]
     """[S + 1] likewise"""
+    row: NDArray[np.float64]
+    """[S + 1] of a pair"""
 
 
 def fresh_bench(states: int) -> Bench:
     """Room for so many states; none at all for 0."""
-    return Bench(np.empty((states, states)), *np.empty((2, states)), *np.empty((2, states + 1)))
+    return Bench(np.empty((states, states)), *np.empty((2, states)), *np.empty((3, states + 1)))
 
 
 @kernel

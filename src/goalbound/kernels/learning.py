@@ -1,25 +1,42 @@
-"""The moves of LR-CSSP (Algorithm 1) and of its kin: look at a context, plan, learn from a step.
+"""The moves of LR-CSSP (Algorithm 1) and of its kin: begin an episode, plan, learn from a step.
 
-Learners by ridge regression differ in how a pair looks to them (their *attitude*) and in when they plan anew; all else
-is written once.
+Learners by ridge regression differ in how a pair looks to them (:mod:`goalbound.kernels.looks`) and in when they plan
+anew; all else is written once.
 
 The learner that people drive step by step and the loop that plays whole runs call these same functions. "Line n" is
 line n of Algorithm 1 as printed, every ``end`` counted: 22 is the regression, 23 the projection, 25 the new plan.
 """
 
 from math import log, sqrt
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from goalbound.kernels.gram import Memory, quadratic, record, ridge
+from goalbound.kernels.boxes import add_variance, variance_level
+from goalbound.kernels.gram import quadratic, record, ridge
 from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.learned import (
+    BEGUN,
+    DOUBLINGS,
+    EPISODE,
+    FAILED_PROJECTIONS,
+    HOPE,
+    INTERVAL,
+    INTERVAL_LOSS,
+    INTERVALS,
+    JOURNAL,
+    LOSS_BOUND,
+    OPENED,
+    PLANNED,
+    READ,
+    RMAX,
+    UNKNOWN_STEPS,
+    WRITTEN,
+)
+from goalbound.kernels.looks import look_at
 from goalbound.kernels.optimism import (
+    BOX,
     FALL,
     RESIDUAL,
-    Outlook,
-    Plausible,
     improve_state,
     largest_value,
     settle,
@@ -27,120 +44,10 @@ from goalbound.kernels.optimism import (
     shortfall,
 )
 from goalbound.kernels.projection import project
+from goalbound.kernels.residuals import note_step
 from goalbound.kernels.world import any_pair
 
-HOPE, PLAIN, SAMPLE, RMAX = 0, 1, 2, 3
-"""Attitudes. HOPE: the most hopeful model of the confidence sets (LR-CSSP). PLAIN: the estimate as it is. SAMPLE: a
-draw from the Gaussian posterior around it. RMAX: the estimate where it is known, else straight to the goal."""
-
-LOSS_BOUND, INTERVAL_LOSS = 0, 1
-"""Places in :attr:`View.gauge`."""
-
-INTERVAL, PLANNED, INTERVALS, UNKNOWN_STEPS, READ, EPISODE = 0, 1, 2, 3, 4, 5
-"""Places in :attr:`View.tally`."""
-
-OPENED, FAILED_PROJECTIONS, DOUBLINGS, WRITTEN, BEGUN = 0, 1, 2, 3, 4
-"""Places in :attr:`Learned.tally`."""
-
-JOURNAL = 64
-"""How many changes a view may have missed before it looks at all pairs again."""
-
-
-class Rules(NamedTuple):
-    """The constants of a run."""
-
-    pair_state: NDArray[np.int32]
-    """[N]"""
-    pair_start: NDArray[np.int64]
-    """[S + 1]"""
-    next_start: NDArray[np.int64]
-    """[N + 1]"""
-    next_state: NDArray[np.int32]
-    """[M]"""
-    next_factor: NDArray[np.float64]
-    """[N] radius of the rows = factor * rho"""
-    doubt_factor: NDArray[np.float64]
-    """[N] beta = factor * rho"""
-    loss_factor: float
-    loss_log: float
-    """log(8 N / delta)"""
-    next_log: float
-    """log(8 M' / delta), M' triples that do not lead to the goal"""
-    regularization: float
-    delta: float
-    loss_floor: float
-    """l_min of the problem that is planned in: what was added to the losses included"""
-    added_loss: float
-    """the corollary's epsilon, or 0"""
-    tolerance: float
-    """how much a value may change in the last sweep"""
-    doubling: bool
-    forget: bool
-    attitude: int
-    growth: float
-    """an unknown step ends its interval if the log-determinant of its Gram matrix has grown by this since the plan"""
-    spread: float
-    """SAMPLE: the standard deviation of a coefficient is this in the norm of the Gram matrix"""
-    threshold: float
-    """RMAX: a pair is known where the sum of |V^-1 c| is at most this"""
-    explore: float
-    """share of steps, in the first episode, that play any pair"""
-    fade: float
-    """in episode k it is explore * k^-fade"""
-
-
-class Learned(NamedTuple):
-    """All of a learner that changes. Estimates are by slot, like the sums."""
-
-    memory: Memory
-    losses: NDArray[np.float64]
-    """[N, d] ridge coefficients"""
-    rows: NDArray[np.float64]
-    """[M, d] projected coefficients"""
-    loss_radius: NDArray[np.float64]
-    """[N]"""
-    next_radius: NDArray[np.float64]
-    """[N]"""
-    doubt: NDArray[np.float64]
-    """[N] beta of the known test"""
-    changes: NDArray[np.int64]
-    """[N] how often the estimate of a pair has changed"""
-    volume: NDArray[np.float64]
-    """[N] log-determinant of the Gram matrix, less that without data"""
-    values: NDArray[np.float64]
-    """[S + 1] of the plan that was followed last: where the next context starts from"""
-    policy: NDArray[np.int64]
-    """[S] of that plan: the pair of each state"""
-    bound: NDArray[np.float64]
-    """[1] B, the loss bound"""
-    tally: NDArray[np.int64]
-    """[5] intervals opened, projections that failed, doublings, entries of the journal written, episodes begun"""
-    journal: NDArray[np.int64]
-    """[JOURNAL] the pairs whose estimates changed last, in a ring"""
-
-
-class View(NamedTuple):
-    """How one context looks to the learner: what an episode holds."""
-
-    context: NDArray[np.float64]
-    """[d]"""
-    plausible: Plausible
-    outlook: Outlook
-    norm: NDArray[np.float64]
-    """[N] the norm of the context in the pair's inverse Gram matrix"""
-    doubt: NDArray[np.float64]
-    """[N] beta * norm"""
-    version: NDArray[np.int64]
-    """[N] ``changes`` of a pair when it was looked at, or -1"""
-    volume: NDArray[np.float64]
-    """[N] ``volume`` of a pair when it was looked at"""
-    noise: NDArray[np.float64]
-    """[M + N] SAMPLE: standard normal numbers, by triple of the support and then by pair; else empty"""
-    gauge: NDArray[np.float64]
-    """[2] the loss bound of the plan, the loss of the interval so far"""
-    tally: NDArray[np.int64]
-    """[6] the number m of the interval, whether a plan is held, intervals and unknown steps of this episode, entries of
-    the journal read, the number of the episode from 1 on"""
+LOG_2 = 0.6931471805599
 
 
 @inlined
@@ -174,128 +81,13 @@ def learn(rules, learned, desk, pair, place, loss, context):
     count = memory.seen[pair]
     inverse = memory.inverse[pair]
     ridge(memory.loss_sums[pair : pair + 1], inverse, 1, learned.losses[pair : pair + 1])
-    ridge(memory.next_sums[first : first + count], inverse, count, desk.target)
-    if project(memory.gram[pair], inverse, count, desk, learned.rows[first : first + count]) < 0:
-        learned.tally[FAILED_PROJECTIONS] += 1
+    if not rules.box.on:  # boxes are made from the sums
+        ridge(memory.next_sums[first : first + count], inverse, count, desk.target)
+        if project(memory.gram[pair], inverse, count, desk, learned.rows[first : first + count]) < 0:
+            learned.tally[FAILED_PROJECTIONS] += 1
     set_radii(rules, learned, pair, size)
     learned.journal[learned.tally[WRITTEN] % JOURNAL] = pair
     learned.tally[WRITTEN] += 1
-
-
-@inlined
-def mix_row(rules, learned, view, pair):
-    """The estimated row of a pair under the context of the view, by slot. O(count d)."""
-    plausible = view.plausible
-    first = rules.next_start[pair]
-    count = learned.memory.seen[pair]
-    mass = 0.0
-    for k in range(first, first + count):
-        q = 0.0
-        for j in range(len(view.context)):
-            q += learned.rows[k, j] * view.context[j]
-        plausible.centre[k] = q
-        plausible.state[k] = learned.memory.slot_state[k]
-        mass += q * q
-    plausible.used[pair] = count
-    plausible.mass[pair] = mass
-
-
-@lean
-def sample_row(rules, learned, view, pair, deviation):
-    """A draw of the row of a pair: the estimate plus noise, projected on the sub-simplex. O(m d) for m next states.
-
-    Next states that were never seen may get mass too, so all of the support is in use.
-    """
-    plausible = view.plausible
-    goal = len(rules.pair_start) - 1
-    first = rules.next_start[pair]
-    count = 0
-    for place in range(first, rules.next_start[pair + 1]):
-        if rules.next_state[place] == goal:
-            continue
-        q = deviation * view.noise[place]
-        slot = learned.memory.slot[place]
-        if slot >= 0:
-            for j in range(len(view.context)):
-                q += learned.rows[first + slot, j] * view.context[j]
-        plausible.centre[first + count] = q
-        plausible.state[first + count] = rules.next_state[place]
-        count += 1
-    to_sub_simplex(plausible.centre[first : first + count])
-    mass = 0.0
-    for k in range(first, first + count):
-        mass += plausible.centre[k] * plausible.centre[k]
-    plausible.used[pair] = count
-    plausible.mass[pair] = mass
-
-
-@lean
-def to_sub_simplex(row):
-    """The nearest row, in the Euclidean norm, of numbers that are not negative and sum to at most 1; in place.
-
-    It is max(0, q - t): t = 0 if that sums to at most 1, else the t that makes it 1, which rises to its place in
-    finitely many steps from below.
-    """
-    t = 0.0
-    while True:
-        total = 0.0
-        count = 0
-        for k in range(len(row)):
-            if row[k] > t:
-                total += row[k]
-                count += 1
-        following = (total - 1.0) / count if count > 0 else 0.0
-        if following <= t:
-            break
-        t = following
-    for k in range(len(row)):
-        row[k] = max(row[k] - t, 0.0)
-
-
-@inlined
-def weight_of(inverse, context):
-    """The sum of |V^-1 c|."""
-    total = 0.0
-    for r in range(len(context)):
-        part = 0.0
-        for c in range(len(context)):
-            part += inverse[r, c] * context[c]
-        total += abs(part)
-    return total
-
-
-@inlined
-def look_at(rules, learned, view, pair):
-    """The plausible losses and rows of a pair under the context of the view. O(count d + d^2)."""
-    plausible = view.plausible
-    size = len(view.context)
-    norm = sqrt(quadratic(learned.memory.inverse[pair], view.context))
-    loss = 0.0
-    for j in range(size):
-        loss += learned.losses[pair, j] * view.context[j]
-    if rules.attitude == HOPE:
-        loss -= learned.loss_radius[pair] * norm
-    elif rules.attitude == SAMPLE:
-        loss += rules.spread * norm * view.noise[len(rules.next_state) + pair]
-    # The true loss lies in [loss floor, 1], so clipping keeps the guarantee. Departs from the paper: it does not clip.
-    plausible.losses[pair] = max(rules.loss_floor, min(1.0, loss) + rules.added_loss)
-    radius = learned.next_radius[pair] * norm if rules.attitude == HOPE else 0.0
-    plausible.ball[pair] = radius * radius
-    view.norm[pair] = norm
-    view.doubt[pair] = learned.doubt[pair] * norm
-    view.version[pair] = learned.changes[pair]
-    view.volume[pair] = learned.volume[pair]
-    view.outlook.backup[pair] = -np.inf
-    if rules.attitude == SAMPLE:
-        sample_row(rules, learned, view, pair, rules.spread * norm)
-        return
-    mix_row(rules, learned, view, pair)
-    if rules.attitude == RMAX:
-        view.doubt[pair] = weight_of(learned.memory.inverse[pair], view.context)
-        if view.doubt[pair] > rules.threshold:
-            plausible.used[pair] = 0
-            plausible.mass[pair] = 0.0
-            plausible.losses[pair] = rules.loss_floor
 
 
 @inlined
@@ -309,13 +101,14 @@ def open_interval(learned, view):
 
 
 @inlined
-def begin(learned, view, context):
+def begin(rules, learned, view, context):
     """An episode begins with this context: nothing is known of it, planning starts from the plan followed last."""
     for j in range(len(context)):
         view.context[j] = context[j]
     forget_looks(view)
     for pair in range(len(view.version)):
-        view.outlook.pull[pair] = 0.0  # what another episode left here must not be seen, not even in the last bit
+        # What another episode left here must not be seen, not even in the last bit.
+        view.outlook.pull[pair] = learned.values[rules.pair_state[pair]] if view.plausible.shape == BOX else 0.0
     for s in range(len(learned.policy)):
         view.outlook.values[s] = learned.values[s]
         view.outlook.policy[s] = learned.policy[s]
@@ -424,6 +217,11 @@ def wipe(rules, learned):
         for j in range(size):
             memory.next_sums[k, j] = 0.0
             learned.rows[k, j] = 0.0
+    for k in range(len(learned.variance)):
+        learned.level[k] = variance_level(rules, 0.0, size)
+        for r in range(size):
+            for c in range(size):
+                learned.variance[k, r, c] = 0.0
 
 
 @inlined
@@ -456,6 +254,8 @@ def is_known(rules, view, pair):
 
     Attitudes without confidence sets know nothing for sure; RMAX has a test of its own.
     """
+    if rules.told.row_known[pair] and rules.told.loss_known[pair]:
+        return True
     if rules.attitude != HOPE:
         return rules.attitude == RMAX and view.doubt[pair] <= rules.threshold
     scale = 10.0 * view.gauge[LOSS_BOUND]
@@ -494,9 +294,14 @@ def observe(rules, learned, view, desk, pair, place, loss):
                 learned.tally[DOUBLINGS] += 1
                 if rules.forget:
                     wipe(rules, learned)
+    note_step(rules, learned, view, pair, place, loss)
+    add_variance(rules, learned, view, pair)
     learn(rules, learned, desk, pair, place, loss, view.context)
-    grown = learned.volume[pair] - view.volume[pair] >= rules.growth
-    ended = ended or at_goal or (grown and not known)
+    grown = learned.volume[pair] - view.volume[pair]
+    # Below 0: the data was forgotten since. What Rmax knows is not known for sure, so it may not go round for ever.
+    enough = LOG_2 if known and rules.attitude == RMAX else rules.growth
+    may_end = not known or rules.attitude == RMAX
+    ended = ended or at_goal or (may_end and (grown >= enough or grown < 0.0))
     for s in range(len(learned.policy)):
         learned.values[s] = view.outlook.values[s]
         learned.policy[s] = view.outlook.policy[s]

@@ -1,6 +1,6 @@
 """Optimistic backups and extended value iteration in the augmented problem of one context.
 
-The plausible rows of a pair have one of two shapes; mass taken away goes to the goal, whose value is 0.
+The plausible rows of a pair have one of three shapes; mass taken away goes to the goal, whose value is 0.
 
 - BALL, a Euclidean ball around the estimate, cut by the sub-simplex. The most hopeful row against values v is
   q(t) = max(0, centre - t v), with t such that the ball is just left: closed form. With u = t^2, f(u) = sum of
@@ -8,6 +8,9 @@ The plausible rows of a pair have one of two shapes; mass taken away goes to the
   finitely many steps, from anywhere. A ball of radius 0 is a plain model.
 - TAKE, an L1 ball: so much mass may be taken from anywhere, and is taken where values are largest. For every level t,
   sum of centre min(v, t) - take t is a lower bound, concave in t, and the largest one is the minimum.
+- BOX, an interval for each next state, the goal included; rows sum to 1. Next states below a level t get as much, those
+  above as little as they may. For every t, t + sum of low (v - t)+ - high (t - v)+ is a lower bound, concave in t, and
+  the largest one is the minimum.
 """
 
 from math import sqrt
@@ -28,7 +31,7 @@ ROUNDS = 30
 ROUNDING = 1e-12
 """Room for the rounding of a backup, relative to the largest value."""
 
-BALL, TAKE = 0, 1
+BALL, TAKE, BOX = 0, 1, 2
 """Shapes of plausible rows: :attr:`Plausible.shape`."""
 
 RESIDUAL, FALL = 0, 1
@@ -39,7 +42,7 @@ class Plausible(NamedTuple):
     """The models that a context may have: rows in slots, the goal left out. S states, N pairs, M triples."""
 
     shape: int
-    """BALL or TAKE"""
+    """BALL, TAKE or BOX"""
     ceiling: float
     """no value is taken to be above it; infinity where there is no such bound"""
     pair_start: NDArray[np.int64]
@@ -58,6 +61,10 @@ class Plausible(NamedTuple):
     """[N] the squared norm of the centre (BALL), or its sum (TAKE): where ``ball`` is larger, all may go to the goal"""
     losses: NDArray[np.float64]
     """[N] the most hopeful loss"""
+    low: NDArray[np.float64]
+    """[M] BOX: the least probability, the goal in a slot of its own; else empty"""
+    high: NDArray[np.float64]
+    """[M] BOX: the largest probability; else empty"""
 
 
 class Outlook(NamedTuple):
@@ -83,6 +90,8 @@ def inner_minimum(plausible, pair, values, pull, enough):
 
     Starts at t = ``pull``. Stops early, with a lower bound, if the minimum cannot be below ``enough``.
     """
+    if plausible.shape == BOX:
+        return least_in_box(plausible, pair, values, pull, enough)
     if plausible.ball[pair] >= plausible.mass[pair]:
         return 0.0, pull
     if plausible.shape == TAKE:
@@ -123,6 +132,50 @@ def least_after_taking(plausible, pair, values, pull, enough):
             rising = True
             t = higher
         elif not rising and above + level < take and lower >= 0.0:
+            t = lower
+        else:
+            break
+    return max(worth, 0.0), t
+
+
+@lean
+def least_in_box(plausible, pair, values, pull, enough):
+    """:func:`inner_minimum` of the shape BOX: the level t walks from value to value until the row sums to 1.
+
+    If no row of the box does, t stops at the largest or the least value.
+    """
+    first = plausible.next_start[pair]
+    last = first + plausible.used[pair]
+    t = pull
+    way = 0
+    while True:
+        worth = t
+        least = 0.0  # what a row sums to that has all it may below t, and as little as it may from t on
+        most = 0.0  # all it may at t too
+        higher = np.inf
+        lower = -1.0
+        for k in range(first, last):
+            v = values[plausible.state[k]]
+            if v > t:
+                worth += plausible.low[k] * (v - t)
+                least += plausible.low[k]
+                most += plausible.low[k]
+                higher = min(higher, v)
+            elif v < t:
+                worth -= plausible.high[k] * (t - v)
+                least += plausible.high[k]
+                most += plausible.high[k]
+                lower = max(lower, v)
+            else:
+                least += plausible.low[k]
+                most += plausible.high[k]
+        if worth >= enough:
+            break
+        if most < 1.0 and way >= 0 and higher < np.inf:
+            way = 1
+            t = higher
+        elif least > 1.0 and way <= 0 and lower >= 0.0:
+            way = -1
             t = lower
         else:
             break
@@ -269,10 +322,29 @@ def shortfall(residual, floor, largest):
 
 
 @lean
+def fill_box(plausible, pair, values, t, out_row):
+    """The row of a box for the level t: what is missing to 1 goes to the next states that are worth t."""
+    first = plausible.next_start[pair]
+    left = 1.0
+    for k in range(plausible.used[pair]):
+        v = values[plausible.state[first + k]]
+        out_row[k] = plausible.high[first + k] if v < t else plausible.low[first + k]
+        left -= out_row[k]
+    for k in range(plausible.used[pair]):
+        if values[plausible.state[first + k]] == t:
+            more = min(max(left, 0.0), plausible.high[first + k] - out_row[k])
+            out_row[k] += more
+            left -= more
+
+
+@lean
 def hopeful_row(plausible, pair, values, pull, out_row):
     """The most hopeful row of a pair against the values, by slot; returns what it is worth."""
     least, t = inner_minimum(plausible, pair, values, pull, np.inf)
     first = plausible.next_start[pair]
+    if plausible.shape == BOX:
+        fill_box(plausible, pair, values, t, out_row)
+        return least
     whole = plausible.ball[pair] >= plausible.mass[pair]
     left = plausible.ball[pair]
     for k in range(plausible.used[pair]):  # of the shape TAKE: what lies above the level is taken whole
@@ -292,17 +364,17 @@ def hopeful_row(plausible, pair, values, pull, out_row):
 
 
 @lean
-def evaluate(plausible, outlook, bench):
+def evaluate(plausible, outlook, bench, leak):
     """Give every state what the policy is worth with its most hopeful rows against the values as they are.
 
-    From there sweeps have little left to do: policy iteration. Returns False, and changes nothing, if that model never
-    arrives. O(S^3).
+    A share ``leak`` of every row leads to the goal besides. From there sweeps have little left to do: policy iteration.
+    Returns False, and changes nothing, if that model never arrives. O(S^3).
     """
     states = len(outlook.policy)
     for s in range(states):
         pair = outlook.policy[s]
         first = plausible.next_start[pair]
-        row = bench.pivot[: plausible.used[pair]]
+        row = bench.row[: plausible.used[pair]]
         hopeful_row(plausible, pair, outlook.values, outlook.pull[pair], row)
         total = 0.0
         staying = 0.0
@@ -310,11 +382,14 @@ def evaluate(plausible, outlook, bench):
             bench.matrix[s, t] = 0.0
         for k in range(len(row)):
             t = plausible.state[first + k]
-            total += row[k]
+            if t == states:
+                continue
+            q = (1.0 - leak) * row[k]
+            total += q
             if t == s:
-                staying += row[k]
+                staying += q
             else:
-                bench.matrix[s, t] += row[k]
+                bench.matrix[s, t] += q
         moving = 1.0 - staying
         if moving <= 0.0:
             return False
@@ -341,6 +416,12 @@ def settle_by_policies(plausible, outlook, tolerance, sweeps, bench):
         outlook.meter[RESIDUAL] = sweep(plausible, outlook, made % 2 == 1)
         if outlook.meter[RESIDUAL] <= tolerance:
             return made + 1
-        if made > 0 and not evaluate(plausible, outlook, bench):
+        if made > 0 and not evaluate(plausible, outlook, bench, 0.0):
+            if plausible.ceiling < np.inf:
+                # Some state never arrives and climbs to the ceiling, one loss at a time: with a leak it is there now.
+                least = np.inf
+                for s in range(len(outlook.policy)):
+                    least = min(least, plausible.losses[outlook.policy[s]])
+                evaluate(plausible, outlook, bench, min(least / plausible.ceiling, 0.5))
             break
     return settle(plausible, outlook, tolerance, sweeps)

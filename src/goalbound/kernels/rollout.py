@@ -6,18 +6,8 @@ The same moves as the plain loop makes, in the same order, with the same numbers
 import numpy as np
 
 from goalbound.kernels.jit import inlined, lean
-from goalbound.kernels.learning import (
-    FAILED_PROJECTIONS,
-    INTERVALS,
-    PLANNED,
-    SAMPLE,
-    UNKNOWN_STEPS,
-    begin,
-    choose,
-    observe,
-    prepare,
-    resample,
-)
+from goalbound.kernels.learned import FAILED_PROJECTIONS, INTERVALS, PLANNED, SAMPLE, UNKNOWN_STEPS
+from goalbound.kernels.learning import begin, choose, observe, prepare, resample
 from goalbound.kernels.watch import watch_pair, watch_plan, watch_step
 from goalbound.kernels.world import any_pair, best_pair, first_state, make_step
 
@@ -56,7 +46,7 @@ def play(rules, learned, view, desk, bench, truth, contexts, shown, optimal, rng
     for k in range(len(contexts)):
         context = contexts[k]
         start = first_state(truth, context, rng)
-        begin(learned, view, shown[k])
+        begin(rules, learned, view, shown[k])
         state = start
         total = 0.0
         regret = 0.0

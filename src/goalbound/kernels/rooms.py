@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.active_set import Desk
 from goalbound.kernels.gram import Memory
-from goalbound.kernels.learning import JOURNAL, Learned, View
-from goalbound.kernels.optimism import BALL, Outlook, Plausible
+from goalbound.kernels.learned import JOURNAL, Excess, Learned, View
+from goalbound.kernels.optimism import BALL, BOX, Outlook, Plausible
 from goalbound.kernels.watch import Ledger
 
 
@@ -27,8 +27,14 @@ def fresh_memory(pairs: int, triples: int, size: int, regularization: float) -> 
 
 
 def fresh_learned(
-    memory: Memory, pair_start: NDArray[np.int64], loss_floor: float, loss_bound: float
-) -> Learned:  # fmt: skip
+    memory: Memory,
+    pair_start: NDArray[np.int64],
+    loss_floor: float,
+    loss_bound: float,
+    *,
+    variance: bool = False,
+    parts: int = 0,
+) -> Learned:
     """Nothing learned; the radii have still to be set."""
     pairs, size = memory.loss_sums.shape
     states = len(pair_start) - 1
@@ -43,11 +49,25 @@ def fresh_learned(
         doubt=np.zeros(pairs),
         changes=np.zeros(pairs, dtype=np.int64),
         volume=np.zeros(pairs),
+        variance=np.zeros((len(memory.next_sums) if variance else 0, size, size)),
+        level=np.zeros(len(memory.next_sums) if variance else 0),
+        excess=fresh_excess(pairs, len(memory.next_sums), parts),
         values=values,
         policy=np.array(pair_start[:-1]),
         bound=np.array([loss_bound]),
         tally=np.zeros(5, dtype=np.int64),
         journal=np.zeros(JOURNAL, dtype=np.int64),
+    )
+
+
+def fresh_excess(pairs: int, triples: int, parts: int) -> Excess:
+    """Nothing was seen. ``parts`` 0: nothing is tested."""
+    tested = parts > 0
+    return Excess(
+        steps=np.zeros((pairs if tested else 0, parts), dtype=np.int64),
+        losses=np.zeros((pairs if tested else 0, parts, 2)),
+        rows=np.zeros((triples if tested else 0, parts, 2)),
+        alarm=np.full(4, -1, dtype=np.int64),
     )
 
 
@@ -63,18 +83,17 @@ def fresh_outlook(states: int, pairs: int) -> Outlook:
     )
 
 
-def fresh_view(
+def fresh_plausible(
     pair_start: NDArray[np.int64],
     next_start: NDArray[np.int64],
-    size: int,
     *,
-    ceiling: float = np.inf,
-    sampled: bool = False,
-) -> View:  # fmt: skip
-    """Room for one episode. O(M + N)."""
-    states, pairs, triples = len(pair_start) - 1, len(next_start) - 1, int(next_start[-1])
-    plausible = Plausible(
-        shape=BALL,
+    shape: int,
+    ceiling: float,
+) -> Plausible:
+    """Nothing was seen: all mass may go to the goal."""
+    pairs, triples = len(next_start) - 1, int(next_start[-1])
+    return Plausible(
+        shape=shape,
         ceiling=ceiling,
         pair_start=pair_start,
         next_start=next_start,
@@ -84,7 +103,23 @@ def fresh_view(
         ball=np.zeros(pairs),
         mass=np.zeros(pairs),
         losses=np.zeros(pairs),
+        low=np.zeros(triples if shape == BOX else 0),
+        high=np.zeros(triples if shape == BOX else 0),
     )
+
+
+def fresh_view(
+    pair_start: NDArray[np.int64],
+    next_start: NDArray[np.int64],
+    size: int,
+    *,
+    shape: int = BALL,
+    ceiling: float = np.inf,
+    sampled: bool = False,
+) -> View:  # fmt: skip
+    """Room for one episode. O(M + N)."""
+    states, pairs, triples = len(pair_start) - 1, len(next_start) - 1, int(next_start[-1])
+    plausible = fresh_plausible(pair_start, next_start, shape=shape, ceiling=ceiling)
     return View(
         context=np.zeros(size),
         plausible=plausible,
@@ -93,7 +128,9 @@ def fresh_view(
         doubt=np.zeros(pairs),
         version=np.full(pairs, -1, dtype=np.int64),
         volume=np.zeros(pairs),
+        loss_high=np.zeros(pairs if shape == BOX else 0),
         noise=np.zeros(triples + pairs if sampled else 0),
+        direction=np.zeros(size),
         gauge=np.zeros(2),
         tally=np.zeros(6, dtype=np.int64),
     )

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.jit import inlined, lean
-from goalbound.kernels.learning import DOUBLINGS, INTERVAL, INTERVAL_LOSS, is_known
+from goalbound.kernels.learned import DOUBLINGS, INTERVAL, INTERVAL_LOSS
+from goalbound.kernels.learning import is_known
 from goalbound.kernels.optimism import inner_minimum
 from goalbound.kernels.world import mixed
 
@@ -89,12 +90,43 @@ def truth_distances(components, rules, learned, pair, difference):
 
 @lean
 def watch_pair(ledger, components, rules, learned, pair):
-    """Whether the truth of a pair lies in both its sets now (high-probability event, items 1 and 2)."""
+    """Whether the truth of a pair lies in both its sets now (high-probability event, items 1 and 2).
+
+    Boxes are of a context: :func:`watch_boxes` looks at them.
+    """
+    if rules.box.on:
+        return
     loss, rows = truth_distances(components, rules, learned, pair, ledger.room)
     outside = loss > learned.loss_radius[pair] or rows > learned.next_radius[pair]
     if outside != ledger.uncovered[pair]:
         ledger.uncovered[pair] = outside
         ledger.counts[UNCOVERED_PAIRS] += 1 if outside else -1
+
+
+@lean
+def watch_boxes(ledger, components, rules, view):
+    """Whether the truth of each pair lies in its intervals under the context of the view; what was told is not asked.
+
+    The learner's row may hold next states that the true one has not: they have probability 0.
+    """
+    plausible = view.plausible
+    outside_pairs = 0
+    for pair in range(len(ledger.uncovered)):
+        loss = mixed(components.losses, pair, view.context) + rules.added_loss
+        room = 1e-9 * (1.0 + loss)
+        outside = loss < plausible.losses[pair] - room or loss > view.loss_high[pair] + room
+        k = components.next_start[pair]
+        last = components.next_start[pair + 1]
+        for place in range(rules.next_start[pair], rules.next_start[pair + 1]):
+            while k < last and components.next_state[k] < rules.next_state[place]:
+                k += 1
+            p = 0.0
+            if k < last and components.next_state[k] == rules.next_state[place]:
+                p = mixed(components.probabilities, k, view.context)
+            outside = outside or p < plausible.low[place] - 1e-9 or p > plausible.high[place] + 1e-9
+        ledger.uncovered[pair] = outside
+        outside_pairs += 1 if outside else 0
+    ledger.counts[UNCOVERED_PAIRS] = outside_pairs
 
 
 @lean
@@ -113,6 +145,8 @@ def watch_plan(ledger, components, rules, learned, view, state, before, optimal)
     """
     if rules.forget and ledger.counts[SEEN_DOUBLINGS] != learned.tally[DOUBLINGS]:
         watch_all(ledger, components, rules, learned)
+    if rules.box.on:
+        watch_boxes(ledger, components, rules, view)
     ledger.counts[WATCHED] += 1
     if ledger.counts[UNCOVERED_PAIRS] == 0:
         ledger.counts[COVERED] += 1
@@ -149,6 +183,9 @@ def watch_widths(ledger, rules, learned, view, pair):
     any case, and 2 rho_l w for the losses, which differ by 1 at most. The loss radius is that of now: it has only
     grown since the plan was made.
     """
+    if rules.box.on:  # both are in the box: their L1 distance is at most its sides, P V - P~ V at most B times half
+        ledger.sums[WIDTHS] += ledger.loss_bound * min(1.0, view.doubt[pair]) + min(1.0, 2.0 * view.doubt[pair])
+        return
     last = rules.next_start[pair + 1]
     length = last - rules.next_start[pair]
     if rules.next_state[last - 1] == len(rules.pair_start) - 1:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from math import inf, isfinite, log, sqrt
+from math import e, inf, isfinite, log, sqrt
 from typing import Any
 
-from goalbound.kernels.learning import HOPE, PLAIN, RMAX, SAMPLE
+from goalbound.kernels.learned import HOPE, PLAIN, RMAX, SAMPLE
 from goalbound.models import ModelError
+from goalbound.models.validation import whole
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,12 @@ def optimistic() -> Attitude:
     return Attitude("optimistic")
 
 
-def greedy(*, explore: float = 0.0, fade: float = 0.0) -> Attitude:
-    """Plan in the estimate as it is; now and then (``explore``, fading) play any action."""
-    return Attitude("greedy", explore=float(explore), fade=float(fade))
+def greedy(*, explore: float = 0.0, fade: float = 0.0, ceiling: float = 1000.0) -> Attitude:
+    """Plan in the estimate as it is; now and then (``explore``, fading) play any action.
+
+    An estimate may have no way to the goal under some context, so values are capped at ``ceiling``.
+    """
+    return Attitude("greedy", explore=float(explore), fade=float(fade), ceiling=float(ceiling))
 
 
 def sampled(*, spread: float = 0.5, ceiling: float = 1000.0) -> Attitude:
@@ -90,9 +94,12 @@ def sampled(*, spread: float = 0.5, ceiling: float = 1000.0) -> Attitude:
     return Attitude("sampled", spread=float(spread), ceiling=float(ceiling))
 
 
-def rmax(*, threshold: float) -> Attitude:
-    """Plan in the estimate where it is known; a pair that is not leads straight to the goal, at the loss floor."""
-    return Attitude("rmax", threshold=float(threshold))
+def rmax(*, threshold: float, ceiling: float = 1000.0) -> Attitude:
+    """Plan in the estimate where it is known; a pair that is not leads straight to the goal, at the loss floor.
+
+    Values are capped at ``ceiling``, as those of :func:`greedy` are.
+    """
+    return Attitude("rmax", threshold=float(threshold), ceiling=float(ceiling))
 
 
 def kwik_threshold(context_size: int, *, accuracy: float, delta: float) -> float:
@@ -102,7 +109,11 @@ def kwik_threshold(context_size: int, *, accuracy: float, delta: float) -> float
     Source: Strehl and Littman (2007), as used by Modi et al. (2018); their text leaves two constants open, which are 1
     here.
     """
+    if whole(context_size, "context_size") < 1:
+        raise ModelError(f"context_size is {context_size}; a context has at least one entry")
+    if not 0.0 < delta < 1.0:
+        raise ModelError(f"delta {delta} is not between 0 and 1; it is the probability of failure allowed")
     if not 0.0 < accuracy <= 1.0:
         raise ModelError(f"accuracy {accuracy} is not in (0, 1]; it is the error of a probability that is let pass")
     root, square = sqrt(context_size), accuracy * accuracy
-    return min(square / root**3, square / (root * log(max(context_size, 2.72) / delta)), accuracy / (2.0 * root))
+    return min(square / root**3, square / (root * log(max(context_size, e) / delta)), accuracy / (2.0 * root))

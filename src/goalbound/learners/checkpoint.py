@@ -10,20 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.learning import INTERVAL, PLANNED, Learned, View
+from goalbound.kernels.learned import INTERVAL, PLANNED, Learned, View
 from goalbound.kernels.rooms import fresh_learned, fresh_memory, fresh_view
 from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.generator import generator_from, state_of
+from goalbound.learners.knowledge import Knowledge
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.settings import Settings
 from goalbound.models import FileFormatError, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
 from goalbound.models.files.storage import reading
-from goalbound.models.validation import distribution
+from goalbound.models.validation import distribution, sealed
 
 KIND, VERSION = "LRCSSP", 2
 _KEYS = ("settings", "begun", "episodes", "stream", "state_names", "action_names")
 _EPISODE_KEYS = {"number", "state", "action"}
+_KNOWN = {"loss_known": "|b1", "losses": "<f8", "row_known": "|b1", "rows": "<f8", "floors": "<f8"}
 _CODES = {np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.int32): "<i4"}
 _SHARED = {"pair_start", "next_start"}  # arrays of the support, which stand there once
 _MAY_BE_INFINITE = (".backup", ".meter")  # where value iteration knows nothing yet
@@ -37,11 +40,13 @@ def write_checkpoint(learner: LRCSSP, path: str | PathLike[str]) -> None:
         "format": FORMAT, "version": VERSION, "kind": KIND,
         "settings": learner.settings.as_json(),
         "begun": learner._begun,
-        "stream": learner._rng.bit_generator.state if learner.settings.attitude.draws else None,
+        "stream": state_of(learner._rng) if learner.settings.attitude.draws else None,
         "episodes": [{"number": one.number, "state": one._state, "action": one._action} for one in episodes],
         "state_names": learner.support.state_names, "action_names": learner.support.action_names,
     }  # fmt: skip
     arrays: dict[str, NDArray[Any]] = {**support_arrays(learner.support), **dict(_named("learned", learner._learned))}
+    if learner.knowledge is not None:
+        arrays |= {f"knowledge.{name}": getattr(learner.knowledge, name) for name in _KNOWN}
     for place, episode in enumerate(episodes):
         arrays |= dict(_named(f"episode_{place}", episode._view))
     write_archive(path, header, arrays)
@@ -57,7 +62,8 @@ def read_checkpoint(path: str | PathLike[str]) -> LRCSSP:
         support = support_from(header, arrays)
         settings = Settings.from_json(header["settings"])
         _check_size(arrays, support, settings.context_size)
-        learner = LRCSSP._of(support, settings, _stream(header["stream"], settings))
+        knowledge = _knowledge(arrays, support, settings.context_size)
+        learner = LRCSSP._of(support, settings, knowledge, _stream(header["stream"], settings))
         entries = _checked_episodes(header["episodes"], header["begun"], support)
         _fill("learned", learner._learned, arrays)
         _check_learned(learner._learned, support)
@@ -71,18 +77,35 @@ def read_checkpoint(path: str | PathLike[str]) -> LRCSSP:
     return learner
 
 
+def _knowledge(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> Knowledge | None:
+    """What the learner was told of single pairs, checked as if it were told now."""
+    found = {name: arrays[f"knowledge.{name}"] for name in _KNOWN if f"knowledge.{name}" in arrays}
+    if not found:
+        return None
+    if set(found) != set(_KNOWN):
+        raise FileFormatError(f"of the knowledge only {', '.join(sorted(found))} is there")
+    shapes = {
+        "loss_known": (support.pairs,), "losses": (support.pairs, size), "row_known": (support.pairs,),
+        "rows": (support.triples if found["row_known"].any() else 0, size), "floors": (support.pairs,),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        if found[name].shape != shape:
+            raise FileFormatError(f"knowledge.{name} has shape {found[name].shape}; the support asks for {shape}")
+    for name in ("losses", "rows", "floors"):
+        _within(f"knowledge.{name}", found[name], 0.0, 1.0)
+    if len(found["rows"]):
+        sums = np.add.reduceat(found["rows"], support.next_start[:-1], axis=0)[found["row_known"]]
+        _within("a known row", sums, 1.0 - 1e-9, 1.0 + 1e-9)
+    return Knowledge(support, size, **{name: sealed(array.copy()) for name, array in found.items()})
+
+
 def _stream(state: Any, settings: Settings) -> np.random.Generator | None:
     """The learner's own stream, as it was."""
     if not settings.attitude.draws:
         if state is not None:
             raise FileFormatError("there is a stream, but the learner draws nothing")
         return None
-    rng = np.random.default_rng(0)
-    try:
-        rng.bit_generator.state = state
-    except (TypeError, ValueError, KeyError, OverflowError) as error:
-        raise FileFormatError(f"stream is no state of a PCG64 generator ({error})") from None
-    return rng
+    return generator_from(state)
 
 
 def _named(prefix: str, group: Any) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -98,7 +121,7 @@ def _allowed() -> dict[str, str]:
     """The arrays that a checkpoint may have: names, or patterns for those of episodes, and their types."""
     learned = fresh_learned(fresh_memory(1, 1, 1, 1.0), np.array([0, 1]), 1.0, 1.0)
     view = fresh_view(np.array([0, 1]), np.array([0, 1]), 1)
-    allowed = dict(SUPPORT_ARRAYS)
+    allowed = dict(SUPPORT_ARRAYS) | {f"knowledge.{name}": code for name, code in _KNOWN.items()}
     allowed |= {name: _CODES[array.dtype] for name, array in _named("learned", learned)}
     for name, array in _named("episode_[0-9]{1,6}", view):
         allowed[name.replace(".", r"\.")] = _CODES[array.dtype]
@@ -127,7 +150,7 @@ def _fill(prefix: str, group: Any, arrays: dict[str, NDArray[Any]]) -> None:
 
 def _check_all_used(arrays: dict[str, NDArray[Any]], learner: LRCSSP) -> None:
     """Every array belongs to the support, to the learner or to an episode of the header."""
-    used = {*SUPPORT_ARRAYS, *dict(_named("learned", learner._learned))}
+    used = {*SUPPORT_ARRAYS, *dict(_named("learned", learner._learned)), *(f"knowledge.{name}" for name in _KNOWN)}
     for place, episode in enumerate(learner._loaded):
         used |= set(dict(_named(f"episode_{place}", episode._view)))
     unknown = sorted(set(arrays) - used)
@@ -157,6 +180,7 @@ def _check_learned(learned: Learned, support: Support) -> None:
     _within("journal", learned.journal, 0, support.pairs - 1)
     _within("bound", learned.bound, 1.0, _MOST)
     _within("tally", learned.tally, 0, np.iinfo(np.int64).max // 2)
+    _within("alarm", learned.excess.alarm[:2], -1, [support.pairs - 1, support.triples - 1])
     _check_values(learned.values)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.world import Tally
 from goalbound.learners.learner import Episode, SimulatedWorld
-from goalbound.learners.saving import bytes_of, resumed_from
+from goalbound.learners.saving import bytes_of, can_be_saved, resumed_from
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
 from goalbound.models.files.storage import reading
@@ -113,7 +113,7 @@ class PerCell:
     def plan(self, context: ArrayLike) -> Any:
         """What the cell's learner would do now; one that does not exist yet is asked as it would be made."""
         cell = self.cell(context)
-        learner = self.cells[cell] if cell in self.cells else self._made(len(self.cells))
+        learner = self.cells[cell] if cell in self.cells else self.example()
         return learner.plan([1.0])
 
     def play_episodes(
@@ -136,8 +136,14 @@ class PerCell:
                 )
                 first = last
 
+    def example(self) -> Any:
+        """A learner as the next new cell would get it."""
+        return self._made(len(self.cells))
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the learners of all cells to one file; :meth:`resumed` reads it."""
+        if not can_be_saved(self):
+            raise ModelError("the learners of the cells cannot be saved; they need save(path) and resumed(path)")
         arrays = {f"cell_{n}": bytes_of(learner) for n, learner in enumerate(self.cells.values())}
         header = {
             "format": FORMAT, "version": VERSION, "kind": KIND,
@@ -153,7 +159,10 @@ class PerCell:
         with reading(path, "checkpoint"):
             check_keys(header, _KEYS)
             if (header["context_size"], header["parts"]) != (self.context_size, self.parts):
-                raise FileFormatError("it was written for other cells")
+                raise FileFormatError(
+                    f"it was written for {header['context_size']!r} components in {header['parts']!r} parts, and this "
+                    f"learner has {self.context_size} in {self.parts}; make it with the same"
+                )
             again = PerCell(self._make, self.context_size, parts=self.parts)
             again._seeds = self._seeds
             for n, cell in enumerate(self._checked_cells(header["cells"], arrays)):

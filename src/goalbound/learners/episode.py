@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.estimation.statistics import checked_step
-from goalbound.kernels.learning import INTERVAL, INTERVALS, PLANNED, UNKNOWN_STEPS, View
+from goalbound.kernels.learned import INTERVAL, INTERVALS, PLANNED, UNKNOWN_STEPS, View
 from goalbound.learners.errors import LearnerError
 from goalbound.learners.plan import Plan
 from goalbound.models import Step
@@ -75,6 +75,8 @@ class LRCSSPEpisode:
                 f"{support.action_name(self._action)} was chosen; a learner learns from its own actions"
             )
         pair, place = checked_step(support, step)
+        if self.learner.knowledge is not None:
+            self.learner.knowledge.check_step(pair, place)
         self.learner._observe(self._view, pair, place, float(loss))
         self._action = None
         self._state = support.state(following)

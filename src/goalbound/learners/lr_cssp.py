@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from os import PathLike
 from typing import Any
 from weakref import WeakSet
@@ -9,13 +10,13 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.estimation import Estimate, Statistics, Widths, paper
+from goalbound.estimation import Estimate, Statistics, Widths, paper, project, ridge_estimate
 from goalbound.estimation.statistics import by_support
 from goalbound.kernels import learning as kernels
 from goalbound.kernels import rollout
 from goalbound.kernels.elimination import fresh_bench
 from goalbound.kernels.jit import Effort
-from goalbound.kernels.learning import (
+from goalbound.kernels.learned import (
     DOUBLINGS,
     FAILED_PROJECTIONS,
     LOSS_BOUND,
@@ -24,17 +25,21 @@ from goalbound.kernels.learning import (
     SAMPLE,
     View,
 )
-from goalbound.kernels.optimism import RESIDUAL, Plausible
+from goalbound.kernels.looks import look_at
+from goalbound.kernels.optimism import BALL, BOX, RESIDUAL, Plausible
+from goalbound.kernels.residuals import PARTS
 from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fresh_memory, fresh_view
 from goalbound.kernels.watch import Ledger
 from goalbound.kernels.world import Tally
 from goalbound.learners.attitude import Attitude, optimistic
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
+from goalbound.learners.knowledge import Knowledge
 from goalbound.learners.learner import SimulatedWorld, truth_of
+from goalbound.learners.linearity import MOST_SUMS, Alarm, NotLinearWarning, alarm_of
 from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
-from goalbound.models import FileFormatError, LinearCSSP, ModelError, Support
+from goalbound.models import FileFormatError, IntervalSet, LinearCSSP, ModelError, Support
 from goalbound.models.validation import distribution, sealed
 from goalbound.planning.extended_value_iteration import hopeful_rows, value_bounds
 
@@ -67,6 +72,10 @@ class LRCSSP:
             :mod:`goalbound.learners.ridge_baselines`, and have no guarantee.
         replan_factor: 1 is the paper's: every unknown step ends its interval. Above 1, only if the determinant of the
             Gram matrix of its pair has grown by this factor since the plan.
+        check_linearity: whether outcomes are tested against the linear model, with sharp widths only: an :attr:`alarm`
+            and a warning where they contradict it. None: where the sums for it are not too many.
+        knowledge: losses, rows and loss floors of single pairs that are known. An observation that a known row excludes
+            is an error, and is not recorded.
         rng: the learner's own stream, for attitudes that draw.
 
     One plan costs O(M) per sweep of value iteration, and only pairs visited since the last one are looked at again; a
@@ -97,37 +106,55 @@ class LRCSSP:
         tolerance: float = 1e-3,
         attitude: Attitude | None = None,
         replan_factor: float = 1.0,
+        check_linearity: bool | None = None,
+        knowledge: Knowledge | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         settings = Settings(
             context_size, delta, loss_floor, loss_bound, paper() if widths is None else widths,
             regularization, episodes, forget, tolerance, optimistic() if attitude is None else attitude, replan_factor,
+            check_linearity,
         )  # fmt: skip
-        self._set_up(support, settings, rng)
+        self._set_up(support, settings, knowledge, rng)
 
-    def _set_up(self, support: Support, settings: Settings, rng: np.random.Generator | None = None) -> None:
+    def _set_up(
+        self, support: Support, settings: Settings, knowledge: Knowledge | None, rng: np.random.Generator | None
+    ) -> None:
+        if knowledge is not None and (knowledge.support != support or knowledge.context_size != settings.context_size):
+            raise ModelError("the knowledge is of another support or context size than the learner's")
         self.support = support
         self.settings = settings
-        self._rules = settings.rules(support)
+        self.knowledge = knowledge
+        self._rules = settings.rules(support, knowledge)
         size = settings.context_size
         memory = fresh_memory(support.pairs, support.triples, size, settings.regularization)
         bound = 1.0 if settings.loss_bound is None else float(settings.loss_bound)
-        self._learned = fresh_learned(memory, support.pair_start, self._rules.loss_floor, bound)
+        self._learned = fresh_learned(
+            memory,
+            support.pair_start,
+            self._rules.loss_floor,
+            bound,
+            variance=self._rules.box.variance,
+            parts=PARTS * size if self._tests_linearity() else 0,
+        )
         self._desk = fresh_desk(int(np.diff(support.next_start).max()), size)
-        by_policies = not settings.is_optimistic and support.states <= FEW_STATES
+        by_policies = (self._rules.box.on or not settings.is_optimistic) and support.states <= FEW_STATES
         self._bench = fresh_bench(support.states if by_policies else 0)
         self._rng = np.random.default_rng(0) if rng is None else rng
         self._effort = Effort()
         self._view: View | None = None
         self._begun = 0
+        self._warned = False
         self._open: WeakSet[LRCSSPEpisode] = WeakSet()
         self._loaded: list[LRCSSPEpisode] = []  # held here until the one who loads them takes them
         self._effort.engine(support.triples)(kernels.wipe)(self._rules, self._learned)
 
     @classmethod
-    def _of(cls, support: Support, settings: Settings, rng: np.random.Generator | None = None) -> LRCSSP:
+    def _of(
+        cls, support: Support, settings: Settings, knowledge: Knowledge | None, rng: np.random.Generator | None
+    ) -> LRCSSP:
         learner = object.__new__(cls)
-        learner._set_up(support, settings, rng)
+        learner._set_up(support, settings, knowledge, rng)
         return learner
 
     def _adopt(self, episode: LRCSSPEpisode, entry: dict[str, Any]) -> None:
@@ -142,7 +169,7 @@ class LRCSSP:
         """
         weights = distribution(context, "context", self.settings.context_size, "component")
         view = self._fresh_view()
-        self._effort.engine(self.support.triples)(kernels.begin)(self._learned, view, weights)
+        self._effort.engine(self.support.triples)(kernels.begin)(self._rules, self._learned, view, weights)
         return LRCSSPEpisode(self, view)
 
     def plan(self, context: ArrayLike) -> Plan:
@@ -156,7 +183,7 @@ class LRCSSP:
         view = self._fresh_view()
         run = self._effort.engine(self.support.triples)
         tally = self._learned.tally.copy()
-        run(kernels.begin)(self._learned, view, weights)
+        run(kernels.begin)(self._rules, self._learned, view, weights)
         self._learned.tally[:] = tally
         if not run(kernels.plan)(self._rules, self._learned, view, self._bench, SWEEPS):
             raise _stopped()
@@ -170,6 +197,23 @@ class LRCSSP:
         """d"""
         return self.settings.context_size
 
+    def intervals_of(self, context: ArrayLike) -> IntervalSet:
+        """The intervals of losses and next states that are plausible under a context; only with :func:`sharp` widths.
+
+        Nothing is changed by looking.
+        """
+        if not self._rules.box.on:
+            raise ModelError(
+                f"the {self.settings.manner} have no intervals; confidence_set(...) gives their sets, or use sharp()"
+            )
+        view = self._fresh_view()
+        view.context[:] = distribution(context, "context", self.settings.context_size, "component")
+        run = self._effort.engine(self.support.triples)(look_at)
+        for pair in range(self.support.pairs):
+            run(self._rules, self._learned, view, pair)
+        found = view.plausible
+        return IntervalSet(self.support, found.losses, view.loss_high, found.low, found.high)
+
     @property
     def statistics(self) -> Statistics:
         """What was seen so far; it shows what the learner learns, as it learns."""
@@ -178,6 +222,8 @@ class LRCSSP:
     @property
     def estimate(self) -> Estimate:
         """The projected estimate; ``estimate.model()`` is a problem."""
+        if self._rules.box.on:  # boxes need no projection, so none is kept
+            return project(ridge_estimate(self.statistics))
         memory = self._learned.memory
         rows = by_support(self.support, memory, self._learned.rows)
         to_goal = self.support.next_state == self.support.states
@@ -191,6 +237,11 @@ class LRCSSP:
     def loss_bound(self) -> float:
         """B: as given, or as far as doubling has come."""
         return float(self._learned.bound[0])
+
+    @property
+    def alarm(self) -> Alarm | None:
+        """What first contradicted the linear model; None while nothing has."""
+        return alarm_of(self._learned.excess, self.support, self.settings.context_size)
 
     @property
     def doublings(self) -> int:
@@ -256,6 +307,7 @@ class LRCSSP:
                 break
         self._begun += min(played + 1, len(contexts))  # one whose plan did not come to its end was begun too
         self._check_projections()
+        self._warn_once()
         if played < len(contexts):
             raise _stopped()
 
@@ -297,18 +349,14 @@ class LRCSSP:
     def resumed(self, path: str | PathLike[str]) -> LRCSSP:
         """:meth:`load`, for a file whose learner was told the same things as this one; else an error."""
         learner = LRCSSP.load(path)
-        if learner.settings != self.settings or learner.support != self.support:
+        if (learner.settings, learner.support, learner.knowledge) != (self.settings, self.support, self.knowledge):
             raise FileFormatError(f"{path}: the learner in it was told other things: {learner}, not {self}")
         return learner
 
     def _shown(self, view: View) -> Plan:
         """The plan that a view holds, in the order of the support."""
         support = self.support
-        plausible = view.plausible._replace(  # from slots to the order of the support
-            used=np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states),
-            state=np.array(support.next_state),
-            centre=_centres(support, view.plausible),
-        )
+        plausible = view.plausible if self._rules.box.on else _in_order(support, view.plausible)
         known = self._effort.engine(support.triples)(kernels.is_known)
         lower, upper = value_bounds(view.outlook.values, float(view.outlook.meter[RESIDUAL]), self._rules.loss_floor)
         return Plan(
@@ -327,8 +375,14 @@ class LRCSSP:
         attitude = self.settings.attitude
         return fresh_view(
             self.support.pair_start, self.support.next_start, self.settings.context_size,
-            ceiling=attitude.ceiling, sampled=attitude.code == SAMPLE,
+            shape=BOX if self._rules.box.on else BALL, ceiling=self._ceiling(),
+            sampled=attitude.code == SAMPLE,
         )  # fmt: skip
+
+    def _ceiling(self) -> float:
+        """No optimal value is above the loss bound, where one was given; rows that are boxes may need to be told."""
+        bound = self.settings.loss_bound
+        return float(bound) if self._rules.box.on and bound is not None else self.settings.attitude.ceiling
 
     def _prepare(self, view: View) -> None:
         self._check_projections()
@@ -347,6 +401,18 @@ class LRCSSP:
 
     def _observe(self, view: View, pair: int, place: int, loss: float) -> None:
         self._effort.engine(0)(kernels.observe)(self._rules, self._learned, view, self._desk, pair, place, loss)
+        self._warn_once()
+
+    def _tests_linearity(self) -> bool:
+        asked, size = self.settings.check_linearity, self.settings.context_size
+        sums = PARTS * size * 2 * (self.support.pairs + self.support.triples)
+        return self._rules.box.on and (sums <= MOST_SUMS if asked is None else asked)
+
+    def _warn_once(self) -> None:
+        """Say it, the first time."""
+        if not self._warned and self._learned.excess.alarm[0] >= 0:
+            self._warned = True
+            warnings.warn(str(self.alarm), NotLinearWarning, stacklevel=3)
 
     def _check_projections(self) -> None:
         if self._learned.tally[FAILED_PROJECTIONS]:
@@ -361,8 +427,8 @@ class LRCSSP:
         return f"LRCSSP({inside}, {self.settings.context_size} components, {self.settings.manner}, {steps} steps)"
 
 
-def _centres(support: Support, plausible: Plausible) -> NDArray[np.float64]:
-    """[M] the centres of the rows in the order of the support; 0 where a next state has no slot."""
+def _in_order(support: Support, plausible: Plausible) -> Plausible:
+    """From slots to the order of the support; 0 where a next state has no slot."""
     width = support.states + 1
     pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
     slot = np.arange(support.triples) - support.next_start[pair]
@@ -370,7 +436,11 @@ def _centres(support: Support, plausible: Plausible) -> NDArray[np.float64]:
     centres = np.zeros(support.triples)
     keys = pair * width + support.next_state
     centres[np.searchsorted(keys, pair[taken] * width + plausible.state[taken])] = plausible.centre[taken]
-    return centres
+    return plausible._replace(
+        used=np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states),
+        state=np.array(support.next_state),
+        centre=centres,
+    )
 
 
 def _stopped() -> PlanningStopped:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from os import PathLike
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,8 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.kernels import rollout
 from goalbound.kernels.jit import Effort
 from goalbound.kernels.world import VALUE_TOLERANCE, Components, Tally, any_pair, best_pair
+from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.learner import SimulatedWorld, truth_of
 from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
+from goalbound.models.files.storage import reading
 from goalbound.models.validation import sealed
 from goalbound.planning import solve
 from goalbound.planning.door import require_contextual
@@ -116,6 +120,18 @@ class RandomWalk:
             tally,
         )  # fmt: skip
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write where its stream stands; :meth:`resumed` reads it."""
+        header = {"format": FORMAT, "version": 1, "kind": "RandomWalk", "stream": state_of(self._rng)}
+        write_archive(path, header, {})
+
+    def resumed(self, path: str | PathLike[str]) -> RandomWalk:
+        """A random walk in the same support that goes on from a file."""
+        header, _ = read_archive(path, kind="RandomWalk", versions=[1], arrays={}, what="checkpoint")
+        with reading(path, "checkpoint"):
+            check_keys(header, ("stream",))
+            return RandomWalk(self.support, rng=generator_from(header["stream"]))
+
     def __repr__(self) -> str:
         return f"RandomWalk({self.support})"
 
@@ -129,10 +145,11 @@ class RandomEpisode:
 
     def act(self, state: int) -> int:
         """Any action of the state; the same if it is asked again before ``observe``."""
-        if not 0 <= self._support.state(state) < self._support.states:
+        here = self._support.state(state)
+        if here == self._support.states:
             raise ModelError(f"nothing can be done in {state}; states are 0 to {self._support.states - 1}")
         if self._action is None:
-            pair = any_pair.python(self._support.pair_start, state, self._rng.random())
+            pair = any_pair.python(self._support.pair_start, here, self._rng.random())
             self._action = int(self._support.pair_action[pair])
         return self._action
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 def can_be_saved(learner: Any) -> bool:
     """Whether it has ``save`` and ``resumed``, and so has what it may be made of."""
     inner = getattr(learner, "learner", None)
+    if inner is None and callable(getattr(learner, "example", None)):
+        inner = learner.example()
     able = callable(getattr(learner, "save", None)) and callable(getattr(learner, "resumed", None))
     return able and (inner is None or can_be_saved(inner))
 

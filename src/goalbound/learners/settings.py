@@ -10,8 +10,11 @@ import numpy as np
 
 from goalbound.estimation import Widths
 from goalbound.estimation.statistics import checked_regularization
-from goalbound.kernels.learning import HOPE, Rules
+from goalbound.kernels.learned import HOPE, BoxRules, Rules
+from goalbound.kernels.residuals import PARTS
 from goalbound.learners.attitude import Attitude, optimistic
+from goalbound.learners.knowledge import Knowledge
+from goalbound.learners.linearity import FALSE_ALARM
 from goalbound.models import ModelError, Support
 from goalbound.models.validation import sealed, whole
 
@@ -31,6 +34,7 @@ class Settings:
     tolerance: float
     attitude: Attitude = field(default_factory=optimistic)
     replan_factor: float = 1.0
+    check_linearity: bool | None = None
 
     def __post_init__(self) -> None:
         if whole(self.context_size, "context_size") < 1:
@@ -69,6 +73,8 @@ class Settings:
                 f"replan_factor {self.replan_factor} is not a number from 1 on; it is how much the determinant of an "
                 "unknown pair must grow before its step ends the interval (1: every unknown step does)"
             )
+        if self.check_linearity and self.widths.boxes is None:
+            raise ModelError(f"check_linearity needs sharp() widths; {self.widths} widths have no intervals to test")
         if not self.is_optimistic and (self.loss_bound is not None or self.forget):
             raise ModelError(f"a learner that is {self.attitude} uses no loss_bound; leave out loss_bound and forget")
         checked_regularization(self.regularization)
@@ -89,8 +95,9 @@ class Settings:
             return 0.0
         return added_loss(support, self.context_size, self.episodes)
 
-    def rules(self, support: Support) -> Rules:
+    def rules(self, support: Support, knowledge: Knowledge | None = None) -> Rules:
         """The constants of the kernels."""
+        known = Knowledge.nothing(support, self.context_size) if knowledge is None else knowledge
         if self.is_optimistic:
             self.widths.check(support, self.context_size, delta=self.delta, regularization=self.regularization)
         radii = self.widths.radii(support, delta=self.delta)
@@ -114,11 +121,37 @@ class Settings:
             doubling=self.loss_bound is None and self.is_optimistic,
             forget=bool(self.forget),
             attitude=self.attitude.code,
-            growth=log(self.replan_factor),
+            growth=log(self.replan_factor) * (1.0 - 1e-12),  # sums of logarithms may round to just below
             spread=self.attitude.spread,
             threshold=self.attitude.threshold,
             explore=self.attitude.explore,
             fade=self.attitude.fade,
+            box=self._box_rules(support, known),
+            told=known.told(self.loss_floor, added),
+            alarm_log=log(2 * PARTS * self.context_size * (support.pairs + support.triples) / FALSE_ALARM),
+        )
+
+    def _box_rules(self, support: Support, known: Knowledge) -> BoxRules:
+        """What is known needs no share of the failure probability."""
+        boxes, scale = self.widths.boxes, self.widths.scale
+        if boxes is None or not self.is_optimistic:
+            return BoxRules(*[False] * 5, *[0.0] * 5)
+        learned = np.repeat(~known.row_known, np.diff(support.next_start))
+        rows = max(1, int(learned.sum() if boxes.goal else (learned & (support.next_state < support.states)).sum()))
+        losses = max(1, int((~known.loss_known).sum()))
+        each = 16.0 if boxes.variance else 8.0
+        share = log(each * rows / self.delta)
+        return BoxRules(
+            on=True,
+            goal=boxes.goal,
+            determinant=boxes.determinant,
+            entrywise=boxes.entrywise,
+            variance=boxes.variance,
+            noise=scale * (0.5 if boxes.half else 1.0),
+            loss_log=log(8.0 * losses / self.delta),
+            row_log=share,
+            variance_log=share,
+            scale=scale,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -128,13 +161,14 @@ class Settings:
             "delta": float(self.delta),
             "loss_floor": float(self.loss_floor),
             "loss_bound": None if self.loss_bound is None else float(self.loss_bound),
-            "widths": {"name": self.widths.name, "joint": self.widths.joint, "scale": self.widths.scale},
+            "widths": self.widths.as_json(),
             "regularization": float(self.regularization),
             "episodes": None if self.episodes is None else int(self.episodes),
             "forget": bool(self.forget),
             "tolerance": float(self.tolerance),
             "attitude": self.attitude.as_json(),
             "replan_factor": float(self.replan_factor),
+            "check_linearity": self.check_linearity,
         }
 
     @classmethod
@@ -142,16 +176,16 @@ class Settings:
         """What :meth:`as_json` gave; keys and types are checked."""
         if set(values) != set(cls.__annotations__):
             raise ModelError(f"the settings are {sorted(values)}; they need {sorted(cls.__annotations__)}")
-        widths = values["widths"]
-        kinds = {"name": str, "joint": bool, "scale": float}
-        if not isinstance(widths, dict) or {key: type(value) for key, value in widths.items()} != kinds:
-            raise ModelError(f"widths is {widths!r}; it needs a name, joint and a scale")
-        if not (np.isfinite(widths["scale"]) and widths["scale"] > 0.0):
-            raise ModelError(f"the scale of the widths is {widths['scale']}; it is a positive number")
         for key, allowed in _TYPES.items():
             if type(values[key]) not in allowed:
                 raise ModelError(f"{key} is {values[key]!r}, of a wrong type")
-        return cls(**{**values, "widths": Widths(**widths), "attitude": Attitude.from_json(values["attitude"])})
+        return cls(
+            **{
+                **values,
+                "widths": Widths.from_json(values["widths"]),
+                "attitude": Attitude.from_json(values["attitude"]),
+            }
+        )
 
 
 def added_loss(support: Support, context_size: int, episodes: int) -> float:
@@ -174,4 +208,5 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "forget": (bool,),
     "tolerance": (float,),
     "replan_factor": (float,),
+    "check_linearity": (bool, type(None)),
 }

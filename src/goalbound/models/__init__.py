@@ -1,7 +1,7 @@
 """Problems: the support, one problem, a contextual problem, sets of plausible ones, and their files."""
 
 from goalbound.models.builder import Builder
-from goalbound.models.confidence_set import ConfidenceSet
+from goalbound.models.confidence_set import ConfidenceSet, IntervalSet
 from goalbound.models.errors import FileFormatError, ModelError
 from goalbound.models.linear_cssp import LinearCSSP
 from goalbound.models.ssp import SSP
@@ -14,6 +14,7 @@ __all__ = [
     "Builder",
     "ConfidenceSet",
     "FileFormatError",
+    "IntervalSet",
     "LinearCSSP",
     "ModelError",
     "Step",

@@ -1,4 +1,4 @@
-"""The models that are plausible under one context: an interval for each loss, a ball for each row."""
+"""The models that are plausible under one context: intervals for losses, and balls or intervals for rows."""
 
 from __future__ import annotations
 
@@ -93,3 +93,57 @@ class ConfidenceSet:
     def __repr__(self) -> str:
         widest = float(self.radii.max())
         return f"ConfidenceSet({repr(self.support).removeprefix('Support(')[:-1]}, radii up to {widest:.3g})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IntervalSet:
+    """The plausible losses and rows of every pair under one context, an interval for each number.
+
+    Attributes:
+        support: the pairs and where each may lead; S states, N pairs, M triples.
+        loss_low, loss_high: [N] losses.
+        low, high: [M] probabilities, in the order of the support, the goal included; a row also sums to 1.
+
+    >>> from goalbound.models import Support
+    >>> plausible = IntervalSet(Support.full(1, 1), [0.2], [0.4], [0.4, 0.3], [0.7, 0.6])
+    >>> plausible.contains(SSP.dense([[0.3]], [[[0.45, 0.55]]])), plausible.contains(SSP.dense([[0.3]], [[[0.3, 0.7]]]))
+    (True, False)
+    """
+
+    support: Support
+    loss_low: NDArray[np.float64]
+    loss_high: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for name, size in (("loss_low", "pairs"), ("loss_high", "pairs"), ("low", "triples"), ("high", "triples")):
+            wanted = getattr(self.support, size)
+            array = numbers(getattr(self, name), name, (wanted,), f"shape ({wanted},), one per {size[:-1]}")
+            object.__setattr__(self, name, frozen(array, np.float64))
+        if (self.loss_high < self.loss_low).any() or (self.high < self.low).any():
+            raise ModelError("an interval ends before it begins; low is not above high")
+
+    def contains(self, ssp: SSP, *, tolerance: float = 1e-9) -> bool:
+        """Whether the losses and rows of a problem lie in all intervals, up to ``tolerance``.
+
+        The problem has the same pairs; next states outside the support must have probability 0.
+        """
+        support = self.support
+        if not support.same_pairs(ssp.support):
+            raise ModelError("the problem has other states or actions than the set")
+        width = support.states + 1
+        mine = np.repeat(np.arange(support.pairs), np.diff(support.next_start)) * width + support.next_state
+        theirs = np.repeat(np.arange(support.pairs), np.diff(ssp.support.next_start)) * width + ssp.support.next_state
+        known = np.isin(theirs, mine)
+        rows = np.zeros(support.triples)
+        rows[np.searchsorted(mine, theirs[known])] = ssp.probabilities[known]
+        fine = [
+            (self.loss_low - tolerance <= ssp.losses).all(), (ssp.losses <= self.loss_high + tolerance).all(),
+            (self.low - tolerance <= rows).all(), (rows <= self.high + tolerance).all(),
+            not ssp.probabilities[~known].any(),
+        ]  # fmt: skip
+        return bool(all(fine))
+
+    def __repr__(self) -> str:
+        return f"IntervalSet({self.support.pairs} pairs, {self.support.triples} next states)"

@@ -115,7 +115,7 @@ def plausible_arrays(plausible: ConfidenceSet) -> Plausible:
         BALL, np.inf,
         support.pair_start, support.next_start, used, np.array(support.next_state), np.array(plausible.rows),
         plausible.radii * plausible.radii, np.add.reduceat(squares, support.next_start[:-1]),
-        np.array(plausible.loss_low),
+        np.array(plausible.loss_low), np.empty(0), np.empty(0),
     )  # fmt: skip
 
 

@@ -47,7 +47,8 @@ def a_posteriori_bound(
     - W bounds the sum of w over all steps. The determinant of V grows by 1 + n w^2 in an interval that plays the pair n
       times, and x <= log(1 + x) / log 2 for x = n w^2 <= 1, so the sum of n w^2 is at most d log(1 + tau / (d lambda))
       / log 2: the **factor** 1.44 (the proof has 2, its statement 1). n w^2 <= 1 is argued in the paper from item 3 of
-      the event; for lambda < 1 it may be 1 / lambda, and the factor is (1 / lambda) / log(1 + 1 / lambda).
+      the event; for lambda < 1 it may be 1 / lambda, and the factor is (1 / lambda) / log(1 + 1 / lambda). With a
+      replan factor f above 1, x stays below f - 1 + 1 / lambda.
       Then Cauchy and Schwarz, twice, as printed. A learner that forgets begins again at each doubling.
     - martingale: as printed, see :func:`martingale_bound`. **Plus the noise of the losses**, which the paper leaves
       out: sqrt(T log(4 T / delta)), as a loss has range 1.
@@ -65,12 +66,14 @@ def a_posteriori_bound(
             epsilon to every loss raises no optimal value by more than epsilon T*.
     """
     settings, rules = learner.settings, learner.settings.rules(learner.support)
+    if rules.box.on:  # the width of a box is no function of the visits alone
+        return inf
     size, lam = settings.context_size, settings.regularization
     grown = log1p(max(steps, int(learner.statistics.visits.max())) / lam)
     rho = sqrt(size * (rules.next_log + grown)) + sqrt(lam)
     loss_rho = rules.loss_factor * (sqrt(size * (rules.loss_log + grown)) + sqrt(lam))
     spread = float((rules.next_factor * np.sqrt(next_states(learner.support))).max())
-    largest = max(1.0, 1.0 / lam)
+    largest = _largest_potential(learner)
     epochs = 1 + learner.doublings if settings.forget else 1
     potential = epochs * largest / log1p(largest) * size * log1p(steps / (size * lam))
     widths = sqrt(potential * learner.support.pairs * steps)
@@ -110,6 +113,9 @@ def unknown_visits_bound(
     the interval, so V is up to date at each such play, and det V grows by the factor 1 + w^2 >= 1 + a^2. By AM-GM
     det V / lambda^d <= (1 + tau / (d lambda))^d. Hence U_i <= d log(1 + tau / (d lambda)) / log(1 + a^2).
 
+    With a replan factor above 1 an interval may play the pair n times, and det V grows by 1 + n w^2 in it, which is at
+    least exp(n w^2 log(1 + x) / x) for x the largest n w^2.
+
     Departs from the paper: its constant is 4 where its test has 10, and it has no max; here it is the test itself.
 
     Args:
@@ -119,13 +125,29 @@ def unknown_visits_bound(
         loss_bound: the largest B that the test has used; the learner's own now if left out.
     """
     settings, rules = learner.settings, learner.settings.rules(learner.support)
+    if rules.box.on:  # the width of a box is no function of the visits alone
+        return np.full(learner.support.pairs, inf)
     bound = learner.loss_bound if loss_bound is None else loss_bound
     size, lam = settings.context_size, settings.regularization
     tau = np.broadcast_to(np.asarray(visits, dtype=np.float64), learner.support.pairs)
     rho = np.sqrt(size * (rules.next_log + np.log1p(tau / lam))) + sqrt(lam)
     doubt = np.maximum(rules.doubt_factor * rho, sqrt(log(4.0 * max(intervals, 1) / settings.delta)))
     threshold = rules.loss_floor / (10.0 * bound * doubt)
-    return np.minimum(tau, size * np.log1p(tau / (size * lam)) / np.log1p(threshold**2))
+    grown = size * np.log1p(tau / (size * lam))
+    if settings.replan_factor > 1.0:
+        largest = _largest_potential(learner)
+        return np.minimum(tau, grown * largest / (log1p(largest) * threshold**2))
+    return np.minimum(tau, grown / np.log1p(threshold**2))
+
+
+def _largest_potential(learner: LRCSSP) -> float:
+    """The largest n w^2 of a pair that is played n times in an interval; 1 at least.
+
+    All steps of an interval have one context, so they multiply det V by 1 + n w^2. With a replan factor f, that was
+    below f before the last of them, and one step adds w^2 <= 1 / lambda.
+    """
+    settings = learner.settings
+    return max(1.0, 1.0 / settings.regularization + (settings.replan_factor - 1.0))
 
 
 def theorem_rate(

@@ -25,7 +25,7 @@ from goalbound.estimation import Statistics
 from goalbound.estimation.statistics import checked_step
 from goalbound.kernels import watch as kernels
 from goalbound.kernels.jit import Kernel, engine
-from goalbound.kernels.learning import PLANNED
+from goalbound.kernels.learned import PLANNED
 from goalbound.kernels.rooms import fresh_ledger
 from goalbound.kernels.watch import (
     COVERED,

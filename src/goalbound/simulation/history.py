@@ -46,6 +46,7 @@ class History:
         seed: of the run.
         step_limit: the most steps of an episode.
         interrupted: whether the run was broken off after these episodes.
+        alarm: what contradicts the linear model, if the learner found something, up to the last episode.
     """
 
     loss: Floats
@@ -60,6 +61,7 @@ class History:
     seed: int
     step_limit: int
     interrupted: bool = False
+    alarm: str | None = None
 
     def __post_init__(self) -> None:
         for name, dtype in PER_EPISODE.items():
@@ -85,7 +87,7 @@ class History:
             if part.contexts.shape[1] != first.contexts.shape[1]:
                 raise ModelError("the parts have contexts of different length; only parts of one run can be joined")
         joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_EPISODE}
-        return replace(first, **joined, interrupted=parts[-1].interrupted)
+        return replace(first, **joined, interrupted=parts[-1].interrupted, alarm=parts[-1].alarm)
 
     @property
     def episodes(self) -> int:
@@ -158,6 +160,8 @@ class History:
             f"loss       {self.loss.sum():<12.6g} optimal {self.optimal_loss.sum():.6g}",
             f"regret     {self.total_regret:<12.6g} expected {self.total_expected_regret:.6g}",
         ]
+        if self.alarm is not None:
+            lines.append(f"not linear: {self.alarm}")
         tenth = self.episodes // 10
         if tenth:
             early, late = self.expected_regret[:tenth].mean(), self.expected_regret[-tenth:].mean()

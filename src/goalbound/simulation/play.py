@@ -206,6 +206,7 @@ class Simulation:
         return History(
             contexts=record.contexts, optimal_loss=record.optimal_loss, **record.tally._asdict(),
             seed=self.seed, step_limit=self.step_limit, interrupted=interrupted,
+            alarm=_alarm_of(self.learner),
         )  # fmt: skip
 
 
@@ -266,6 +267,14 @@ def _checked_step(step: Step, state: int, goal: int) -> Step:
             f"to a next state of 0 to {goal}, with a loss in [0, 1]"
         )
     return step
+
+
+def _alarm_of(learner: Any) -> str | None:
+    """What a learner, or the one inside it, found to contradict the linear model."""
+    while not hasattr(learner, "alarm") and hasattr(learner, "learner"):
+        learner = learner.learner
+    alarm = getattr(learner, "alarm", None)
+    return None if alarm is None else str(alarm)
 
 
 def _is_adaptive(contexts: ContextSource | AdaptiveSource) -> bool:

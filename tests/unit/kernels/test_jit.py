@@ -15,7 +15,19 @@ import numba
 import numpy as np
 import pytest
 
-from goalbound.kernels import active_set, bellman, chain, gram, graph, jit, learning, projection, shortest
+from goalbound.kernels import (
+    active_set,
+    bellman,
+    boxes,
+    chain,
+    gram,
+    graph,
+    jit,
+    learning,
+    projection,
+    residuals,
+    shortest,
+)
 
 NOTICE = "goalbound: compiling kernels"
 
@@ -87,7 +99,7 @@ def test_each_form_calls_the_same_form_of_the_kernels_that_it_uses(caller: jit.K
 
 
 def test_the_cache_on_disk_knows_the_files_of_all_kernels_inside() -> None:
-    files = sorted(module.__file__ for module in (active_set, gram, learning, projection))
+    files = sorted(module.__file__ for module in (active_set, boxes, gram, learning, projection, residuals))
     stats = tuple((os.stat(file).st_mtime_ns, os.stat(file).st_size) for file in files)
     assert learning.observe.dispatcher._cache._cache_file._source_stamp == stats
 

@@ -15,7 +15,7 @@ from scipy.sparse import csc_array
 
 from goalbound.kernels import optimism as kernels
 from goalbound.kernels.elimination import fresh_bench
-from goalbound.kernels.learning import to_sub_simplex
+from goalbound.kernels.looks import to_sub_simplex
 from goalbound.kernels.optimism import BALL, RESIDUAL, TAKE, Outlook, Plausible
 from goalbound.models import SSP
 from goalbound.planning import solve
@@ -60,6 +60,7 @@ def plain_model(ssp: SSP) -> Plausible:
     return Plausible(
         BALL, np.inf, np.array(support.pair_start), np.array(support.next_start), used, np.array(support.next_state),
         np.array(ssp.probabilities), np.zeros(support.pairs), np.array(squares), np.maximum(ssp.losses, FLOOR),
+        np.empty(0), np.empty(0),
     )  # fmt: skip
 
 
@@ -151,10 +152,10 @@ def test_what_never_arrives_ends_at_the_ceiling(by_policies: bool, start: float)
 def test_a_policy_that_never_arrives_is_not_evaluated_and_changes_nothing() -> None:
     model = plain_model(SSP.dense([[0.5, 0.5]], [[[1, 0], [0, 1]]]))
     outlook = outlook_from(model, np.array([3.0, 0.0]))
-    assert not kernels.evaluate.python(model, outlook, fresh_bench(1))
+    assert not kernels.evaluate.python(model, outlook, fresh_bench(1), 0.0)
     assert outlook.values.tolist() == [3.0, 0.0]
     outlook.policy[0] = 1
-    assert kernels.evaluate.python(model, outlook, fresh_bench(1))
+    assert kernels.evaluate.python(model, outlook, fresh_bench(1), 0.0)
     assert outlook.values.tolist() == [0.5, 0.0]
 
 
@@ -171,7 +172,7 @@ def test_an_evaluated_policy_is_a_linear_system(plausible: Plausible, taking: bo
         row = np.empty(count)
         kernels.hopeful_row.python(plausible, pair, values, 0.0, row)
         chain[s, plausible.state[first : first + count]] = row
-    assert kernels.evaluate.python(plausible, outlook, fresh_bench(states))
+    assert kernels.evaluate.python(plausible, outlook, fresh_bench(states), 0.0)
     exact = np.linalg.solve(np.eye(states) - chain, plausible.losses[outlook.policy])
     np.testing.assert_allclose(outlook.values, [*exact, 0.0], rtol=1e-12)
 

@@ -116,6 +116,7 @@ def settings(**changed: Any) -> Callable[[Header, Arrays], None]:
     return damage
 
 
+WIDTHS = {"name": "paper", "joint": True, "scale": 1.0, "boxes": None}
 DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
     # numbers that are used as an index
     (in_array("learned.memory.visits", -1), "visits holds -1, which is out of range"),
@@ -182,8 +183,11 @@ DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
     (settings(delta="0.1"), "delta is '0.1', of a wrong type"),
     (settings(forget=1), "forget is 1, of a wrong type"),
     (settings(more=1), "the settings are"),
-    (settings(widths={"name": "paper", "joint": True}), "it needs a name, joint and a scale"),
-    (settings(widths={"name": "paper", "joint": True, "scale": -1.0}), r"the scale of the widths is -1\.0"),
+    (settings(widths={"name": "paper", "joint": True}), "it needs .*'scale'"),
+    (settings(widths=WIDTHS | {"scale": -1.0}), r"the scale of the widths is -1\.0"),
+    (settings(widths=WIDTHS | {"joint": 1}), "of wrong types"),
+    (settings(widths=WIDTHS | {"boxes": {"goal": True}}), "the boxes of the widths are"),
+    (settings(check_linearity=1), "check_linearity is 1, of a wrong type"),
     (settings(context_size=3), r"gram is missing or not of shape \(6, 3, 3\)"),
     (settings(context_size=10**9), "gram is missing or not of shape"),  # and no memory is asked for
 ]
@@ -245,7 +249,7 @@ def test_whole_numbers_changed_behind_the_checksums_are_an_error_or_a_learner_th
     with NO_WAITING:
         for _ in range(120):
             header, arrays = parts(valid)
-            names = [name for name, array in arrays.items() if array.dtype != np.float64]
+            names = [name for name, array in arrays.items() if array.dtype != np.float64 and array.size]
             raw = arrays[names[rng.integers(len(names))]].reshape(-1).view(np.uint8)
             raw[rng.integers(len(raw))] ^= 1 << int(rng.integers(8))
             write_archive(path, header, arrays)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from goalbound.estimation import paper, printed, project, ridge_estimate, scaled
-from goalbound.kernels.learning import FAILED_PROJECTIONS
+from goalbound.kernels.learned import FAILED_PROJECTIONS
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.plan import Plan

@@ -240,8 +240,8 @@ def parts_of(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda header, arrays: header.update(parts=3), "it was written for other cells"),
-        (lambda header, arrays: header.update(context_size=2), "it was written for other cells"),
+        (lambda header, arrays: header.update(parts=3), "it was written for"),
+        (lambda header, arrays: header.update(context_size=2), "it was written for"),
         (lambda header, arrays: header.update(cells="all"), "cells is 'all'; each is a list of 3 parts"),
         (lambda header, arrays: header.update(cells=[[1, 0, 0], 7]), "each is a list of 3 parts"),
         (lambda header, arrays: header.update(cells=[[1, 0, 0], [0, 2, 0]]), r"cells is \[\[1, 0, 0\], \[0, 2, 0\]\]"),

@@ -111,7 +111,6 @@ def test_misuse_is_named() -> None:
         play(other, walk(), Dirichlet.symmetric(2), episodes=1)
 
 
-@pytest.mark.xfail(strict=True, raises=IndexError, reason="the name is checked, and then used as an index")
 def test_a_state_may_be_called_by_its_name() -> None:
     support = Support.from_pairs([{0: [0, 2], 1: [1]}, {0: [2]}], state_names=["home", "road"])
     assert RandomWalk(support).begin([1.0]).act("road") == 0  # type: ignore[arg-type]

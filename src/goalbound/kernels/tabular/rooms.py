@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from goalbound.kernels.optimism import BALL, TAKE, Plausible
-from goalbound.kernels.rooms import fresh_outlook
+from goalbound.kernels.rooms import fresh_outlook, fresh_plausible
 from goalbound.kernels.tabular.layout import (
     HOEFFDING,
     STALE,
@@ -55,19 +55,8 @@ def fresh_walk(states: int) -> Walk:
 
 def _fresh_plausible(rules: Rules, ceiling: float) -> Plausible:
     """Nothing was seen: all mass goes to the goal."""
-    pairs, triples = len(rules.pair_state), len(rules.next_state)
-    return Plausible(
-        shape=TAKE if rules.method in (UC, HOEFFDING) else BALL,
-        ceiling=ceiling,
-        pair_start=rules.pair_start,
-        next_start=rules.next_start,
-        used=np.zeros(pairs, dtype=np.int64),
-        state=np.zeros(triples, dtype=np.int32),
-        centre=np.zeros(triples),
-        ball=np.zeros(pairs),
-        mass=np.zeros(pairs),
-        losses=np.zeros(pairs),
-    )
+    shape = TAKE if rules.method in (UC, HOEFFDING) else BALL
+    return fresh_plausible(rules.pair_start, rules.next_start, shape=shape, ceiling=ceiling)
 
 
 def _fresh_front(plausible: Plausible, least: float) -> Front:

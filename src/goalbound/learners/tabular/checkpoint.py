@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.tabular.layout import ULCVI, Front, Learned
 from goalbound.kernels.tabular.rooms import fresh_walk
+from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.tabular.episode import TabularEpisode
-from goalbound.learners.tabular.generator import generator_from, state_of
 from goalbound.learners.tabular.integrity import check_learned, check_numbers, check_walk, checked_episodes
 from goalbound.learners.tabular.learner import TabularLearner
 from goalbound.learners.tabular.settings import TabularSettings

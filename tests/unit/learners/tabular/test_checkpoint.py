@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.tabular import TabularLearner, psrl_ssp
-from goalbound.learners.tabular.generator import generator_from, state_of
 from goalbound.models import FileFormatError
 from goalbound.models.files.archive import write_archive
 from tests.unit.learners.driving import COMPILED, NO_WAITING, kernels

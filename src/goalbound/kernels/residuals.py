@@ -1,0 +1,76 @@
+"""Is the world linear in the context? Outcomes against the intervals that were plausible before they came.
+
+While the model is right and the intervals hold the truth, an outcome of [0, 1] has a mean of at most the upper end, so
+with S the sum of (outcome - upper end) over n steps, exp(z S - z^2 n / 8) is a supermartingale for every z >= 0. Mixed
+over a half-normal z it gives P(some n has S >= sqrt((n / 4 + r) (log((n / 4 + r) / r) + 2 log(1 / failure)))) <=
+failure, for any r > 0. A regression that is linear where the world is not is right on average and wrong in parts of the
+simplex, so sums are kept for each part: the heaviest component, and how heavy it is.
+"""
+
+from math import log, sqrt
+
+from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.learned import EPISODE
+
+PARTS = 4
+"""Into how many parts the weight of the heaviest component is cut."""
+PATIENCE = 10.0
+"""r: the bound is tightest where n / 4 is some ten times this."""
+
+
+@inlined
+def part_of(context):
+    """The part of the simplex that a context lies in: 0 to PARTS d - 1."""
+    heaviest = 0
+    for j in range(1, len(context)):
+        if context[j] > context[heaviest]:
+            heaviest = j
+    least = 1.0 / len(context)
+    share = (context[heaviest] - least) / (1.0 - least) if len(context) > 1 else 0.0
+    return PARTS * heaviest + min(int(PARTS * share), PARTS - 1)
+
+
+@inlined
+def contradicts(excess, count, alarm_log):
+    """Whether so large a sum over so many steps contradicts the intervals."""
+    if excess <= 0.0:
+        return False
+    variance = 0.25 * count + PATIENCE
+    return excess >= sqrt(variance * (log(variance / PATIENCE) + 2.0 * alarm_log))
+
+
+@inlined
+def note(sums, outcome, low, high, count, alarm_log):
+    """Enter an outcome and its interval; whether they contradict each other now."""
+    sums[0] += outcome - high
+    sums[1] += low - outcome
+    return contradicts(sums[0], count, alarm_log) or contradicts(sums[1], count, alarm_log)
+
+
+@lean
+def note_step(rules, learned, view, pair, place, loss):
+    """Before a step is learned from. O(m) for the m next states of the pair."""
+    excess = learned.excess
+    if len(excess.steps) == 0:
+        return
+    plausible = view.plausible
+    part = part_of(view.context)
+    excess.steps[pair, part] += 1
+    count = excess.steps[pair, part]
+    shown = loss + rules.added_loss
+    if note(excess.losses[pair, part], shown, plausible.losses[pair], view.loss_high[pair], count, rules.alarm_log):
+        sound_alarm(excess.alarm, pair, -1, part, view.tally[EPISODE])
+    for k in range(rules.next_start[pair], rules.next_start[pair + 1]):
+        outcome = 1.0 if k == place else 0.0
+        if note(excess.rows[k, part], outcome, plausible.low[k], plausible.high[k], count, rules.alarm_log):
+            sound_alarm(excess.alarm, pair, k, part, view.tally[EPISODE])
+
+
+@inlined
+def sound_alarm(alarm, pair, place, part, episode):
+    """Only the first one is kept."""
+    if alarm[0] < 0:
+        alarm[0] = pair
+        alarm[1] = place
+        alarm[2] = part
+        alarm[3] = episode

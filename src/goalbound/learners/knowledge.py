@@ -1,0 +1,153 @@
+"""What a user knows before the first episode, beyond the support: losses, rows, floors of single pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.kernels.learned import Told
+from goalbound.models import ModelError, Support
+from goalbound.models.validation import check_range, numbers, sealed
+
+SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """Facts about single pairs, taken as true. Begin with :meth:`nothing` and add what is known.
+
+    Attributes:
+        support: the pairs and where each may lead; itself the most useful thing to know.
+        context_size: d.
+        loss_known: [N]
+        losses: [N, d] mean losses of the components, where known.
+        row_known: [N]
+        rows: [M, d] next-state probabilities of the components, where known.
+        floors: [N] lower bounds of mean losses; 0 where nothing is known.
+
+    A road has a known way and an unknown time; a test has a known price:
+
+    >>> support = Support.full(2, 2)
+    >>> known = Knowledge.nothing(support, 3).with_rows({(0, 1): [0.0, 1.0, 0.0]}).with_losses({(1, 0): 0.2})
+    >>> known.row_known, known.losses[2]
+    (array([False,  True, False, False]), array([0.2, 0.2, 0.2]))
+    """
+
+    support: Support
+    context_size: int
+    loss_known: NDArray[np.bool_]
+    losses: NDArray[np.float64]
+    row_known: NDArray[np.bool_]
+    rows: NDArray[np.float64]
+    floors: NDArray[np.float64]
+
+    @classmethod
+    def nothing(cls, support: Support, context_size: int) -> Knowledge:
+        """Nothing but the support."""
+        none = sealed(np.zeros(support.pairs, dtype=np.bool_))
+        return cls(
+            support, context_size, none, sealed(np.zeros((support.pairs, context_size))), none,
+            sealed(np.zeros((0, context_size))), sealed(np.zeros(support.pairs)),
+        )  # fmt: skip
+
+    def with_losses(self, losses: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike) -> Knowledge:
+        """Mean losses that are known: of single pairs ``{(state, action): loss}``, or of all pairs as [N] or [N, d].
+
+        A loss is one number, the same under every context, or one for each component.
+        """
+        known, table = self.loss_known.copy(), self.losses.copy()
+        for pair, loss in self._by_pair(losses, "losses"):
+            table[pair] = self._components(loss, f"the loss of {self.support.pair_name(pair)}")
+            known[pair] = True
+        check_range(table, 0.0, 1.0, "loss", lambda at: f"the loss of {self.support.pair_name(int(at[0]))}")
+        return replace(self, loss_known=sealed(known), losses=sealed(table))
+
+    def with_rows(self, rows: Mapping[tuple[Any, Any], ArrayLike]) -> Knowledge:
+        """Rows that are known: ``{(state, action): [S + 1] or [S + 1, d]}``, the goal last.
+
+        A row is the same under every context, or has a column for each component. One that is certain to lead to a
+        single state is the row of a deterministic action.
+        """
+        support = self.support
+        known = self.row_known.copy()
+        table = self.rows.copy() if len(self.rows) else np.zeros((support.triples, self.context_size))
+        for key, given in rows.items():
+            pair = support.pair(*key)
+            name = f"the row of {support.pair_name(pair)}"
+            row = np.asarray(given, dtype=np.float64)
+            if row.ndim == 1:
+                row = np.repeat(row[:, None], self.context_size, axis=1)
+            row = numbers(row, name, (support.states + 1, self.context_size), "[S + 1] or [S + 1, d], the goal last")
+            check_range(row, 0.0, 1.0, "probability", _next_state_of(name))
+            sums = row.sum(axis=0)
+            if np.abs(sums - 1.0).max() > SUM_TOLERANCE:
+                worst = sums[np.abs(sums - 1.0).argmax()]
+                raise ModelError(f"{name} sums to {worst:g}, not 1; it is a distribution over the S + 1 next states")
+            places = support.next_state[support.row(pair)]
+            outside = np.setdiff1d(np.flatnonzero(row.any(axis=1)), places)
+            if len(outside):
+                following = support.state_name(int(outside[0]))
+                raise ModelError(f"{name} leads to {following}, which the support does not allow; declare it there too")
+            table[support.row(pair)] = row[places] / sums
+            known[pair] = True
+        return replace(self, row_known=sealed(known), rows=sealed(table))
+
+    def with_floors(self, floors: Mapping[tuple[Any, Any], float] | ArrayLike) -> Knowledge:
+        """Lower bounds of mean losses, that hold under every context: of single pairs, or of all as [N]."""
+        table = self.floors.copy()
+        for pair, floor in self._by_pair(floors, "floors"):
+            table[pair] = float(np.asarray(floor).min())
+        check_range(table, 0.0, 1.0, "floor", lambda at: f"the floor of {self.support.pair_name(int(at[0]))}")
+        return replace(self, floors=sealed(table))
+
+    def told(self, loss_floor: float, added_loss: float) -> Told:
+        """As kernels take it."""
+        floor = np.maximum(self.floors, loss_floor) + added_loss
+        return Told(sealed(floor), self.loss_known, self.losses, self.row_known, self.rows)
+
+    def check_step(self, pair: int, place: int) -> None:
+        """An error if a known row says that this next state cannot come."""
+        if self.row_known[pair] and not self.rows[place].any():
+            following = self.support.state_name(int(self.support.next_state[place]))
+            raise ModelError(
+                f"{self.support.pair_name(pair)} led to {following}, which the row that it was said to have excludes; "
+                "nothing was recorded. Declare the row as it is, or leave it to be learned"
+            )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Knowledge):
+            return NotImplemented
+        return self.support == other.support and all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("context_size", "loss_known", "losses", "row_known", "rows", "floors")
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _by_pair(self, given: Any, what: str) -> list[tuple[int, Any]]:
+        if isinstance(given, Mapping):
+            return [(self.support.pair(*key), value) for key, value in given.items()]
+        table = np.asarray(given, dtype=np.float64)
+        if table.shape not in ((self.support.pairs,), (self.support.pairs, self.context_size)):
+            raise ModelError(
+                f"{what} has shape {table.shape}; give [N] = ({self.support.pairs},) or [N, d], or a mapping from "
+                "(state, action)"
+            )
+        return list(enumerate(table))
+
+    def _components(self, value: ArrayLike, name: str) -> NDArray[np.float64]:
+        """[d] one number for all components, or one each."""
+        array = np.asarray(value, dtype=np.float64)
+        if array.shape not in ((), (self.context_size,)):
+            raise ModelError(
+                f"{name} is {value!r}; it is one number, or one for each of {self.context_size} components"
+            )
+        return np.broadcast_to(array, (self.context_size,))
+
+
+def _next_state_of(name: str) -> Callable[[tuple[int, ...]], str]:
+    return lambda at: f"{name}, next state {at[0]}"
