@@ -44,7 +44,7 @@ def can_be_saved(simulation: Simulation) -> bool:
     return (
         isinstance(simulation.world, ModelWorld)
         and saving.can_be_saved(_savable(simulation))
-        and type(simulation.contexts) in _STATELESS
+        and (type(simulation.contexts) in _STATELESS or getattr(simulation.contexts, "keeps_nothing", False))
     )
 
 

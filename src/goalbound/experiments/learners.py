@@ -13,16 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.estimation import Widths, paper, printed, scaled
+from goalbound.adapters.covariates import CovariateMap, Hats, Splines
+from goalbound.estimation import Widths, paper, printed, scaled, sharp
 from goalbound.experiments.catalog import Catalog, Entry, meant
 from goalbound.learners import ridge_baselines, tabular
 from goalbound.learners.context_free import ContextBlind, PerCell
 from goalbound.learners.learner import Learner
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.reference_policies import Clairvoyant, RandomWalk
+from goalbound.learners.seen_through import SeenThrough
 from goalbound.learners.settings import added_loss
 from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.planning import ContextBounds, context_bounds
+from goalbound.problems.treatment_curve import biomarker
 
 _REMEMBERED: dict[int, tuple[LinearCSSP, ContextBounds]] = {}
 
@@ -184,10 +187,29 @@ def _seeing(problem: LinearCSSP, sees: str, parts: int, made: Callable[..., Any]
         return ContextBlind(made(1, rng))
     if sees == "cell":
         return PerCell(partial(made, 1), problem.context_size, parts=parts, rng=rng)
+    if sees in _MAPS:
+        return _through_map(problem, _MAPS[sees](parts), made, rng)
     raise ModelError(
         f'sees is {sees!r}; it is "context" (learners that use it), "nothing", or "cell" (one learner for each of the '
-        "cells that contexts are cut into)"
+        f"cells that contexts are cut into); where contexts are of one number, also {', '.join(_MAPS)}"
     )
+
+
+_MAPS: Mapping[str, Callable[[int], CovariateMap]] = {
+    "line": lambda _parts: Hats(np.array([0.0, 1.0])),
+    "hats": lambda parts: Hats(np.linspace(0.0, 1.0, parts)),
+    "splines": lambda parts: Splines(np.linspace(0.0, 1.0, parts - 2)),  # cubic: two more than its knots
+}
+"""What a learner is shown of a number in [0, 1], in so many parts."""
+
+
+def _through_map(
+    problem: LinearCSSP, seen: CovariateMap, made: Callable[..., Any], rng: np.random.Generator
+) -> SeenThrough:
+    names = problem.component_names or ("",)
+    if not all(name.startswith("x = ") for name in names):
+        raise ModelError('this problem has no contexts of one number x; use sees = "context", "nothing" or "cell"')
+    return SeenThrough(made(seen.context_size, rng), lambda context: seen(biomarker(context)))
 
 
 def _support(problem: LinearCSSP, word: str) -> Support:
@@ -242,7 +264,7 @@ def _number(name: str, value: str | float, words: tuple[str, ...]) -> float | No
 
 
 def _widths(name: str, scale: float) -> Widths:
-    rules: Mapping[str, Callable[[], Widths]] = {"paper": paper, "printed": printed}
+    rules: Mapping[str, Callable[[], Widths]] = {"paper": paper, "printed": printed, "sharp": sharp}
     if name not in rules:
         raise ModelError(f'widths is "{name}"{meant(name, rules)}; there are {", ".join(rules)}')
     return rules[name]() if scale == 1.0 else scaled(rules[name](), by=scale)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from goalbound.adapters.covariates.contexts import CovariateContexts, uniform_numbers
 from goalbound.experiments.catalog import Catalog, Entry
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.problems.catalog import CATALOG as FAMILIES
@@ -107,6 +108,11 @@ def drifting(size: int, *, episodes: int, start: list[float] | None = None, end:
     return Drifting(first, last, episodes=episodes, wobble=wobble)
 
 
+def one_number(size: int) -> CovariateContexts:
+    """A number, uniform on [0, 1], as hat functions of the problem's components."""
+    return uniform_numbers(size)
+
+
 def adversary(size: int) -> Adversary:
     """Looks at the learner's data and picks the context that it knows least."""
     return Adversary.anywhere(size)
@@ -120,6 +126,7 @@ CONTEXTS = Catalog(
         Entry("cyclic", "a list, again and again (the corners if none is given)", cyclic),
         Entry("listed", "a list, once", listed),
         Entry("drifting", "from one context to another over the run", drifting),
+        Entry("uniform-number", "a number x, uniform on [0, 1] (for treatment-curve)", one_number),
         Entry("adversary", "picks what the learner knows least", adversary),
     ],
 )

@@ -7,6 +7,7 @@ from goalbound.problems.long_corridor import long_corridor
 from goalbound.problems.random_cssp import random_cssp
 from goalbound.problems.roads import Regime
 from goalbound.problems.routing_grid import routing_grid
+from goalbound.problems.treatment_curve import biomarker, treatment_curve
 from goalbound.problems.treatment_ladder import treatment_ladder
 from goalbound.problems.windy_grid import windy_grid
 
@@ -14,12 +15,14 @@ __all__ = [
     "CATALOG",
     "CatalogEntry",
     "Regime",
+    "biomarker",
     "catalog_entry",
     "deceptive_lock",
     "dense_random",
     "long_corridor",
     "random_cssp",
     "routing_grid",
+    "treatment_curve",
     "treatment_ladder",
     "windy_grid",
 ]

@@ -17,6 +17,7 @@ from goalbound.problems.dense_random import dense_random
 from goalbound.problems.long_corridor import long_corridor
 from goalbound.problems.random_cssp import random_cssp
 from goalbound.problems.routing_grid import routing_grid
+from goalbound.problems.treatment_curve import treatment_curve
 from goalbound.problems.treatment_ladder import treatment_ladder
 from goalbound.problems.windy_grid import windy_grid
 
@@ -100,6 +101,7 @@ CATALOG: Mapping[str, CatalogEntry] = MappingProxyType(
             CatalogEntry("random", "random losses and next states, one exit action in each state", random_cssp),
             CatalogEntry("dense-random", "random; every action may lead everywhere, the goal too", dense_random),
             CatalogEntry("treatment-ladder", "drugs made for biomarkers; the average one heals few", treatment_ladder),
+            CatalogEntry("treatment-curve", "one biomarker; the best drug changes back and forth", treatment_curve),
             CatalogEntry("windy-grid", "cross a grid by drifting or walking, in calm or wind", windy_grid),
             CatalogEntry("routing-grid", "drive through a city under traffic jams, missing turns", routing_grid),
             CatalogEntry("deceptive-lock", "a combination lock whose wrong turns are cheap", deceptive_lock),

@@ -25,6 +25,7 @@ class CovariateContexts:
         map: the map.
         draw_rows: ``draw_rows(rng, first, count)`` gives a table of ``count`` rows, the same ones however the
             episodes are cut into chunks; :func:`rows_in_order` and :func:`rows_at_random` make one from data.
+        keeps_nothing: whether ``draw_rows`` has no state of its own, so that a run can be cut and go on later.
 
     >>> from goalbound.adapters.covariates import Hats
     >>> contexts = CovariateContexts(Hats([0, 1, 2]), lambda rng, first, count: 2 * rng.random(count))
@@ -35,6 +36,7 @@ class CovariateContexts:
 
     map: CovariateMap
     draw_rows: Draw
+    keeps_nothing: bool = False
 
     def __post_init__(self) -> None:
         if not callable(self.draw_rows):
@@ -58,7 +60,7 @@ def uniform_numbers(size: int) -> CovariateContexts:
 
     Such are the contexts of :func:`goalbound.problems.treatment_curve.treatment_curve`.
     """
-    return CovariateContexts(Hats(np.linspace(0.0, 1.0, size)), lambda rng, first, count: rng.random(count))
+    return CovariateContexts(Hats(np.linspace(0.0, 1.0, size)), lambda rng, first, count: rng.random(count), True)
 
 
 def rows_in_order(table: Any) -> Draw:
