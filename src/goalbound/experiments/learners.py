@@ -133,7 +133,7 @@ def context_free(
 ) -> Learner:
     """A context-free learner of the literature."""
     told = _told(problem, 1, episodes, loss_floor, loss_bound, bound=method in _BOUNDED)
-    floor, bound = told["loss_floor"], told["loss_bound"]
+    floor, bound = told["loss_floor"], told.get("loss_bound")
     added = added_loss(problem.support, 1, episodes) if floor == 0.0 and method not in _FREE else 0.0
     if method in _NEED_A_BOUND and bound is None:
         raise ModelError(f"{method} cannot find its loss bound by doubling; give loss_bound a number, or certified")
