@@ -93,10 +93,16 @@ def learn(rules, learned, desk, pair, place, loss, context):
 @inlined
 def open_interval(learned, view):
     """A new interval: it has a number and no plan yet."""
-    learned.tally[OPENED] += 1
-    view.tally[INTERVAL] = learned.tally[OPENED]
+    number_interval(learned, view)
     view.tally[INTERVALS] += 1
     view.tally[PLANNED] = 0
+
+
+@inlined
+def number_interval(learned, view):
+    """The next number; nothing was lost in it yet."""
+    learned.tally[OPENED] += 1
+    view.tally[INTERVAL] = learned.tally[OPENED]
     view.gauge[INTERVAL_LOSS] = 0.0
 
 
@@ -309,4 +315,6 @@ def observe(rules, learned, view, desk, pair, place, loss):
         view.tally[PLANNED] = 0
         if not at_goal:
             open_interval(learned, view)
+    elif rules.attitude == HOPE and not known:
+        number_interval(learned, view)  # an interval of the proof, though the plan stays
     return ended

@@ -250,7 +250,7 @@ class LRCSSP:
 
     @property
     def intervals(self) -> int:
-        """m, the intervals opened so far."""
+        """m, the intervals opened so far: an unknown step ends one, whether or not a new plan is made."""
         return int(self._learned.tally[OPENED])
 
     @property
