@@ -145,24 +145,24 @@ def box_row(rules, learned, view, pair):
 
 
 @lean
-def add_variance(rules, learned, view, pair):
-    """Before a step of the pair is learned from: bounds of the variance of each next state, from its interval now."""
-    if not (rules.box.on and rules.box.variance):
-        return
-    plausible = view.plausible
-    size = len(view.context)
-    for place in range(rules.next_start[pair], rules.next_start[pair + 1]):
-        mean = min(max(0.5, plausible.low[place]), plausible.high[place])
+def add_variance(low, high, context, failure_log, variance, level):
+    """Before a step of a pair is learned from: bounds of the variance of each of its m next states are added.
+
+    ``low`` and ``high`` [m] are their intervals now, ``variance`` [m, d, d] and ``level`` [m] are brought up to date.
+    """
+    size = len(context)
+    for k in range(len(low)):
+        mean = min(max(0.5, low[k]), high[k])
         bound = mean * (1.0 - mean)
         trace = 0.0
         for r in range(size):
             for c in range(size):
-                learned.variance[place, r, c] += bound * view.context[r] * view.context[c]
-            trace += learned.variance[place, r, r]
-        learned.level[place] = variance_level(rules, trace, size)
+                variance[k, r, c] += bound * context[r] * context[c]
+            trace += variance[k, r, r]
+        level[k] = variance_level(trace, size, failure_log)
 
 
 @inlined
-def variance_level(rules, trace, size):
+def variance_level(trace, size, failure_log):
     """The L of :func:`by_variance`; the determinant is bounded by the trace."""
-    return 0.5 * size * log(1.0 + trace / (RIDGE * size)) + CUT * size + rules.box.variance_log
+    return 0.5 * size * log(1.0 + trace / (RIDGE * size)) + CUT * size + failure_log

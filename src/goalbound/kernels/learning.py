@@ -224,7 +224,7 @@ def wipe(rules, learned):
             memory.next_sums[k, j] = 0.0
             learned.rows[k, j] = 0.0
     for k in range(len(learned.variance)):
-        learned.level[k] = variance_level(rules, 0.0, size)
+        learned.level[k] = variance_level(0.0, size, rules.box.variance_log)
         for r in range(size):
             for c in range(size):
                 learned.variance[k, r, c] = 0.0
@@ -272,6 +272,24 @@ def is_known(rules, view, pair):
 
 
 @inlined
+def hold_against_boxes(rules, learned, view, pair, place, loss):
+    """What a step says about the intervals of its pair, before it is learned from."""
+    first = rules.next_start[pair]
+    last = rules.next_start[pair + 1]
+    low = view.plausible.low[first:last]
+    high = view.plausible.high[first:last]
+    if len(learned.excess.steps) > 0:
+        losses = (view.plausible.losses[pair], view.loss_high[pair])
+        note_step(
+            learned.excess, pair, first, place, loss + rules.added_loss, losses, low, high, view.context,
+            rules.alarm_log, view.tally[EPISODE],
+        )  # fmt: skip
+    if rules.box.variance:
+        variance = learned.variance[first:last]
+        add_variance(low, high, view.context, rules.box.variance_log, variance, learned.level[first:last])
+
+
+@inlined
 def observe(rules, learned, view, desk, pair, place, loss):
     """Learn from a step of the episode (lines 10 to 20). Returns whether its interval ended.
 
@@ -300,8 +318,8 @@ def observe(rules, learned, view, desk, pair, place, loss):
                 learned.tally[DOUBLINGS] += 1
                 if rules.forget:
                     wipe(rules, learned)
-    note_step(rules, learned, view, pair, place, loss)
-    add_variance(rules, learned, view, pair)
+    if rules.box.on:
+        hold_against_boxes(rules, learned, view, pair, place, loss)
     learn(rules, learned, desk, pair, place, loss, view.context)
     grown = learned.volume[pair] - view.volume[pair]
     # Below 0: the data was forgotten since. What Rmax knows is not known for sure, so it may not go round for ever.

@@ -196,7 +196,7 @@ def look_at_row(rules, learned, view, pair, norm):
             plausible.losses[pair] = rules.told.floor[pair]
 
 
-@inlined
+@lean
 def look_at(rules, learned, view, pair):
     """The plausible losses and rows of a pair under the context of the view. O(count d + d^2)."""
     view.version[pair] = learned.changes[pair]

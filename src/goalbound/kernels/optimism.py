@@ -297,7 +297,7 @@ def largest_value(outlook):
     return largest
 
 
-@inlined
+@lean
 def settle(plausible, outlook, tolerance, sweeps):
     """:func:`iterate`, and once more where values fell from so high that the meter of falls, and so which pairs may be
     skipped, was rounded by more than the certificate has room for. Returns the sweeps made."""

@@ -10,7 +10,6 @@ simplex, so sums are kept for each part: the heaviest component, and how heavy i
 from math import log, sqrt
 
 from goalbound.kernels.jit import inlined, lean
-from goalbound.kernels.learned import EPISODE
 
 PARTS = 4
 """Into how many parts the weight of the heaviest component is cut."""
@@ -48,22 +47,20 @@ def note(sums, outcome, low, high, count, alarm_log):
 
 
 @lean
-def note_step(rules, learned, view, pair, place, loss):
-    """Before a step is learned from. O(m) for the m next states of the pair."""
-    excess = learned.excess
-    if len(excess.steps) == 0:
-        return
-    plausible = view.plausible
-    part = part_of(view.context)
+def note_step(excess, pair, first, place, loss, losses, low, high, context, alarm_log, episode):
+    """Before a step is learned from. O(m) for the m next states of the pair, whose places begin at ``first``.
+
+    ``loss`` is held against the interval ``losses`` (low, high), each next state against ``low`` and ``high`` [m].
+    """
+    part = part_of(context)
     excess.steps[pair, part] += 1
     count = excess.steps[pair, part]
-    shown = loss + rules.added_loss
-    if note(excess.losses[pair, part], shown, plausible.losses[pair], view.loss_high[pair], count, rules.alarm_log):
-        sound_alarm(excess.alarm, pair, -1, part, view.tally[EPISODE])
-    for k in range(rules.next_start[pair], rules.next_start[pair + 1]):
-        outcome = 1.0 if k == place else 0.0
-        if note(excess.rows[k, part], outcome, plausible.low[k], plausible.high[k], count, rules.alarm_log):
-            sound_alarm(excess.alarm, pair, k, part, view.tally[EPISODE])
+    if note(excess.losses[pair, part], loss, losses[0], losses[1], count, alarm_log):
+        sound_alarm(excess.alarm, pair, -1, part, episode)
+    for k in range(len(low)):
+        outcome = 1.0 if first + k == place else 0.0
+        if note(excess.rows[first + k, part], outcome, low[k], high[k], count, alarm_log):
+            sound_alarm(excess.alarm, pair, first + k, part, episode)
 
 
 @inlined
