@@ -55,6 +55,7 @@ bench: $(VENV)/.dev $(VENV)/.bench
 	$(BIN)/python -m benchmarks.cold_start
 	$(BIN)/python -m benchmarks.planner
 	$(BIN)/python -m benchmarks.learner
+	$(BIN)/python -m benchmarks.baselines
 
 paper: $(VENV)/.dev
 	$(BIN)/python -m guarantees

@@ -7,6 +7,10 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.jit import kernel, lean
 
+FEW_STATES = 100
+"""Up to as many states, plans are made by policy iteration where models are plain: elimination costs less than the
+sweeps it saves."""
+
 
 class Bench(NamedTuple):
     """Room to evaluate a policy of S states."""

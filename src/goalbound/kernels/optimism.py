@@ -412,7 +412,7 @@ def evaluate(plausible, outlook, bench, leak):
 @lean
 def settle_by_policies(plausible, outlook, tolerance, sweeps, bench):
     """:func:`settle`, with the policy evaluated between the first sweeps. For plain models of few states."""
-    for made in range(ROUNDS):
+    for made in range(min(ROUNDS, sweeps)):
         outlook.meter[RESIDUAL] = sweep(plausible, outlook, made % 2 == 1)
         if outlook.meter[RESIDUAL] <= tolerance:
             return made + 1

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.kernels.elimination import Bench
 from goalbound.kernels.optimism import Outlook, Plausible
 
 UC, HOEFFDING, BERNSTEIN, EB, ULCVI, PSRL = 1, 2, 3, 4, 5, 6
@@ -113,6 +114,8 @@ class Room(NamedTuple):
     """[2, S + 1] upper values of two stages (ULCVI)"""
     table: NDArray[np.int32]
     """[H, S] the pair of each stage and state (ULCVI)"""
+    bench: Bench
+    """to evaluate policies in; empty for many states"""
 
 
 class Learned(NamedTuple):

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from goalbound.kernels.elimination import FEW_STATES, fresh_bench
 from goalbound.kernels.optimism import BALL, TAKE, Plausible
 from goalbound.kernels.rooms import fresh_outlook, fresh_plausible
 from goalbound.kernels.tabular.layout import (
@@ -75,6 +76,7 @@ def _fresh_room(rules: Rules) -> Room:
         values=np.zeros((2, states + 1)),
         upper=np.zeros((2, states + 1)),
         table=np.zeros((rules.horizon if rules.method == ULCVI else 0, states), dtype=np.int32),
+        bench=fresh_bench(states if states <= FEW_STATES else 0),
     )
 
 

@@ -8,7 +8,16 @@ from math import sqrt
 import numpy as np
 
 from goalbound.kernels.jit import inlined, lean
-from goalbound.kernels.optimism import FALL, RESIDUAL, ROUNDING, hopeful_row, improve_state, largest_value, settle
+from goalbound.kernels.optimism import (
+    FALL,
+    RESIDUAL,
+    ROUNDING,
+    hopeful_row,
+    improve_state,
+    largest_value,
+    settle,
+    settle_by_policies,
+)
 from goalbound.kernels.tabular.layout import INTERVALS, LIMIT, NUMBER, RETRIES, STEPS, SWEEPS
 from goalbound.kernels.tabular.looks import look_at
 
@@ -56,7 +65,11 @@ def replan(rules, learned, front, tolerance, sweeps):
     if outlook.meter[RESIDUAL] <= tolerance:
         return True
     asked = max(tolerance, ROUNDING * largest_value(outlook))
-    learned.tally[SWEEPS] += settle(front.plausible, outlook, 0.5 * asked, sweeps)
+    bench = learned.room.bench
+    if len(bench.leaving) > 0:
+        learned.tally[SWEEPS] += settle_by_policies(front.plausible, outlook, 0.5 * asked, sweeps, bench)
+    else:
+        learned.tally[SWEEPS] += settle(front.plausible, outlook, 0.5 * asked, sweeps)
     return outlook.meter[RESIDUAL] <= max(tolerance, ROUNDING * largest_value(outlook))
 
 

@@ -1,0 +1,60 @@
+"""The page about the learners: its code is run, its file is played, and it leaves none of them out."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from goalbound.experiments.learners import LEARNERS
+from goalbound.experiments.run import run
+from goalbound.experiments.spec import ExperimentSpec
+
+PAGE = (Path(__file__).parents[2] / "docs" / "learners.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture
+def beside_habit(tmp_path, monkeypatch):
+    """A folder with the file that the page writes, which can be imported from there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    first = blocks("python")[0]
+    assert "class Habit" in first
+    Path("habit.py").write_text(first)
+    yield tmp_path
+    sys.modules.pop("habit", None)
+
+
+def test_the_code_of_the_page_runs_and_the_learner_of_your_own_keeps_the_rules(beside_habit):
+    printed: list[tuple] = []
+    names: dict = {"print": lambda *things: printed.append(things)}
+    for code in blocks("python")[1:]:
+        exec(code, names)
+    ((regret, abandoned),) = printed
+    assert regret > 0
+    assert abandoned == 0
+
+
+def test_the_file_of_the_page_plays_the_learner_of_your_own_by_its_import_path(beside_habit):
+    (text,) = blocks("toml")
+    Path("habit.toml").write_text(text)
+    spec = ExperimentSpec.load("habit.toml", overrides={"seeds": 1})
+    regrets = {one.learner.label: run(one).facts["totals"]["expected_regret"] for one in spec.runs()}
+    assert set(regrets) == {"habit", "0.1 x LR-CSSP"}
+    assert all(regret > 0.0 for regret in regrets.values())
+
+
+def test_every_learner_of_the_catalog_has_a_row_and_a_section():
+    table, sections = PAGE.split("## One by one")
+    for name in LEARNERS.entries:
+        assert f"| `{name}` |" in table
+        assert f"`{name}`" in sections
+
+
+def test_the_tables_of_the_page_have_as_many_cells_in_every_row():
+    for rows in re.findall(r"(?:^\|.*\n)+", PAGE, re.MULTILINE):
+        assert len({line.count("|") for line in rows.splitlines()}) == 1
