@@ -29,6 +29,7 @@ def totals(record: RunRecord) -> dict[str, Maybe]:
     total = record.facts["totals"]
     steps, optimal = int(total["steps"]), float(total["optimal_loss"])
     told = bool(total["intervals"])
+    tests = told and record.facts["settings"].get("method_name", "hoeffding-ssp") == "hoeffding-ssp"  # known pairs
     return {
         "expected_regret": (float(total["expected_regret"]), ""),
         "regret": (float(total["regret"]), ""),
@@ -38,7 +39,9 @@ def totals(record: RunRecord) -> dict[str, Maybe]:
         "steps": (float(steps), ""),
         "intervals": (float(total["intervals"]), "") if told else (None, "the learner has no intervals"),
         "known_share": (
-            (1.0 - int(total["unknown_steps"]) / steps, "") if told else (None, "the learner does not tell known pairs")
+            (1.0 - int(total["unknown_steps"]) / steps, "")
+            if tests
+            else (None, "the learner does not tell known pairs")
         ),
     }
 
@@ -107,6 +110,8 @@ def constants(settings: Mapping[str, Any]) -> str:
     'widths: 0.1 x paper, not proven; delta 0.1'
     >>> constants({"widths": "paper", "scale": 1.0, "delta": 0.1})
     'widths: paper; delta 0.1'
+    >>> constants({"method_name": "eb-ssp", "scale": 0.1, "delta": 0.1})
+    "0.1 x its paper's radii and bonuses, not proven; delta 0.1"
     >>> constants({})
     'no constants'
     """
@@ -115,14 +120,18 @@ def constants(settings: Mapping[str, Any]) -> str:
         name, scale = str(settings["widths"]), float(settings.get("scale", 1.0))
         scaled = name if scale == 1.0 else f"{scale:g} x {name}"
         said.append(f"widths: {scaled}" + ("" if is_proven(settings) else ", not proven"))
+    elif settings.get("method_name") is not None and float(settings.get("scale", 1.0)) != 1.0:
+        scale = float(settings["scale"])
+        said.append(f"{scale:g} x its paper's radii and bonuses" + ("" if scale > 1.0 else ", not proven"))
     if settings.get("delta") is not None:
         said.append(f"delta {float(settings['delta']):g}")
     return "; ".join(said) or "no constants"
 
 
 def is_proven(settings: Mapping[str, Any]) -> bool:
-    """Whether the widths are those that the paper proves, or wider."""
-    return settings.get("widths") == "paper" and float(settings.get("scale", 1.0)) >= 1.0
+    """Whether the widths are proven ones, the paper's or sharp, or wider."""
+    name = str(settings.get("widths"))
+    return (name == "paper" or name.startswith("sharp")) and float(settings.get("scale", 1.0)) >= 1.0
 
 
 def _finite(value: Any) -> float | None:
