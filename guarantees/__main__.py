@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from guarantees import coverage, endings, environments, reductions, regret, variants
+from guarantees import coverage, endings, environments, reductions, regret, sharp, variants
 from guarantees.figures import draw
 from guarantees.page import write_page
 from guarantees.result import Result, Tell
@@ -24,6 +24,7 @@ PARTS: dict[str, Any] = {
     "d": (variants.variants, variants.QUICK, variants.Size()),
     "e": (reductions.reductions, reductions.QUICK, reductions.Size()),
     "f": (environments.environments, environments.QUICK, environments.Size()),
+    "g": (sharp.sharp_sets, sharp.QUICK, sharp.Size()),
 }
 """Each part by its letter: the function, and its small and its full size."""
 
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the parts. 0 if every claim held, 1 if one did not, 130 after Ctrl-C; what was finished is kept."""
     parser = argparse.ArgumentParser(prog="python -m guarantees", description="The claims of the paper, made visible.")
     parser.add_argument("--quick", action="store_true", help="small sizes: well under a minute")
-    parser.add_argument("--only", nargs="+", choices=list(PARTS), metavar="part", help="some parts: a b c d e f")
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), metavar="part", help="some parts: a b c d e f g")
     parser.add_argument("--out", type=Path, default=Path("out/guarantees"), help="where results go (%(default)s)")
     options = parser.parse_args(arguments)
     letters = options.only or list(PARTS)

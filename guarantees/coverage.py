@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from scipy.stats import beta, binom
 
@@ -24,6 +24,20 @@ class Size:
     adversarial_episodes: int = 400
 
 
+class Length(Protocol):
+    """Of the runs of coverage; here, and where other rules are watched."""
+
+    @property
+    def episodes(self) -> int:
+        """Under random contexts."""
+        ...
+
+    @property
+    def adversarial_episodes(self) -> int:
+        """Under contexts that an adversary chooses."""
+        ...
+
+
 QUICK = Size(runs=60, episodes=200, adversarial_episodes=60)
 LADDER = (0.5, 0.3, 0.2, 0.1, 0.05)
 
@@ -36,7 +50,7 @@ def coverage(size: Size, tell: Tell = quiet) -> Result:
     rows, checks = [], []
     for place, (contexts, widths) in enumerate(tries):
         tell(f"{widths} widths, {contexts}, {size.runs} runs", place, len(tries))
-        covered, share, steps = _covered(instances, contexts, widths, size)
+        covered, share, steps = covered_runs(instances, contexts, widths, size)
         lowest = lower_limit(covered, size.runs)
         rows.append([contexts, str(widths), widths.proven, covered, size.runs, share, lowest, steps])
         if widths.proven:
@@ -60,7 +74,7 @@ def coverage(size: Size, tell: Tell = quiet) -> Result:
     )  # fmt: skip
 
 
-def _covered(instances: list[Instance], contexts: str, widths: Widths, size: Size) -> tuple[int, float, int]:
+def covered_runs(instances: list[Instance], contexts: str, widths: Widths, size: Length) -> tuple[int, float, int]:
     """Runs in which the truth never left the sets; the mean share of intervals; steps in all."""
     covered, share, steps = 0, 0.0, 0
     for seed, instance in enumerate(instances):

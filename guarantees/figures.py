@@ -147,9 +147,30 @@ def _environments(result: Result) -> Figure:
     return figure
 
 
+def _sharp(result: Result) -> Figure:
+    """The regret of each rule over that of the paper's widths, a mark for each problem."""
+    rows = [row for row in result.rows if row[1]]
+    figure = Figure(figsize=(8.0, 0.3 * len(rows) + 1.8))
+    axis = figure.subplots()
+    for place, row in enumerate(rows):
+        y = len(rows) - place
+        axis.axhline(y, color=SOFT, lw=0.4)
+        for at, marker in zip(range(6, len(row), 2), "os^", strict=False):
+            axis.plot(row[at], y, marker, color=INK, ms=6, mfc="white" if marker == "s" else INK)
+    names = result.curves["races"]
+    for name, marker in zip(names, "os^", strict=False):
+        axis.plot([], [], marker, color=INK, ms=6, mfc="white" if marker == "s" else INK, label=name)
+    axis.set_yticks(range(len(rows), 0, -1), [row[0] for row in rows], fontsize=8.5)
+    axis.set(xscale="log", ylim=(0.3, len(rows) + 0.7), xlabel="expected regret over that with the paper's widths")
+    axis.set_title("what each piece of the sharp widths brings", loc="left")
+    axis.legend(loc="lower left")
+    return figure
+
+
 FIGURES: dict[str, Callable[[Result], Figure]] = {
     "a": _regret,
     "b": _coverage,
     "c": _endings,
     "f": _environments,
+    "g": _sharp,
 }

@@ -58,7 +58,7 @@ def _part(result: Result, folder: Path) -> str:
 
 def _cell(value: object) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return f"<td{' class=number' if number else ''}>{escape('' if value is None else shown(value))}</td>"
+    return f"<td{' class=number' if number else ''}>{escape(shown(value))}</td>"
 
 
 def _picture(result: Result, folder: Path) -> str:

@@ -81,7 +81,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
     """Lines of a table; numbers to the right."""
     cells = [list(columns), *([shown(value) for value in row] for row in rows)]
     room = [max(len(row[place]) for row in cells) for place in range(len(columns))]
-    right = [all(isinstance(row[place], int | float) for row in rows) for place in range(len(columns))]
+    right = [all(isinstance(row[place], int | float | None) for row in rows) for place in range(len(columns))]
     return [
         "   "
         + "  ".join(cell.rjust(room[at]) if right[at] else cell.ljust(room[at]) for at, cell in enumerate(row)).rstrip()
@@ -91,6 +91,8 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
 
 def shown(value: Any) -> str:
     """A cell as people read it."""
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

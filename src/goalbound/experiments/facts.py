@@ -17,6 +17,7 @@ from goalbound.experiments.spec import RunSpec
 from goalbound.learners.context_free import ContextBlind
 from goalbound.learners.errors import PlanningStopped
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.seen_through import SeenThrough
 from goalbound.learners.tabular import TabularLearner
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import ContextBounds, Solution, evaluate, solve
@@ -32,8 +33,8 @@ _STEPS = {2: 40, 3: 10}
 
 
 def inner_learner(learner: Any) -> Any:
-    """The learner inside what watches it or hides the context from it."""
-    while isinstance(learner, Watched | ContextBlind):
+    """The learner inside what watches it or stands between it and the context."""
+    while isinstance(learner, Watched | ContextBlind | SeenThrough):
         learner = learner.learner
     return learner
 
@@ -84,6 +85,12 @@ def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
         **told, "widths": widths["name"], "scale": widths["scale"],
         "final_loss_bound": inner.loss_bound, "doublings": inner.doublings,
     }  # fmt: skip
+
+
+def alarm(learner: Any) -> str | None:
+    """What the learner found to contradict the linear model, in words; null if nothing, or if it does not look."""
+    found = getattr(inner_learner(learner), "alarm", None)
+    return None if found is None else str(found)
 
 
 def diagnosis(learner: Any) -> dict[str, Any] | None:

@@ -20,7 +20,8 @@ class Event:
     Attributes:
         kind: ``sweep`` (first: runs, todo, episodes, workers, others), ``reused``, ``damaged`` (reason), ``started``
             (episodes, resumed), ``progress`` (done, episodes, regret), ``finished`` (seconds, episodes, steps, regret,
-            resumed), ``failed`` (error), ``retried`` (error), ``stopping``, and ``done`` (last, whatever happened).
+            resumed, alarm), ``failed`` (error), ``retried`` (error), ``stopping``, and ``done`` (last, whatever
+            happened).
         id: of the run, if it is about one.
         label: the run in words.
         facts: as listed at ``kind``.
@@ -163,7 +164,8 @@ def sentence(event: Event) -> str | None:
     if event.kind == "finished":
         speed = facts["episodes"] / facts["seconds"] if facts["seconds"] > 0.0 else math.inf
         how = "rest of a broken run" if facts["resumed"] else f"{speed:,.0f} episodes/s"
-        return f"{event.label}: regret {facts['regret']:,.6g}, {duration(facts['seconds'])} ({how})"
+        said = f"{event.label}: regret {facts['regret']:,.6g}, {duration(facts['seconds'])} ({how})"
+        return said if facts.get("alarm") is None else f"{said}; not linear: {facts['alarm']}"
     if event.kind in ("failed", "retried"):
         return f"{event.label}: {event.kind}: {facts['error']}"
     if event.kind == "stopping":

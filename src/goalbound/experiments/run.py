@@ -74,6 +74,7 @@ def run(
         running.collector.table,
         {
             **running.collector.facts(),
+            "alarm": facts.alarm(learner),
             "diagnosis": facts.diagnosis(learner),
             "policies": facts.policies(stage.problem, learner),
             "settings": facts.learner_settings(spec, learner),

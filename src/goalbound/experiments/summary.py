@@ -66,6 +66,7 @@ class Group:
         known_share: the share of the steps that played a known pair.
         covered: the share of the runs whose confidence sets held the truth throughout (exact band).
         coverage: the share of the intervals that began with the truth in all sets.
+        alarms: for each seed what contradicts the linear model, or None if the learner found nothing.
         seconds_per_step: median over the runs that were timed from start to end; None without.
         regret_curve: cumulative expected regret.
         known_curve: the share of known steps since the mark before; None for learners that do not tell.
@@ -92,6 +93,7 @@ class Group:
     known_share: Estimate
     covered: Estimate
     coverage: Estimate
+    alarms: tuple[str | None, ...]
     seconds_per_step: float | None
     regret_curve: Curve
     known_curve: Curve | None
@@ -259,6 +261,7 @@ def _summed(group: Runs, speeds: Mapping[str, float], seed: int) -> Group:
         coverage=estimate(
             [None if one is None else one["coverage"] for one in watched], seed=seed, reasons=[NOT_WATCHED]
         ),
+        alarms=tuple(record.facts.get("alarm") for record in records),
         seconds_per_step=median(timed) if timed else None,
         regret_curve=_curve(marks, [measures.course(record, "expected_regret", marks) for record in records], seed),
         known_curve=(

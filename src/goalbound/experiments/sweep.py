@@ -163,7 +163,8 @@ class _Ledger:
                 self.folder.keep_failure(outcome, self.runs[outcome.id])
         if isinstance(outcome, Finished):
             self.done.append(outcome.id)
-            facts = {name: getattr(outcome, name) for name in ("seconds", "episodes", "steps", "regret", "resumed")}
+            told = ("seconds", "episodes", "steps", "regret", "resumed", "alarm")
+            facts = {name: getattr(outcome, name) for name in told}
             self._tell("finished", outcome.id, facts)
         else:
             self.failed[outcome.id] = outcome.error

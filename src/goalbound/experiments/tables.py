@@ -75,6 +75,7 @@ COLUMNS: tuple[tuple[str, Callable[[Group], str]], ...] = (
     ("known steps", lambda group: with_band(group.known_share, percent)),
     ("covered runs", lambda group: _covered(group.covered)),
     ("coverage", lambda group: percent(group.coverage.mean)),
+    ("not linear", lambda group: _alarmed(group)),
     ("abandoned", lambda group: number(group.abandoned.mean)),
     ("steps", lambda group: number(group.steps.mean)),
     ("intervals", lambda group: number(group.intervals.mean)),
@@ -102,7 +103,7 @@ def csv_text(summary: Summary) -> str:
         head += [name, f"{name}_low", f"{name}_high"]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*head, "seconds_per_step"])
+    writer.writerow([*head, "seconds_per_step", "alarms"])
     for group in summary.groups:
         estimates = [getattr(group, name) for name in ESTIMATES]
         estimates += [group.decomposition.get(name) for name in terms] + [group.bounds.get(name) for name in bounds]
@@ -110,8 +111,14 @@ def csv_text(summary: Summary) -> str:
         row.append(_joined(group.missing))
         for one in estimates:
             row += ["", "", ""] if one is None else [_exact(one.mean), _exact(one.low), _exact(one.high)]
-        writer.writerow([*row, _exact(group.seconds_per_step)])
+        writer.writerow([*row, _exact(group.seconds_per_step), len(alarmed(group))])
     return file.getvalue()
+
+
+def alarmed(group: Group) -> list[tuple[int, str]]:
+    """The seeds whose learner found the world not linear in what it is shown, and its words."""
+    found = zip(group.seeds, group.alarms, strict=True)
+    return [(seed, alarm) for seed, alarm in found if alarm is not None]
 
 
 def _stage_text(summary: Summary, stage: tuple[str, str], room: int) -> str:
@@ -169,6 +176,8 @@ def _notes(summary: Summary) -> list[str]:
             notes.append(f"{where}: exponent: {group.exponent.note}")
         if group.abandoned.mean:
             notes.append(f"{where}: episodes were abandoned at the step limit; the true regret is larger")
+        if first := next(iter(alarmed(group)), None):
+            notes.append(f"{where}: not linear, seed {first[0]}: {first[1]}")
         if "not proven" in group.constants:
             notes.append(f"{where}: {group.constants}")
     most = max((len(group.seeds) for group in summary.groups), default=0)
@@ -189,6 +198,12 @@ def _wrapped(notes: Iterable[str], room: int) -> str:
 def _seeds(group: Group) -> str:
     there, wanted = len(group.seeds), len(group.seeds) + len(group.missing)
     return str(there) if there == wanted else f"{there} of {wanted}"
+
+
+def _alarmed(group: Group) -> str:
+    """How many runs; a learner that does not look, or found nothing, has none."""
+    found = len(alarmed(group))
+    return f"{found} of {len(group.seeds)}" if found else "-"
 
 
 def _covered(covered: Estimate) -> str:

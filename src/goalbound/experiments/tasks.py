@@ -6,6 +6,7 @@ import errno
 import json
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from goalbound.experiments.records import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import RunSpec
 from goalbound.kernels.jit import seconds_compiling
+from goalbound.learners.linearity import NotLinearWarning
 
 Report = Callable[[int, int, float], None]
 """Episodes done, episodes in all, regret so far."""
@@ -60,6 +62,8 @@ class Finished:
     resumed: bool
     version: str
     """Of goalbound, where it ran."""
+    alarm: str | None = None
+    """What contradicts the linear model, if the learner found something."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +105,14 @@ def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
     started, resumed = time.perf_counter() - seconds_compiling(), task.resumes
     try:
         spec = RunSpec.from_json(json.loads(task.spec))
-        record = run(spec, progress=progress, checkpoint=None if task.checkpoint is None else Path(task.checkpoint))
+        with warnings.catch_warnings():  # the record has it, and the sweep tells it; workers stay silent
+            warnings.simplefilter("ignore", NotLinearWarning)
+            record = run(spec, progress=progress, checkpoint=None if task.checkpoint is None else Path(task.checkpoint))
         totals = record.facts["totals"]
         seconds = time.perf_counter() - seconds_compiling() - started
         return Finished(
             task.id, record_bytes(record), seconds, spec.episodes, int(totals["steps"]),
-            float(totals["regret"]), resumed, goalbound.__version__,
+            float(totals["regret"]), resumed, goalbound.__version__, record.facts["alarm"],
         )  # fmt: skip
     except KeyboardInterrupt:
         return Stopped(task.id)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.learned import Told
-from goalbound.models import ModelError, Support
+from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.models.validation import check_range, numbers, sealed
 
 SUM_TOLERANCE = 1e-9
@@ -75,10 +75,12 @@ class Knowledge:
         support = self.support
         known = self.row_known.copy()
         table = self.rows.copy() if len(self.rows) else np.zeros((support.triples, self.context_size))
+        if not isinstance(rows, Mapping):
+            raise ModelError(f"rows is a {type(rows).__name__}; give a mapping from (state, action) to a row")
         for key, given in rows.items():
-            pair = support.pair(*key)
+            pair = self._pair(key, "rows")
             name = f"the row of {support.pair_name(pair)}"
-            row = np.asarray(given, dtype=np.float64)
+            row = _array(given, name)
             if row.ndim == 1:
                 row = np.repeat(row[:, None], self.context_size, axis=1)
             row = numbers(row, name, (support.states + 1, self.context_size), "[S + 1] or [S + 1, d], the goal last")
@@ -100,14 +102,21 @@ class Knowledge:
         """Lower bounds of mean losses, that hold under every context: of single pairs, or of all as [N]."""
         table = self.floors.copy()
         for pair, floor in self._by_pair(floors, "floors"):
-            table[pair] = float(np.asarray(floor).min())
+            table[pair] = self._components(floor, f"the floor of {self.support.pair_name(pair)}").min()
         check_range(table, 0.0, 1.0, "floor", lambda at: f"the floor of {self.support.pair_name(int(at[0]))}")
         return replace(self, floors=sealed(table))
 
     def told(self, loss_floor: float, added_loss: float) -> Told:
-        """As kernels take it."""
-        floor = np.maximum(self.floors, loss_floor) + added_loss
-        return Told(sealed(floor), self.loss_known, self.losses, self.row_known, self.rows)
+        """As kernels take it; an error where a known loss is below what is said to be a floor."""
+        floor = np.maximum(self.floors, loss_floor)
+        below = np.flatnonzero(self.loss_known & (self.losses.min(axis=1) < floor))
+        if len(below):
+            pair = int(below[0])
+            raise ModelError(
+                f"the loss of {self.support.pair_name(pair)} is said to be {self.losses[pair].min():g}, below its "
+                f"floor {floor[pair]:g}; lower the loss_floor (or the floor of the pair), or correct the loss"
+            )
+        return Told(sealed(floor + added_loss), self.loss_known, self.losses, self.row_known, self.rows)
 
     def check_step(self, pair: int, place: int) -> None:
         """An error if a known row says that this next state cannot come."""
@@ -117,6 +126,19 @@ class Knowledge:
                 f"{self.support.pair_name(pair)} led to {following}, which the row that it was said to have excludes; "
                 "nothing was recorded. Declare the row as it is, or leave it to be learned"
             )
+
+    def check_problem(self, problem: LinearCSSP) -> None:
+        """An error if a problem may lead where a known row says that it cannot; it has the same pairs."""
+        mine, theirs = self.support, problem.support
+        for pair in np.flatnonzero(self.row_known).tolist():
+            row, true = mine.row(pair), theirs.row(pair)
+            possible = theirs.next_state[true][(problem.probabilities[true] > 0.0).any(axis=1)]
+            excluded = np.setdiff1d(possible, mine.next_state[row][self.rows[row].any(axis=1)])
+            if len(excluded):
+                raise ModelError(
+                    f"{mine.pair_name(pair)} may lead to {mine.state_name(int(excluded[0]))} in the problem, which the "
+                    "row that it was said to have excludes; declare the row as it is, or leave it to be learned"
+                )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Knowledge):
@@ -128,10 +150,15 @@ class Knowledge:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def _pair(self, key: Any, what: str) -> int:
+        if not (isinstance(key, tuple) and len(key) == 2):
+            raise ModelError(f"{what} has the key {key!r}; keys are pairs: (state, action)")
+        return self.support.pair(*key)
+
     def _by_pair(self, given: Any, what: str) -> list[tuple[int, Any]]:
         if isinstance(given, Mapping):
-            return [(self.support.pair(*key), value) for key, value in given.items()]
-        table = np.asarray(given, dtype=np.float64)
+            return [(self._pair(key, what), value) for key, value in given.items()]
+        table = _array(given, what)
         if table.shape not in ((self.support.pairs,), (self.support.pairs, self.context_size)):
             raise ModelError(
                 f"{what} has shape {table.shape}; give [N] = ({self.support.pairs},) or [N, d], or a mapping from "
@@ -141,12 +168,19 @@ class Knowledge:
 
     def _components(self, value: ArrayLike, name: str) -> NDArray[np.float64]:
         """[d] one number for all components, or one each."""
-        array = np.asarray(value, dtype=np.float64)
+        array = _array(value, name)
         if array.shape not in ((), (self.context_size,)):
             raise ModelError(
                 f"{name} is {value!r}; it is one number, or one for each of {self.context_size} components"
             )
         return np.broadcast_to(array, (self.context_size,))
+
+
+def _array(values: Any, name: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name} is {values!r:.200}, which are no numbers ({error})") from None
 
 
 def _next_state_of(name: str) -> Callable[[tuple[int, ...]], str]:

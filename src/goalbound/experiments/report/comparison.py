@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from goalbound.experiments.report.answer import bound_shares
 from goalbound.experiments.report.markup import Cell, named, table
-from goalbound.experiments.report.words import DASH, banded_exponent, bound_shares, percent, spoken
+from goalbound.experiments.report.words import DASH, banded_exponent, percent, spoken
 
 Data = Mapping[str, Any]
+MOST_ROWS = 40
+"""More differences than this are shown on request."""
 TERMS = {
     "switching": "rises of the plan's value at new plans, less the optimal losses",
     "dynamics": "true less optimistic next states",
@@ -97,7 +100,10 @@ def differences(data: Data) -> str:
     if not rows:
         return ""
     caption = "Differences of expected regret on the same seeds, pair by pair"
-    return table(heads, rows, caption=caption, sortable=True, texts=3 if several else 2)
+    drawn = table(heads, rows, caption=caption, sortable=True, texts=3 if several else 2)
+    if len(rows) <= MOST_ROWS:
+        return drawn
+    return f"<details><summary>Differences of expected regret: {len(rows)} pairs of learners</summary>{drawn}</details>"
 
 
 def terms(panel: Data, learners: Sequence[Data]) -> str:

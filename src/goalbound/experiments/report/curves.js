@@ -28,6 +28,21 @@ class Curves {
     this.redraw();
   }
 
+  /** Hide all learners, or none. */
+  hideAll(hide) {
+    this.hidden = new Set(hide ? this.learners.keys() : []);
+    this.redraw();
+  }
+
+  /** One learner stands out while it is pointed at; null: all are alike again. */
+  emphasise(learner) {
+    for (const chart of this.charts) {
+      for (const part of chart.canvas.querySelectorAll("[data-learner]")) {
+        part.classList.toggle("faint", learner !== null && +part.dataset.learner !== learner);
+      }
+    }
+  }
+
   redraw() {
     for (const chart of this.charts) chart.draw();
   }
@@ -176,7 +191,7 @@ class Chart {
     const upper = inside.map((at) => this.place(at, line.high[at]));
     const lower = inside.map((at) => this.place(at, line.low[at])).reverse();
     const d = inside.length ? `M${[...upper, ...lower].join("L")}Z` : "";
-    return svg("path", { class: `band ${style(line.learner)}`, d });
+    return svg("path", { class: `band ${style(line.learner)}`, d, "data-learner": line.learner });
   }
 
   /** A few markers, not at the same places for all lines. */
@@ -227,6 +242,7 @@ class Chart {
     return apart(ends, 16, top, bottom).flatMap((y, at) => {
       const { tag, label } = this.curves.learners[lines[at].learner];
       const name = text(right + 14, y + 4, svg("tspan", { class: "tag" }, tag), "start", "name");
+      name.dataset.learner = lines[at].learner;
       if (wide) name.append(` ${fitted(label, width - right - 34)}`);
       const leader = `M${right} ${px(ends[at])}L${right + 10} ${px(y)}`;
       return [svg("path", { class: `leader ${style(lines[at].learner)}`, d: leader }), name];

@@ -11,15 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.experiments import measures
-from goalbound.experiments.bootstrap import Estimate, band
+from goalbound.experiments.bootstrap import Estimate, band, estimate
 from goalbound.experiments.groups import Runs, grouped
+from goalbound.experiments.report.answer import answer, caveat, headline
 from goalbound.experiments.report.fields import policies_of, simplex_of
-from goalbound.experiments.report.words import answer, headline, setup
+from goalbound.experiments.report.linearity import alarms
+from goalbound.experiments.report.standing import KNOWS, TELL_KNOWN, constants, standing
+from goalbound.experiments.report.words import setup
 from goalbound.experiments.spec import catalog
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
-    from goalbound.experiments.spec import ExperimentSpec, RunSpec
+    from goalbound.experiments.spec import Choice, ExperimentSpec, RunSpec
     from goalbound.experiments.summary import Difference, Group, Summary
 
 Labels = tuple[str, str, str]
@@ -28,8 +31,6 @@ POINTS = 300
 """The most points of a curve."""
 DIGITS = 6
 """Significant digits of the numbers in a page."""
-KNOWING = "clairvoyant"
-"""The learner that has nothing to learn: it is shown, but wins no comparison."""
 NUMBERS = (
     "expected_regret", "regret", "exponent", "loss_share", "abandoned", "steps", "intervals", "known_share", "covered",
     "coverage",
@@ -55,8 +56,8 @@ def report_data(
 
     Returns:
         ``learners`` (tag, label, constants, what it was told), ``panels`` (one for each problem and source of contexts:
-        ``episode`` [n], and ``results`` with curves, numbers, terms, fields over contexts), ``failures``, ``missing``,
-        ``provenance``, and ``words``: the sentences that say it.
+        ``episode`` [n], and ``results`` with curves, numbers, terms, fields over contexts), ``alarms``, ``failures``,
+        ``missing``, ``provenance``, and ``words``: the sentences that say it.
     """
     runs = grouped(records, spec.runs())
     asked = _asked(spec, runs)
@@ -72,10 +73,13 @@ def report_data(
         "problems": _things("problem", runs, asked),
         "contexts": _things("contexts", runs, asked),
         "panels": _panels(runs, summary, labels),
+        "alarms": alarms(summary),
         **_troubles(runs, asked, list(failures)),
         "provenance": _provenance(runs, list(times)),
     }
-    data["words"] = {"setup": setup(data), "headline": headline(data), "answer": answer(data)}
+    data["words"] = {
+        "setup": setup(data), "headline": headline(data), "answer": answer(data), "caveat": caveat(data),
+    }  # fmt: skip
     return data
 
 
@@ -99,14 +103,21 @@ def _learner(place: int, label: str, runs: Sequence[Runs], asked: Mapping[Labels
         "tag": tag(place),
         "label": label,
         "use": choice.use,
-        "knows": choice.use == KNOWING,
+        "knows": standing(choice.use, some) == KNOWS,  # it is shown, but wins no comparison
+        "standing": standing(choice.use, some),
+        "sees": _sees(choice),
         "settings": choice.settings,
         "used": used,
-        "constants": measures.constants(some),
+        "constants": constants(choice.use, some),
         "has_widths": some.get("widths") is not None,
         "scale": some.get("scale"),
         "proven": measures.is_proven(some),
     }
+
+
+def _sees(choice: Choice) -> str:
+    """What of the context a learner is shown: ``context``, ``nothing`` or ``cell``."""
+    return "nothing" if choice.use == "context-blind" else str(choice.settings.get("sees", "context"))
 
 
 def tag(place: int) -> str:
@@ -216,7 +227,7 @@ def _result(group: Runs, numbers: Group, grid: NDArray[np.int64]) -> dict[str, A
     records = list(group.records.values())
     bounds = {name: _estimate(one) for name, one in numbers.bounds.items()}
     regret = _curve([measures.course(record, "expected_regret", grid) for record in records])
-    tells = numbers.known_share.mean is not None
+    tells = numbers.known_share.mean is not None and _tells_known(records[0].spec.learner.use)
     steps, unknown, intervals = (
         [measures.course(record, name, grid) for record in records] for name in ("steps", "unknown_steps", "intervals")
     )
@@ -226,13 +237,18 @@ def _result(group: Runs, numbers: Group, grid: NDArray[np.int64]) -> dict[str, A
         "regret": regret | {"bound": _tightest(bounds)},
         "known": _curve([1.0 - u / s for u, s in zip(unknown, steps, strict=True)]) if tells else None,
         "intervals": _curve([one / grid for one in intervals]) if tells else None,
-        "numbers": {name: _estimate(getattr(numbers, name)) for name in NUMBERS},
+        "numbers": {name: _estimate(getattr(numbers, name)) for name in NUMBERS}
+        | ({} if tells else {"known_share": _estimate(estimate([]))}),
         "optimal_loss": _rounded(float(np.mean([record.facts["totals"]["optimal_loss"] for record in records]))),
         "seconds_per_step": _rounded(numbers.seconds_per_step),
         "terms": {name: _estimate(one) for name, one in numbers.decomposition.items()},
         "bounds": bounds,
         "largest_interval_share": _largest(records, "largest_interval_share"),
     }
+
+
+def _tells_known(use: str) -> bool:
+    return use in TELL_KNOWN or use not in catalog("learners").entries
 
 
 def _tightest(bounds: Mapping[str, Mapping[str, Any]]) -> float | None:

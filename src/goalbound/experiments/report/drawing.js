@@ -90,14 +90,22 @@ const MARKERS = [
 ];
 
 function marker(learner, x, y) {
-  const shape = MARKERS[learner % MARKERS.length];
-  const kind = learner < MARKERS.length ? "mark" : "mark hollow";
-  return svg("path", { class: `${kind} ${style(learner)}`, d: shape, transform: `translate(${px(x)} ${px(y)})` });
+  const { shape, round } = look(learner);
+  const kind = round % 2 ? "mark hollow" : "mark";
+  const place = `translate(${px(x)} ${px(y)})`;
+  return svg("path", { class: `${kind} ${style(learner)}`, d: MARKERS[shape], transform: place, "data-learner": learner });
+}
+
+/** Colours come round after eight learners; then dashes and markers go with other colours, so that no two look alike. */
+function look(learner) {
+  const round = Math.floor(learner / 8);
+  return { colour: learner % 8, shape: (learner + 3 * round) % 8, round };
 }
 
 /** The class that gives a learner's colour and dashes. */
 function style(learner) {
-  return `s${learner % 8}`;
+  const { colour, shape } = look(learner);
+  return `s${colour} d${shape}`;
 }
 
 /** A line with its marker, as the key shows it. */

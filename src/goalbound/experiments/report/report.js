@@ -107,6 +107,14 @@ function wireSwitches() {
       curves.toggle(learner);
       button.setAttribute("aria-pressed", !curves.hidden.has(learner));
     });
+    for (const over of ["pointerenter", "focus"]) button.addEventListener(over, () => curves.emphasise(learner));
+    for (const away of ["pointerleave", "blur"]) button.addEventListener(away, () => curves.emphasise(null));
+  }
+  for (const button of all("[data-all]")) {
+    button.addEventListener("click", () => {
+      curves.hideAll(button.dataset.all === "none");
+      for (const key of all("[data-toggle]")) key.setAttribute("aria-pressed", button.dataset.all === "all");
+    });
   }
 }
 

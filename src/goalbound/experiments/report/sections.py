@@ -8,10 +8,15 @@ from typing import Any
 
 from goalbound.experiments.report import words
 from goalbound.experiments.report.comparison import comparison, differences, terms
+from goalbound.experiments.report.linearity import warning
 from goalbound.experiments.report.markup import Cell, named, table
+from goalbound.experiments.report.standing import has_constants
 
 Data = Mapping[str, Any]
 PAPER = "D. Polikar, A. Cohen: Regret Guarantees for Linear Contextual Stochastic Shortest Path"
+
+MANY = 8
+"""With more learners than colours, charts are taller, and all can be shown or hidden at once."""
 
 
 def _header(data: Data) -> str:
@@ -31,7 +36,8 @@ def _answer(data: Data) -> str:
     if data["failures"] or data["missing"]:
         trouble = '<p class="warning">Some runs have no result: see <a href="#troubles">failures</a>.</p>'
     headline = f'<p class="headline">{escape(data["words"]["headline"])}</p>' if data["words"]["headline"] else ""
-    return f'{headline}<div class="answers">{"".join(blocks)}</div>{trouble}'
+    caveat = f'<p class="note">{escape(data["words"]["caveat"])}</p>' if data["words"]["caveat"] else ""
+    return f'{headline}<div class="answers">{"".join(blocks)}</div>{caveat}{warning(data)}{trouble}'
 
 
 def _list(sentences: Iterable[str]) -> str:
@@ -77,7 +83,7 @@ def _described(name: str, use: str, text: str) -> str:
 def _departures(data: Data) -> str:
     found = words.departures(data)
     if found:
-        said = "<b>Constants away from the paper.</b> Where it says not proven, the theorem does not cover the learner."
+        said = "<b>Constants away from the paper.</b> Where it says not proven, no theorem covers the learner."
         return f'<div class="warning">{said}{_list(found)}</div>'
     return "<p>All constants are those of the paper.</p>" if any(one["proven"] for one in data["learners"]) else ""
 
@@ -87,6 +93,10 @@ def _legend(data: Data) -> str:
         f'<button type="button" class="key" data-toggle="{place}" aria-pressed="true">{named(one)}</button>'
         for place, one in enumerate(data["learners"])
     )
+    if len(data["learners"]) > MANY:
+        buttons += "".join(
+            f'<button type="button" class="key" data-all="{word}">{word}</button>' for word in ("all", "none")
+        )
     return f'<div class="legend" role="group" aria-label="Show or hide learners">{buttons}</div>'
 
 
@@ -99,7 +109,7 @@ def _regret(data: Data) -> str:
     boxes += _box("bands", "bands over seeds", True) if bands else ""
     boxes += _box("bounds", "a-posteriori bounds", False) if bounded else ""
     axes = _choice("axes", [("log", "log-log"), ("linear", "linear")], "Axes")
-    constants = "; ".join(f"{one['tag']}: {one['constants']}" for one in data["learners"] if one["has_widths"])
+    constants = "; ".join(f"{one['tag']}: {one['constants']}" for one in data["learners"] if has_constants(one))
     note = "Guides are powers of K that meet the first learner shown at its last episode. "
     if bounded:
         note += ("The a-posteriori bound is a number for the whole run, about the realised regret: true where the "
@@ -115,9 +125,10 @@ def _regret(data: Data) -> str:
 
 def _regret_panel(place: int, panel: Data) -> str:
     rows = "<tr><th>&nbsp;</th><td></td><td></td></tr>" * len(panel["results"])
+    height = "tallest" if len(panel["results"]) > 2 * MANY else "tall"
     band = " <small>(95% band)</small>" if any(result["regret"]["low"] for result in panel["results"]) else ""
     return f"""<figure class="panel"><figcaption><b>{escape(panel["title"])}</b></figcaption>
-<div class="chart tall" data-panel="{place}" data-kind="regret"></div>
+<div class="chart {height}" data-panel="{place}" data-kind="regret"></div>
 <div class="scroll"><table class="readout"><caption>after <b>{panel["episode"][-1]:,}</b> episodes</caption>
 <thead><tr><th scope="col">learner</th><th scope="col">expected regret{band}</th>
 <th scope="col">per episode</th></tr></thead><tbody>{rows}</tbody></table></div></figure>"""

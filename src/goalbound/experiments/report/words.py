@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from goalbound.experiments.report.standing import PAPER, SCALED
 from goalbound.experiments.tables import counted
 
 Data = Mapping[str, Any]
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", " \N{MULTIPLICATION SIGN} "
-THEIRS = "lr-cssp"
-"""The learner that the theorem is about."""
+SEES = {
+    "nothing": "Never shown a context. ",
+    "cell": "One learner for each cell of the contexts, shown nothing else of them. ",
+}
 LAWS = {
     "deterministic": "Losses have no noise: a pair always loses its mean under the context.",
     "bernoulli": "Losses are drawn: 1 or 0, with the mean of the pair under the context.",
@@ -63,6 +66,19 @@ def percent(share: float) -> str:
     if 0.0 < share < 0.001:
         return "less than 0.1%"
     return f"{100.0 * share:.3g}%"
+
+
+def banded_exponent(estimate: Data) -> str:
+    """An exponent with its band.
+
+    >>> banded_exponent({"mean": 0.51234, "low": 0.5, "high": 0.6})
+    '0.51 (0.50 to 0.60)'
+    """
+    if estimate["mean"] is None:
+        return DASH
+    if estimate["low"] is None:
+        return f"{estimate['mean']:.2f}"
+    return f"{estimate['mean']:.2f} ({estimate['low']:.2f} to {estimate['high']:.2f})"
 
 
 def setup(data: Data) -> list[str]:
@@ -135,21 +151,24 @@ def told(learner: Data) -> str:
     settings = learner["settings"]
     if learner["knows"]:
         return "Knows the problem and plays the best policy of each context: it has no regret."
-    if not {"support", "loss_floor", "loss_bound"} <= set(settings):
+    if not {"support", "loss_floor"} <= set(settings):
         return f"Settings: {settings_words(settings) or 'none'}."
+    bound = settings.get("loss_bound")
     known = [
         "where each action can lead (the true support)" if settings["support"] == "true" else "",
         _said(settings["loss_floor"], "the least loss of the problem", "that no loss is below"),
     ]
-    if settings["loss_bound"] != "doubling":
+    if bound not in (None, "doubling"):
         certified = "the certified bound on what the best policies lose"
-        known.append(_said(settings["loss_bound"], certified, "that no best policy loses more than"))
-    text = f"Told {listed([one for one in known if one])}."
+        known.append(_said(bound, certified, "that no best policy loses more than"))
+    if learner["use"] == "ulcvi":
+        known.append("the certified bound on their steps")
+    text = f"{SEES.get(learner['sees'], '')}Told {listed([one for one in known if one])}."
     if settings["support"] != "true":
         text += " Not told where actions can lead."
-    if settings["loss_bound"] == "doubling":
+    if bound == "doubling":
         text += f" Finds a bound on what the best policies lose by doubling{_found(learner)}."
-    return ("Never shown a context. " if learner["use"] == "context-blind" else "") + text
+    return text
 
 
 def _said(value: str | float, certified: str, words: str) -> str:
@@ -170,156 +189,7 @@ def departures(data: Data) -> list[str]:
     """Every constant away from the paper's: the learner, and what it used."""
     return [
         f"{learner['tag']} {learner['label']}: {learner['constants']}"
-        + (" (wider than the paper's: the theorem covers it)" if learner["proven"] else "")
+        + (" (wider than the paper's: the theorem covers it)" if learner["standing"] == PAPER else "")
         for learner in data["learners"]
-        if learner["has_widths"] and (not learner["proven"] or learner["scale"] not in (None, 1.0))
+        if learner["standing"] == SCALED or (learner["standing"] == PAPER and learner["scale"] not in (None, 1.0))
     ]
-
-
-def headline(data: Data) -> str:
-    """Who has least regret, over all panels; empty where there is nothing to compare."""
-    learners = data["learners"]
-    first = [ranked[0]["learner"] for panel in data["panels"] if len(ranked := _competing(panel, learners)) > 1]
-    if len(first) < 2:
-        return ""
-    counts = {learner: first.count(learner) for learner in dict.fromkeys(first)}
-    said = [
-        f"{_with_proof(learners[learner])} in {count} of {len(first)} settings" for learner, count in counts.items()
-    ]
-    return f"Least expected regret: {listed(said)}."
-
-
-def _with_proof(learner: Data) -> str:
-    return learner["label"] + (" (widths not proven)" if learner["has_widths"] and not learner["proven"] else "")
-
-
-def answer(data: Data) -> list[dict[str, Any]]:
-    """What came out: a title and sentences for each panel."""
-    learners = data["learners"]
-    parts = (_ranking, _growth, _guarantees, _abandoned)
-    return [
-        {"title": panel["title"], "sentences": [sentence for part in parts for sentence in part(panel, learners)]}
-        for panel in data["panels"]
-    ]
-
-
-def _competing(panel: Data, learners: Sequence[Data]) -> list[Data]:
-    """Results of those who have to learn, least regret first."""
-    found = [result for result in panel["results"] if not learners[result["learner"]]["knows"]]
-    return sorted(found, key=lambda result: result["numbers"]["expected_regret"]["mean"])
-
-
-def _ranking(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
-    ranked = _competing(panel, learners)
-    if not ranked:
-        return
-    best, episodes = ranked[0], panel["episode"][-1]
-    regret = best["numbers"]["expected_regret"]
-    per = f"{spoken(regret['mean'] / episodes)} per episode"
-    optimal = f"where the best policy loses {spoken(best['optimal_loss'] / episodes)}"
-    name, after = _with_proof(learners[best["learner"]]), f"after {counted_episodes(episodes)}"
-    if len(ranked) == 1:
-        yield f"{name} has an expected regret of {banded(regret)} {after}: {per}, {optimal}."
-        return
-    yield f"{name} has the least expected regret {after}: {banded(regret)}, or {per} {optimal}."
-    others = [f"{learners[one['learner']]['label']}: {banded(one['numbers']['expected_regret'])}" for one in ranked[1:]]
-    yield f"The others: {'; '.join(others)}."
-    yield from _told_apart(panel, learners, ranked)
-
-
-def _told_apart(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
-    """Whether the first is really ahead of the second, by the seeds that both have."""
-    pair = {ranked[0]["learner"], ranked[1]["learner"]}
-    found = next((one for one in panel["differences"] if {one["better"], one["worse"]} == pair), None)
-    if found is None:
-        yield "The first two share no seed, so they were not compared on the same contexts."
-        return
-    first, second = (learners[found[side]]["label"] for side in ("better", "worse"))
-    gap, seeds = found["difference"], len(found["seeds"])
-    where = "the same contexts" if found["same_contexts"] else "the same seeds, each with contexts of its own"
-    if not found["wins"] and not found["losses"]:
-        yield f"{first} and {second} are equal on {where}."
-    elif gap["low"] is None:
-        yield f"On {where} {first} is ahead of {second} by {spoken(gap['mean'])}; with one seed chance is not excluded."
-    elif gap["low"] <= 0.0:
-        apart = f"cannot be told apart by {counted(seeds, 'seed')}"
-        yield f"{first} and {second} {apart}: the difference on {where} is {banded(gap)}."
-    else:
-        yield (
-            f"On {where} {first} is ahead of {second} by {banded(gap)}, and on {found['wins']} of {seeds} seeds "
-            f"(sign test: p = {found['sign_test']:.2g})."
-        )
-
-
-def _growth(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
-    ranked = _competing(panel, learners)
-    said = [
-        f"K^{banded_exponent(result['numbers']['exponent'])} for {learners[result['learner']]['label']}"
-        for result in ranked
-        if result["numbers"]["exponent"]["mean"] is not None
-    ]
-    if not said:
-        return
-    last = panel["episode"][-1]
-    rate = ""
-    if any(learners[result["learner"]]["proven"] and learners[result["learner"]]["use"] == THEIRS for result in ranked):
-        rate = " The theorem promises K^0.5 in the long run, up to logarithms, to LR-CSSP with the proven widths."
-    yield f"Over the last decade (episodes {round(last / 10):,} to {last:,}) regret grows as {listed(said)}.{rate}"
-
-
-def banded_exponent(estimate: Data) -> str:
-    """An exponent with its band.
-
-    >>> banded_exponent({"mean": 0.51234, "low": 0.5, "high": 0.6})
-    '0.51 (0.50 to 0.60)'
-    """
-    if estimate["mean"] is None:
-        return DASH
-    if estimate["low"] is None:
-        return f"{estimate['mean']:.2f}"
-    return f"{estimate['mean']:.2f} ({estimate['low']:.2f} to {estimate['high']:.2f})"
-
-
-def _guarantees(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
-    """Whether the regret is below its bound and the sets held the truth, learner by learner."""
-    for result in panel["results"]:
-        learner, shares = learners[result["learner"]], bound_shares(result)
-        covered = [one for one in result["numbers"]["covered"]["values"] if one is not None]
-        said = []
-        if covered:
-            runs = f"{int(sum(covered))} of {counted(len(covered), 'run')}"
-            text = f"its confidence sets held the truth throughout in {runs}"
-            share = result["numbers"]["coverage"]["mean"]
-            said.append(text if all(covered) or share is None else f"{text} ({percent(share)} of the intervals)")
-        if shares:
-            below = sum(share < 1.0 for share in shares)
-            most = (
-                f"at most {percent(max(shares))} of it" if below == len(shares) else f"up to {max(shares):.3g} times it"
-            )
-            proven = "" if learner["proven"] else ", which is not proven for its widths"
-            runs = f"{below} of {counted(len(shares), 'run')}"
-            said.append(f"its realised regret is below its a-posteriori bound in {runs} ({most}{proven})")
-        if said:
-            yield f"{learner['label']}: {'; '.join(said)}."
-
-
-def bound_shares(result: Data) -> list[float]:
-    """Realised regret over the tightest bound, of each run that has one."""
-    shares = []
-    for place, regret in enumerate(result["numbers"]["regret"]["values"]):
-        bounds = [one["values"][place] for one in result["bounds"].values() if one["values"][place] is not None]
-        if bounds and regret is not None and min(bounds) > 0.0:
-            shares.append(regret / min(bounds))
-    return shares
-
-
-def _abandoned(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
-    some = [
-        f"{spoken(sum(result['numbers']['abandoned']['values']))} by {learners[result['learner']]['label']}"
-        for result in panel["results"]
-        if result["numbers"]["abandoned"]["mean"]
-    ]
-    if some:
-        yield f"Episodes abandoned at the step limit, all seeds together: {listed(some)}; the true regret is larger."
-    else:
-        yield "No episode was abandoned."

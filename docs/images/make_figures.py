@@ -1,0 +1,131 @@
+"""The figures of docs/dial.md and docs/covariates.md, from the results of the experiments of the same names.
+
+goalbound run experiments/dial.toml
+goalbound run experiments/dial-gymnasium.toml
+goalbound run experiments/covariates.toml
+python docs/images/make_figures.py out            # the folder of the results
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from goalbound.experiments.figures.page import COLOURS, DASHES, INK, MARKERS, SOFT, power_of_ten, save, style
+from goalbound.experiments.records import read_record
+from goalbound.experiments.summary import Group, summarize
+
+PRACTICAL = 0.5
+"""The scale of ``LRCSSP.practical``."""
+TICKS = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
+SEEN = ("blind", "line", "3 hats", "5 hats", "9 hats", "7 splines", "all 33")
+
+
+def groups_of(folder: Path) -> list[Group]:
+    """The summed runs of a folder of results."""
+    return list(summarize(read_record(path) for path in sorted((folder / "records").iterdir())).groups)
+
+
+def scale_of(learner: str) -> float | None:
+    """0.5 of ``0.5 x sharp, full support``; None for the widths of the paper."""
+    found = re.match(r"(?:([0-9.]+) x )?sharp", learner)
+    return None if found is None else float(found[1] or 1.0)
+
+
+def by_problem(groups: Iterable[Group]) -> dict[str, dict[float, Group]]:
+    """The groups of each problem by scale; a full support is a problem of its own."""
+    found: dict[str, dict[float, Group]] = {}
+    for group in groups:
+        scale = scale_of(group.learner)
+        if scale is not None:
+            _, comma, known = group.learner.partition(",")
+            found.setdefault(group.problem + comma + known, {})[scale] = group
+    return {name: dict(sorted(scales.items())) for name, scales in found.items()}
+
+
+def dial_figure(groups: Iterable[Group]) -> Figure:
+    """Regret relative to the best scale of each problem, and how often the intervals held the truth."""
+    figure = Figure(figsize=(7.2, 4.0), layout="constrained")
+    regret, coverage = figure.subplots(1, 2)
+    for place, (name, scales) in enumerate(sorted(by_problem(groups).items())):
+        means = np.array([group.expected_regret.mean for group in scales.values()])
+        worst = np.array([max(group.expected_regret.values) for group in scales.values()])
+        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+        look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": DASHES[place // len(COLOURS)]}
+        regret.plot(list(scales), means / means.min(), label=name, **look)
+        regret.plot(list(scales), worst / means.min(), color=colour, linewidth=0.5, alpha=0.7)
+        coverage.plot(list(scales), [group.coverage.mean for group in scales.values()], **look)
+    for axes in (regret, coverage):
+        axes.set_xscale("log")
+        axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+        axes.minorticks_off()
+        axes.invert_xaxis()
+        axes.set_xlabel("scale")
+        axes.axvline(PRACTICAL, color=SOFT, linewidth=0.8, linestyle=":")
+    regret.set_yscale("log")
+    regret.set_yticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
+    regret.minorticks_off()
+    regret.set_title("regret, over that of the problem's best scale (thin: the worst seed)", loc="left", fontsize=7)
+    coverage.set_title("intervals that began with the truth in all sets", loc="left", fontsize=7)
+    coverage.set_yticks([0.0, 0.5, 1.0], ["0%", "50%", "100%"])
+    coverage.text(0.48, 0.03, "LRCSSP.practical", fontsize=6.5, color=SOFT)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=7)
+    return figure
+
+
+def covariates_figure(groups: Iterable[Group]) -> Figure:
+    """Regret over episodes by what the learner sees, with proven intervals and with those of the practical scale."""
+    figure = Figure(figsize=(7.2, 3.8), layout="constrained")
+    proven, practical = figure.subplots(1, 2, sharey=True)
+    named = {group.learner: group for group in groups}
+    proven.set_title("proven intervals", loc="left")
+    practical.set_title(f"{PRACTICAL:g} x widths, not proven", loc="left")
+    for axes, ending in ((proven, ""), (practical, f", {PRACTICAL:g} x widths")):
+        for place, seen in enumerate(SEEN):
+            draw_course(axes, named[seen + ending], COLOURS[place], DASHES[place % len(DASHES)], seen)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlim(100, named[SEEN[0]].episodes)
+        axes.set_ylim(10, 5e4)
+        axes.xaxis.set_major_formatter(power_of_ten)
+        axes.yaxis.set_major_formatter(power_of_ten)
+        axes.minorticks_off()
+        axes.set_xlabel("episodes")
+    proven.set_ylabel("cumulative expected regret")
+    handles = [line for line in proven.get_lines() if not str(line.get_label()).startswith("_")]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=7, handlelength=3)
+    return figure
+
+
+def draw_course(axes: Any, group: Group, colour: str, dash: Any, label: str) -> None:
+    """The mean and its band, and a bar where a seed's learner found that the world is not linear in what it sees."""
+    curve = group.regret_curve
+    axes.plot(curve.episode, curve.mean, color=colour, linestyle=dash, label=label)
+    if curve.low is not None:
+        axes.fill_between(curve.episode, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0.0)
+    for alarm in filter(None, group.alarms):
+        found = re.match(r"episode (\d+):", alarm)
+        if found:
+            at = int(found[1])
+            axes.plot(at, np.interp(at, curve.episode, curve.mean), "|", color=INK, markersize=9)
+
+
+def main(results: Path) -> None:
+    """Draw all that has results."""
+    here = Path(__file__).parent
+    with style():
+        dial = [results / name for name in ("dial", "dial-gymnasium") if (results / name).exists()]
+        if dial:
+            save(dial_figure(group for folder in dial for group in groups_of(folder)), here, "dial", ["png"])
+        if (results / "covariates").exists():
+            save(covariates_figure(groups_of(results / "covariates")), here, "covariates", ["png"])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))

@@ -1,0 +1,261 @@
+"""What came out, as sentences: who has least regret, whether that may be chance, and what it does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from goalbound.experiments.report.standing import PAPER, mark
+from goalbound.experiments.report.words import banded, banded_exponent, counted_episodes, listed, percent, spoken
+from goalbound.experiments.tables import counted
+
+Data = Mapping[str, Any]
+THEIRS = "lr-cssp"
+"""The learner that the theorem is about."""
+FEW = 6
+"""So many learners are spoken of one by one; more are put in order, and the tables have the rest."""
+STRAY = 5.0
+"""A seed with so many times the median regret is named,"""
+NOTICEABLE = 0.01
+"""if it is so much of the optimal loss."""
+CAVEAT = (
+    "What this shows is how these learners did on these problems, at this size, for so many episodes and seeds; other "
+    "problems may put them in another order. Proven constants are loose, and are paid for while little is known. A "
+    "scale below 1 was chosen by looking at runs, and has no guarantee; nor has a learner without a bound. What wins "
+    "here without one may settle for a bad policy elsewhere, and not notice."
+)
+BLIND = (
+    " Learners that do not see the context, or only its cell, are promised nothing where contexts differ, whatever "
+    "their constants."
+)
+
+
+def headline(data: Data) -> str:
+    """Who has least regret, over all panels; empty where there is nothing to compare."""
+    learners = data["learners"]
+    first = [ranked[0]["learner"] for panel in data["panels"] if len(ranked := _competing(panel, learners)) > 1]
+    if len(first) < 2:
+        return ""
+    counts = {learner: first.count(learner) for learner in dict.fromkeys(first)}
+    said = [
+        f"{_with_proof(learners[learner])} in {count} of {len(first)} settings" for learner, count in counts.items()
+    ]
+    return f"Least expected regret: {listed(said)}."
+
+
+def _with_proof(learner: Data) -> str:
+    return f"{learner['label']}{mark(learner)}"
+
+
+def caveat(data: Data) -> str:
+    """What the comparison does not show; empty where there is none."""
+    learners = data["learners"]
+    if not any(len(_competing(panel, learners)) > 1 for panel in data["panels"]):
+        return ""
+    contexts = any(panel["context_size"] > 1 for panel in data["panels"])
+    return CAVEAT + (BLIND if contexts and any(learner["sees"] in ("nothing", "cell") for learner in learners) else "")
+
+
+def answer(data: Data) -> list[dict[str, Any]]:
+    """What came out: a title and sentences for each panel."""
+    learners = data["learners"]
+    parts = (_ranking, _strays, _growth, _guarantees, _abandoned)
+    return [
+        {"title": panel["title"], "sentences": [sentence for part in parts for sentence in part(panel, learners)]}
+        for panel in data["panels"]
+    ]
+
+
+def _competing(panel: Data, learners: Sequence[Data]) -> list[Data]:
+    """Results of those who have to learn, least regret first."""
+    found = [result for result in panel["results"] if not learners[result["learner"]]["knows"]]
+    return sorted(found, key=lambda result: result["numbers"]["expected_regret"]["mean"])
+
+
+def _ranking(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
+    ranked = _competing(panel, learners)
+    if not ranked:
+        return
+    best, episodes = ranked[0], panel["episode"][-1]
+    regret = best["numbers"]["expected_regret"]
+    per = f"{spoken(regret['mean'] / episodes)} per episode"
+    optimal = f"where the best policy loses {spoken(best['optimal_loss'] / episodes)}"
+    name, after = _with_proof(learners[best["learner"]]), f"after {counted_episodes(episodes)}"
+    if len(ranked) == 1:
+        yield f"{name} has an expected regret of {banded(regret)} {after}: {per}, {optimal}."
+        return
+    yield f"{name} has the least expected regret {after}: {banded(regret)}, or {per} {optimal}."
+    if len(ranked) > FEW:
+        yield from _order(panel, learners, ranked)
+        yield from _best_of_each_kind(panel, learners, ranked)
+        return
+    others = [f"{learners[one['learner']]['label']}: {banded(one['numbers']['expected_regret'])}" for one in ranked[1:]]
+    yield f"The others: {'; '.join(others)}."
+    yield from _told_apart(panel, learners, ranked)
+
+
+def _order(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
+    """All of them, least regret first. Who cannot be told from the first of a place shares it."""
+    places: list[list[Data]] = []
+    for result in ranked:
+        if places and _may_be_equal(panel, places[-1][0]["learner"], result["learner"]):
+            places[-1].append(result)
+        else:
+            places.append([result])
+    said = [
+        f"{place}. " + ", ".join(f"{_of(one, learners)['label']} ({_starred(one)})" for one in group)
+        for place, group in enumerate(places, start=1)
+    ]
+    if all(len(result["seeds"]) == 1 for result in ranked):
+        how = "one seed, so chance is not excluded"
+    else:
+        how = "who shares a place cannot be told from its first on the same seeds"
+    note = " * abandoned some episodes, and has more in truth." if any(map(_gave_up, ranked)) else ""
+    yield f"In order ({how}): {'; '.join(said)}.{note}"
+
+
+def _starred(result: Data) -> str:
+    return spoken(result["numbers"]["expected_regret"]["mean"]) + ("*" if _gave_up(result) else "")
+
+
+def _gave_up(result: Data) -> bool:
+    """Whether the step limit ended some of its episodes."""
+    return bool(result["numbers"]["abandoned"]["mean"])
+
+
+def _may_be_equal(panel: Data, one: int, two: int) -> bool:
+    """Whether the band of their difference, seed by seed, holds 0, or they share no seed."""
+    found = _difference(panel, one, two)
+    if found is None:
+        return True
+    low = found["difference"]["low"]
+    return bool(found["difference"]["mean"] == 0.0 if low is None else low <= 0.0)
+
+
+def _difference(panel: Data, one: int, two: int) -> Data | None:
+    return next((found for found in panel["differences"] if {found["better"], found["worse"]} == {one, two}), None)
+
+
+def _best_of_each_kind(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
+    """The first of those with the constants of a paper, and of those that do not see the context, if others win."""
+    least = ranked[0]["numbers"]["expected_regret"]["mean"]
+    kinds = [("with the constants of their papers", [one for one in ranked if _of(one, learners)["standing"] == PAPER])]
+    if panel["context_size"] > 1:
+        for sees, words in (("nothing", "who never see the context"), ("cell", "who see only the cell of the context")):
+            kinds.append((words, [one for one in ranked if _of(one, learners)["sees"] == sees]))
+    for words, results in kinds:
+        if results and results[0] is not ranked[0]:
+            regret = results[0]["numbers"]["expected_regret"]
+            times = f", {spoken(round(regret['mean'] / least, 1))} times the least" if least > 0.0 else ""
+            yield f"Of those {words}, {_of(results[0], learners)['label']} is first: {banded(regret)}{times}."
+
+
+def _of(result: Data, learners: Sequence[Data]) -> Data:
+    found: Data = learners[result["learner"]]
+    return found
+
+
+def _told_apart(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
+    """Whether the first is really ahead of the second, by the seeds that both have."""
+    found = _difference(panel, ranked[0]["learner"], ranked[1]["learner"])
+    if found is None:
+        yield "The first two share no seed, so they were not compared on the same contexts."
+        return
+    first, second = (learners[found[side]]["label"] for side in ("better", "worse"))
+    gap, seeds = found["difference"], len(found["seeds"])
+    where = "the same contexts" if found["same_contexts"] else "the same seeds, each with contexts of its own"
+    if not found["wins"] and not found["losses"]:
+        yield f"{first} and {second} are equal on {where}."
+    elif gap["low"] is None:
+        yield f"On {where} {first} is ahead of {second} by {spoken(gap['mean'])}; with one seed chance is not excluded."
+    elif gap["low"] <= 0.0:
+        apart = f"cannot be told apart by {counted(seeds, 'seed')}"
+        yield f"{first} and {second} {apart}: the difference on {where} is {banded(gap)}."
+    else:
+        yield (
+            f"On {where} {first} is ahead of {second} by {banded(gap)}, and on {found['wins']} of {seeds} seeds "
+            f"(sign test: p = {found['sign_test']:.2g})."
+        )
+
+
+def _strays(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
+    """Single seeds that were far worse than the usual one: a mean, and its band, say little about such a learner."""
+    said = []
+    for result in _competing(panel, learners):
+        values = result["numbers"]["expected_regret"]["values"]
+        usual, worst = median(values), max(values)
+        limit = max(STRAY * usual, NOTICEABLE * result["optimal_loss"])
+        if len(values) > 2 and worst > limit:
+            seeds = f"{sum(value > limit for value in values)} of {counted(len(values), 'seed')}"
+            where = f"{seeds}; {spoken(worst)} on seed {result['seeds'][values.index(worst)]}, median {spoken(usual)}"
+            said.append(f"{_of(result, learners)['label']} ({where})")
+    if said:
+        yield f"Far worse on single seeds than on most: {listed(said)}."
+
+
+def _growth(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
+    ranked = _competing(panel, learners)
+    said = [
+        f"K^{banded_exponent(result['numbers']['exponent'])} for {learners[result['learner']]['label']}"
+        for result in (ranked if len(ranked) <= FEW else ranked[:3])
+        if result["numbers"]["exponent"]["mean"] is not None
+    ]
+    if not said:
+        return
+    last = panel["episode"][-1]
+    rate = ""
+    if any(_promised(_of(result, learners), panel) for result in ranked):
+        rate = " The theorem promises K^0.5 in the long run, up to logarithms, to LR-CSSP with the proven widths."
+    yield f"Over the last decade (episodes {round(last / 10):,} to {last:,}) regret grows as {listed(said)}.{rate}"
+
+
+def _promised(learner: Data, panel: Data) -> bool:
+    """Whether the theorem is about this learner, here."""
+    sees = learner["sees"] == "context" or panel["context_size"] == 1
+    return bool(learner["use"] == THEIRS and learner["proven"] and sees)
+
+
+def _guarantees(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
+    """Whether the regret is below its bound and the sets held the truth, learner by learner."""
+    for result in panel["results"]:
+        learner, shares = learners[result["learner"]], bound_shares(result)
+        covered = [one for one in result["numbers"]["covered"]["values"] if one is not None]
+        said = []
+        if covered:
+            runs = f"{int(sum(covered))} of {counted(len(covered), 'run')}"
+            text = f"its confidence sets held the truth throughout in {runs}"
+            share = result["numbers"]["coverage"]["mean"]
+            said.append(text if all(covered) or share is None else f"{text} ({percent(share)} of the intervals)")
+        if shares:
+            below = sum(share < 1.0 for share in shares)
+            most = (
+                f"at most {percent(max(shares))} of it" if below == len(shares) else f"up to {max(shares):.3g} times it"
+            )
+            proven = "" if learner["proven"] else ", which is not proven for its widths"
+            runs = f"{below} of {counted(len(shares), 'run')}"
+            said.append(f"its realised regret is below its a-posteriori bound in {runs} ({most}{proven})")
+        if said:
+            yield f"{learner['label']}: {'; '.join(said)}."
+
+
+def bound_shares(result: Data) -> list[float]:
+    """Realised regret over the tightest bound, of each run that has one."""
+    shares = []
+    for place, regret in enumerate(result["numbers"]["regret"]["values"]):
+        bounds = [one["values"][place] for one in result["bounds"].values() if one["values"][place] is not None]
+        if bounds and regret is not None and min(bounds) > 0.0:
+            shares.append(regret / min(bounds))
+    return shares
+
+
+def _abandoned(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
+    some = [
+        f"{spoken(sum(result['numbers']['abandoned']['values']))} by {_of(result, learners)['label']}"
+        for result in sorted(panel["results"], key=lambda one: -(one["numbers"]["abandoned"]["mean"] or 0.0))
+        if _gave_up(result)
+    ]
+    if some:
+        yield f"Episodes abandoned at the step limit, all seeds together: {listed(some)}; the true regret is larger."
+    else:
+        yield "No episode was abandoned."

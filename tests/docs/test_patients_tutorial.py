@@ -1,0 +1,75 @@
+"""The tutorial about patients is run, smaller than on the page; its first section prints what the page says."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT.parent / "shared" / "data" / "sepsis_diab_tables.npz"
+SIZES = {"PATIENTS = (100, 1_000, 10_000)": "PATIENTS = (5, 10)", "SCORED = 3_000": "SCORED = 5"}
+EXACT = 4
+"""So many blocks, those of the first section, only plan: nothing in them depends on the sizes."""
+
+
+@pytest.fixture(scope="module")
+def maker():
+    pytest.importorskip("matplotlib")
+    spec = importlib.util.spec_from_file_location("make_patients", ROOT / "docs" / "tutorial" / "make_patients.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def run(maker, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, list[str]]:
+    if not TABLE.exists():
+        pytest.skip("the patient table is not here (../shared/data)")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("patients"))
+        return maker.run_page(TABLE, change=smaller)
+
+
+def smaller(code: str) -> str:
+    for full, small in SIZES.items():
+        code = code.replace(full, small)
+    return code
+
+
+def test_the_sizes_that_are_made_smaller_stand_on_the_page(maker) -> None:
+    page = maker.PAGE.read_text()
+    assert all(page.count(full) == 1 for full in SIZES)
+
+
+def test_the_first_section_prints_what_the_page_says(maker, run: tuple[dict, list[str]]) -> None:
+    shown = [found["text"] for found in maker.BLOCK.finditer(maker.PAGE.read_text())]
+    assert run[1][:EXACT] == shown[:EXACT]
+
+
+def test_every_output_of_the_page_was_filled_in(maker) -> None:
+    shown = [found["text"] for found in maker.BLOCK.finditer(maker.PAGE.read_text())]
+    assert all(text is None or text.strip() for text in shown)
+
+
+def test_all_learners_were_played_and_no_plan_beats_the_optimum(run: tuple[dict, list[str]]) -> None:
+    names, _ = run
+    assert {row["learner"] for row in names["rows"]} == set(names["learners"])
+    for row in names["rows"]:
+        assert (np.array(row["losses"]) >= np.array(names["optimum"]) - 1e-9).all()
+    assert names["learners"]["LR-CSSP"].statistics.visits.sum() > 10  # at least a step for each of 10 patients
+
+
+def test_the_patients_of_the_page_went_home(run: tuple[dict, list[str]]) -> None:
+    names, _ = run
+    assert not names["where"]
+    assert all(bed.ended for bed in names["beds"])
+    assert names["again"].map is names["score"]
+    assert names["waiting"].state == names["support"].state("glucose high")
+
+
+def test_outputs_are_put_where_they_belong(maker) -> None:
+    page = "a\n```python\nx\n```\n\n```text\n```\nb\n```python\ny\n```\n"
+    assert maker.with_outputs(page, ["new\n", "not shown"]) == page.replace("text\n", "text\nnew\n")

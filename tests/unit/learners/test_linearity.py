@@ -1,0 +1,178 @@
+"""A world that is not linear is noticed, one that is linear is not accused, and the alarm is seen where it matters."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goalbound import LRCSSP, Adversary, Dirichlet, Knowledge, ModelWorld, Support, bernoulli, paper, play, sharp
+from goalbound.learners import lr_cssp
+from goalbound.learners.linearity import Alarm, NotLinearWarning
+from goalbound.learners.seen_through import SeenThrough
+from goalbound.models import ModelError, Step
+from goalbound.problems import dense_random, treatment_curve
+from goalbound.problems.treatment_curve import biomarker
+from goalbound.simulation.contexts import Listed
+from goalbound.simulation.history import History
+from tests.unit.learners.driving import reloaded, written
+
+KNOTS = 9
+CURVE = treatment_curve(2, knots=KNOTS)
+
+
+def patients(count: int) -> Listed:
+    """Biomarkers uniform on [0, 1], as weights of hat functions."""
+    x = np.random.default_rng(0).random(count)[:, None]
+    return Listed(np.maximum(0.0, 1.0 - np.abs(x - np.linspace(0.0, 1.0, KNOTS)) * (KNOTS - 1)))
+
+
+def two_ends(context: np.ndarray) -> np.ndarray:
+    x = biomarker(context)
+    return np.array([1.0 - x, x])
+
+
+def treated(learner: LRCSSP, see: Any, episodes: int, **others: Any) -> History:
+    return play(CURVE, SeenThrough(learner, see), patients(episodes), episodes=episodes, seed=1, **others)
+
+
+def doctor(context_size: int, **others: Any) -> LRCSSP:
+    return LRCSSP(CURVE.support, context_size, loss_floor=0.2, loss_bound=4.0, widths=sharp(), **others)
+
+
+@pytest.mark.parametrize("chosen", ["at random", "by an adversary"])
+def test_linear_worlds_are_not_accused(chosen: str) -> None:
+    # 20 runs each. An alarm is promised to have probability 0.01 at most where the intervals hold, so one or more of
+    # 20 at most 0.18. The seeds are fixed: whoever changes something and sees one alarm may look at other seeds.
+    for seed in range(20):
+        problem = dense_random(2, actions=2, context_size=2, seed=seed)
+        learner = LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=12.0, widths=sharp())
+        contexts = Dirichlet.symmetric(2) if chosen == "at random" else Adversary.anywhere(2)
+        world = partial(ModelWorld, problem, losses=bernoulli())
+        episodes = 1000 if chosen == "at random" else 150
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            history = play(problem, learner, contexts, episodes=episodes, seed=seed, world=world)
+        assert learner._learned.excess.steps.sum() == history.steps.sum()  # all steps were tested
+        assert learner.alarm is None
+        assert history.alarm is None
+
+
+def test_curves_seen_by_their_two_ends_are_noticed_and_said_once() -> None:
+    learner = doctor(2)
+    with pytest.warns(NotLinearWarning, match="The world is not linear in these contexts") as heard:
+        history = treated(learner, two_ends, 2500)
+    assert len(heard) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        treated(learner, two_ends, 50)  # it was said
+    alarm = learner.alarm
+    assert alarm is not None
+    assert str(heard[0].message) == str(alarm) == history.alarm
+    assert f"not linear: {alarm}" in str(history)
+    assert alarm.next_state is not None  # losses are the same for everyone
+    assert 1 <= alarm.episode <= 2500
+    # The curves are wrong at the ends, in the middle, or where they bend: it says where.
+    assert 0.5 <= alarm.weights[0] < alarm.weights[1] <= 1.0
+
+
+def test_the_same_curves_seen_by_nine_hats_are_linear() -> None:
+    learner = doctor(KNOTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        history = treated(learner, np.eye(KNOTS), 2500)
+    assert learner.alarm is None
+    assert history.alarm is None
+    assert "not linear" not in str(history)
+
+
+def test_the_alarm_survives_a_stop() -> None:
+    learner = doctor(2)
+    with pytest.warns(NotLinearWarning):
+        treated(learner, two_ends, 2500)
+    again = reloaded(learner)
+    assert again.alarm == learner.alarm
+    assert written(again) == written(learner)
+    with pytest.warns(NotLinearWarning):  # who loads it is told too
+        treated(again, two_ends, 20)
+
+
+def one_way(learner: LRCSSP, losses: list[float], following: list[int]) -> None:
+    """Steps of the only pair, one episode after the other, under contexts that go round."""
+    contexts = ([0.9, 0.1], [0.5, 0.5], [0.2, 0.8])
+    episode, turn = None, 0
+    for loss, to in zip(losses, following, strict=True):
+        if episode is None or episode.ended:
+            episode = learner.begin(contexts[turn % 3])
+            turn += 1
+        episode.observe(Step(0, episode.act(0), loss, to))
+
+
+def lonely(**others: Any) -> LRCSSP:
+    return LRCSSP(Support.full(1, 1), 2, loss_floor=0.1, loss_bound=9.0, widths=sharp(), **others)
+
+
+def test_losses_that_change_with_time_are_noticed() -> None:
+    # The regression follows slowly: 2000 steps of loss 0.2 weigh 2/3 after 1000 of 0.9. Sums fell while all was well,
+    # by half a width each step, and must come back first: after a short quiet time a change is not noticed at all.
+    learner = lonely()
+    one_way(learner, [0.2] * 2000, [1] * 2000)
+    assert learner.alarm is None
+    with pytest.warns(NotLinearWarning, match="state 0, action 0: the loss, under contexts that give component"):
+        one_way(learner, [0.9] * 1500, [1] * 1500)
+    assert learner.alarm is not None
+    assert learner.alarm.next_state is None
+    assert 2000 < learner.alarm.episode <= 3500
+
+
+def test_rows_that_change_with_time_are_noticed() -> None:
+    learner = lonely()
+    one_way(learner, [0.5] * 2000, [1] * 2000)
+    with pytest.warns(NotLinearWarning, match="state 0, action 0: how often .* follows, under contexts"):
+        one_way(learner, [0.5] * 1500, [0, 0, 0, 0, 1] * 300)
+
+
+def test_knowledge_that_is_wrong_is_noticed() -> None:
+    known = Knowledge.nothing(Support.full(1, 1), 2).with_losses({(0, 0): 0.3}).with_rows({(0, 0): [0.1, 0.9]})
+    learner = lonely(knowledge=known)
+    one_way(learner, [0.3] * 300, [1] * 270 + [0, 1] * 15)
+    assert learner.alarm is None
+    with pytest.warns(NotLinearWarning):
+        one_way(learner, [0.9] * 200, [1] * 200)
+
+
+def test_who_asks_for_no_test_gets_none() -> None:
+    learner = lonely(check_linearity=False)
+    assert learner._learned.excess.steps.size == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one_way(learner, [0.2] * 600 + [0.9] * 300, [1] * 900)
+    assert learner.alarm is None
+
+
+def test_where_there_are_too_many_sums_nothing_is_tested_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    # One pair, two next states, d = 2: 4 parts for each component, two sums each: 2 * 4 * 2 * (1 + 2) = 48.
+    for most, tested in ((48, True), (47, False)):
+        monkeypatch.setattr(lr_cssp, "MOST_SUMS", most)
+        assert (lonely()._learned.excess.steps.size > 0) == tested
+        assert lonely(check_linearity=True)._learned.excess.steps.size > 0
+
+
+def test_widths_without_intervals_cannot_be_asked_for_it() -> None:
+    with pytest.raises(ModelError, match=r"check_linearity needs sharp\(\) widths; paper widths have no intervals"):
+        LRCSSP(Support.full(1, 1), 2, loss_floor=0.1, widths=paper(), check_linearity=True)
+    learner = LRCSSP(Support.full(1, 1), 2, loss_floor=0.1, widths=paper())
+    one_way(learner, [0.2] * 20, [1] * 20)
+    assert learner.alarm is None
+
+
+def test_an_alarm_names_what_people_know() -> None:
+    support = CURVE.support
+    alarm = Alarm(support.pair("severity 1", "broad"), 1, 2, (0.25, 0.5), 17, support)
+    text = str(alarm)
+    assert text.startswith('episode 17: state 0 ("severity 1"), action 2 ("broad"): how often state 1 ("severity 2")')
+    assert "give component 2 a weight of 0.25 to 0.50" in text
+    assert ": the loss, under contexts" in str(Alarm(0, None, 0, (0.5, 1.0), 1, support))

@@ -1,0 +1,77 @@
+"""The learner for use: what it is made of, that it learns faster than the proven one, that it says what it finds."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from goalbound import LRCSSP, Dirichlet, ModelWorld, bernoulli, play, sharp
+from goalbound.adapters.covariates import uniform_numbers
+from goalbound.learners.knowledge import Knowledge
+from goalbound.learners.linearity import NotLinearWarning
+from goalbound.learners.seen_through import SeenThrough
+from goalbound.models import LinearCSSP, ModelError, Support
+from goalbound.problems import treatment_ladder
+from goalbound.problems.treatment_curve import biomarker, treatment_curve
+from goalbound.simulation.history import History
+
+FULL = Support.full(2, 2)
+
+
+def run(problem: LinearCSSP, learner: LRCSSP, *, episodes: int) -> History:
+    world = partial(ModelWorld, problem, losses=bernoulli())
+    contexts = Dirichlet.symmetric(problem.context_size)
+    return play(problem, learner, contexts, episodes=episodes, seed=0, world=world, step_limit=2000)
+
+
+def test_it_is_sharp_at_its_scale_with_fewer_plans_and_the_test_of_linearity() -> None:
+    settings = LRCSSP.practical(FULL, 2, loss_floor=0.1).settings
+    assert str(settings.widths) == "0.5 x sharp"
+    assert settings.widths.boxes == sharp().boxes
+    assert settings.replan_factor == 2.0
+    assert settings.check_linearity is True
+    assert settings.loss_bound is None  # found by doubling
+    assert settings.loss_floor == 0.1
+
+
+def test_it_is_not_proven_and_at_a_scale_of_1_it_is() -> None:
+    assert not LRCSSP.practical(FULL, 2, loss_floor=0.1).settings.widths.proven
+    proven = LRCSSP.practical(FULL, 2, loss_floor=0.1, scale=1.0)
+    assert proven.settings.widths == sharp()
+    assert proven.settings.widths.proven
+
+
+def test_a_loss_bound_and_knowledge_are_passed_on() -> None:
+    known = Knowledge.nothing(FULL, 2).with_losses({(0, 1): 0.25})
+    learner = LRCSSP.practical(FULL, 2, loss_floor=0.1, loss_bound=7.0, knowledge=known)
+    assert learner.loss_bound == 7.0
+    assert learner.knowledge is known
+    assert learner.intervals_of([0.5, 0.5]).loss_low[1] == 0.25
+
+
+def test_losses_of_zero_and_scales_of_zero_are_refused_with_the_remedy() -> None:
+    with pytest.raises(ModelError, match="or a loss_floor above 0"):
+        LRCSSP.practical(FULL, 2, loss_floor=0.0)
+    with pytest.raises(ModelError, match="by is 0; a scale is a positive number"):
+        LRCSSP.practical(FULL, 2, loss_floor=0.1, scale=0)
+
+
+def test_it_has_less_regret_than_the_proven_one_on_the_ladder() -> None:
+    # docs/dial.md: after 20,000 episodes less than half of it, in the mean over seeds.
+    ladder = treatment_ladder(3, markers=2)
+    practical = run(ladder, LRCSSP.practical(ladder.support, 3, loss_floor=0.1), episodes=2000)
+    proven = run(ladder, LRCSSP.practical(ladder.support, 3, loss_floor=0.1, scale=1.0), episodes=2000)
+    assert practical.total_expected_regret < 0.7 * proven.total_expected_regret
+    assert practical.alarm is None
+
+
+def test_shown_a_line_where_the_world_is_a_curve_it_says_so() -> None:
+    curve = treatment_curve()
+    learner = LRCSSP.practical(curve.support, 2, loss_floor=0.2)
+    line = SeenThrough(learner, lambda context: np.array([1.0 - biomarker(context), biomarker(context)]))
+    with pytest.warns(NotLinearWarning, match="not linear in these contexts"):
+        history = play(curve, line, uniform_numbers(33), episodes=3000, seed=0, step_limit=2000)
+    assert history.alarm is not None
+    assert history.alarm == str(learner.alarm)
