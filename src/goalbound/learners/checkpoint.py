@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from goalbound.kernels.learned import INTERVAL, PLANNED, Learned, View
 from goalbound.kernels.rooms import fresh_learned, fresh_memory, fresh_view
 from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.filling import CODES, fill, within
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.knowledge import Knowledge
 from goalbound.learners.lr_cssp import LRCSSP
@@ -27,9 +28,7 @@ KIND, VERSION = "LRCSSP", 2
 _KEYS = ("settings", "begun", "episodes", "stream", "state_names", "action_names")
 _EPISODE_KEYS = {"number", "state", "action"}
 _KNOWN = {"loss_known": "|b1", "losses": "<f8", "row_known": "|b1", "rows": "<f8", "floors": "<f8"}
-_CODES = {np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.int32): "<i4"}
 _SHARED = {"pair_start", "next_start"}  # arrays of the support, which stand there once
-_MAY_BE_INFINITE = (".backup", ".meter")  # where value iteration knows nothing yet
 _MOST = np.finfo(np.float64).max
 
 
@@ -65,11 +64,11 @@ def read_checkpoint(path: str | PathLike[str]) -> LRCSSP:
         knowledge = _knowledge(arrays, support, settings.context_size)
         learner = LRCSSP._of(support, settings, knowledge, _stream(header["stream"], settings))
         entries = _checked_episodes(header["episodes"], header["begun"], support)
-        _fill("learned", learner._learned, arrays)
+        fill(_named("learned", learner._learned), arrays)
         _check_learned(learner._learned, support)
         for place, entry in enumerate(entries):
             view = learner._fresh_view()
-            _fill(f"episode_{place}", view, arrays)
+            fill(_named(f"episode_{place}", view), arrays)
             _check_view(view, entry, support)
             learner._adopt(LRCSSPEpisode(learner, view), entry)
         _check_all_used(arrays, learner)
@@ -92,10 +91,10 @@ def _knowledge(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> 
         if found[name].shape != shape:
             raise FileFormatError(f"knowledge.{name} has shape {found[name].shape}; the support asks for {shape}")
     for name in ("losses", "rows", "floors"):
-        _within(f"knowledge.{name}", found[name], 0.0, 1.0)
+        within(f"knowledge.{name}", found[name], 0.0, 1.0)
     if len(found["rows"]):
         sums = np.add.reduceat(found["rows"], support.next_start[:-1], axis=0)[found["row_known"]]
-        _within("a known row", sums, 1.0 - 1e-9, 1.0 + 1e-9)
+        within("a known row", sums, 1.0 - 1e-9, 1.0 + 1e-9)
     return Knowledge(support, size, **{name: sealed(array.copy()) for name, array in found.items()})
 
 
@@ -122,9 +121,9 @@ def _allowed() -> dict[str, str]:
     learned = fresh_learned(fresh_memory(1, 1, 1, 1.0), np.array([0, 1]), 1.0, 1.0)
     view = fresh_view(np.array([0, 1]), np.array([0, 1]), 1)
     allowed = dict(SUPPORT_ARRAYS) | {f"knowledge.{name}": code for name, code in _KNOWN.items()}
-    allowed |= {name: _CODES[array.dtype] for name, array in _named("learned", learned)}
+    allowed |= {name: CODES[array.dtype] for name, array in _named("learned", learned)}
     for name, array in _named("episode_[0-9]{1,6}", view):
-        allowed[name.replace(".", r"\.")] = _CODES[array.dtype]
+        allowed[name.replace(".", r"\.")] = CODES[array.dtype]
     return allowed
 
 
@@ -133,19 +132,6 @@ def _check_size(arrays: dict[str, NDArray[Any]], support: Support, size: int) ->
     shape = (support.pairs, size, size)
     if "learned.memory.gram" not in arrays or arrays["learned.memory.gram"].shape != shape:
         raise FileFormatError(f"learned.memory.gram is missing or not of shape {shape}, as support and settings ask")
-
-
-def _fill(prefix: str, group: Any, arrays: dict[str, NDArray[Any]]) -> None:
-    for name, target in _named(prefix, group):
-        if name not in arrays:
-            raise FileFormatError(f"{name} is missing")
-        if arrays[name].shape != target.shape:
-            raise FileFormatError(f"{name} has shape {arrays[name].shape}; the support asks for {target.shape}")
-        if target.dtype == np.float64:
-            fine = ~np.isnan(arrays[name]) if name.endswith(_MAY_BE_INFINITE) else np.isfinite(arrays[name])
-            if not fine.all():
-                raise FileFormatError(f"{name} holds {arrays[name][~fine][0]}")
-        target[...] = arrays[name]
 
 
 def _check_all_used(arrays: dict[str, NDArray[Any]], learner: LRCSSP) -> None:
@@ -158,46 +144,40 @@ def _check_all_used(arrays: dict[str, NDArray[Any]], learner: LRCSSP) -> None:
         raise FileFormatError(f"{unknown[0]} belongs to no episode that the header knows")
 
 
-def _within(name: str, array: NDArray[Any], low: Any, high: Any) -> None:
-    """Every number that kernels use as an index lies where it must."""
-    if not ((array >= low) & (array <= high)).all():
-        raise FileFormatError(f"{name} holds {array[(array < low) | (array > high)][0]}, which is out of range")
-
-
 def _check_learned(learned: Learned, support: Support) -> None:
     memory = learned.memory
     lengths = np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states)
-    _within("visits", memory.visits, 0, np.iinfo(np.int64).max // 2)
-    _within("seen", memory.seen, 0, lengths)
-    _within("slot", memory.slot, -1, np.repeat(memory.seen, np.diff(support.next_start)) - 1)
-    _within("slot_state", memory.slot_state, 0, support.states - 1)
+    within("visits", memory.visits, 0, np.iinfo(np.int64).max // 2)
+    within("seen", memory.seen, 0, lengths)
+    within("slot", memory.slot, -1, np.repeat(memory.seen, np.diff(support.next_start)) - 1)
+    within("slot_state", memory.slot_state, 0, support.states - 1)
     taken = np.flatnonzero(memory.slot >= 0)
     pair = np.searchsorted(support.next_start, taken, side="right") - 1
     stands = memory.slot_state[support.next_start[pair] + memory.slot[taken]]
-    _within("slot_state", stands, support.next_state[taken], support.next_state[taken])
-    _within("seen", memory.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
-    _within("policy", learned.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
-    _within("journal", learned.journal, 0, support.pairs - 1)
-    _within("bound", learned.bound, 1.0, _MOST)
-    _within("tally", learned.tally, 0, np.iinfo(np.int64).max // 2)
-    _within("alarm", learned.excess.alarm[:2], -1, [support.pairs - 1, support.triples - 1])
+    within("slot_state", stands, support.next_state[taken], support.next_state[taken])
+    within("seen", memory.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
+    within("policy", learned.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within("journal", learned.journal, 0, support.pairs - 1)
+    within("bound", learned.bound, 1.0, _MOST)
+    within("tally", learned.tally, 0, np.iinfo(np.int64).max // 2)
+    within("alarm", learned.excess.alarm[:2], -1, [support.pairs - 1, support.triples - 1])
     _check_values(learned.values)
 
 
 def _check_values(values: NDArray[np.float64]) -> None:
-    _within("values", values[:-1], 0.0, _MOST)
-    _within("values of the goal", values[-1:], 0.0, 0.0)
+    within("values", values[:-1], 0.0, _MOST)
+    within("values of the goal", values[-1:], 0.0, 0.0)
 
 
 def _check_view(view: View, entry: dict[str, Any], support: Support) -> None:
     distribution(view.context, "context", len(view.context), "component")
     lengths = np.diff(support.next_start)
-    _within("policy", view.outlook.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
-    _within("used", view.plausible.used, 0, lengths)
-    _within("state", view.plausible.state, 0, support.states)
-    _within("tally", view.tally, 0, np.iinfo(np.int64).max // 2)
-    _within("interval", view.tally[INTERVAL : INTERVAL + 1], 1, np.iinfo(np.int64).max // 2)
-    _within("gauge", view.gauge, 0.0, _MOST)
+    within("policy", view.outlook.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within("used", view.plausible.used, 0, lengths)
+    within("state", view.plausible.state, 0, support.states)
+    within("tally", view.tally, 0, np.iinfo(np.int64).max // 2)
+    within("interval", view.tally[INTERVAL : INTERVAL + 1], 1, np.iinfo(np.int64).max // 2)
+    within("gauge", view.gauge, 0.0, _MOST)
     _check_values(view.outlook.values)
     if entry["action"] is not None:
         if entry["state"] is None or not view.tally[PLANNED]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from goalbound.estimation.statistics import checked_step
 from goalbound.kernels.learned import INTERVAL, INTERVALS, PLANNED, UNKNOWN_STEPS, View
+from goalbound.learners.door import check_own_step, checked_state
 from goalbound.learners.errors import LearnerError
 from goalbound.learners.plan import Plan
 from goalbound.models import Step
@@ -43,13 +44,7 @@ class LRCSSPEpisode:
         Asked again before ``observe``, it gives the same answer.
         """
         support, view = self.learner.support, self._view
-        here = support.state(state)
-        if here == support.states:
-            raise LearnerError(f"state {here} is the goal, where nothing is to be done")
-        if self._state is not None and here != self._state:
-            raise LearnerError(
-                f"the episode is in {support.state_name(self._state)}, not in {support.state_name(here)}"
-            )
+        here = checked_state(support, state, self._state)
         if self._action is not None:
             return self._action
         if view.tally[PLANNED] == 0:
@@ -63,23 +58,13 @@ class LRCSSPEpisode:
         support = self.learner.support
         if self.ended:
             raise LearnerError("the episode has ended; nothing can follow the goal")
-        if self._action is None or self._state is None:
-            raise LearnerError("no action was chosen; act(state) comes before observe(step)")
-        state, action, loss, following = step
-        if support.state(state) != self._state:
-            was, said = support.state_name(self._state), support.state_name(support.state(state))
-            raise LearnerError(f"the step is from {said}, but the episode is in {was}")
-        if support.action(action) != self._action:
-            raise LearnerError(
-                f"the step played {support.action_name(support.action(action))}, but "
-                f"{support.action_name(self._action)} was chosen; a learner learns from its own actions"
-            )
+        check_own_step(support, step, self._state, self._action)
         pair, place = checked_step(support, step)
         if self.learner.knowledge is not None:
             self.learner.knowledge.check_step(pair, place)
-        self.learner._observe(self._view, pair, place, float(loss))
+        self.learner._observe(self._view, pair, place, float(step[2]))
         self._action = None
-        self._state = support.state(following)
+        self._state = support.state(step[3])
         if self._state == support.states:
             self._held = None  # what is left of an episode that ended is small
         self.learner._check_projections()

@@ -32,6 +32,7 @@ from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fre
 from goalbound.kernels.watch import Ledger
 from goalbound.kernels.world import Tally
 from goalbound.learners.attitude import Attitude, optimistic
+from goalbound.learners.door import check_leads
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
 from goalbound.learners.knowledge import Knowledge
@@ -351,21 +352,9 @@ class LRCSSP:
 
     def check_fits(self, problem: LinearCSSP, context_size: int) -> None:
         """An error unless the problem has the learner's pairs and leads only where it may, under contexts it knows."""
-        if not self.support.same_pairs(problem.support):
-            raise ModelError("the problem has other states or actions than the learner's support")
+        check_leads(self.support, problem)
         if context_size != self.settings.context_size:
             raise ModelError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
-        if self.support is problem.support or self.support == problem.support:
-            return
-        pair = np.repeat(np.arange(self.support.pairs), np.diff(problem.support.next_start))
-        width = self.support.states + 1
-        mine = np.repeat(np.arange(self.support.pairs), np.diff(self.support.next_start)) * width
-        allowed = np.isin(pair * width + problem.support.next_state, mine + self.support.next_state)
-        outside = np.flatnonzero(~allowed & (problem.probabilities > 0.0).any(axis=1))
-        if len(outside):
-            name = self.support.pair_name(int(pair[outside[0]]))
-            following = self.support.state_name(int(problem.support.next_state[outside[0]]))
-            raise ModelError(f"{name} may lead to {following} in the problem, but not in the learner's support")
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the learner and its open episodes to a file, exactly and atomically; :meth:`load` reads it back.

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.tabular.layout import ULCVI, Front, Learned
 from goalbound.kernels.tabular.rooms import fresh_walk
+from goalbound.learners.filling import CODES, fill
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.tabular.episode import TabularEpisode
 from goalbound.learners.tabular.integrity import check_learned, check_numbers, check_walk, checked_episodes
@@ -24,10 +24,6 @@ from goalbound.models.files.storage import reading
 
 KIND, VERSION = "TabularLearner", 1
 _KEYS = ("settings", "generator", "episodes", "state_names", "action_names")
-_CODES = {
-    np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.int32): "<i4", np.dtype(np.bool_): "|b1",
-}  # fmt: skip
-_MAY_BE_INFINITE = (".backup", ".meter")  # where value iteration knows nothing yet
 _LOSSES = "known_losses"
 
 
@@ -64,12 +60,12 @@ def read_checkpoint(path: str | PathLike[str]) -> TabularLearner:
             added_loss=settings.added_loss, known_losses=arrays.get(_LOSSES), tolerance=settings.tolerance,
             rng=generator_from(header["generator"]),
         )  # fmt: skip
-        _fill(_kept(learner._learned), arrays)
+        fill(_kept(learner._learned), arrays)
         check_learned(learner._learned, support)
         entries = checked_episodes(header["episodes"], support)
         for place, entry in enumerate(entries):
             walk = fresh_walk(support.states)
-            _fill(_named(f"episode_{place}", walk), arrays)
+            fill(_named(f"episode_{place}", walk), arrays)
             learner._adopt(TabularEpisode(learner, walk), entry)
             check_walk(walk, entry, learner._learned, support)
         check_numbers([one.number for one in learner._loaded])
@@ -113,9 +109,9 @@ def _allowed() -> dict[str, str]:
 
     small = TabularLearner(Support.full(1, 1), bernstein_ssp(), loss_floor=1.0)
     allowed = {**SUPPORT_ARRAYS, _LOSSES: "<f8"}
-    allowed |= {name: _CODES[array.dtype] for name, array in _kept(small._learned)}
+    allowed |= {name: CODES[array.dtype] for name, array in _kept(small._learned)}
     for name, array in _named("episode_[0-9]{1,6}", fresh_walk(1)):
-        allowed[name.replace(".", r"\.")] = _CODES[array.dtype]
+        allowed[name.replace(".", r"\.")] = CODES[array.dtype]
     return allowed
 
 
@@ -124,19 +120,6 @@ def _check_table(arrays: dict[str, NDArray[Any]], settings: TabularSettings, sup
     shape = (settings.method.horizon if settings.method.code == ULCVI else 0, support.states)
     if "learned.table" not in arrays or arrays["learned.table"].shape != shape:
         raise FileFormatError(f"learned.table is missing or not of shape {shape}, as support and method ask")
-
-
-def _fill(targets: Iterator[tuple[str, NDArray[Any]]], arrays: dict[str, NDArray[Any]]) -> None:
-    for name, target in targets:
-        if name not in arrays:
-            raise FileFormatError(f"{name} is missing")
-        if arrays[name].shape != target.shape:
-            raise FileFormatError(f"{name} has shape {arrays[name].shape}; the support asks for {target.shape}")
-        if target.dtype == np.float64:
-            fine = ~np.isnan(arrays[name]) if name.endswith(_MAY_BE_INFINITE) else np.isfinite(arrays[name])
-            if not fine.all():
-                raise FileFormatError(f"{name} holds {arrays[name][~fine][0]}")
-        target[...] = arrays[name]
 
 
 def _check_all_used(arrays: dict[str, NDArray[Any]], learner: TabularLearner, episodes: int) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from goalbound.estimation.statistics import checked_step
 from goalbound.kernels.tabular.layout import INTERVALS, NUMBER, UNKNOWN_STEPS, Walk
+from goalbound.learners.door import check_own_step, checked_state
 from goalbound.learners.errors import LearnerError
 from goalbound.models import Step
 from goalbound.models.validation import sealed
@@ -35,13 +36,7 @@ class TabularEpisode:
         """
         support = self.learner.support
         self._check_open()
-        here = support.state(state)
-        if here == support.states:
-            raise LearnerError(f"state {here} is the goal, where nothing is to be done")
-        if self._state is not None and here != self._state:
-            raise LearnerError(
-                f"the episode is in {support.state_name(self._state)}, not in {support.state_name(here)}"
-            )
+        here = checked_state(support, state, self._state)
         if self._pair is None:
             self._pair = self.learner._choose(self._walk, here)
         self._state = here
@@ -51,22 +46,12 @@ class TabularEpisode:
         """What came of the action. The order of these calls, over all episodes, is that of learning."""
         support = self.learner.support
         self._check_open()
-        if self._pair is None or self._state is None:
-            raise LearnerError("no action was chosen; act(state) comes before observe(step)")
-        state, action, loss, following = step
-        if support.state(state) != self._state:
-            was, said = support.state_name(self._state), support.state_name(support.state(state))
-            raise LearnerError(f"the step is from {said}, but the episode is in {was}")
-        chosen = int(support.pair_action[self._pair])
-        if support.action(action) != chosen:
-            raise LearnerError(
-                f"the step played {support.action_name(support.action(action))}, but {support.action_name(chosen)} "
-                "was chosen; a learner learns from its own actions"
-            )
+        chosen = None if self._pair is None else int(support.pair_action[self._pair])
+        check_own_step(support, step, self._state, chosen)
         pair, place = checked_step(support, step)
-        self.learner._observe(self._walk, pair, place, float(loss))
+        self.learner._observe(self._walk, pair, place, float(step[2]))
         self._pair = None
-        self._state = support.state(following)
+        self._state = support.state(step[3])
         self._ended = self._state == support.states
 
     def abandon(self) -> None:

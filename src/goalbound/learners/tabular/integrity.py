@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from goalbound.kernels.tabular.layout import BEGUN, FOLLOWED, MADE, NUMBER, PLANS, Counts, Front, Learned, Walk
+from goalbound.learners.filling import within
 from goalbound.models import FileFormatError, Support
 
 _MOST = np.finfo(np.float64).max
@@ -21,16 +21,16 @@ def check_learned(learned: Learned, support: Support) -> None:
     lengths = np.diff(support.next_start)
     plausible = learned.main.plausible
     _check_counts(learned.counts, support)
-    _within("looked", learned.looked, 0, learned.counts.visits)
-    _within("used", plausible.used, 0, lengths)
-    _within("state", plausible.state, 0, support.states)
-    _within("centre", plausible.centre, 0.0, 1.0)
+    within("looked", learned.looked, 0, learned.counts.visits)
+    within("used", plausible.used, 0, lengths)
+    within("state", plausible.state, 0, support.states)
+    within("centre", plausible.centre, 0.0, 1.0)
     for name in ("ball", "mass", "losses"):
-        _within(name, getattr(plausible, name), 0.0, _MOST)
-    _within("bound", learned.bound, 1.0, _MOST)
-    _within("tally", learned.tally, 0, _MANY)
+        within(name, getattr(plausible, name), 0.0, _MOST)
+    within("bound", learned.bound, 1.0, _MOST)
+    within("tally", learned.tally, 0, _MANY)
     if learned.tally[PLANS] > 0:
-        _within("table", learned.room.table, support.pair_start[:-1], support.pair_start[1:] - 1)
+        within("table", learned.room.table, support.pair_start[:-1], support.pair_start[1:] - 1)
     for front in (learned.main, learned.unit):
         _check_front(front, support)
 
@@ -38,31 +38,31 @@ def check_learned(learned: Learned, support: Support) -> None:
 def _check_counts(counts: Counts, support: Support) -> None:
     """Visits are as many as next states came; slots are numbered from 0 on, one for each next state seen."""
     lengths = np.diff(support.next_start)
-    _within("visits", counts.visits, 0, _MANY)
-    _within("goals", counts.goals, 0, counts.visits)
-    _within("loss_sums", counts.loss_sums, 0.0, counts.visits)
-    _within("square_sums", counts.square_sums, 0.0, counts.visits)
-    _within("seen", counts.seen, 0, lengths)
-    _within("slot", counts.slot, -1, np.repeat(counts.seen, lengths) - 1)
+    within("visits", counts.visits, 0, _MANY)
+    within("goals", counts.goals, 0, counts.visits)
+    within("loss_sums", counts.loss_sums, 0.0, counts.visits)
+    within("square_sums", counts.square_sums, 0.0, counts.visits)
+    within("seen", counts.seen, 0, lengths)
+    within("slot", counts.slot, -1, np.repeat(counts.seen, lengths) - 1)
     taken = np.flatnonzero(counts.slot >= 0)
     pair = np.searchsorted(support.next_start, taken, side="right") - 1
     place = support.next_start[pair] + counts.slot[taken]
-    _within("seen", counts.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
-    _within("slot_state", counts.slot_state[place], *[support.next_state[taken]] * 2)
-    _within("slot_state", counts.slot_state, 0, support.states - 1)
-    _within("slot_count", counts.slot_count, 0, _MANY)
+    within("seen", counts.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
+    within("slot_state", counts.slot_state[place], *[support.next_state[taken]] * 2)
+    within("slot_state", counts.slot_state, 0, support.states - 1)
+    within("slot_count", counts.slot_count, 0, _MANY)
     came = counts.goals + np.add.reduceat(counts.slot_count, support.next_start[:-1])
-    _within("visits", counts.visits, came, came)
+    within("visits", counts.visits, came, came)
 
 
 def _check_front(front: Front, support: Support) -> None:
     outlook, count = front.outlook, int(front.length[0])
-    _within("policy", outlook.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
-    _within("values", outlook.values[:-1], 0.0, _MOST)
-    _within("values of the goal", outlook.values[-1:], 0.0, 0.0)
-    _within("pull", outlook.pull, 0.0, _MOST)
-    _within("length", front.length, 0, support.pairs)
-    _within("waiting", front.waiting, 0, support.pairs - 1)
+    within("policy", outlook.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within("values", outlook.values[:-1], 0.0, _MOST)
+    within("values of the goal", outlook.values[-1:], 0.0, 0.0)
+    within("pull", outlook.pull, 0.0, _MOST)
+    within("length", front.length, 0, support.pairs)
+    within("waiting", front.waiting, 0, support.pairs - 1)
     waits = np.zeros(support.pairs, dtype=np.bool_)
     waits[front.waiting[:count]] = True
     if not np.array_equal(waits, front.is_waiting) or int(waits.sum()) != count:
@@ -71,16 +71,16 @@ def _check_front(front: Front, support: Support) -> None:
 
 def check_walk(walk: Walk, entry: dict[str, Any], learned: Learned, support: Support) -> None:
     """The arrays of an episode."""
-    _within("tally of an episode", walk.tally, 0, _MANY)
-    _within("number", walk.tally[NUMBER : NUMBER + 1], 1, learned.tally[BEGUN])
-    _within("plan", walk.tally[FOLLOWED : FOLLOWED + 1], 0, learned.tally[PLANS])
+    within("tally of an episode", walk.tally, 0, _MANY)
+    within("number", walk.tally[NUMBER : NUMBER + 1], 1, learned.tally[BEGUN])
+    within("plan", walk.tally[FOLLOWED : FOLLOWED + 1], 0, learned.tally[PLANS])
     if walk.tally[FOLLOWED]:
-        _within("policy", walk.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+        within("policy", walk.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
     elif entry["action"] is not None:
         raise FileFormatError(f"an episode is {entry!r}; an action needs a plan")
     if entry["action"] is not None and entry["state"] is None:
         raise FileFormatError(f"an episode is {entry!r}; an action needs a state")
-    _within("steps", walk.tally[MADE : MADE + 1], 0, learned.counts.visits.sum())
+    within("steps", walk.tally[MADE : MADE + 1], 0, learned.counts.visits.sum())
 
 
 def check_numbers(numbers: list[int]) -> None:
@@ -103,8 +103,3 @@ def checked_episodes(entries: Any, support: Support) -> list[dict[str, Any]]:
         if entry["action"] is not None and entry["state"] is None:
             raise FileFormatError(f"an episode is {entry!r}; an action needs a state")
     return entries
-
-
-def _within(name: str, array: NDArray[Any], low: Any, high: Any) -> None:
-    if not ((array >= low) & (array <= high)).all():
-        raise FileFormatError(f"{name} holds {array[(array < low) | (array > high)][0]}, which is out of range")

@@ -16,9 +16,9 @@ from goalbound.kernels.tabular.layout import HOEFFDING, PSRL, STALE, STEPS, SWEE
 from goalbound.kernels.tabular.play import play
 from goalbound.kernels.tabular.rooms import copied, fresh_learned, fresh_walk
 from goalbound.kernels.world import Tally
+from goalbound.learners.door import check_context_free, check_leads
 from goalbound.learners.errors import PlanningStopped
 from goalbound.learners.learner import SimulatedWorld, truth_of
-from goalbound.learners.tabular.door import check_context_free, check_leads
 from goalbound.learners.tabular.episode import TabularEpisode
 from goalbound.learners.tabular.method import Method
 from goalbound.learners.tabular.plan import TabularPlan

@@ -1,11 +1,12 @@
-"""What may come in: no context, and a problem that leads nowhere else than the support says."""
+"""What may come in to a learner: states and steps that follow each other, and problems that fit its support."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goalbound.models import LinearCSSP, ModelError, Support
+from goalbound.learners.errors import LearnerError
+from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.models.validation import ROW_TOLERANCE, numbers
 
 
@@ -36,3 +37,30 @@ def check_leads(support: Support, problem: LinearCSSP) -> None:
         name = support.pair_name(int(theirs[outside[0]]))
         following = support.state_name(int(problem.support.next_state[outside[0]]))
         raise ModelError(f"{name} may lead to {following} in the problem, but not in the learner's support")
+
+
+def checked_state(support: Support, state: int, at: int | None) -> int:
+    """The number of a state in which an episode may act; ``at`` is where it is, if that is known."""
+    here = support.state(state)
+    if here == support.states:
+        raise LearnerError(f"state {here} is the goal, where nothing is to be done")
+    if at is not None and here != at:
+        raise LearnerError(f"the episode is in {support.state_name(at)}, not in {support.state_name(here)}")
+    return here
+
+
+def check_own_step(support: Support, step: Step, at: int | None, action: int | None) -> None:
+    """An error unless a step follows from where the episode is and what it chose."""
+    if action is None or at is None:
+        raise LearnerError("no action was chosen; act(state) comes before observe(step)")
+    said = support.state(step[0])
+    if said != at:
+        raise LearnerError(
+            f"the step is from {support.state_name(said)}, but the episode is in {support.state_name(at)}"
+        )
+    played = support.action(step[1])
+    if played != action:
+        raise LearnerError(
+            f"the step played {support.action_name(played)}, but {support.action_name(action)} was chosen; a learner "
+            "learns from its own actions"
+        )

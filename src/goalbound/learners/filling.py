@@ -1,0 +1,37 @@
+"""From the arrays of a file to those of a learner, each checked on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.models import FileFormatError
+
+CODES = {
+    np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.int32): "<i4", np.dtype(np.bool_): "|b1",
+}  # fmt: skip
+"""The types that arrays of learners have, as files name them."""
+_MAY_BE_INFINITE = (".backup", ".meter")  # where value iteration knows nothing yet
+
+
+def fill(targets: Iterable[tuple[str, NDArray[Any]]], arrays: dict[str, NDArray[Any]]) -> None:
+    """Every target takes the numbers of the array of its name; one that is missing or does not fit is an error."""
+    for name, target in targets:
+        if name not in arrays:
+            raise FileFormatError(f"{name} is missing")
+        if arrays[name].shape != target.shape:
+            raise FileFormatError(f"{name} has shape {arrays[name].shape}; the support asks for {target.shape}")
+        if target.dtype == np.float64:
+            fine = ~np.isnan(arrays[name]) if name.endswith(_MAY_BE_INFINITE) else np.isfinite(arrays[name])
+            if not fine.all():
+                raise FileFormatError(f"{name} holds {arrays[name][~fine][0]}")
+        target[...] = arrays[name]
+
+
+def within(name: str, array: NDArray[Any], low: Any, high: Any) -> None:
+    """Every number that kernels use as an index lies where it must."""
+    if not ((array >= low) & (array <= high)).all():
+        raise FileFormatError(f"{name} holds {array[(array < low) | (array > high)][0]}, which is out of range")
