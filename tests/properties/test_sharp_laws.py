@@ -17,7 +17,7 @@ from goalbound.models import IntervalSet, LinearCSSP, Step, Support
 from goalbound.planning import solve
 from tests.reference.boxes import PIECES
 from tests.strategies import contexts, examples
-from tests.unit.learners.driving import Clinic, draw_step, small_problem
+from tests.unit.learners.driving import draw_step, small_problem
 from tests.unit.learners.taught import Seen, data, supports, teach
 
 Floats = NDArray[np.float64]
@@ -72,9 +72,8 @@ def test_while_the_truth_is_in_the_intervals_plans_hope_for_no_more_than_is_true
 @examples(12)
 @given(draws=st.data())
 def test_without_a_piece_no_interval_is_shorter(piece: str, draws: st.DataObject) -> None:
-    # Without the goal fewer numbers share the failure probability: M' < M of them. So the goal is compared in supports
-    # of many next states only by its own interval; all others are compared whole. The variance is left out here: its
-    # sums depend on the intervals themselves.
+    # Without the goal fewer numbers share the failure probability, so the other next states may gain: only the goal is
+    # compared. Bounds by the variance are not used here, as their sums depend on the intervals themselves.
     size = draws.draw(st.integers(1, 3))
     support = draws.draw(supports)
     seen = draws.draw(data(support, size))
@@ -141,8 +140,8 @@ def test_more_data_at_the_same_context_narrows(size: int) -> None:
 @examples(15)
 @given(draws=st.data())
 def test_one_hot_contexts_are_learned_apart(draws: st.DataObject) -> None:
-    # Under the context e_j only the steps under e_j count, but for the log-determinant: V is diagonal, x = e_j / V_jj.
-    # So with the bound of it by visits replaced by d = 1 data, estimates and biases are those of one component.
+    # V is diagonal, so x = e_j / V_jj: estimate and bias under e_j are those of the steps under e_j alone. (Noise is
+    # not: its determinant is that of all steps. Here there is next to none.)
     size, which = 3, draws.draw(st.integers(0, 2))
     support = draws.draw(supports)
     seen = [
@@ -150,7 +149,7 @@ def test_one_hot_contexts_are_learned_apart(draws: st.DataObject) -> None:
     ]
     mine = [Seen(np.array([1.0]), step) for context, step in seen if context[which] == 1.0]
     played = {(step.state, step.action) for _, step in mine}
-    tiny = 1e-12  # no noise: what is left is the estimate and the bias
+    tiny = 1e-12
     whole = teach(learner_of(support, size, scale=tiny), seen).intervals_of(np.eye(size)[which])
     alone = teach(learner_of(support, 1, scale=tiny), mine).intervals_of([1.0])
     for pair in range(support.pairs):
@@ -177,12 +176,10 @@ def test_with_one_component_intervals_are_counts(draws: st.DataObject) -> None:
                 assert found.high[place] == pytest.approx((count + 1) / (len(steps) + 1), abs=1e-9)
 
 
-def test_sharp_sets_lie_within_the_papers_where_all_was_played() -> None:
-    # Not a theorem for every number, but what they are for: the optimistic values are at least as high everywhere.
+def test_from_the_same_data_values_lie_between_those_of_the_papers_sets_and_the_true_ones() -> None:
     problem = small_problem(7)
     learners = [
-        Clinic(problem, LRCSSP(problem.support, 2, widths=widths, loss_floor=0.1, loss_bound=5.0), beds=1).learner
-        for widths in (sharp(), paper())
+        LRCSSP(problem.support, 2, widths=widths, loss_floor=0.1, loss_bound=5.0) for widths in (sharp(), paper())
     ]
     rng = np.random.default_rng(0)
     for _ in range(600):

@@ -61,7 +61,7 @@ class LRCSSPEpisode:
         check_own_step(support, step, self._state, self._action)
         pair, place = checked_step(support, step)
         if self.learner.knowledge is not None:
-            self.learner.knowledge.check_step(pair, place)
+            self.learner.knowledge.check_step(pair, place, self._context)
         self.learner._observe(self._view, pair, place, float(step[2]))
         self._action = None
         self._state = support.state(step[3])

@@ -118,9 +118,9 @@ class Knowledge:
             )
         return Told(sealed(floor + added_loss), self.loss_known, self.losses, self.row_known, self.rows)
 
-    def check_step(self, pair: int, place: int) -> None:
-        """An error if a known row says that this next state cannot come."""
-        if self.row_known[pair] and not self.rows[place].any():
+    def check_step(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
+        """An error if a known row says that this next state cannot come under this context."""
+        if self.row_known[pair] and not (self.rows[place] * context).any():
             following = self.support.state_name(int(self.support.next_state[place]))
             raise ModelError(
                 f"{self.support.pair_name(pair)} led to {following}, which the row that it was said to have excludes; "

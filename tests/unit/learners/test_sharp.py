@@ -19,7 +19,6 @@ from goalbound.simulation.history import PER_EPISODE, History
 from tests.unit.learners.driving import COMPILED, PYTHON, Clinic, kernels, play_one, reloaded, small_problem, written
 
 PROBLEM = small_problem()
-TRUE_ROW = {(0, 0): PROBLEM.probabilities[PROBLEM.support.row(0)]}
 NARROW = scaled(sharp(), by=0.05)
 """so narrow that plans depend on data from the first steps on, and the truth is lost now and then"""
 
