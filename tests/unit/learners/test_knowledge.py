@@ -236,3 +236,26 @@ def test_a_checkpoint_keeps_what_the_learner_was_told(tmp_path: Path) -> None:
     assert learner_of(known).resumed(tmp_path / "learner").knowledge == known
     with pytest.raises(FileFormatError, match="was told other things"):
         learner_of(NOTHING).resumed(tmp_path / "learner")
+
+
+def test_the_compiled_loop_refuses_a_problem_that_a_known_row_excludes() -> None:
+    problem = dense_random(2, actions=1, context_size=2, seed=0)
+    told = Knowledge.nothing(problem.support, 2).with_rows({(0, 0): [0.0, 0.0, 1.0]})
+    learner = LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=50.0, widths=sharp(), knowledge=told)
+    with pytest.raises(ModelError, match=r"may lead to state 0 in the problem, which the row .* excludes"):
+        play(problem, learner, Dirichlet.symmetric(2), episodes=2)
+    assert learner.statistics.visits.sum() == 0
+
+
+def test_a_next_state_that_only_another_component_allows_is_refused_under_this_context() -> None:
+    support = Support.full(1, 1)
+    told = Knowledge.nothing(support, 2).with_rows({(0, 0): [[0.0, 0.5], [1.0, 0.5]]})  # it stays in the second only
+    learner = LRCSSP(support, 2, loss_floor=0.1, knowledge=told)
+    first = learner.begin([1.0, 0.0])
+    first.act(0)
+    with pytest.raises(ModelError, match="nothing was recorded"):
+        first.observe(Step(0, 0, 0.5, 0))
+    mixed = learner.begin([0.5, 0.5])
+    mixed.act(0)
+    mixed.observe(Step(0, 0, 0.5, 0))
+    assert learner.statistics.visits.tolist() == [1]
