@@ -19,6 +19,8 @@ FEW_SEEDS = 10
 SIGN_TEST_SEEDS = 6
 """With fewer, even all wins have p = 2 / 2^5 > 0.05."""
 NAME_WIDTH = 30
+MOST_DIFFERENCES = 12
+"""With more pairs of learners than this, the terminal tells only how the first one stands to the others."""
 ESTIMATES = (
     "expected_regret", "regret", "exponent", "loss_share", "abandoned", "steps", "intervals", "known_share", "covered",
     "coverage",
@@ -136,6 +138,12 @@ def _stage_text(summary: Summary, stage: tuple[str, str], room: int) -> str:
     compared = [
         one for one in summary.differences if (one.problem, one.contexts) == stage and one.better not in without
     ]
+    if len(compared) > MOST_DIFFERENCES:
+        ranked = sorted(
+            (group for group in groups if group.has_regret), key=lambda group: group.expected_regret.mean or 0.0
+        )
+        first = ranked[0].learner
+        compared = [one for one in compared if first in (one.better, one.worse)]
     if compared:
         lines += ["", _wrapped((_plain(str(one)) for one in compared), room)]
     return "\n".join(lines)
