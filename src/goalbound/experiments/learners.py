@@ -70,6 +70,10 @@ def lr_cssp(
     return _seeing(problem, sees, parts, made, rng)
 
 
+practical = partial(lr_cssp, widths="sharp", scale=0.5, replan_factor=2.0)
+"""What :meth:`goalbound.LRCSSP.practical` makes."""
+
+
 def greedy_ridge(
     problem: LinearCSSP, *, episodes: int, support: str = "true", loss_floor: str | float = "certified",
     regularization: float = 1.0,
@@ -287,6 +291,7 @@ LEARNERS = Catalog(
     "learner",
     [
         Entry("lr-cssp", "the learner of the paper, with its guarantees", lr_cssp),
+        Entry("practical", "LR-CSSP with half of the sharp intervals: for use, without proof", practical),
         Entry("context-blind", "the same learner, never shown a context", partial(lr_cssp, sees="nothing")),
         Entry("greedy-ridge", "plans in the ridge estimate as it is", greedy_ridge),
         Entry("epsilon-greedy", "greedy, with random steps that fade", epsilon_greedy),
@@ -304,5 +309,5 @@ LEARNERS = Catalog(
 )
 """The learners that a spec may name."""
 
-WATCHABLE = ("lr-cssp", "greedy-ridge", "epsilon-greedy", "ps-cssp", "kwik-rmax")
+WATCHABLE = ("lr-cssp", "practical", "greedy-ridge", "epsilon-greedy", "ps-cssp", "kwik-rmax")
 """Those that keep data about contexts, which the adversary looks at."""
