@@ -74,7 +74,7 @@ def dial_figure(groups: Iterable[Group]) -> Figure:
     regret.set_title("regret, over that of the problem's best scale (thin: the worst seed)", loc="left", fontsize=7)
     coverage.set_title("intervals that began with the truth in all sets", loc="left", fontsize=7)
     coverage.set_yticks([0.0, 0.5, 1.0], ["0%", "50%", "100%"])
-    coverage.text(0.48, 0.03, "LRCSSP.practical", fontsize=6.5, color=SOFT)
+    coverage.text(0.47, 1.02, "LRCSSP.practical", fontsize=6.5, color=SOFT)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=7)
     return figure
 

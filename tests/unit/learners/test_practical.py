@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,3 +77,10 @@ def test_shown_a_line_where_the_world_is_a_curve_it_says_so() -> None:
         history = play(curve, line, uniform_numbers(33), episodes=3000, seed=0, step_limit=2000)
     assert history.alarm is not None
     assert history.alarm == str(learner.alarm)
+
+
+def test_the_page_about_the_dial_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "dial.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(code, {})
+    assert capsys.readouterr().out == "0.5 x sharp False\n"
