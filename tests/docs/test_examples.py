@@ -79,7 +79,8 @@ def test_the_page_about_the_learner_runs_from_top_to_bottom(read: dict) -> None:
 
 def test_what_the_page_about_the_learner_says_is_printed(read: dict) -> None:
     assert read["free"].added_loss == pytest.approx(0.04)  # 2 * (8 / 10^6)^(1/3)
-    assert "0.1 x paper False" in read["printed"]
+    assert "sharp True" in read["printed"]
+    assert "0.5 x sharp False" in read["printed"]
     assert "True" in read["printed"]  # the world of the page is plausible
     assert isinstance(read["hopeful"], SSP)
     assert isinstance(read["model"], LinearCSSP)

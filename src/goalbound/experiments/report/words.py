@@ -13,6 +13,9 @@ DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", " \N{MULTIPLICATION SIGN} 
 SEES = {
     "nothing": "Never shown a context. ",
     "cell": "One learner for each cell of the contexts, shown nothing else of them. ",
+    "line": "Shown the number x as (1 - x, x) only. ",
+    "hats": "Shown the number x through a few hat functions. ",
+    "splines": "Shown the number x through a few splines. ",
 }
 LAWS = {
     "deterministic": "Losses have no noise: a pair always loses its mean under the context.",
