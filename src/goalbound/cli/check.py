@@ -65,7 +65,7 @@ def _try(spec: ExperimentSpec) -> int:
     """Play one episode of every combination; how many there are."""
     from goalbound.experiments.run import run as play_run
 
-    firsts = {run.group: run for run in reversed(spec.runs())}
+    firsts = {replace(run, seed=0).id: run for run in reversed(spec.runs())}  # labels may be shared, what is run not
     for run in reversed(firsts.values()):
         try:
             play_run(replace(run, episodes=1))

@@ -24,12 +24,16 @@ Maybe = tuple[float | None, str]
 """A number, or None and the reason."""
 
 
+NO_KNOWN_PAIRS = ("uc-ssp", "bernstein-ssp", "eb-ssp", "ulcvi", "psrl-ssp")
+"""Learners that have plans, and no test of what is known."""
+
+
 def totals(record: RunRecord) -> dict[str, Maybe]:
     """The plain numbers of a run."""
     total = record.facts["totals"]
     steps, optimal = int(total["steps"]), float(total["optimal_loss"])
     told = bool(total["intervals"])
-    tests = told and record.facts["settings"].get("method_name", "hoeffding-ssp") == "hoeffding-ssp"  # known pairs
+    tests = told and record.spec.learner.use not in NO_KNOWN_PAIRS
     return {
         "expected_regret": (float(total["expected_regret"]), ""),
         "regret": (float(total["regret"]), ""),

@@ -95,6 +95,8 @@ class PerCell:
     ) -> None:
         if whole(context_size, "context_size") < 1 or whole(parts, "parts") < 1:
             raise ModelError(f"context_size {context_size} and parts {parts} are whole numbers from 1 on")
+        if not callable(make):
+            raise ModelError(f"make is a {type(make).__name__}; give a function of rng= that makes a learner of a cell")
         self.context_size, self.parts = int(context_size), int(parts)
         self.cells: dict[tuple[int, ...], Any] = {}
         """The learners by cell, in the order of their first contexts."""

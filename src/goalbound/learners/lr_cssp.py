@@ -126,6 +126,8 @@ class LRCSSP:
         loss_bound: float | None = None,
         knowledge: Knowledge | None = None,
         scale: float = 0.5,
+        delta: float = 0.1,
+        episodes: int | None = None,
     ) -> LRCSSP:
         """A learner for use rather than for proofs: sharp intervals of less noise, fewer plans, linearity tested.
 
@@ -133,16 +135,17 @@ class LRCSSP:
         little may settle for a bad plan and never find out. At 0.5 the regret was 0.36 to 0.57 of that of the proven
         intervals on the problems that we measured, and none of 200 runs of the hardest was stuck with a bad plan; at
         0.1 nearly one in four was (docs/dial.md). Use ``scale=1``, which is proven, where a bad plan that nobody
-        notices would be worse than slow learning, and :class:`LRCSSP` itself for the constants of the paper, or where
-        losses may be zero.
+        notices would be worse than slow learning, and :class:`LRCSSP` itself for the constants of the paper.
 
         Args:
             support: the pairs and where each may lead; a narrow one helps, and costs no guarantee.
             context_size: d.
-            loss_floor: a number above 0 that no mean loss is below.
+            loss_floor: a number that no mean loss is below; 0 if losses may be zero, then give ``episodes``.
             loss_bound: at least the largest optimal loss, and 1; None: found by doubling.
             knowledge: what else is known of single pairs.
             scale: what the noise part of the intervals is multiplied by. The bias of the ridge is never scaled.
+            delta: what the proofs allow to fail, at a scale of 1.
+            episodes: how many are to come; only for ``loss_floor=0``.
 
         An :attr:`alarm` may be false below a scale of 1.
 
@@ -153,12 +156,16 @@ class LRCSSP:
         """
         return cls(
             support, context_size, loss_floor=loss_floor, loss_bound=loss_bound, widths=scaled(sharp(), by=scale),
-            replan_factor=2.0, check_linearity=True, knowledge=knowledge,
+            replan_factor=2.0, check_linearity=True, knowledge=knowledge, delta=delta, episodes=episodes,
         )  # fmt: skip
 
     def _set_up(
         self, support: Support, settings: Settings, knowledge: Knowledge | None, rng: np.random.Generator | None
     ) -> None:
+        if not isinstance(support, Support):
+            raise ModelError(f"support is a {type(support).__name__}; give a Support, such as problem.support")
+        if knowledge is not None and not isinstance(knowledge, Knowledge):
+            raise ModelError(f"knowledge is a {type(knowledge).__name__}; begin with Knowledge.nothing(support, d)")
         if knowledge is not None and (knowledge.support != support or knowledge.context_size != settings.context_size):
             raise ModelError("the knowledge is of another support or context size than the learner's")
         self.support = support

@@ -39,6 +39,8 @@ class Settings:
     def __post_init__(self) -> None:
         if whole(self.context_size, "context_size") < 1:
             raise ModelError(f"context_size is {self.context_size}; a context has at least one entry")
+        if not isinstance(self.widths, Widths):
+            raise ModelError(f"widths is {self.widths!r}; give paper(), sharp(), or scaled(sharp(), by=0.5)")
         if not 0.0 < self.delta < 1.0:
             raise ModelError(f"delta {self.delta} is not between 0 and 1; it is the probability of failure allowed")
         if not 0.0 <= self.loss_floor <= 1.0:

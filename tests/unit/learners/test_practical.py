@@ -15,7 +15,7 @@ from goalbound.learners.knowledge import Knowledge
 from goalbound.learners.linearity import NotLinearWarning
 from goalbound.learners.seen_through import SeenThrough
 from goalbound.models import LinearCSSP, ModelError, Support
-from goalbound.problems import treatment_ladder
+from goalbound.problems import dense_random, treatment_ladder
 from goalbound.problems.treatment_curve import biomarker, treatment_curve
 from goalbound.simulation.history import History
 
@@ -84,3 +84,20 @@ def test_the_page_about_the_dial_prints_what_it_says(capsys: pytest.CaptureFixtu
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(code, {})
     assert capsys.readouterr().out == "0.5 x sharp False\n"
+
+
+def test_what_is_not_a_support_widths_or_knowledge_is_an_error_with_a_remedy() -> None:
+    problem = dense_random(2, actions=1, context_size=2, seed=0)
+    with pytest.raises(ModelError, match=r"support is a LinearCSSP; give a Support, such as problem\.support"):
+        LRCSSP.practical(problem, 2, loss_floor=0.1)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match=r"widths is 'sharp'; give paper\(\), sharp\(\)"):
+        LRCSSP(problem.support, 2, loss_floor=0.1, widths="sharp")  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match=r"knowledge is a dict; begin with Knowledge\.nothing"):
+        LRCSSP(problem.support, 2, loss_floor=0.1, knowledge={(0, 0): 0.2})  # type: ignore[arg-type]
+
+
+def test_losses_of_zero_are_played_if_the_number_of_episodes_is_told() -> None:
+    problem = dense_random(2, actions=1, context_size=2, seed=0)
+    learner = LRCSSP.practical(problem.support, 2, loss_floor=0.0, episodes=10**6, delta=0.05)
+    assert learner.added_loss > 0.0
+    assert learner.settings.delta == 0.05
