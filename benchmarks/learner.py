@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.yardstick import FLAGS, NoCompiler, Played, Task, Yardstick
-from goalbound import LRCSSP, Dirichlet, LinearCSSP, ModelWorld, paper, play, scaled
-from goalbound.problems import random_cssp
+from goalbound import LRCSSP, Dirichlet, LinearCSSP, ModelWorld, paper, play, scaled, sharp
+from goalbound.problems import random_cssp, routing_grid
 from goalbound.simulation.record import Record
 
 ROUNDS = 3
@@ -274,17 +274,24 @@ def _from_python() -> None:
 
 
 def _sparse() -> None:
-    """A support of a hundred thousand pairs: one step, and one new context."""
+    """Supports of a hundred thousand pairs: one step, and one new context."""
     problem = random_cssp(33_000, actions=3, context_size=3, successors=4)
     learner = LRCSSP(problem.support, 3, loss_floor=0.1, loss_bound=10.0, widths=scaled(paper(), by=0.01))
+    _time_sparse("random, paper x 0.01", problem, learner)
+    roads = routing_grid(160, 160)
+    learner = LRCSSP(roads.support, 3, loss_floor=0.1, widths=sharp(), replan_factor=2.0)
+    _time_sparse("road grid, sharp", roads, learner)
+
+
+def _time_sparse(name: str, problem: LinearCSSP, learner: LRCSSP) -> None:
     play(problem, learner, Dirichlet.symmetric(3), episodes=2, seed=1)
     world = ModelWorld(problem, rng=np.random.default_rng(1))
     first: list[float] = []
     later: list[float] = []
     for context in np.random.default_rng(0).dirichlet(np.ones(3), 21):
         episode, state = learner.begin(context), world.begin(context)
-        spent = []
-        while not episode.ended:
+        spent: list[float] = []
+        while not episode.ended and len(spent) < 500:
             begin = time.perf_counter()
             action = episode.act(state)
             middle = time.perf_counter()
@@ -296,7 +303,9 @@ def _sparse() -> None:
         first.append(spent[0])
         later.extend(spent[1:])
     planning, each = float(np.median(first)), float(np.median(later))
-    print(f"{problem.support.pairs} pairs: {planning * 1e3:.1f} ms for a new context, {each * 1e6:.0f} us for a step")
+    print(
+        f"{name}, {problem.support.pairs} pairs: {planning * 1e3:.1f} ms for a new context, {each * 1e6:.0f} us a step"
+    )
 
 
 def _micros(played: Played) -> float:
