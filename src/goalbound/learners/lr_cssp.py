@@ -26,7 +26,7 @@ from goalbound.kernels.learned import (
     View,
 )
 from goalbound.kernels.looks import look_at
-from goalbound.kernels.optimism import BALL, BOX, RESIDUAL, Plausible
+from goalbound.kernels.optimism import BALL, BOX
 from goalbound.kernels.residuals import PARTS
 from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fresh_memory, fresh_view
 from goalbound.kernels.watch import Ledger
@@ -40,9 +40,9 @@ from goalbound.learners.learner import SimulatedWorld, truth_of
 from goalbound.learners.linearity import MOST_SUMS, Alarm, NotLinearWarning, alarm_of
 from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
+from goalbound.learners.showing import shown_plan
 from goalbound.models import FileFormatError, IntervalSet, LinearCSSP, ModelError, Support
 from goalbound.models.validation import distribution, sealed
-from goalbound.planning.extended_value_iteration import hopeful_rows, value_bounds
 
 SWEEPS = 1_000_000
 """The most sweeps of one plan; a plan that needs more is an error."""
@@ -390,22 +390,8 @@ class LRCSSP:
         return learner
 
     def _shown(self, view: View) -> Plan:
-        """The plan that a view holds, in the order of the support."""
-        support = self.support
-        plausible = view.plausible if self._rules.box.on else _in_order(support, view.plausible)
-        known = self._effort.engine(support.triples)(kernels.is_known)
-        lower, upper = value_bounds(view.outlook.values, float(view.outlook.meter[RESIDUAL]), self._rules.loss_floor)
-        return Plan(
-            support,
-            sealed(view.context.copy()),
-            sealed(support.pair_action[view.outlook.policy].astype(np.int64)),
-            lower,
-            upper,
-            sealed(view.plausible.losses.copy()),
-            hopeful_rows(support, plausible, view.outlook),
-            sealed(np.array([bool(known(self._rules, view, pair)) for pair in range(support.pairs)])),
-            float(view.gauge[LOSS_BOUND]),
-        )
+        known = self._effort.engine(self.support.triples)(kernels.is_known)
+        return shown_plan(self.support, self._rules, view, known)
 
     def _fresh_view(self) -> View:
         attitude = self.settings.attitude
@@ -461,22 +447,6 @@ class LRCSSP:
         inside = repr(self.support).removeprefix("Support(")[:-1]
         steps = int(self._learned.memory.visits.sum())
         return f"LRCSSP({inside}, {self.settings.context_size} components, {self.settings.manner}, {steps} steps)"
-
-
-def _in_order(support: Support, plausible: Plausible) -> Plausible:
-    """From slots to the order of the support; 0 where a next state has no slot."""
-    width = support.states + 1
-    pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
-    slot = np.arange(support.triples) - support.next_start[pair]
-    taken = slot < plausible.used[pair]
-    centres = np.zeros(support.triples)
-    keys = pair * width + support.next_state
-    centres[np.searchsorted(keys, pair[taken] * width + plausible.state[taken])] = plausible.centre[taken]
-    return plausible._replace(
-        used=np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states),
-        state=np.array(support.next_state),
-        centre=centres,
-    )
 
 
 def _stopped() -> PlanningStopped:
