@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from goalbound.estimation.estimate import Estimate, project, ridge_estimate
 from goalbound.estimation.statistics import Statistics
 from goalbound.estimation.widths import Widths, paper
+from goalbound.kernels import gram as kernels
+from goalbound.kernels.jit import engine
 from goalbound.models import ConfidenceSet, ModelError
 from goalbound.models.validation import distribution
 
@@ -29,6 +31,8 @@ def confidence_set(
     1 - delta. The image of an ellipsoid {L : |L - L_hat|_V <= rho} under a context c is the interval of half width
     rho w around L_hat c, w = |c|_{V^-1}; the image of the matrices is a Euclidean ball of radius R w. Losses are cut to
     [loss floor, 1], where the true ones lie. ``estimate`` is the projected estimate, if it is at hand.
+
+    Rounding, an inexact projection and outcomes that are not known yet make the set larger, never wrong.
 
     >>> from goalbound.models import Support
     >>> confidence_set(Statistics(Support.full(1, 1), 1), [1.0]).loss_low
@@ -52,17 +56,35 @@ def confidence_set(
         raise ModelError("the estimate is a ridge estimate: its rows may be negative; project it first")
     if model.support != support or model.losses.shape[1] != statistics.context_size:
         raise ModelError(f"{model} is not an estimate from {statistics}")
-    norm = np.sqrt(np.maximum(np.einsum("j,njk,k->n", weights, memory.inverse, weights), 0.0))
+    norm, loss_error, gap = _errors(statistics, model, weights)
     radii = rule.radii(support, delta=delta)
     grown = np.log(1.0 + memory.visits / statistics.regularization)
     root = np.sqrt(statistics.regularization)
     rho = np.sqrt(statistics.context_size * (radii.next_log + grown)) + root
-    loss_width = radii.loss_factor * (np.sqrt(statistics.context_size * (radii.loss_log + grown)) + root) * norm
+    missing = statistics.pending_norms
+    loss_radius = radii.loss_factor * (np.sqrt(statistics.context_size * (radii.loss_log + grown)) + root)
+    loss_width = (loss_radius + missing + loss_error) * norm
     centre = model.losses @ weights
     return ConfidenceSet(
         support,
         loss_low=np.clip(centre - loss_width, loss_floor, 1.0),
         loss_high=np.clip(centre + loss_width, loss_floor, 1.0),
         rows=np.clip(model.rows @ weights, 0.0, 1.0),
-        radii=radii.next_factor * rho * norm,
+        radii=np.sqrt((radii.next_factor * rho + missing) ** 2 + 2.0 * gap) * norm,
     )
+
+
+def _errors(statistics: Statistics, model: Estimate, context: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[3, N] certified: the norm of the context, the error of the estimated loss, the gap of the projection."""
+    support, memory = statistics.support, statistics.memory
+    run = engine(support.triples)
+    x, residual = np.zeros_like(context), np.zeros_like(context)
+    sums = statistics.next_sums
+    out = np.zeros((3, support.pairs))
+    for pair in range(support.pairs):
+        gram, row = memory.gram[pair], support.row(pair)
+        count = int((support.next_state[row] < support.states).sum())
+        solved = run(kernels.solve_context)(gram, memory.inverse[pair], context, statistics.regularization, x, residual)
+        error = run(kernels.ridge_error)(gram, memory.loss_sums[pair], model.losses[pair], statistics.regularization)
+        out[:, pair] = solved[0], error, run(kernels.projection_gap)(gram, sums[row], model.rows[row], count)
+    return out

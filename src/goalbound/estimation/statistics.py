@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.kernels import gram as kernels
 from goalbound.kernels.gram import Memory
 from goalbound.kernels.jit import engine
-from goalbound.kernels.rooms import fresh_memory
+from goalbound.kernels.pending import UNIT, Pending
+from goalbound.kernels.rooms import fresh_memory, fresh_pending
 from goalbound.models import ModelError, Step, Support
 from goalbound.models.validation import distribution, whole
 
@@ -19,8 +20,9 @@ SMALLEST_REGULARIZATION = 1e-6
 class Statistics:
     """Sums over the steps of every pair, and the inverse of its Gram matrix, kept up to date.
 
-    Memory is O(N d^2 + M d) whatever the number of steps; ``record`` costs O(d^2). The inverse is updated by rank one
-    and computed anew every 64 visits of a pair, so that it stays within 1e-9 (relative) of that of the sums kept.
+    Memory is O(N d^2 + M d) whatever the number of steps; ``record`` costs O(d^2). Sums are compensated: after any
+    number of steps they are within 2^-52 (relative) of the exact ones. The inverse is updated by rank one and computed
+    anew every 64 visits of a pair.
 
     >>> statistics = Statistics(Support.full(1, 1), 2)
     >>> statistics.record([0.5, 0.5], Step(0, 0, 0.2, 1))
@@ -35,16 +37,17 @@ class Statistics:
         self.context_size = int(context_size)
         self.regularization = checked_regularization(regularization)
         self._memory = fresh_memory(support.pairs, support.triples, self.context_size, self.regularization)
-        self._room = np.zeros(self.context_size)
+        self._room = np.zeros(self.context_size), np.zeros((self.context_size, self.context_size))
+        self._pending = fresh_pending(support.pairs, self.context_size)
         self._watching = False
 
     @classmethod
-    def over(cls, support: Support, memory: Memory, regularization: float) -> Statistics:
+    def over(cls, support: Support, memory: Memory, regularization: float, pending: Pending) -> Statistics:
         """A look at the memory of a learner: it shows what the learner learns, as it learns."""
         statistics = object.__new__(cls)
         statistics.support, statistics.regularization = support, regularization
         statistics.context_size = memory.loss_sums.shape[1]
-        statistics._memory, statistics._room = memory, np.zeros(statistics.context_size)
+        statistics._memory, statistics._pending = memory, pending
         statistics._watching = True
         return statistics
 
@@ -56,13 +59,23 @@ class Statistics:
         pair, place = checked_step(self.support, step)
         engine(self.support.triples)(kernels.record)(
             self._memory, self.support.next_start, self.support.next_state, self.support.states,
-            pair, place, float(step.loss), weights, self._room,
+            pair, place, float(step.loss), weights, self.regularization, *self._room,
         )  # fmt: skip
 
     @property
     def visits(self) -> NDArray[np.int64]:
         """[N] how often each pair was played."""
         return _shown(self._memory.visits)
+
+    @property
+    def pending(self) -> NDArray[np.int64]:
+        """[N] how many of the visits have no outcome yet: they are in ``visits`` and ``gram``, but not in the sums."""
+        return _shown(self._pending.visits)
+
+    @property
+    def pending_norms(self) -> NDArray[np.float64]:
+        """[N] by how much their outcomes may have moved the estimate of a pair, in the norm of its Gram matrix."""
+        return self._pending.norms * UNIT
 
     @property
     def gram(self) -> NDArray[np.float64]:

@@ -35,6 +35,8 @@ class Radii(NamedTuple):
     """[N] radius of the rows of a pair = factor * rho"""
     doubt_factor: NDArray[np.float64]
     """[N] beta of the known test = factor * rho"""
+    width_factor: NDArray[np.float64]
+    """[N] what one more unit of radius adds to beta, whatever the scale"""
     loss_factor: float
     loss_log: float
     """log(8 N / delta)"""
@@ -93,6 +95,7 @@ class Widths:
         return Radii(
             next_factor=self.scale * (np.sqrt(following) if self.joint else np.minimum(following, 1.0)),
             doubt_factor=self.scale * np.maximum(following, 1.0),
+            width_factor=np.sqrt(np.maximum(following, 1.0)),
             loss_factor=self.scale,
             loss_log=log(8.0 * support.pairs / delta),
             next_log=log(8.0 * rows / delta),

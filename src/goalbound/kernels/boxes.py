@@ -7,12 +7,16 @@ With x = V^-1 c, y the outcomes (0 or 1) of a next state, p its true coefficient
 The first part is the ridge estimate. The second is noise: |x S| <= R w sqrt(log det(V / lambda) + 2 log(1 / failure))
 with w the norm of c in V^-1 (the determinant bound), and also at most what the variance allows (:func:`by_variance`).
 The third is the bias: coefficients lie in [0, 1], so it is at least lambda times the sum of the negative entries of x,
-and at most lambda times that of the positive ones.
+and at most lambda times that of the positive ones. An x that is not quite V^-1 c adds r p with r = c - V x
+(:func:`goalbound.kernels.gram.solve_context`), and outcomes that are missing add what they may have been
+(:mod:`goalbound.kernels.pending`).
 """
 
 from math import erf, log, sqrt
 
+from goalbound.kernels.gram import EPS
 from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.pending import pending_interval
 
 REACH = 1.0
 """b: exponents of the mixture stay within it."""
@@ -22,16 +26,8 @@ RIDGE = 4.0
 """rho: what is added to the sums of variances."""
 CUT = -log(erf(0.5 * REACH * sqrt(CURVE * RIDGE)))
 """What cutting the Gaussian mixture costs in each dimension."""
-
-
-@inlined
-def solve_context(inverse, context, out):
-    """V^-1 c."""
-    for r in range(len(context)):
-        total = 0.0
-        for c in range(len(context)):
-            total += inverse[r, c] * context[c]
-        out[r] = total
+SUMMED = 1e-6
+"""More than what rounding can take from :func:`variance_level`, up to 1e9 visits."""
 
 
 @inlined
@@ -40,7 +36,7 @@ def noise_bound(rules, learned, pair, norm, failure_log, size):
     volume = learned.volume[pair]
     if not rules.box.determinant:
         volume = size * log(1.0 + learned.memory.visits[pair] / (rules.regularization * size))
-    return rules.box.noise * norm * sqrt(volume + 2.0 * failure_log)
+    return rules.box.noise * norm * sqrt(volume + 2.0 * (failure_log + learned.restart_log[0]))
 
 
 @inlined
@@ -58,15 +54,15 @@ def bias_bounds(rules, direction, norm, size):
 
 
 @lean
-def by_variance(rules, variance, level, direction, size):
+def by_variance(rules, variance, level, direction, rounding, size):
     """How large the noise of a next state can be, by its variance.
 
     With H the sum of c c^T times bounds of the variance, plus rho: for every vector z of entries up to b / 2,
     z S <= kappa |z|_H^2 + L with L = log det(H / rho) / 2 + CUT d + log(1 / failure). For z = s x that is
     x S <= kappa s |x|_H^2 + L / s, and the best s is sqrt(L / kappa) / |x|_H, or as large as it may be.
-    ``level`` is L.
+    ``level`` is L; ``rounding`` bounds that of |x|_H^2.
     """
-    square = 0.0
+    square = rounding
     largest = 0.0
     for r in range(size):
         part = 0.0
@@ -82,15 +78,18 @@ def by_variance(rules, variance, level, direction, size):
 
 
 @inlined
-def box_loss(rules, learned, view, pair):
-    """The interval of the loss of a pair, cut to [0, 1]."""
+def box_loss(rules, learned, view, pair, slack):
+    """The interval of the loss of a pair, cut to [0, 1]. ``slack``: of rounding, as ``solve_context`` has it."""
     size = len(view.context)
     estimate = 0.0
     for j in range(size):
         estimate += view.direction[j] * learned.memory.loss_sums[pair, j]
     noise = noise_bound(rules, learned, pair, view.norm[pair], rules.box.loss_log, size)
     least, most = bias_bounds(rules, view.direction, view.norm[pair], size)
-    return min(max(estimate - noise + least, 0.0), 1.0), min(max(estimate + noise + most, 0.0), 1.0)
+    below, above = pending_interval(learned.pending, pair, view.direction)
+    low = estimate - noise + least - slack + below
+    high = estimate + noise + most + slack + above
+    return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
 
 
 @inlined
@@ -108,8 +107,12 @@ def open_row(rules, view, pair):
 
 
 @inlined
-def box_row(rules, learned, view, pair):
-    """The intervals of all next states of a pair, the goal included; returns their lengths in all."""
+def box_row(rules, learned, view, pair, slack, spread):
+    """The intervals of all next states of a pair, the goal included; returns their lengths in all.
+
+    ``slack`` and ``spread`` bound the rounding, as ``solve_context`` has them: entries of H are at most a quarter of
+    those of V and were summed as often as the pair was played.
+    """
     plausible = view.plausible
     memory = learned.memory
     goal = len(rules.pair_start) - 1
@@ -117,6 +120,10 @@ def box_row(rules, learned, view, pair):
     direction = view.direction
     noise = noise_bound(rules, learned, pair, view.norm[pair], rules.box.row_log, size)
     least, most = bias_bounds(rules, direction, view.norm[pair], size)
+    below, above = pending_interval(learned.pending, pair, direction)
+    least += below - slack
+    most += above + slack
+    rounding = EPS * (memory.visits[pair] + size + 4) * spread
     first = rules.next_start[pair]
     sides = 0.0
     for place in range(first, rules.next_start[pair + 1]):
@@ -130,7 +137,8 @@ def box_row(rules, learned, view, pair):
                 estimate += direction[j] * memory.next_sums[first + memory.slot[place], j]
         bound = noise
         if rules.box.variance:
-            bound = min(bound, by_variance(rules, learned.variance[place], learned.level[place], direction, size))
+            variance, level = learned.variance[place], learned.level[place]
+            bound = min(bound, by_variance(rules, variance, level, direction, rounding, size))
         low = min(max(estimate - bound + least, 0.0), 1.0)
         high = min(max(estimate + bound + most, 0.0), 1.0)
         if state == goal and not rules.box.goal:
@@ -165,4 +173,4 @@ def add_variance(low, high, context, failure_log, variance, level):
 @inlined
 def variance_level(trace, size, failure_log):
     """The L of :func:`by_variance`; the determinant is bounded by the trace."""
-    return 0.5 * size * log(1.0 + trace / (RIDGE * size)) + CUT * size + failure_log
+    return 0.5 * size * log(1.0 + trace / (RIDGE * size)) + CUT * size + failure_log + SUMMED

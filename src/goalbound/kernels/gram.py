@@ -2,8 +2,14 @@
 
 Next states are stored in the order in which they were first seen (their *slot*), so that what was never seen costs
 nothing: all loops run over ``seen[pair]`` slots. The goal has no slot; a step into it is the zero vector.
+
+Rounding never makes a confidence set too small. Sums are compensated: what an addition rounds away is kept beside the
+sum (``*_low``) and put back in, so that a sum is within :data:`EPS` of the exact one, relatively, after any number of
+steps. The inverse is only a means to find x near V^-1 c; what the sets use of it is certified against the Gram matrix
+(:func:`solve_context`, :func:`projection_gap`, :func:`ridge_error`).
 """
 
+from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +19,12 @@ from goalbound.kernels.jit import inlined, lean
 
 REFRESH = 64
 """After so many visits the inverse is computed anew from the Gram matrix, which stops the drift of the updates."""
+EPS = 2.0**-52
+"""Twice the largest relative error of one rounding: leaves room for the errors of the error bounds themselves."""
+REFINEMENTS = 3
+"""Most steps of iterative refinement of x = V^-1 c."""
+REFINED = 1e-6
+"""A residual that adds this share to the norm of the context is small enough: it cannot be seen in a set."""
 
 
 class Memory(NamedTuple):
@@ -20,14 +32,22 @@ class Memory(NamedTuple):
 
     gram: NDArray[np.float64]
     """[N, d, d] lambda I + sum of c c^T"""
+    gram_low: NDArray[np.float64]
+    """[N, d, d] what ``gram`` lacks of the exact sum; likewise ``loss_low``, ``next_low`` and ``goal_low``"""
     inverse: NDArray[np.float64]
     """[N, d, d] the inverse of ``gram``"""
     loss_sums: NDArray[np.float64]
     """[N, d] sum of loss * c"""
+    loss_low: NDArray[np.float64]
+    """[N, d]"""
     next_sums: NDArray[np.float64]
     """[M, d] by slot: sum of the contexts of the steps that led there"""
+    next_low: NDArray[np.float64]
+    """[M, d]"""
     goal_sums: NDArray[np.float64]
     """[N, d] sum of the contexts of the steps into the goal"""
+    goal_low: NDArray[np.float64]
+    """[N, d]"""
     visits: NDArray[np.int64]
     """[N]"""
     seen: NDArray[np.int64]
@@ -38,16 +58,33 @@ class Memory(NamedTuple):
     """[M] by slot: the next state"""
 
 
+@inlined
+def add(sums, low, at, value):
+    """``sums[at] += value``, and what rounding takes away goes into ``low[at]``, then back as soon as it counts.
+
+    The exact sum is ``sums[at] + low[at]`` up to EPS^2 per addition, and ``|low[at]|`` is at most EPS / 2 of it.
+    """
+    before = sums[at]
+    total = before + value
+    shift = total - before
+    rest = low[at] + ((before - (total - shift)) + (value - shift))
+    sums[at] = total + rest
+    low[at] = rest - (sums[at] - total)
+
+
 @lean
 def invert(matrix, size, out):
     """The inverse of a symmetric positive definite ``matrix[:size, :size]``, by Gauss and Jordan; O(d^3).
 
-    Pivots need no exchange: those of a positive definite matrix are positive.
+    Returns whether all pivots were positive: those of a positive definite matrix are, and need no exchange. If not,
+    the matrix has lost its definiteness to rounding and ``out`` means nothing.
     """
     for r in range(size):
         for c in range(size):
             out[r, c] = matrix[r, c]
     for p in range(size):
+        if not out[p, p] > 0.0:
+            return False
         pivot = 1.0 / out[p, p]
         out[p, p] = 1.0
         for c in range(size):
@@ -63,21 +100,35 @@ def invert(matrix, size, out):
             mean = 0.5 * (out[r, c] + out[c, r])
             out[r, c] = mean
             out[c, r] = mean
+    return True
+
+
+@lean
+def renew_inverse(gram, inverse, regularization, work):
+    """Compute the inverse anew, if the Gram matrix still shows its definiteness: V >= lambda I, so no diagonal entry of
+    the inverse is above 1 / lambda. Else the inverse stays what the updates made of it. ``work`` [d, d].
+    """
+    size = len(gram)
+    if not invert(gram, size, work):
+        return
+    for j in range(size):
+        if not 0.0 < work[j, j] <= 2.0 / regularization:
+            return
+    for r in range(size):
+        for c in range(size):
+            inverse[r, c] = work[r, c]
 
 
 @inlined
-def add_to_gram(gram, inverse, context, visits, direction):
+def add_to_gram(gram, low, inverse, context, visits, regularization, direction, work):
     """Add c c^T to a Gram matrix and bring its inverse up to date (Sherman and Morrison); O(d^2).
 
-    ``visits`` counts this one; ``direction[d]`` is room to work in.
+    ``visits`` counts this one; ``direction[d]`` and ``work[d, d]`` are room to work in.
     """
     size = len(context)
     for r in range(size):
         for c in range(size):
-            gram[r, c] += context[r] * context[c]
-    if visits % REFRESH == 0:
-        invert(gram, size, inverse)
-        return
+            add(gram[r], low[r], c, context[r] * context[c])
     scale = 1.0
     for r in range(size):
         total = 0.0
@@ -85,29 +136,47 @@ def add_to_gram(gram, inverse, context, visits, direction):
             total += inverse[r, c] * context[c]
         direction[r] = total
         scale += context[r] * total
-    scale = 1.0 / scale
+    scale = 1.0 / max(scale, 1.0)
     for r in range(size):
         step = direction[r] * scale
         for c in range(r + 1):
             changed = inverse[r, c] - step * direction[c]
             inverse[r, c] = changed
             inverse[c, r] = changed
+    if visits % REFRESH == 0:
+        renew_inverse(gram, inverse, regularization, work)
 
 
 @inlined
-def record(memory, next_start, next_state, goal, pair, place, loss, context, direction):
-    """Enter one step: ``pair`` was played under ``context``, ``loss`` was paid, ``next_state[place]`` followed.
-
-    Algorithm 1, lines 10 to 12. O(d^2).
-    """
-    size = len(context)
+def record_visit(memory, pair, context, regularization, direction, work):
+    """A pair is played under ``context``; what comes of it is not known yet. Algorithm 1, lines 10 and 11. O(d^2)."""
     memory.visits[pair] += 1
-    add_to_gram(memory.gram[pair], memory.inverse[pair], context, memory.visits[pair], direction)
+    add_to_gram(
+        memory.gram[pair], memory.gram_low[pair], memory.inverse[pair], context, memory.visits[pair], regularization,
+        direction, work,
+    )  # fmt: skip
+
+
+@lean
+def take_visit(memory, pair, context, regularization, work):
+    """Take a visit back. O(d^3)."""
+    memory.visits[pair] -= 1
+    size = len(context)
+    for r in range(size):
+        for c in range(size):
+            add(memory.gram[pair, r], memory.gram_low[pair, r], c, -context[r] * context[c])
+    renew_inverse(memory.gram[pair], memory.inverse[pair], regularization, work)
+
+
+@inlined
+def record_outcome(memory, next_start, next_state, goal, pair, place, loss, context):
+    """What came of a visit: ``loss`` was paid, ``next_state[place]`` followed. Algorithm 1, line 12. O(d)."""
+    size = len(context)
     for j in range(size):
-        memory.loss_sums[pair, j] += loss * context[j]
+        add(memory.loss_sums[pair], memory.loss_low[pair], j, loss * context[j])
     if next_state[place] == goal:
         for j in range(size):
-            memory.goal_sums[pair, j] += context[j]
+            add(memory.goal_sums[pair], memory.goal_low[pair], j, context[j])
         return
     slot = memory.slot[place]
     if slot < 0:
@@ -115,8 +184,16 @@ def record(memory, next_start, next_state, goal, pair, place, loss, context, dir
         memory.seen[pair] += 1
         memory.slot[place] = slot
         memory.slot_state[next_start[pair] + slot] = next_state[place]
+    at = next_start[pair] + slot
     for j in range(size):
-        memory.next_sums[next_start[pair] + slot, j] += context[j]
+        add(memory.next_sums[at], memory.next_low[at], j, context[j])
+
+
+@inlined
+def record(memory, next_start, next_state, goal, pair, place, loss, context, regularization, direction, work):
+    """Enter one step: a visit and its outcome. O(d^2)."""
+    record_visit(memory, pair, context, regularization, direction, work)
+    record_outcome(memory, next_start, next_state, goal, pair, place, loss, context)
 
 
 @inlined
@@ -132,13 +209,145 @@ def ridge(sums, inverse, count, out):
 
 
 @inlined
-def quadratic(inverse, context):
-    """c^T V^-1 c for one pair; O(d^2)."""
+def residual_of(gram, context, x, out_residual):
+    """c - V x into ``out_residual``; returns the sum of its sizes, and the sums of V |x|, |x| |c - V x|, |x| V |x|."""
     size = len(context)
     total = 0.0
+    weight = 0.0
+    tilt = 0.0
+    spread = 0.0
     for r in range(size):
+        rest = context[r]
         part = 0.0
-        for c in range(r):
-            part += inverse[r, c] * context[c]
-        total += context[r] * (2.0 * part + inverse[r, r] * context[r])
-    return max(total, 0.0)
+        for c in range(size):
+            term = gram[r, c] * x[c]
+            rest -= term
+            part += abs(term)
+        out_residual[r] = rest
+        total += abs(rest)
+        weight += part
+        tilt += abs(x[r]) * abs(rest)
+        spread += abs(x[r]) * part
+    return total, weight, tilt, spread
+
+
+@lean
+def refine(inverse, residual, x):
+    """One step of iterative refinement: x + V^-1 (c - V x)."""
+    for r in range(len(x)):
+        part = 0.0
+        for c in range(len(x)):
+            part += inverse[r, c] * residual[c]
+        x[r] += part
+
+
+@lean
+def solve_context(gram, inverse, context, regularization, out, residual):
+    """x near V^-1 c into ``out``, and what is certain of it whatever the inverse is. O(d^2).
+
+    With r = c - V x and p any coefficients in [0, 1]^d whose data are b and whose noise is S (V p = lambda p + b - S)
+
+        p c  =  x b - x S + lambda x p + r p,    |x S| <= |x|_V |S|_{V^-1},    |c|_{V^-1} <= |x|_V + |r| / sqrt(lambda)
+
+    holds for *every* x, since V >= lambda I; x = V^-1 c only makes r vanish. Returns
+    - an upper bound of |x|_V and of the norm of c in V^-1,
+    - an upper bound of |r p| plus the rounding of x b: entries of V are not negative and contexts sum to 1, so that
+      |x| b is at most the sum of V |x|,
+    - |x| V |x|, by which the rounding of other quadratic forms of x is bounded.
+    An x that is no number is replaced by 0, which claims nothing. ``residual[d]`` is room to work in.
+    """
+    size = len(context)
+    for r in range(size):
+        total = 0.0
+        for c in range(size):
+            total += inverse[r, c] * context[c]
+        out[r] = total
+    rounding = EPS * (size + 4)
+    rest, weight, tilt, spread = residual_of(gram, context, out, residual)
+    tries = 0
+    while tries < REFINEMENTS and rest * rest > REFINED * REFINED * regularization * abs(dot(out, context)):
+        refine(inverse, residual, out)
+        rest, weight, tilt, spread = residual_of(gram, context, out, residual)
+        tries += 1
+    if not weight < np.inf:
+        for j in range(size):
+            out[j] = 0.0
+        rest, weight, tilt, spread = residual_of(gram, context, out, residual)
+    rest += rounding * (1.0 + weight)
+    square = dot(out, context) + tilt + rounding * (dot_sizes(out, context) + 2.0 * spread)
+    norm = sqrt(max(square, 0.0)) + rest / sqrt(regularization)
+    return norm, rest + 2.0 * rounding * weight, spread
+
+
+@inlined
+def dot(one, other):
+    """The sum of the products."""
+    total = 0.0
+    for j in range(len(one)):
+        total += one[j] * other[j]
+    return total
+
+
+@inlined
+def dot_sizes(one, other):
+    """The sum of the sizes of the products."""
+    total = 0.0
+    for j in range(len(one)):
+        total += abs(one[j] * other[j])
+    return total
+
+
+@inlined
+def add_to_log_det(log_det, norm):
+    """An upper bound of log det(V + c c^T), from that of log det(V) and of the norm of c in V^-1; not rounded down."""
+    return log_det * (1.0 + EPS) + log(1.0 + norm * norm) * (1.0 + 4.0 * EPS)
+
+
+@inlined
+def ridge_error(gram, sums, coefficients, regularization):
+    """An upper bound of |l - V^-1 b|_V for ridge coefficients l [d] of sums b [d] of numbers in [0, 1]. O(d^2).
+
+    It is |b - V l| in the norm of V^-1, and V >= lambda I.
+    """
+    size = len(coefficients)
+    square = 0.0
+    for j in range(size):
+        rest = sums[j]
+        part = abs(sums[j])
+        for k in range(size):
+            term = gram[j, k] * coefficients[k]
+            rest -= term
+            part += abs(term)
+        rest = abs(rest) + EPS * (size + 4) * part
+        square += rest * rest
+    return sqrt(square / regularization)
+
+
+@lean
+def projection_gap(gram, sums, rows, count):
+    """How far ``rows`` [count, d], not negative, are from the projection of V^-1 b, as a duality gap. O(count d^2).
+
+    Let G = V p - b be the gradient of |p - V^-1 b|_V^2 / 2 at the rows p. For all sub-stochastic q, G (q - p) >= -g
+    with g the sum over the columns of G p - min(0, min over rows of G); it is 0 at the projection. So for the truth q
+
+        |p - q|_V^2 <= |V^-1 b - q|_V^2 + 2 g
+
+    whatever the rows are: an inexact projection makes the set larger, never wrong. Rounding is included; where it is
+    no number at all, infinity is returned.
+    """
+    size = len(gram)
+    rounding = EPS * (size + 4)
+    gap = 0.0
+    for j in range(size):
+        least = 0.0
+        for r in range(count):
+            slope = -sums[r, j]
+            part = sums[r, j]
+            for k in range(size):
+                term = gram[j, k] * rows[r, k]
+                slope += term
+                part += abs(term)
+            gap += (slope + rounding * part) * rows[r, j]
+            least = min(least, slope - rounding * part)
+        gap -= least
+    return gap if gap < np.inf else np.inf

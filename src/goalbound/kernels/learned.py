@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.gram import Memory
 from goalbound.kernels.optimism import Outlook, Plausible
+from goalbound.kernels.pending import Pending
 
 HOPE, PLAIN, SAMPLE, RMAX = 0, 1, 2, 3
 """Attitudes. HOPE: the most hopeful model of the confidence sets (LR-CSSP). PLAIN: the estimate as it is. SAMPLE: a
@@ -15,10 +16,10 @@ draw from the Gaussian posterior around it. RMAX: the estimate where it is known
 LOSS_BOUND, INTERVAL_LOSS = 0, 1
 """Places in :attr:`View.gauge`."""
 
-INTERVAL, PLANNED, INTERVALS, UNKNOWN_STEPS, READ, EPISODE = 0, 1, 2, 3, 4, 5
+INTERVAL, PLANNED, INTERVALS, UNKNOWN_STEPS, READ, EPISODE, RESTART, COUNTED, COUNTED_NORM = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """Places in :attr:`View.tally`."""
 
-OPENED, FAILED_PROJECTIONS, DOUBLINGS, WRITTEN, BEGUN = 0, 1, 2, 3, 4
+OPENED, FAILED_PROJECTIONS, DOUBLINGS, WRITTEN, BEGUN, RESTARTS = 0, 1, 2, 3, 4, 5
 """Places in :attr:`Learned.tally`."""
 
 JOURNAL = 64
@@ -80,6 +81,8 @@ class Rules(NamedTuple):
     """[N] radius of the rows = factor * rho"""
     doubt_factor: NDArray[np.float64]
     """[N] beta = factor * rho"""
+    width_factor: NDArray[np.float64]
+    """[N] what a radius counts in beta: the root of the number of next states other than the goal, at least 1"""
     loss_factor: float
     loss_log: float
     """log(8 N / delta)"""
@@ -132,6 +135,7 @@ class Learned(NamedTuple):
     """All of a learner that changes. Estimates are by slot, like the sums."""
 
     memory: Memory
+    pending: Pending
     losses: NDArray[np.float64]
     """[N, d] ridge coefficients"""
     rows: NDArray[np.float64]
@@ -145,7 +149,7 @@ class Learned(NamedTuple):
     changes: NDArray[np.int64]
     """[N] how often the estimate of a pair has changed"""
     volume: NDArray[np.float64]
-    """[N] log-determinant of the Gram matrix, less that without data"""
+    """[N] an upper bound of the log-determinant of the Gram matrix, less that without data"""
     variance: NDArray[np.float64]
     """[M, d, d] sums of c c^T times a bound of the variance of the next state then; empty where nothing asks for it"""
     level: NDArray[np.float64]
@@ -157,8 +161,11 @@ class Learned(NamedTuple):
     """[S] of that plan: the pair of each state"""
     bound: NDArray[np.float64]
     """[1] B, the loss bound"""
+    restart_log: NDArray[np.float64]
+    """[1] log of the share of the failure probability that data gets which is forgotten when the bound doubles"""
     tally: NDArray[np.int64]
-    """[5] intervals opened, projections that failed, doublings, entries of the journal written, episodes begun"""
+    """[6] intervals opened, projections that failed, doublings, entries of the journal written, episodes begun, how
+    often all data was forgotten"""
     journal: NDArray[np.int64]
     """[JOURNAL] the pairs whose estimates changed last, in a ring"""
 
@@ -184,8 +191,11 @@ class View(NamedTuple):
     """[M + N] SAMPLE: standard normal numbers, by triple of the support and then by pair; else empty"""
     direction: NDArray[np.float64]
     """[d] room to work in: V^-1 c of the pair that is being looked at"""
+    residual: NDArray[np.float64]
+    """[d] room to work in: c less V times that"""
     gauge: NDArray[np.float64]
     """[2] the loss bound of the plan, the loss of the interval so far"""
     tally: NDArray[np.int64]
-    """[6] the number m of the interval, whether a plan is held, intervals and unknown steps of this episode, entries of
-    the journal read, the number of the episode from 1 on"""
+    """[9] the number m of the interval, whether a plan is held, intervals and unknown steps of this episode, entries of
+    the journal read, the number of the episode from 1 on; of the visit whose outcome is awaited: the learner's restarts
+    when it was made, whether it counts already, the norm with which it does (in UNITs of :mod:`.pending`)"""

@@ -12,10 +12,21 @@ from math import log, sqrt
 import numpy as np
 
 from goalbound.kernels.boxes import add_variance, variance_level
-from goalbound.kernels.gram import quadratic, record, ridge
+from goalbound.kernels.gram import (
+    add_to_log_det,
+    projection_gap,
+    record_outcome,
+    record_visit,
+    ridge,
+    ridge_error,
+    solve_context,
+    take_visit,
+)
 from goalbound.kernels.jit import inlined, lean
 from goalbound.kernels.learned import (
     BEGUN,
+    COUNTED,
+    COUNTED_NORM,
     DOUBLINGS,
     EPISODE,
     FAILED_PROJECTIONS,
@@ -28,6 +39,8 @@ from goalbound.kernels.learned import (
     OPENED,
     PLANNED,
     READ,
+    RESTART,
+    RESTARTS,
     RMAX,
     UNKNOWN_STEPS,
     WRITTEN,
@@ -43,51 +56,126 @@ from goalbound.kernels.optimism import (
     settle_by_policies,
     shortfall,
 )
+from goalbound.kernels.pending import add_pending, in_units, pending_norm
 from goalbound.kernels.projection import project
-from goalbound.kernels.residuals import note_step
+from goalbound.kernels.residuals import note_pending, note_reported, note_step
 from goalbound.kernels.world import any_pair
 
 LOG_2 = 0.6931471805599
+RESTART_SHARE = 0.6079271018540267
+"""6 / pi^2: data that is forgotten r times has the shares RESTART_SHARE / (r + 1)^2 of the failure probability."""
 
 
 @inlined
-def set_radii(rules, learned, pair, size):
+def set_radii(rules, learned, pair, size, loss_error, gap):
     """The radii of a pair whose data has changed.
 
     eq. (loss-conf-set), eq. (dynamics-conf-set) and the beta of eq. (ineq-known).
     Reads the paper as: 1 + tau / lambda in all three.
+    Departs from the paper: outcomes that are missing, an inexact ridge estimate (``loss_error``), an inexact projection
+    (``gap``) and data that may be forgotten make the sets larger; all four are nearly always 0 or next to it.
     """
-    grown = log(1.0 + learned.memory.visits[pair] / rules.regularization)
+    grown = log(1.0 + learned.memory.visits[pair] / rules.regularization) + learned.restart_log[0]
     root = sqrt(rules.regularization)
     rho = sqrt(size * (rules.next_log + grown)) + root
-    learned.loss_radius[pair] = rules.loss_factor * (sqrt(size * (rules.loss_log + grown)) + root)
-    learned.next_radius[pair] = rules.next_factor[pair] * rho
-    learned.doubt[pair] = rules.doubt_factor[pair] * rho
-    learned.changes[pair] += 1
+    missing = pending_norm(learned.pending, pair)
+    statistical = rules.loss_factor * (sqrt(size * (rules.loss_log + grown)) + root)
+    learned.loss_radius[pair] = statistical + missing + loss_error
+    radius = rules.next_factor[pair] * rho + missing
+    learned.next_radius[pair] = sqrt(radius * radius + 2.0 * gap)
+    excess = learned.next_radius[pair] - rules.next_factor[pair] * rho
+    learned.doubt[pair] = rules.doubt_factor[pair] * rho + rules.width_factor[pair] * excess + loss_error
 
 
 @inlined
-def learn(rules, learned, desk, pair, place, loss, context):
-    """Enter a step and bring the estimate of its pair up to date (lines 10 to 12, 22 and 23).
+def count_visit(rules, learned, desk, pair, context):
+    """A visit enters the Gram matrix of its pair (lines 10 and 11). Returns the norm of its context before."""
+    memory = learned.memory
+    norm, _, _ = solve_context(
+        memory.gram[pair], memory.inverse[pair], context, rules.regularization, desk.vector, desk.sums
+    )
+    learned.volume[pair] = add_to_log_det(learned.volume[pair], norm)
+    record_visit(memory, pair, context, rules.regularization, desk.vector, desk.block)
+    return norm
 
-    Only this pair's estimate can have changed. O(count d^2) for the ``count`` next states that were seen.
+
+@inlined
+def update_estimate(rules, learned, desk, pair, size):
+    """The estimate and the radii of a pair, from its sums (lines 22 and 23).
+
+    Only this pair's can have changed. O(count d^2) for the ``count`` next states that were seen.
     """
     memory = learned.memory
-    size = len(context)
-    goal = len(rules.pair_start) - 1
-    learned.volume[pair] += log(1.0 + quadratic(memory.inverse[pair], context))
-    record(memory, rules.next_start, rules.next_state, goal, pair, place, loss, context, desk.vector)
     first = rules.next_start[pair]
     count = memory.seen[pair]
     inverse = memory.inverse[pair]
     ridge(memory.loss_sums[pair : pair + 1], inverse, 1, learned.losses[pair : pair + 1])
+    loss_error = 0.0
+    gap = 0.0
     if not rules.box.on:  # boxes are made from the sums
-        ridge(memory.next_sums[first : first + count], inverse, count, desk.target)
-        if project(memory.gram[pair], inverse, count, desk, learned.rows[first : first + count]) < 0:
+        rows = learned.rows[first : first + count]
+        sums = memory.next_sums[first : first + count]
+        ridge(sums, inverse, count, desk.target)
+        failed = project(memory.gram[pair], inverse, count, desk, rows) < 0
+        if rules.attitude == HOPE:
+            loss_error = ridge_error(
+                memory.gram[pair], memory.loss_sums[pair], learned.losses[pair], rules.regularization
+            )
+            gap = projection_gap(memory.gram[pair], sums, rows, count)
+            if gap == np.inf:  # what came out is no number: any rows will do, with their gap
+                for k in range(first, first + count):
+                    for j in range(size):
+                        learned.rows[k, j] = 0.0
+                gap = projection_gap(memory.gram[pair], sums, rows, count)
+        elif failed:
             learned.tally[FAILED_PROJECTIONS] += 1
-    set_radii(rules, learned, pair, size)
+    set_radii(rules, learned, pair, size, loss_error, gap)
+
+
+@inlined
+def mark_changed(learned, pair):
+    """Views that hold this pair will look at it again."""
+    learned.changes[pair] += 1
     learned.journal[learned.tally[WRITTEN] % JOURNAL] = pair
     learned.tally[WRITTEN] += 1
+
+
+@lean
+def count_pending(rules, learned, view, desk, pair):
+    """The visit whose outcome the episode awaits begins to count, in the order in which its pair was played."""
+    if view.tally[RESTART] != learned.tally[RESTARTS] or view.tally[COUNTED] == 1:
+        return
+    if rules.box.on:
+        hold_pending_against_boxes(rules, learned, view, pair, 1)
+    norm = in_units(count_visit(rules, learned, desk, pair, view.context))
+    add_pending(learned.pending, pair, view.context, norm, 1)
+    view.tally[COUNTED] = 1
+    view.tally[COUNTED_NORM] = norm
+
+
+@lean
+def leave_pending(rules, learned, view, desk, pair):
+    """The outcome of a visit will never come: it counts, as one that might have been anything."""
+    count_pending(rules, learned, view, desk, pair)
+    update_estimate(rules, learned, desk, pair, len(view.context))
+    mark_changed(learned, pair)
+
+
+@lean
+def withdraw_visit(rules, learned, view, desk, pair):
+    """A visit that counts is taken back: its outcome is missing for reasons that have nothing to do with it.
+
+    The log-determinant stays, as an upper bound, and so do the sums of variances.
+    """
+    if view.tally[RESTART] != learned.tally[RESTARTS]:
+        return
+    if rules.box.on:
+        hold_pending_against_boxes(rules, learned, view, pair, -1)
+    add_pending(learned.pending, pair, view.context, view.tally[COUNTED_NORM], -1)
+    take_visit(learned.memory, pair, view.context, rules.regularization, desk.block)
+    update_estimate(rules, learned, desk, pair, len(view.context))
+    mark_changed(learned, pair)
+    view.tally[COUNTED] = 0
 
 
 @inlined
@@ -202,32 +290,54 @@ def hoped_value(rules, view):
 
 @lean
 def wipe(rules, learned):
-    """Forget all data, as at the very beginning; the loss bound and the count of intervals stay."""
+    """Forget all data, as at the very beginning; the loss bound and the count of intervals stay.
+
+    Visits whose outcome is awaited are forgotten too: which ones those are was settled before their outcomes.
+    """
     memory = learned.memory
     size = learned.losses.shape[1]
+    if rules.forget:
+        share = RESTART_SHARE / (learned.tally[RESTARTS] + 1.0) ** 2
+        learned.restart_log[0] = -log(share)
     for pair in range(len(memory.visits)):
         for r in range(size):
             for c in range(size):
                 memory.gram[pair, r, c] = rules.regularization if r == c else 0.0
+                memory.gram_low[pair, r, c] = 0.0
                 memory.inverse[pair, r, c] = 1.0 / rules.regularization if r == c else 0.0
             memory.loss_sums[pair, r] = 0.0
+            memory.loss_low[pair, r] = 0.0
             memory.goal_sums[pair, r] = 0.0
+            memory.goal_low[pair, r] = 0.0
             learned.losses[pair, r] = 0.0
+            learned.pending.contexts[pair, r] = 0
+        learned.pending.visits[pair] = 0
+        learned.pending.norms[pair] = 0
         learned.volume[pair] = 0.0
         memory.visits[pair] = 0
         memory.seen[pair] = 0
-        set_radii(rules, learned, pair, size)
+        set_radii(rules, learned, pair, size, 0.0, 0.0)
+        learned.changes[pair] += 1
     learned.tally[WRITTEN] += JOURNAL + 1  # nobody's view is up to date
     for k in range(len(memory.slot)):
         memory.slot[k] = -1
         for j in range(size):
             memory.next_sums[k, j] = 0.0
+            memory.next_low[k, j] = 0.0
             learned.rows[k, j] = 0.0
     for k in range(len(learned.variance)):
-        learned.level[k] = variance_level(0.0, size, rules.box.variance_log)
+        learned.level[k] = variance_level(0.0, size, rules.box.variance_log + learned.restart_log[0])
         for r in range(size):
             for c in range(size):
                 learned.variance[k, r, c] = 0.0
+
+
+@inlined
+def restart(rules, learned):
+    """The bound has doubled, and all data is forgotten. New data is as sure as before all restarts together: the
+    shares of the failure probability sum to 1. (Departs from the paper, which gives each the whole.)"""
+    learned.tally[RESTARTS] += 1
+    wipe(rules, learned)
 
 
 @inlined
@@ -250,7 +360,7 @@ def prepare(rules, learned, view, bench, sweeps):
             return ended
         learned.bound[0] = view.gauge[LOSS_BOUND]
         learned.tally[DOUBLINGS] += 1
-        wipe(rules, learned)
+        restart(rules, learned)
         forget_looks(view)
 
 
@@ -285,8 +395,67 @@ def hold_against_boxes(rules, learned, view, pair, place, loss):
             rules.alarm_log, view.tally[EPISODE],
         )  # fmt: skip
     if rules.box.variance:
-        variance = learned.variance[first:last]
-        add_variance(low, high, view.context, rules.box.variance_log, variance, learned.level[first:last])
+        count_variance(rules, learned, view, pair)
+
+
+@inlined
+def count_variance(rules, learned, view, pair):
+    """Bounds of the variance of a visit, from the intervals that it was planned with."""
+    first = rules.next_start[pair]
+    last = rules.next_start[pair + 1]
+    add_variance(
+        view.plausible.low[first:last], view.plausible.high[first:last], view.context,
+        rules.box.variance_log + learned.restart_log[0], learned.variance[first:last], learned.level[first:last],
+    )  # fmt: skip
+
+
+@inlined
+def hold_pending_against_boxes(rules, learned, view, pair, sign):
+    """A visit without its outcome begins to count (``sign`` 1), or is taken back (-1): in the test of the linear model
+    its outcome is the one that contradicts nothing."""
+    first = rules.next_start[pair]
+    last = rules.next_start[pair + 1]
+    if len(learned.excess.steps) > 0:
+        losses = (view.plausible.losses[pair] - rules.added_loss, view.loss_high[pair] - rules.added_loss)
+        low = view.plausible.low[first:last]
+        high = view.plausible.high[first:last]
+        note_pending(learned.excess, pair, first, losses, low, high, view.context, sign)
+    if rules.box.variance and sign > 0:
+        count_variance(rules, learned, view, pair)
+
+
+@lean
+def settle_pending(rules, learned, view, pair, place, loss):
+    """The outcome of a visit that counts already has come."""
+    if rules.box.on and len(learned.excess.steps) > 0:
+        first = rules.next_start[pair]
+        count = rules.next_start[pair + 1] - first
+        note_reported(
+            learned.excess, pair, first, count, place, loss, view.context, rules.alarm_log, view.tally[EPISODE]
+        )
+    add_pending(learned.pending, pair, view.context, view.tally[COUNTED_NORM], -1)
+    view.tally[COUNTED] = 0
+
+
+@inlined
+def learn(rules, learned, view, desk, pair, place, loss):
+    """Enter a step and bring the estimate of its pair up to date (lines 10 to 12, 22 and 23). O(count d^2).
+
+    A step whose data was forgotten on the way is not learned from: it may be the one that had it forgotten.
+    """
+    if view.tally[RESTART] != learned.tally[RESTARTS]:
+        view.tally[COUNTED] = 0
+        return
+    if view.tally[COUNTED] == 1:
+        settle_pending(rules, learned, view, pair, place, loss)
+    else:
+        if rules.box.on:
+            hold_against_boxes(rules, learned, view, pair, place, loss)
+        count_visit(rules, learned, desk, pair, view.context)
+    goal = len(rules.pair_start) - 1
+    record_outcome(learned.memory, rules.next_start, rules.next_state, goal, pair, place, loss, view.context)
+    update_estimate(rules, learned, desk, pair, len(view.context))
+    mark_changed(learned, pair)
 
 
 @inlined
@@ -317,10 +486,8 @@ def observe(rules, learned, view, desk, pair, place, loss):
                 learned.bound[0] = 2.0 * bound
                 learned.tally[DOUBLINGS] += 1
                 if rules.forget:
-                    wipe(rules, learned)
-    if rules.box.on:
-        hold_against_boxes(rules, learned, view, pair, place, loss)
-    learn(rules, learned, desk, pair, place, loss, view.context)
+                    restart(rules, learned)
+    learn(rules, learned, view, desk, pair, place, loss)
     grown = learned.volume[pair] - view.volume[pair]
     # Below 0: the data was forgotten since. What Rmax knows is not known for sure, so it may not go round for ever.
     enough = LOG_2 if known and rules.attitude == RMAX else rules.growth

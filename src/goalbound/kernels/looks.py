@@ -1,11 +1,9 @@
 """How a pair looks under a context: its most hopeful loss, and the rows that are plausible."""
 
-from math import sqrt
-
 import numpy as np
 
-from goalbound.kernels.boxes import box_loss, box_row, open_row, solve_context
-from goalbound.kernels.gram import quadratic
+from goalbound.kernels.boxes import box_loss, box_row, open_row
+from goalbound.kernels.gram import solve_context
 from goalbound.kernels.jit import inlined, lean
 from goalbound.kernels.learned import HOPE, RMAX, SAMPLE
 from goalbound.kernels.optimism import BOX
@@ -130,7 +128,7 @@ def told_row(rules, view, pair):
 
 
 @lean
-def look_into_box(rules, learned, view, pair):
+def look_into_box(rules, learned, view, pair, slack, spread):
     """:func:`look_at` where rows are boxes. O(m d^2) with bounds by the variance, else O(m d + d^2).
 
     Two members of a box are no further apart, in the L1 norm, than its sides in all: half of that is the doubt of the
@@ -140,8 +138,7 @@ def look_into_box(rules, learned, view, pair):
     high = 1.0
     played = learned.memory.visits[pair] > 0
     if played:
-        solve_context(learned.memory.inverse[pair], view.context, view.direction)
-        low, high = box_loss(rules, learned, view, pair)
+        low, high = box_loss(rules, learned, view, pair, slack)
     if rules.told.loss_known[pair]:
         low = high = told_loss(rules, view, pair)
     view.plausible.losses[pair] = max(rules.told.floor[pair], low + rules.added_loss)
@@ -150,7 +147,7 @@ def look_into_box(rules, learned, view, pair):
         told_row(rules, view, pair)
         view.doubt[pair] = 0.5 * (high - low)
     else:
-        sides = box_row(rules, learned, view, pair) if played else open_row(rules, view, pair)
+        sides = box_row(rules, learned, view, pair, slack, spread) if played else open_row(rules, view, pair)
         view.doubt[pair] = 0.5 * max(sides, high - low)
 
 
@@ -202,10 +199,13 @@ def look_at(rules, learned, view, pair):
     view.version[pair] = learned.changes[pair]
     view.volume[pair] = learned.volume[pair]
     view.outlook.backup[pair] = -np.inf
-    norm = sqrt(quadratic(learned.memory.inverse[pair], view.context))
+    norm, slack, spread = solve_context(
+        learned.memory.gram[pair], learned.memory.inverse[pair], view.context, rules.regularization, view.direction,
+        view.residual,
+    )  # fmt: skip
     view.norm[pair] = norm
     if rules.box.on:
-        look_into_box(rules, learned, view, pair)
+        look_into_box(rules, learned, view, pair, slack, spread)
     else:
         view.plausible.losses[pair] = look_at_loss(rules, learned, view, pair, norm)
         look_at_row(rules, learned, view, pair, norm)

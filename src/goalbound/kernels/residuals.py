@@ -63,6 +63,34 @@ def note_step(excess, pair, first, place, loss, losses, low, high, context, alar
             sound_alarm(excess.alarm, pair, first + k, part, episode)
 
 
+@lean
+def note_pending(excess, pair, first, losses, low, high, context, sign):
+    """A visit counts whose outcome is missing (``sign`` 1), or counts no more (-1). O(m).
+
+    Its outcome is the one that contradicts least: 0 against upper ends and 1 against lower ends.
+    """
+    part = part_of(context)
+    excess.steps[pair, part] += sign
+    excess.losses[pair, part, 0] -= sign * losses[1]
+    excess.losses[pair, part, 1] += sign * (losses[0] - 1.0)
+    for k in range(len(low)):
+        excess.rows[first + k, part, 0] -= sign * high[k]
+        excess.rows[first + k, part, 1] += sign * (low[k] - 1.0)
+
+
+@lean
+def note_reported(excess, pair, first, count, place, loss, context, alarm_log, episode):
+    """The outcome of a visit of :func:`note_pending` has come. O(m) for the m = ``count`` next states."""
+    part = part_of(context)
+    steps = excess.steps[pair, part]
+    if note(excess.losses[pair, part], loss, 1.0, 0.0, steps, alarm_log):
+        sound_alarm(excess.alarm, pair, -1, part, episode)
+    for k in range(count):
+        outcome = 1.0 if first + k == place else 0.0
+        if note(excess.rows[first + k, part], outcome, 1.0, 0.0, steps, alarm_log):
+            sound_alarm(excess.alarm, pair, first + k, part, episode)
+
+
 @inlined
 def sound_alarm(alarm, pair, place, part, episode):
     """Only the first one is kept."""

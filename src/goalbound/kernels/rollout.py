@@ -6,7 +6,7 @@ The same moves as the plain loop makes, in the same order, with the same numbers
 import numpy as np
 
 from goalbound.kernels.jit import inlined, lean
-from goalbound.kernels.learned import FAILED_PROJECTIONS, INTERVALS, PLANNED, SAMPLE, UNKNOWN_STEPS
+from goalbound.kernels.learned import FAILED_PROJECTIONS, INTERVALS, PLANNED, RESTART, RESTARTS, SAMPLE, UNKNOWN_STEPS
 from goalbound.kernels.learning import begin, choose, observe, prepare, resample
 from goalbound.kernels.watch import watch_pair, watch_plan, watch_step
 from goalbound.kernels.world import any_pair, best_pair, first_state, make_step
@@ -61,6 +61,7 @@ def play(rules, learned, view, desk, bench, truth, contexts, shown, optimal, rng
                 if ledger.watch:
                     watch_plan(ledger, rows, rules, learned, view, state, before, optimal[k, state])
             pair = choose(rules, view, state, own)
+            view.tally[RESTART] = learned.tally[RESTARTS]
             following, loss, gap = make_step(truth, pair, state, context, optimal[k], rng)
             regret += gap
             total += loss

@@ -7,6 +7,7 @@ from goalbound.kernels.active_set import Desk
 from goalbound.kernels.gram import Memory
 from goalbound.kernels.learned import JOURNAL, Excess, Learned, View
 from goalbound.kernels.optimism import BALL, BOX, Outlook, Plausible
+from goalbound.kernels.pending import Pending
 from goalbound.kernels.watch import Ledger
 
 
@@ -15,10 +16,14 @@ def fresh_memory(pairs: int, triples: int, size: int, regularization: float) -> 
     unit = np.eye(size)
     return Memory(
         gram=np.repeat((unit * regularization)[None], pairs, axis=0),
+        gram_low=np.zeros((pairs, size, size)),
         inverse=np.repeat((unit / regularization)[None], pairs, axis=0),
         loss_sums=np.zeros((pairs, size)),
+        loss_low=np.zeros((pairs, size)),
         next_sums=np.zeros((triples, size)),
+        next_low=np.zeros((triples, size)),
         goal_sums=np.zeros((pairs, size)),
+        goal_low=np.zeros((pairs, size)),
         visits=np.zeros(pairs, dtype=np.int64),
         seen=np.zeros(pairs, dtype=np.int64),
         slot=np.full(triples, -1, dtype=np.int32),
@@ -42,6 +47,7 @@ def fresh_learned(
     values[states] = 0.0
     return Learned(
         memory=memory,
+        pending=fresh_pending(pairs, size),
         losses=np.zeros((pairs, size)),
         rows=np.zeros_like(memory.next_sums),
         loss_radius=np.zeros(pairs),
@@ -55,8 +61,18 @@ def fresh_learned(
         values=values,
         policy=np.array(pair_start[:-1]),
         bound=np.array([loss_bound]),
-        tally=np.zeros(5, dtype=np.int64),
+        restart_log=np.zeros(1),
+        tally=np.zeros(6, dtype=np.int64),
         journal=np.zeros(JOURNAL, dtype=np.int64),
+    )
+
+
+def fresh_pending(pairs: int, size: int) -> Pending:
+    """All outcomes are known."""
+    return Pending(
+        visits=np.zeros(pairs, dtype=np.int64),
+        contexts=np.zeros((pairs, size), dtype=np.int64),
+        norms=np.zeros(pairs, dtype=np.int64),
     )
 
 
@@ -131,8 +147,9 @@ def fresh_view(
         loss_high=np.zeros(pairs if shape == BOX else 0),
         noise=np.zeros(triples + pairs if sampled else 0),
         direction=np.zeros(size),
+        residual=np.zeros(size),
         gauge=np.zeros(2),
-        tally=np.zeros(6, dtype=np.int64),
+        tally=np.zeros(9, dtype=np.int64),
     )
 
 

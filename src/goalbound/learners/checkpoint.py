@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.learned import INTERVAL, PLANNED, Learned, View
+from goalbound.kernels.learned import COUNTED, INTERVAL, PLANNED, Learned, View
 from goalbound.kernels.rooms import fresh_learned, fresh_memory, fresh_view
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.filling import CODES, fill, within
@@ -24,9 +24,9 @@ from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_f
 from goalbound.models.files.storage import reading
 from goalbound.models.validation import distribution, sealed
 
-KIND, VERSION = "LRCSSP", 2
-_KEYS = ("settings", "begun", "episodes", "stream", "state_names", "action_names")
-_EPISODE_KEYS = {"number", "state", "action"}
+KIND, VERSION = "LRCSSP", 3
+_KEYS = ("settings", "begun", "acts", "episodes", "stream", "state_names", "action_names")
+_EPISODE_KEYS = {"number", "state", "action", "acted"}
 _KNOWN = {"loss_known": "|b1", "losses": "<f8", "row_known": "|b1", "rows": "<f8", "floors": "<f8"}
 _SHARED = {"pair_start", "next_start"}  # arrays of the support, which stand there once
 _MOST = np.finfo(np.float64).max
@@ -38,9 +38,11 @@ def write_checkpoint(learner: LRCSSP, path: str | PathLike[str]) -> None:
     header = {
         "format": FORMAT, "version": VERSION, "kind": KIND,
         "settings": learner.settings.as_json(),
-        "begun": learner._begun,
+        "begun": learner._begun, "acts": learner._acts,
         "stream": state_of(learner._rng) if learner.settings.attitude.draws else None,
-        "episodes": [{"number": one.number, "state": one._state, "action": one._action} for one in episodes],
+        "episodes": [
+            {"number": one.number, "state": one._state, "action": one._action, "acted": one._acted} for one in episodes
+        ],
         "state_names": learner.support.state_names, "action_names": learner.support.action_names,
     }  # fmt: skip
     arrays: dict[str, NDArray[Any]] = {**support_arrays(learner.support), **dict(_named("learned", learner._learned))}
@@ -56,14 +58,14 @@ def read_checkpoint(path: str | PathLike[str]) -> LRCSSP:
     header, arrays = read_archive(path, kind=KIND, versions=[VERSION], arrays=_allowed(), what="checkpoint")
     with reading(path, "checkpoint"):
         check_keys(header, _KEYS)
-        if not isinstance(header["settings"], dict) or type(header["begun"]) is not int:
-            raise FileFormatError("settings is no object, or begun is no whole number")
+        if not isinstance(header["settings"], dict) or {type(header["begun"]), type(header["acts"])} != {int}:
+            raise FileFormatError("settings is no object, or begun or acts is no whole number")
         support = support_from(header, arrays)
         settings = Settings.from_json(header["settings"])
         _check_size(arrays, support, settings.context_size)
         knowledge = _knowledge(arrays, support, settings.context_size)
         learner = LRCSSP._of(support, settings, knowledge, _stream(header["stream"], settings))
-        entries = _checked_episodes(header["episodes"], header["begun"], support)
+        entries = _checked_episodes(header["episodes"], header, support)
         fill(_named("learned", learner._learned), arrays)
         _check_learned(learner._learned, support)
         for place, entry in enumerate(entries):
@@ -72,8 +74,19 @@ def read_checkpoint(path: str | PathLike[str]) -> LRCSSP:
             _check_view(view, entry, support)
             learner._adopt(LRCSSPEpisode(learner, view), entry)
         _check_all_used(arrays, learner)
-        learner._begun = header["begun"]
+        _await_again(learner)
+        learner._begun, learner._acts = header["begun"], header["acts"]
     return learner
+
+
+def _await_again(learner: LRCSSP) -> None:
+    """The outcomes that were awaited are awaited, in the order of act."""
+    awaiting = [one for one in learner._loaded if one._acted is not None]
+    for episode in sorted(awaiting, key=lambda one: one._acted or 0):
+        learner._awaited[episode._acted or 0] = episode
+        if learner.settings.is_optimistic and not episode._counted:
+            pair = learner.support.pair(episode._state or 0, episode._action or 0)
+            learner._uncounted.setdefault(pair, []).append(episode)
 
 
 def _knowledge(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> Knowledge | None:
@@ -160,6 +173,10 @@ def _check_learned(learned: Learned, support: Support) -> None:
     within("journal", learned.journal, 0, support.pairs - 1)
     within("bound", learned.bound, 1.0, _MOST)
     within("tally", learned.tally, 0, np.iinfo(np.int64).max // 2)
+    within("pending visits", learned.pending.visits, 0, memory.visits)
+    for name in ("contexts", "norms"):
+        within(f"pending {name}", getattr(learned.pending, name), 0, np.iinfo(np.int64).max // 2)
+    within("restart_log", learned.restart_log, 0.0, _MOST)
     within("alarm", learned.excess.alarm[:2], -1, [support.pairs - 1, support.triples - 1])
     _check_values(learned.values)
 
@@ -179,22 +196,32 @@ def _check_view(view: View, entry: dict[str, Any], support: Support) -> None:
     within("interval", view.tally[INTERVAL : INTERVAL + 1], 1, np.iinfo(np.int64).max // 2)
     within("gauge", view.gauge, 0.0, _MOST)
     _check_values(view.outlook.values)
+    within("counted", view.tally[COUNTED : COUNTED + 1], 0, 1 if entry["action"] is not None else 0)
     if entry["action"] is not None:
         if entry["state"] is None or not view.tally[PLANNED]:
             raise FileFormatError(f"an episode is {entry!r}; an action needs a state and a plan")
         support.pair(entry["state"], entry["action"])
 
 
-def _checked_episodes(entries: Any, begun: int, support: Support) -> list[dict[str, Any]]:
+def _checked_episodes(entries: Any, header: dict[str, Any], support: Support) -> list[dict[str, Any]]:
     if not isinstance(entries, list):
         raise FileFormatError("episodes is no list")
+    begun, acts = header["begun"], header["acts"]
     last = -1
+    visits = set()
     for entry in entries:
         if not isinstance(entry, dict) or set(entry) != _EPISODE_KEYS or type(entry["number"]) is not int:
             raise FileFormatError(f"an episode is {entry!r}; it needs {sorted(_EPISODE_KEYS)}")
         if not last < entry["number"] < begun:
             raise FileFormatError(f"episode {entry['number']} follows episode {last}, and {begun} were begun")
         last = entry["number"]
+        acted = entry["acted"]
+        if (acted is None) != (entry["action"] is None) or acted in visits:
+            raise FileFormatError(f"an episode is {entry!r}; each action has a number of its own in acted")
+        if acted is not None:
+            if not (type(acted) is int and 0 <= acted < acts):
+                raise FileFormatError(f"an episode is {entry!r}, and {acts} actions were taken")
+            visits.add(acted)
         for key, count in (("state", support.states), ("action", support.actions)):
             if entry[key] is not None and not (type(entry[key]) is int and 0 <= entry[key] < count):
                 raise FileFormatError(f"the {key} of an episode is {entry[key]!r}; they are 0 to {count - 1}")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.estimation.statistics import checked_step
-from goalbound.kernels.learned import INTERVAL, INTERVALS, PLANNED, UNKNOWN_STEPS, View
+from goalbound.kernels.learned import COUNTED, INTERVAL, INTERVALS, PLANNED, UNKNOWN_STEPS, View
 from goalbound.learners.door import check_own_step, checked_state
 from goalbound.learners.errors import LearnerError
 from goalbound.learners.plan import Plan
@@ -28,6 +28,7 @@ class LRCSSPEpisode:
         self._context, self._tally = view.context, view.tally
         self._state: int | None = None
         self._action: int | None = None
+        self._acted: int | None = None  # the number of the visit whose outcome is awaited, in the order of act
         self.number = learner._begun
         learner._begun += 1
         learner._open.add(self)
@@ -41,7 +42,8 @@ class LRCSSPEpisode:
     def act(self, state: int) -> int:
         """The action (its number) to play in a state. Plans if the interval has no plan yet (lines 7 and 25).
 
-        Asked again before ``observe``, it gives the same answer.
+        Asked again before ``observe``, it gives the same answer. The learner holds the episode until its outcome comes
+        or it is abandoned.
         """
         support, view = self.learner.support, self._view
         here = checked_state(support, state, self._state)
@@ -50,11 +52,17 @@ class LRCSSPEpisode:
         if view.tally[PLANNED] == 0:
             self.learner._prepare(view)
         self._state = here
-        self._action = int(support.pair_action[self.learner._choose(view, here)])
+        pair = self.learner._choose(view, here)
+        self._action = int(support.pair_action[pair])
+        self.learner._await_outcome(self, pair)
         return self._action
 
     def observe(self, step: Step) -> None:
-        """What came of the action (lines 8 to 20). The order of these calls, over all episodes, is that of learning."""
+        """What came of the action (lines 8 to 20).
+
+        Over all episodes outcomes may come in any order, even one that depends on them, and some may never come: the
+        sets stay valid (docs/explanation/pending.md).
+        """
         support = self.learner.support
         if self.ended:
             raise LearnerError("the episode has ended; nothing can follow the goal")
@@ -62,15 +70,23 @@ class LRCSSPEpisode:
         pair, place = checked_step(support, step)
         if self.learner.knowledge is not None:
             self.learner.knowledge.check_step(pair, place, self._context)
-        self.learner._observe(self._view, pair, place, float(step[2]))
+        self.learner._observe(self, pair, place, float(step[2]))
         self._action = None
         self._state = support.state(step[3])
         if self._state == support.states:
             self._held = None  # what is left of an episode that ended is small
         self.learner._check_projections()
 
-    def abandon(self) -> None:
-        """The episode ends without the goal: it will not go on, and is not part of checkpoints any more."""
+    def abandon(self, *, missing_at_random: bool = False) -> None:
+        """The episode ends without the goal: it will not go on, and is not part of checkpoints any more.
+
+        If an action was taken whose outcome was not observed, that visit counts from now on as one whose outcome may
+        have been anything, which makes the sets of its pair a little wider for ever. ``missing_at_random=True`` says
+        that whether the outcome is missing has nothing to do with what it was; then the visit does not count at all.
+        Said where it is not so (treatments broken off because they failed), the guarantees are lost.
+        """
+        if self._held is not None and self._action is not None and self._state is not None:
+            self.learner._abandon(self, self.learner.support.pair(self._state, self._action), missing_at_random)
         self._held = None
         self._action = None
 
@@ -88,6 +104,11 @@ class LRCSSPEpisode:
     def state(self) -> int | None:
         """Where the episode is; None before the first ``act``."""
         return self._state
+
+    @property
+    def _counted(self) -> bool:
+        """Whether the visit whose outcome is awaited is in the Gram matrix already."""
+        return bool(self._tally[COUNTED])
 
     @property
     def plan(self) -> Plan | None:

@@ -22,6 +22,8 @@ from goalbound.kernels.learned import (
     LOSS_BOUND,
     OPENED,
     PLANNED,
+    RESTART,
+    RESTARTS,
     SAMPLE,
     View,
 )
@@ -193,6 +195,9 @@ class LRCSSP:
         self._warned = False
         self._open: WeakSet[LRCSSPEpisode] = WeakSet()
         self._loaded: list[LRCSSPEpisode] = []  # held here until the one who loads them takes them
+        self._acts = 0
+        self._awaited: dict[int, LRCSSPEpisode] = {}  # by number of the visit, so in the order of act
+        self._uncounted: dict[int, list[LRCSSPEpisode]] = {}  # of each pair, those that are in no Gram matrix yet
         self._effort.engine(support.triples)(kernels.wipe)(self._rules, self._learned)
 
     @classmethod
@@ -206,6 +211,7 @@ class LRCSSP:
     def _adopt(self, episode: LRCSSPEpisode, entry: dict[str, Any]) -> None:
         """An episode of a checkpoint goes on."""
         episode.number, episode._state, episode._action = entry["number"], entry["state"], entry["action"]
+        episode._acted = entry["acted"]
         self._loaded.append(episode)
 
     def begin(self, context: ArrayLike) -> LRCSSPEpisode:
@@ -263,7 +269,8 @@ class LRCSSP:
     @property
     def statistics(self) -> Statistics:
         """What was seen so far; it shows what the learner learns, as it learns."""
-        return Statistics.over(self.support, self._learned.memory, self.settings.regularization)
+        learned = self._learned
+        return Statistics.over(self.support, learned.memory, self.settings.regularization, learned.pending)
 
     @property
     def estimate(self) -> Estimate:
@@ -308,7 +315,8 @@ class LRCSSP:
     def open_episodes(self) -> tuple[LRCSSPEpisode, ...]:
         """The episodes that were begun, have not ended and are still held by someone, in the order of begin.
 
-        Those of a checkpoint are held by the learner until they end or are abandoned.
+        Those of a checkpoint are held by the learner until they end or are abandoned, those with an action whose
+        outcome is awaited until it comes.
         """
         self._loaded = [one for one in self._loaded if not one.ended]
         return tuple(sorted((one for one in self._open if not one.ended), key=lambda one: one.number))
@@ -336,6 +344,8 @@ class LRCSSP:
         truth = truth_of(world)
         if self._view is None:
             self._view = self._fresh_view()
+        for pair in list(self._uncounted):
+            self._count_awaited(pair, None)
         kept = fresh_ledger(self.support.pairs) if ledger is None else ledger
         played = 0
         while played < len(contexts):
@@ -372,7 +382,6 @@ class LRCSSP:
         """
         from goalbound.learners.checkpoint import write_checkpoint
 
-        self._check_projections()
         write_checkpoint(self, path)
 
     @classmethod
@@ -421,9 +430,55 @@ class LRCSSP:
             return int(self._effort.engine(0)(kernels.choose)(self._rules, view, state, self._rng))
         return int(view.outlook.policy[state])
 
-    def _observe(self, view: View, pair: int, place: int, loss: float) -> None:
-        self._effort.engine(0)(kernels.observe)(self._rules, self._learned, view, self._desk, pair, place, loss)
+    def _await_outcome(self, episode: LRCSSPEpisode, pair: int) -> None:
+        """A pair was played. Which visits count, and in which order, must not depend on when outcomes are reported."""
+        episode._view.tally[RESTART] = self._learned.tally[RESTARTS]
+        episode._acted = self._acts
+        self._awaited[self._acts] = episode
+        self._acts += 1
+        if self.settings.is_optimistic:
+            self._uncounted.setdefault(pair, []).append(episode)
+
+    def _no_longer_awaited(self, episode: LRCSSPEpisode, pair: int) -> None:
+        if episode._acted is not None:
+            del self._awaited[episode._acted]
+        episode._acted = None
+        waiting = self._uncounted.get(pair, [])
+        if episode in waiting:
+            waiting.remove(episode)
+        if not waiting:
+            self._uncounted.pop(pair, None)
+
+    def _count_awaited(self, pair: int, last: LRCSSPEpisode | None) -> None:
+        """Visits of a pair that were made before that of ``last`` (None: all) count from now on, outcome or not."""
+        waiting = self._uncounted.get(pair, [])
+        earlier = waiting[: waiting.index(last)] if last in waiting else [] if last is not None else list(waiting)
+        if not earlier:
+            return
+        for episode in earlier:
+            run = self._effort.engine(self.support.triples)(kernels.leave_pending)
+            run(self._rules, self._learned, episode._view, self._desk, pair)
+        del waiting[: len(earlier)]
+        if not waiting:
+            del self._uncounted[pair]
+
+    def _observe(self, episode: LRCSSPEpisode, pair: int, place: int, loss: float) -> None:
+        self._count_awaited(pair, episode)
+        run = self._effort.engine(0)(kernels.observe)
+        run(self._rules, self._learned, episode._view, self._desk, pair, place, loss)
+        self._no_longer_awaited(episode, pair)
         self._warn_once()
+
+    def _abandon(self, episode: LRCSSPEpisode, pair: int, missing_at_random: bool) -> None:
+        """The outcome of a visit will never come."""
+        if self.settings.is_optimistic:
+            run = self._effort.engine(self.support.triples)
+            if not missing_at_random:
+                self._count_awaited(pair, episode)
+                run(kernels.leave_pending)(self._rules, self._learned, episode._view, self._desk, pair)
+            elif episode._counted:
+                run(kernels.withdraw_visit)(self._rules, self._learned, episode._view, self._desk, pair)
+        self._no_longer_awaited(episode, pair)
 
     def _tests_linearity(self) -> bool:
         asked, size = self.settings.check_linearity, self.settings.context_size

@@ -112,6 +112,7 @@ class Settings:
             next_state=support.next_state,
             next_factor=sealed(radii.next_factor),
             doubt_factor=sealed(radii.doubt_factor),
+            width_factor=sealed(radii.width_factor),
             loss_factor=radii.loss_factor,
             loss_log=radii.loss_log,
             next_log=radii.next_log,

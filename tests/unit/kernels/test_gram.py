@@ -11,7 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels.gram import REFRESH, Memory, add_to_gram, invert, quadratic, record, ridge
+from goalbound.kernels.gram import (
+    EPS,
+    REFRESH,
+    Memory,
+    add,
+    add_to_gram,
+    invert,
+    projection_gap,
+    record,
+    ridge,
+    ridge_error,
+    solve_context,
+)
 from goalbound.kernels.jit import kernel
 from goalbound.kernels.rooms import fresh_memory
 from tests.strategies import contexts, examples
@@ -26,17 +38,35 @@ SIZE = 4
 
 
 @kernel
-def add_all(gram, inverse, contexts, direction):
-    """Add the contexts [n, d] one after the other, as the visits 1, 2, ... of a pair."""
-    for visit in range(len(contexts)):
-        add_to_gram(gram, inverse, contexts[visit], visit + 1, direction)
+def add_all(gram, low, inverse, contexts, visits, regularization, direction, work):
+    """Add the contexts [n, d] one after the other, over and over, as the visits 1, 2, ... of a pair."""
+    for visit in range(visits):
+        context = contexts[visit % len(contexts)]
+        add_to_gram(gram, low, inverse, context, visit + 1, regularization, direction, work)
 
 
 @kernel
-def record_all(memory, next_start, next_state, goal, pair, places, losses, contexts, direction):
+def record_all(memory, next_start, next_state, goal, pair, places, losses, contexts, direction, work):
     """Record n steps of one pair."""
     for n in range(len(places)):
-        record(memory, next_start, next_state, goal, pair, places[n], losses[n], contexts[n], direction)
+        record(memory, next_start, next_state, goal, pair, places[n], losses[n], contexts[n], 1.0, direction, work)
+
+
+@kernel
+def add_over_and_over(sums, low, value, times):
+    """Add the same number so often."""
+    for _ in range(times):
+        add(sums, low, 0, value)
+
+
+def added(contexts: NDArray[np.float64], visits: int, regularization: float = 1.0) -> tuple[NDArray[np.float64], ...]:
+    """The Gram matrix and its inverse after so many visits."""
+    size = contexts.shape[1]
+    gram, inverse, low = np.eye(size) * regularization, np.eye(size) / regularization, np.zeros((size, size))
+    add_all.compiled(
+        gram, low, inverse, contexts, visits, regularization, np.zeros(size), np.zeros((size, size))
+    )  # fmt: skip
+    return gram, inverse
 
 
 def whole_contexts(shares: NDArray[np.float64]) -> Whole:
@@ -100,23 +130,24 @@ def distance(inverse: NDArray[np.float64], exact: list[list[Fraction]]) -> float
 @pytest.mark.parametrize("draw", [spread_out, nearly_collinear, all_equal, one_hot, rarely_elsewhere])
 def test_after_a_million_visits_the_inverse_is_within_1e_9_of_the_inverse_of_the_sums(draw: Any) -> None:
     whole = draw(np.random.default_rng(7))
-    gram, inverse = np.eye(SIZE), np.eye(SIZE)
-    add_all.compiled(gram, inverse, whole / UNIT, np.zeros(SIZE))
+    gram, inverse = added(whole / UNIT, STEPS)
     assert distance(inverse, exact_inverse(as_fractions(gram))) <= 1e-9
     np.testing.assert_array_equal(inverse, inverse.T)
 
-    # The sums themselves round a million times: by 2^-53 * 1e6 = 1.1e-10 at worst, and by less than 2e-11 here. A
-    # condition number of 1e5 makes 1e-6 of that in the inverse, in directions that were hardly ever seen.
+    # The sums themselves round to the last digit, after a million additions; so does the product of two contexts.
     exact = exact_gram(whole)
-    np.testing.assert_allclose(gram, np.array(exact, dtype=np.float64), rtol=2e-11)
+    np.testing.assert_allclose(gram, np.array(exact, dtype=np.float64), rtol=2.0 * EPS)
     exact = exact_inverse(exact)
-    assert distance(inverse, exact) <= 1e-6
+    assert distance(inverse, exact) <= 1e-9
 
-    # It hardly touches the norm of the contexts that were seen, which is what the inverse is for.
+    # What is certified of the norm of a context is an upper bound of the exact one, and hardly above it.
     for n in range(3):
         context = [Fraction(int(x), UNIT) for x in whole[n]]
         norm = sum(context[r] * exact[r][c] * context[c] for r in range(SIZE) for c in range(SIZE))
-        assert quadratic.python(inverse, whole[n] / UNIT) == pytest.approx(float(norm), rel=1e-8)
+        found, slack, _ = solved(gram, inverse, whole[n] / UNIT)
+        assert Fraction(found) ** 2 >= norm
+        assert found**2 == pytest.approx(float(norm), rel=1e-8)
+        assert slack < 1e-10
 
 
 def test_the_million_steps_end_just_before_the_inverse_is_computed_anew() -> None:
@@ -153,7 +184,7 @@ NEXT_STATE = np.array([1, 8, 0, 3, 4, 6, 8], dtype=np.int32)
 def recorded(place: Whole, loss: Whole, shares: Whole, *, form: str) -> Memory:
     memory = fresh_memory(2, 7, 2, 1.0)
     getattr(record_all, form)(
-        memory, NEXT_START, NEXT_STATE, 8, 1, place, loss / 4.0, shares / 4.0, np.zeros(2)
+        memory, NEXT_START, NEXT_STATE, 8, 1, place, loss / 4.0, shares / 4.0, np.zeros(2), np.zeros((2, 2))
     )  # fmt: skip
     return memory
 
@@ -196,17 +227,157 @@ def test_steps_recorded_by_python_and_compiled_are_the_same_to_the_bit(steps: tu
 
 
 @given(contexts(3), st.integers(0, 2**32 - 1))
-def test_norms_and_ridge_coefficients_are_those_of_numpy(context: NDArray[np.float64], seed: int) -> None:
+def test_ridge_coefficients_are_those_of_numpy(context: NDArray[np.float64], seed: int) -> None:
     rng = np.random.default_rng(seed)
     factor = rng.normal(size=(3, 3))
     inverse, sums = np.linalg.inv(np.eye(3) + factor @ factor.T), rng.normal(size=(5, 3))
     inverse = 0.5 * (inverse + inverse.T)
-    assert quadratic.python(inverse, context) == pytest.approx(context @ inverse @ context, rel=1e-13)
     out = np.full((6, 3), np.nan)
     ridge.python(sums, inverse, 5, out)
     np.testing.assert_allclose(out[:5], sums @ inverse, rtol=1e-12, atol=1e-14)
     assert np.isnan(out[5]).all()  # only the rows asked for
 
 
-def test_a_norm_that_rounds_below_zero_is_zero() -> None:
-    assert quadratic.python(np.array([[-1e-20]]), np.array([1.0])) == 0.0
+def solved(
+    gram: NDArray[np.float64], inverse: NDArray[np.float64], context: NDArray[np.float64], regularization: float = 1.0
+) -> tuple[float, float, NDArray[np.float64]]:
+    """(norm, slack, x)"""
+    x = np.zeros(len(context))
+    norm, slack, _ = solve_context.python(gram, inverse, context, regularization, x, np.zeros(len(context)))
+    return norm, slack, x
+
+
+CONSTANT = np.array([0.3, 0.7])
+
+
+@pytest.mark.parametrize("regularization", [1e-6, 1e-3, 1.0])
+def test_ten_million_equal_contexts_against_exact_sums(regularization: float) -> None:
+    """V = lambda I + n c c^T has the inverse (I - n c c^T / (lambda + n c^2)) / lambda, in fractions."""
+    visits = 10_000_000
+    gram, inverse = added(CONSTANT[None], visits, regularization)
+    c = [Fraction(float(x)) for x in CONSTANT]
+    penalty, square = Fraction(regularization), c[0] ** 2 + c[1] ** 2
+    exact = [[penalty * (r == k) + visits * c[r] * c[k] for k in range(2)] for r in range(2)]
+    for r in range(2):
+        for k in range(2):
+            # one rounding of the product, one of the sum
+            assert abs(Fraction(float(gram[r, k])) - exact[r][k]) <= Fraction(EPS) * exact[r][k]
+    norm, slack, x = solved(gram, inverse, CONSTANT, regularization)
+    exact_norm = square / (penalty + visits * square)
+    assert Fraction(norm) ** 2 >= exact_norm
+    assert norm**2 == pytest.approx(float(exact_norm), rel=1e-4)
+    assert slack < 1e-3 * norm
+    residual = [c[r] - sum(exact[r][k] * Fraction(float(x[k])) for k in range(2)) for r in range(2)]
+    assert sum(abs(one) for one in residual) <= Fraction(slack)
+
+
+@pytest.mark.parametrize("visits", [10**9, 10**11, 10**13])
+def test_what_is_certified_holds_where_the_matrix_lost_its_definiteness(visits: int) -> None:
+    """lambda = 1e-6 vanishes beside 10^13 visits. The norm of the context played stays an upper bound of the exact one,
+    and nothing is claimed of others."""
+    c = [Fraction(float(x)) for x in CONSTANT]
+    square = c[0] ** 2 + c[1] ** 2
+    exact = [[Fraction(1e-6) * (r == k) + visits * c[r] * c[k] for k in range(2)] for r in range(2)]
+    gram = np.array(exact, dtype=np.float64)
+    inverse = np.eye(2) * 1e6
+    invert.python(gram, 2, inverse)
+    for context in (CONSTANT, np.array([1.0, 0.0])):
+        norm, slack, x = solved(gram, inverse, context, 1e-6)
+        wanted = [Fraction(float(v)) for v in context]
+        across = (wanted[0] * c[1] - wanted[1] * c[0]) ** 2 / square  # the part that was never played
+        along = (wanted[0] * c[0] + wanted[1] * c[1]) ** 2 / square
+        exact_norm = across / Fraction(1e-6) + along / (Fraction(1e-6) + visits * square)
+        assert Fraction(norm) ** 2 >= exact_norm
+        residual = [wanted[r] - sum(exact[r][k] * Fraction(float(x[k])) for k in range(2)) for r in range(2)]
+        assert sum(abs(one) for one in residual) <= Fraction(slack)
+
+
+@examples(60)
+@given(st.integers(1, 4), st.integers(0, 2**32 - 1), st.floats(1e-6, 10.0), st.floats(0.0, 1.0))
+def test_the_certificate_of_a_context_does_not_trust_the_inverse(
+    size: int, seed: int, regularization: float, wrong: float
+) -> None:
+    """Whatever the inverse is, the norm is an upper bound and the residual is within the slack, in exact fractions."""
+    rng = np.random.default_rng(seed)
+    data = rng.dirichlet(np.ones(size), size=20)
+    gram = regularization * np.eye(size) + data.T @ data
+    inverse = np.linalg.inv(gram) * (1.0 + wrong * rng.normal(size=(size, size)))
+    context = rng.dirichlet(np.ones(size))
+    norm, slack, x = solved(gram, 0.5 * (inverse + inverse.T), context, regularization)
+    exact = as_fractions(gram)
+    inverted = exact_inverse(exact)
+    c = [Fraction(float(v)) for v in context]
+    square = sum(c[r] * inverted[r][k] * c[k] for r in range(size) for k in range(size))
+    assert Fraction(norm) ** 2 * (1 + Fraction(1, 10**14)) >= square
+    residual = [c[r] - sum(exact[r][k] * Fraction(float(x[k])) for k in range(size)) for r in range(size)]
+    assert sum(abs(one) for one in residual) <= Fraction(slack)
+
+
+def test_an_inverse_that_is_no_number_claims_nothing() -> None:
+    norm, slack, x = solved(np.eye(2), np.full((2, 2), np.nan), np.array([0.5, 0.5]))
+    assert not x.any()
+    assert norm >= np.sqrt(0.5)
+    assert 1.0 <= slack < 1.0 + 1e-12
+
+
+def test_a_matrix_that_is_not_definite_is_not_inverted() -> None:
+    assert not invert.python(np.array([[1.0, 2.0], [2.0, 1.0]]), 2, np.zeros((2, 2)))
+    assert not invert.python(np.array([[np.nan]]), 1, np.zeros((1, 1)))
+    assert invert.python(np.array([[2.0]]), 1, np.zeros((1, 1)))
+
+
+@given(st.floats(1e-3, 1.0))
+def test_sums_are_exact_to_the_last_digit_after_a_hundred_thousand_additions(value: float) -> None:
+    sums, low = np.zeros(1), np.zeros(1)
+    add_over_and_over.compiled(sums, low, value, 100_000)
+    assert abs(Fraction(float(sums[0])) - 100_000 * Fraction(value)) <= Fraction(EPS) / 2 * 100_000 * Fraction(value)
+
+
+@examples(40)
+@given(st.integers(1, 3), st.integers(1, 4), st.integers(0, 2**32 - 1), st.floats(1e-4, 1.0))
+def test_the_gap_bounds_the_distance_to_every_stochastic_matrix_whatever_the_rows_are(
+    size: int, count: int, seed: int, regularization: float
+) -> None:
+    """|p - q|_V^2 <= |V^-1 b - q|_V^2 + 2 g in exact fractions, for drawn rows p (projected or not) and truths q."""
+    rng = np.random.default_rng(seed)
+    data = rng.dirichlet(np.ones(size), size=15)
+    gram = regularization * np.eye(size) + data.T @ data
+    hits = rng.integers(0, count + 1, size=15)  # the last is the goal
+    sums = np.array([data[hits == r].sum(axis=0) for r in range(count)])
+    rows = rng.dirichlet(np.ones(count + 1), size=size).T[:count]
+    gap = Fraction(projection_gap.python(gram, sums, rows, count))
+    exact = as_fractions(gram)
+    inverted = exact_inverse(exact)
+    for _ in range(5):
+        truth = rng.dirichlet(np.ones(count + 1), size=size).T[:count]
+        before = after = Fraction(0)
+        for r in range(count):
+            b, p, q = ([Fraction(float(v)) for v in one[r]] for one in (sums, rows, truth))
+            ridge_row = [sum(inverted[j][k] * b[k] for k in range(size)) for j in range(size)]
+            before += norm_of(exact, [x - y for x, y in zip(ridge_row, q, strict=True)])
+            after += norm_of(exact, [x - y for x, y in zip(p, q, strict=True)])
+        assert after <= before + 2 * gap
+
+
+def norm_of(matrix: list[list[Fraction]], vector: list[Fraction]) -> Fraction:
+    size = len(vector)
+    return sum((vector[r] * matrix[r][k] * vector[k] for r in range(size) for k in range(size)), Fraction(0))
+
+
+def test_the_gap_of_rows_that_are_no_numbers_is_infinite() -> None:
+    assert projection_gap.python(np.eye(2), np.zeros((1, 2)), np.full((1, 2), np.nan), 1) == np.inf
+
+
+@examples(40)
+@given(st.integers(1, 4), st.integers(0, 2**32 - 1), st.floats(0.0, 1e-3))
+def test_the_error_of_ridge_coefficients_is_bounded(size: int, seed: int, wrong: float) -> None:
+    rng = np.random.default_rng(seed)
+    data = rng.dirichlet(np.ones(size), size=15)
+    gram = 0.1 * np.eye(size) + data.T @ data
+    sums = rng.random(15) @ data
+    found = np.linalg.solve(gram, sums) + wrong * rng.normal(size=size)
+    exact = as_fractions(gram)
+    inverted = exact_inverse(exact)
+    b = [Fraction(float(v)) for v in sums]
+    off = [Fraction(float(found[j])) - sum(inverted[j][k] * b[k] for k in range(size)) for j in range(size)]
+    assert norm_of(exact, off) <= Fraction(ridge_error.python(gram, sums, found, 0.1)) ** 2 * (1 + Fraction(1, 10**12))
