@@ -18,7 +18,9 @@ Reads the paper as:
   it, and the estimates get it afterwards (a ridge estimate of eps would be shrunk).
 
 Departs from the paper: the bound doubles until the plan fits, and also when an interval loses more than item 3 of the
-high probability event allows (on its last step too); intervals go on being counted when data is forgotten.
+high probability event allows (on its last step too); intervals go on being counted when data is forgotten. Where it is,
+the sets after r restarts get the share 6 / (pi (r + 1))^2 of delta (the shares sum to 1), and the step that had
+the data forgotten is not part of the new data.
 """
 
 from __future__ import annotations
@@ -103,6 +105,7 @@ class NaiveLRCSSP:
             self.loss_floor = self.extra_loss
         # line 2
         self.data: list[Sample] = []
+        self.restarts = 0
         self.interval = 1
         self.values = np.zeros(support.states + 1)
         self._estimates: dict[int, Estimate] = {}
@@ -134,7 +137,8 @@ class NaiveLRCSSP:
         too_much = self.doubling and self._loss_of_interval > most
         if too_much:
             self._double(2.0 * self.loss_bound)
-        self.data.append(Sample(self.context, pair, step.loss, step.next_state))  # lines 10, 11, 12
+        if self.keep or not too_much:
+            self.data.append(Sample(self.context, pair, step.loss, step.next_state))  # lines 10, 11, 12
         self._estimates.pop(pair, None)
         if not known or step.next_state == self.support.states or too_much:  # line 13
             self._end_interval()
@@ -180,7 +184,8 @@ class NaiveLRCSSP:
 
     def _rho(self, pair: int, count: int) -> float:
         visits = self.estimate(pair).visits
-        inside = 8.0 * count * (1.0 + visits / self.regularization) / self.delta
+        share = 1.0 if self.keep else 6.0 / (math.pi * (self.restarts + 1)) ** 2
+        inside = 8.0 * count * (1.0 + visits / self.regularization) / (self.delta * share)
         return math.sqrt(self.size * math.log(inside)) + math.sqrt(self.regularization)
 
     def _triples(self) -> int:
@@ -219,6 +224,7 @@ class NaiveLRCSSP:
         self.loss_bound = bound
         if not self.keep:
             self.data, self._estimates = [], {}
+            self.restarts += 1
             self.values = np.zeros(self.support.states + 1)
 
     def _end_interval(self) -> None:

@@ -303,11 +303,11 @@ def add_to_log_det(log_det, norm):
     return log_det * (1.0 + EPS) + log(1.0 + norm * norm) * (1.0 + 4.0 * EPS)
 
 
-@inlined
+@lean
 def ridge_error(gram, sums, coefficients, regularization):
     """An upper bound of |l - V^-1 b|_V for ridge coefficients l [d] of sums b [d] of numbers in [0, 1]. O(d^2).
 
-    It is |b - V l| in the norm of V^-1, and V >= lambda I.
+    It is |b - V l| in the norm of V^-1, and V >= lambda I. Infinity where the coefficients are no numbers.
     """
     size = len(coefficients)
     square = 0.0
@@ -320,7 +320,7 @@ def ridge_error(gram, sums, coefficients, regularization):
             part += abs(term)
         rest = abs(rest) + EPS * (size + 4) * part
         square += rest * rest
-    return sqrt(square / regularization)
+    return sqrt(square / regularization) if square < np.inf else np.inf
 
 
 @lean

@@ -118,18 +118,36 @@ def update_estimate(rules, learned, desk, pair, size):
         ridge(sums, inverse, count, desk.target)
         failed = project(memory.gram[pair], inverse, count, desk, rows) < 0
         if rules.attitude == HOPE:
-            loss_error = ridge_error(
-                memory.gram[pair], memory.loss_sums[pair], learned.losses[pair], rules.regularization
-            )
-            gap = projection_gap(memory.gram[pair], sums, rows, count)
-            if gap == np.inf:  # what came out is no number: any rows will do, with their gap
-                for k in range(first, first + count):
-                    for j in range(size):
-                        learned.rows[k, j] = 0.0
-                gap = projection_gap(memory.gram[pair], sums, rows, count)
+            loss_error, gap = certify_estimate(rules, learned, pair, size)
         elif failed:
             learned.tally[FAILED_PROJECTIONS] += 1
     set_radii(rules, learned, pair, size, loss_error, gap)
+
+
+@lean
+def certify_estimate(rules, learned, pair, size):
+    """How far the estimate of a pair may be from the exact one: the error of its loss, the gap of its projection.
+
+    Where it is no number, 0 is put in its place: any estimate will do, with its error.
+    """
+    memory = learned.memory
+    gram = memory.gram[pair]
+    first = rules.next_start[pair]
+    count = memory.seen[pair]
+    sums = memory.next_sums[first : first + count]
+    rows = learned.rows[first : first + count]
+    loss_error = ridge_error(gram, memory.loss_sums[pair], learned.losses[pair], rules.regularization)
+    if loss_error == np.inf:
+        for j in range(size):
+            learned.losses[pair, j] = 0.0
+        loss_error = ridge_error(gram, memory.loss_sums[pair], learned.losses[pair], rules.regularization)
+    gap = projection_gap(gram, sums, rows, count)
+    if gap == np.inf:
+        for r in range(count):
+            for j in range(size):
+                rows[r, j] = 0.0
+        gap = projection_gap(gram, sums, rows, count)
+    return loss_error, gap
 
 
 @inlined

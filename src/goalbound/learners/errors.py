@@ -6,7 +6,8 @@ class LearnerError(ValueError):
 
 
 class ProjectionFailed(ArithmeticError):
-    """A projection did not meet its optimality conditions. The learner plans and saves nothing any more."""
+    """A projection did not meet its optimality conditions, and the learner has no confidence sets that would bear with
+    it. It plans nothing any more; it can be saved."""
 
 
 class PlanningStopped(ArithmeticError):
