@@ -404,6 +404,22 @@ def test_the_page_about_experiments_says_what_is_so(place, run):
     assert "every context has a proper policy" in names["printed"][-1]
 
 
+def test_the_learner_of_the_page_about_experiments_is_played_from_the_file_beside_it(place, run, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    page = PAGE.read_text()
+    (code,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "class Uniform:" in block]
+    (command,) = re.findall(r"^goalbound run mine/spec.toml .*$", page, re.MULTILINE)
+    Path("mine").mkdir()
+    Path("mine/uniform.py").write_text(code)
+    text = SPEC.replace('use = "clairvoyant"', 'use = "uniform:uniform"')
+    Path("mine/spec.toml").write_text(text)
+    assert run("run", "mine/spec.toml", "--quiet")[0] == 2
+    code, out, _ = run(*shlex.split(command)[1:], "--workers", "2", "--quiet")
+    assert code == 0
+    assert "uniform" in out
+    sys.modules.pop("uniform", None)
+
+
 def test_the_commands_of_the_page_about_experiments_parse():
     lines = re.findall(r"^goalbound .*$", PAGE.read_text(), re.MULTILINE)
     assert len(lines) >= 6

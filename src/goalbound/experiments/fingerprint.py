@@ -157,7 +157,7 @@ def _parents(name: str) -> list[str]:
     return [".".join(parts[:length]) for length in range(1, len(parts))]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _imports(content: bytes, name: str, is_package: bool) -> frozenset[str]:
     """The modules that a source may import, by their whole names."""
     try:

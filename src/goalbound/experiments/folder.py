@@ -23,10 +23,11 @@ from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.tasks import Failed, Finished
 from goalbound.experiments.toml import toml_text
 from goalbound.models import FileFormatError, ModelError
-from goalbound.models.files.storage import atomic_write
+from goalbound.models.files.storage import atomic_write, file_bytes, reading
 
 _RECORD = re.compile(r"([0-9a-f]{16})\.parquet")
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{16}")  # of atomic_write, left by a process that was killed
+_MOST_RUNS = 2**30
 _FOLDERS = ("records", "partial", "failures")
 
 
@@ -178,17 +179,14 @@ def read_runs(folder: str | os.PathLike[str]) -> list[RunSpec]:
         ModelError: the file is damaged.
     """
     place = Folder(folder)
-    try:
-        said = place.runs.read_bytes()
-    except FileNotFoundError:
+    if not place.runs.exists():
         return [read_record(file).spec for file in sorted((place.path / "records").glob("*.parquet"))]
-    try:
-        runs = json.loads(said)
-        if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
-            raise ModelError("it is no list of runs")
-        return [RunSpec.from_json(run) for run in runs]
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{place.runs}: damaged ({error}); run the experiment again, or remove the file") from None
+    with reading(place.runs, "list of runs"):
+        values = json.loads(file_bytes(place.runs, _MOST_RUNS))
+        if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
+            raise ModelError("damaged; it is a list of runs. Run the experiment again, or remove it")
+        runs = [RunSpec.from_json(one) for one in values]
+        return list({run.id: run for run in runs}.values())
 
 
 def read_times(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:

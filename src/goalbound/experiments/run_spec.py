@@ -100,7 +100,7 @@ class RunSpec:
                 things["problem"], things["learner"], things["contexts"], values["losses"],
                 numbers["episodes"], numbers["seed"], numbers["step_limit"], code,
             )  # fmt: skip
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelError(f"this is no run of an experiment ({type(error).__name__}: {error})") from None
 
 

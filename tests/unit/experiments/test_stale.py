@@ -206,9 +206,24 @@ def test_what_is_to_be_run_is_written_beside_the_records(place):
     spec = spec_of()
     sweep(spec, "out", workers=1)
     assert read_runs("out") == spec.runs()
-    Folder("out").runs.write_text('[{"problem": 3}]')
-    with pytest.raises(ModelError, match=r"runs.json: .*damaged"):
-        read_runs("out")
+    for wrong in ('[{"problem": 3}]', "[3]", "{}", "[", "[" * 10_000, '[{"episodes": NaN}]'):
+        Folder("out").runs.write_text(wrong)
+        with pytest.raises(ModelError, match=r"runs\.json: "):
+            read_runs("out")
+
+
+def test_records_of_old_and_new_code_are_never_one_group(place, capsys):
+    words = ["run", "theirs.toml", "--plugin", "walks", "--workers", "1", "--quiet", "--out", "out"]
+    assert main(words) == 0
+    edit("walks/learner.py", "return RandomWalk", "return  RandomWalk")
+    forget()
+    assert main(words) == 0
+    Path("out/runs.json").unlink()  # then a report has the records alone, and they are of both
+    assert main(["report", "out"]) == 0
+    groups = json.loads(Path("out/summary.json").read_text())["groups"]
+    assert sorted(group["learner"].partition(" (code ")[0] for group in groups) == ["clairvoyant", "walk", "walk"]
+    assert len({group["learner"] for group in groups}) == 3
+    assert all(group["seeds"] == [0, 1] for group in groups)
 
 
 def test_everything_of_a_problem_that_a_record_shows_is_in_its_digest():
