@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         scaled,
         sharp,
     )
+    from goalbound.experiments.plugins import plugin
     from goalbound.learners.context_free import ContextBlind, PerCell
     from goalbound.learners.errors import LearnerError, PlanningStopped, ProjectionFailed
     from goalbound.learners.knowledge import Knowledge
@@ -100,6 +101,7 @@ _NAMES = {
         "scaled",
         "sharp",
     ),
+    "goalbound.experiments.plugins": ("plugin",),
     "goalbound.learners.errors": ("LearnerError", "PlanningStopped", "ProjectionFailed"),
     "goalbound.learners.context_free": ("ContextBlind", "PerCell"),
     "goalbound.learners.knowledge": ("Knowledge",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -17,6 +18,7 @@ pytest.importorskip("joblib", reason="the extra 'experiments' is not installed")
 
 import distributed
 
+from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import sweep
 from goalbound.models import ModelError
 from tests.unit.experiments.sweeping import HERE, Heard, records_in, small_spec
@@ -24,15 +26,15 @@ from tests.unit.experiments.sweeping import HERE, Heard, records_in, small_spec
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="workers are killed with signals of POSIX")
 
 
-def two_workers():
+def workers(count):
     return distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+        n_workers=count, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
     )
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    with two_workers() as cluster:
+    with workers(2) as cluster:
         yield cluster
 
 
@@ -133,7 +135,7 @@ def test_a_scheduler_that_goes_away_is_one_error_and_what_came_back_is_kept(tmp_
     pids.mkdir()
     waiter = {"use": f"{HERE}:waiting", "pid": str(pids), "until": str(tmp_path / "never")}
     spec = small_spec(seeds=1, learners=[waiter, {"use": "clairvoyant"}])
-    cluster = two_workers()
+    cluster = workers(2)
 
     def close_after_one(event) -> None:
         if event.kind == "finished":
@@ -143,3 +145,29 @@ def test_a_scheduler_that_goes_away_is_one_error_and_what_came_back_is_kept(tmp_
         sweep(spec, tmp_path / "out", on=cluster.scheduler_address, progress=close_after_one)
 
     assert len(records_in(tmp_path / "out")) == 1
+
+
+def test_workers_know_what_is_allowed_and_do_not_run_code_as_it_was_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    module, file = tmp_path / "beside_dask.py", tmp_path / "beside.toml"
+    module.write_text(
+        "from goalbound import Clairvoyant, plugin\n\n\n@plugin\ndef wise(problem):\n    return Clairvoyant(problem)\n"
+    )
+    file.write_text(
+        'name = "beside"\nepisodes = 3\n[[problems]]\nuse = "random"\n[[learners]]\nuse = "beside_dask:wise"\n'
+    )
+
+    def swept(address):
+        sys.modules.pop("beside_dask", None)  # as a new process would see it
+        return sweep(ExperimentSpec.load(file, plugins=["beside_dask"]), tmp_path / "out", on=address)
+
+    with workers(1) as cluster:
+        assert swept(cluster.scheduler_address).complete
+        module.write_text(module.read_text().replace("return ", "return  "))
+        (said,) = swept(cluster.scheduler_address).failed.values()
+        assert "has changed since it was imported" in said
+    with workers(1) as cluster:
+        again = swept(cluster.scheduler_address)
+    assert (len(again.done), again.reused) == (1, ())
+    sys.modules.pop("beside_dask", None)

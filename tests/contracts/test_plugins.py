@@ -1,6 +1,11 @@
-"""A learner and a problem of someone else, named by import path, take part in everything without touching goalbound."""
+"""A learner and a problem of someone else take part in everything without touching goalbound.
+
+They are named by an import path, whose module the command line allows, or by the entry points of their package.
+"""
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,6 +34,23 @@ tries = 5
 [[learners]]
 use = "clairvoyant"
 """
+OFFERED = """
+name = "offered"
+episodes = 20
+
+[[problems]]
+use = "ditch"
+length = 2
+
+[[learners]]
+use = "tryer"
+tries = 4
+
+[[learners]]
+use = "lr-cssp"
+"""
+ALLOWED = ["--plugin", "careful_walks"]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +80,7 @@ def test_their_learner_and_problem_keep_the_contract():
 
 def test_their_learner_plays_their_problem_from_a_spec(spec, tmp_path, capsys):
     folder = tmp_path / "out"
-    assert main(["run", spec, "--out", str(folder), "--workers", "1", "--quiet"]) == 0
+    assert main(["run", spec, *ALLOWED, "--out", str(folder), "--workers", "1", "--quiet"]) == 0
     summary = json.loads((folder / "summary.json").read_text())
     groups = {(group["problem"], group["learner"]): group for group in summary["groups"]}
     assert list(groups) == [
@@ -72,17 +94,103 @@ def test_their_learner_plays_their_problem_from_a_spec(spec, tmp_path, capsys):
 
 
 def test_their_settings_are_checked_like_ours(spec, capsys):
-    assert main(["check", spec, "--set", "learners.0.tires=4"]) == 2
+    assert main(["check", spec, *ALLOWED, "--set", "learners.0.tires=4"]) == 2
     assert (
         'learners[0]: careful_walks.learner:tryer has no setting "tires" (did you mean "tries"?)'
         in capsys.readouterr().err
     )
-    assert main(["check", spec, "--try"]) == 0
+    assert main(["check", spec, *ALLOWED, "--try"]) == 0
     assert "4 combinations" in capsys.readouterr().out
 
 
 def test_a_path_that_leads_nowhere_is_one_line(spec, capsys):
-    assert main(["check", spec, "--set", "learners.use=careful_walks.learner:trier"]) == 2
+    assert main(["check", spec, *ALLOWED, "--set", "learners.0.use=careful_walks.learner:trier"]) == 2
     said = capsys.readouterr().err
     assert "cannot be imported" in said
     assert said.count("\n") == 1
+
+
+def test_what_was_not_allowed_is_refused_and_not_imported(spec, capsys):
+    for command in ("check", "run"):
+        assert main([command, spec]) == 2
+        assert (
+            'problems[0].use: "careful_walks.problem:ditch" is code that a file may not start by itself; if you trust '
+            'it, allow its module: --plugin careful_walks (in Python: plugins=["careful_walks"])'
+        ) in capsys.readouterr().err
+    assert "careful_walks" not in sys.modules
+
+
+def test_entry_points_need_no_leave_but_take_no_name_of_ours_and_are_marked(tmp_path, capsys):
+    path = tmp_path / "offered.toml"
+    path.write_text(OFFERED)
+    assert main(["run", str(path), "--workers", "1", "--quiet", "--out", str(tmp_path / "out")]) == 0
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert [(group["problem"], group["learner"]) for group in summary["groups"]] == [
+        ("ditch", "tryer"), ("ditch", "lr-cssp"),
+    ]  # fmt: skip
+    assert summary["groups"][1]["constants"].startswith("widths: paper")  # ours, not theirs of that name
+    capsys.readouterr()
+    assert main(["check", str(path), "--set", "learners.0.tires=4"]) == 2
+    assert 'learners[0]: tryer has no setting "tires" (did you mean "tries"?)' in capsys.readouterr().err
+    assert main(["check", str(path), "--set", "learners.use=unmarked"]) == 2
+    assert "is not made to be called by a spec; mark it with @goalbound.plugin" in capsys.readouterr().err
+    assert main(["check", str(path), "--set", "learners.0.use=tyer"]) == 2
+    assert 'no learner is called "tyer" (did you mean "tryer"?)' in capsys.readouterr().err
+
+
+def test_two_packages_that_offer_the_same_name_are_told_apart(tmp_path, monkeypatch, capsys):
+    other = tmp_path / "other" / "other-1.0.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (other / "entry_points.txt").write_text("[goalbound.learners]\ntryer = other:tryer\n")
+    monkeypatch.syspath_prepend(other.parent)
+    path = tmp_path / "offered.toml"
+    path.write_text(OFFERED)
+    assert main(["check", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert '"tryer" is offered by other (other:tryer) and careful-walks (careful_walks.learner:tryer)' in said
+
+
+def elsewhere(*words: str) -> subprocess.CompletedProcess:
+    """A command on a machine that has goalbound, and nothing of them."""
+    return subprocess.run(
+        [sys.executable, "-m", "goalbound", *words], capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+
+
+def test_who_has_only_the_folder_draws_the_same_report_and_figures_without_their_code(spec, tmp_path):
+    pytest.importorskip("matplotlib")
+    folder = tmp_path / "out"
+    assert main(["run", spec, *ALLOWED, "--out", str(folder), "--workers", "2", "--quiet"]) == 0
+    assert main(["figures", str(folder), "--format", "svg"]) == 0
+    names = [
+        "report.html",
+        "summary.csv",
+        "summary.json",
+        *(f"figures/{one}" for one in os.listdir(folder / "figures")),
+    ]
+    before = {name: (folder / name).read_bytes() for name in names}
+    assert len(before) > 4
+    assert b"--plugin careful_walks.learner --plugin careful_walks.problem" in before["report.html"]
+    for name in names:
+        (folder / name).unlink()
+    assert elsewhere("check", spec, *ALLOWED).returncode == 2  # their code is not there
+    for words in (("report", str(folder)), ("figures", str(folder), "--format", "svg")):
+        ended = elsewhere(*words)
+        assert (ended.returncode, ended.stderr) == (0, "")
+    assert {name: (folder / name).read_bytes() for name in names} == before
+
+
+def test_a_report_is_drawn_from_the_records_alone_where_what_was_to_be_run_is_lost(spec, tmp_path, capsys):
+    folder = tmp_path / "out"
+    assert main(["run", spec, *ALLOWED, "--out", str(folder), "--workers", "1", "--quiet"]) == 0
+    before = json.loads((folder / "summary.json").read_text())
+    (folder / "runs.json").unlink()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "careful_walks"]:
+        del sys.modules[name]
+    assert main(["report", str(folder)]) == 0
+    after = json.loads((folder / "summary.json").read_text())
+    assert {group["learner"] for group in after["groups"]} == {group["learner"] for group in before["groups"]}
+    assert after["missing"] == []
+    assert not any(name.startswith("careful_walks") for name in sys.modules)

@@ -236,11 +236,11 @@ def test_an_experiment_is_checked_without_running_it(place, run):
     assert os.listdir(place) == ["small.toml"]
 
 
-def test_trying_finds_what_names_alone_do_not_tell(place, run):
-    assert run("check", "small.toml", "--set", "problems.levels=0")[0] == 0
-    code, _, err = run("check", "small.toml", "--set", "problems.levels=0", "--try")
-    assert code == 2
-    assert "treatment-ladder, dirichlet, looking: problems (treatment-ladder): levels is 0" in err
+def test_checking_finds_what_names_alone_do_not_tell(place, run):
+    for words in ([], ["--try"]):
+        code, _, err = run("check", "small.toml", "--set", "problems.levels=0", *words)
+        assert code == 2
+        assert "treatment-ladder, dirichlet, looking: problems (treatment-ladder): levels is 0" in err
 
 
 def test_the_schema_of_experiment_files_is_printed(run):
@@ -317,7 +317,7 @@ def test_a_record_is_told_by_its_file(done, run):
         (["check", "bad.toml"], "not a TOML file"),
         (["check", "bad.npz"], "bad.npz: this is no complete npz file"),
         (["check", "bad.parquet"], "bad.parquet"),
-        (["check", "bad.npz", "--quick"], "--set, --quick and --try are for .toml files"),
+        (["check", "bad.npz", "--quick"], "--set, --quick, --try and --plugin are for .toml files"),
     ],
 )
 def test_bad_input_is_one_line_on_stderr_and_exit_code_2(run, place, words, message):
@@ -402,6 +402,22 @@ def test_the_page_about_experiments_says_what_is_so(place, run):
     assert len([line for line in names["printed"] if line.startswith("LR-CSSP (scale ")]) == 2
     assert any(re.fullmatch(r"(lr-cssp|context-blind) 50", line) for line in names["printed"])
     assert "every context has a proper policy" in names["printed"][-1]
+
+
+def test_the_learner_of_the_page_about_experiments_is_played_from_the_file_beside_it(place, run, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    page = PAGE.read_text()
+    (code,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "class Uniform:" in block]
+    (command,) = re.findall(r"^goalbound run mine/spec.toml .*$", page, re.MULTILINE)
+    Path("mine").mkdir()
+    Path("mine/uniform.py").write_text(code)
+    text = SPEC.replace('use = "clairvoyant"', 'use = "uniform:uniform"')
+    Path("mine/spec.toml").write_text(text)
+    assert run("run", "mine/spec.toml", "--quiet")[0] == 2
+    code, out, _ = run(*shlex.split(command)[1:], "--workers", "2", "--quiet")
+    assert code == 0
+    assert "uniform" in out
+    sys.modules.pop("uniform", None)
 
 
 def test_the_commands_of_the_page_about_experiments_parse():

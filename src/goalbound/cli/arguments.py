@@ -44,10 +44,12 @@ examples:
   goalbound run mine.toml --set episodes=1000 learners.scale=0.1 seeds=[3,5]
   goalbound run mine.toml --workers 1 --out results/mine
   goalbound run mine.toml --on tcp://scheduler:8786             on a Dask cluster
+  goalbound run mine.toml --plugin habit                        with a learner of habit.py, beside the file or installed
+  goalbound run mine.toml --fresh                               all runs again, though they have records
   goalbound run mine.toml --json                                one JSON object per line, the summary last
 
 What is done is not done again: stop it whenever you like, and the same command goes on. A new key of the file, a new
-seed or learner does only what is new.
+seed or learner does only what is new; so does a plug-in whose code, or a problem whose numbers, have changed.
 
 exit code: 0 all runs are there, 1 some failed (the others are kept), 2 wrong input, 130 stopped by Ctrl-C.
 """
@@ -70,7 +72,7 @@ examples:
 """
 CHECK = """\
 examples:
-  goalbound check experiments/first.toml          names and settings, and how many runs it is
+  goalbound check experiments/first.toml          makes every learner, and says how many runs it is
   goalbound check experiments/first.toml --try    plays one episode of everything, too
   goalbound check problem.npz                     is it fit for learners?
   goalbound check model.umb --loss time --goal done
@@ -166,6 +168,7 @@ def _add_run(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--on", metavar="ADDRESS", help="a Dask scheduler whose workers are used instead")
     command.add_argument("--out", metavar="FOLDER", help="where everything goes (default: out/NAME)")
     _add_changes(command)
+    command.add_argument("--fresh", action="store_true", help="forget the records of these runs, and do all again")
     command.add_argument("--json", action="store_true", help="print events and the summary as JSON lines")
     command.add_argument("--quiet", action="store_true", help="show no progress")
     command.add_argument("--no-report", action="store_true", help="write no report.html")
@@ -209,6 +212,8 @@ def _add_changes(command: Parser) -> None:
     command.add_argument("--quick", action="store_true", help="with what the file says under [quick]: seconds")
     command.add_argument("--set", dest="settings", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
                          help="change keys of the file; learners.scale=0.1 sets all learners")  # fmt: skip
+    command.add_argument("--plugin", dest="plugins", action="append", default=[], metavar="MODULE",
+                         help="let the file name code of this module, installed or beside the file")  # fmt: skip
 
 
 def _add_experiment(command: Parser) -> None:

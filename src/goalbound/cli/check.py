@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from goalbound.cli.text import counted, one_line
 from goalbound.models import SSP, LinearCSSP, ModelError
 
 if TYPE_CHECKING:
-    from goalbound.experiments.spec import ExperimentSpec
+    from goalbound.experiments.spec import ExperimentSpec, RunSpec
 
 HEADER = "header.json"
 MOST_HEADER = 2**24
@@ -32,8 +32,8 @@ def run(arguments: Namespace) -> int:
     if arguments.file is None:
         raise UsageError('which file? see "goalbound check --help"')
     suffix = Path(arguments.file).suffix.lower()
-    if suffix != ".toml" and (arguments.settings or arguments.quick or arguments.attempt):
-        raise UsageError(f"{arguments.file} is no experiment; --set, --quick and --try are for .toml files")
+    if suffix != ".toml" and (arguments.settings or arguments.quick or arguments.attempt or arguments.plugins):
+        raise UsageError(f"{arguments.file} is no experiment; --set, --quick, --try and --plugin are for .toml files")
     if suffix == ".toml":
         print(_experiment(arguments))
     elif suffix == ".parquet":
@@ -46,7 +46,10 @@ def run(arguments: Namespace) -> int:
 def _experiment(arguments: Namespace) -> str:
     from goalbound.cli.experiment import read_spec
 
-    spec = read_spec(arguments.file, changes=arguments.settings, quick=arguments.quick)
+    def read(quick: bool) -> ExperimentSpec:
+        return read_spec(arguments.file, changes=arguments.settings, quick=quick, plugins=arguments.plugins)
+
+    spec = read(arguments.quick)
     runs = spec.runs()
     lines = [
         f"{spec.name}: {counted(len(runs), 'run')} of {spec.episodes:,} episodes, "
@@ -56,22 +59,39 @@ def _experiment(arguments: Namespace) -> str:
         labels = dict.fromkeys(getattr(run, name).label for run in runs)
         lines.append(f"{name if name == 'contexts' else name + 's'}: {', '.join(map(one_line, labels))}")
     lines.append(f"seeds: {', '.join(map(str, spec.seed_list))}")
+    made = _make_all(spec, runs, {}, play=arguments.attempt)
+    if spec.quick and not arguments.quick:
+        quick = read(True)
+        _make_all(quick, quick.runs(), made, play=False)
     if arguments.attempt:
-        lines.append(f"one episode of each was played ({counted(_try(spec), 'combination')})")
+        lines.append(f"one episode of each was played ({counted(len(made), 'combination')})")
     return "\n".join(lines)
 
 
-def _try(spec: ExperimentSpec) -> int:
-    """Play one episode of every combination; how many there are."""
+def _make_all(
+    spec: ExperimentSpec, runs: Iterable[RunSpec], before: Mapping[str, RunSpec], *, play: bool
+) -> dict[str, RunSpec]:
+    """Make all that the runs of a spec are made of, and play one episode if it is wanted; one run of each combination.
+
+    Combinations that were made before, for more episodes, are passed over.
+    """
+    from goalbound.experiments.run import build
     from goalbound.experiments.run import run as play_run
 
-    firsts = {replace(run, seed=0).id: run for run in reversed(spec.runs())}  # labels may be shared, what is run not
-    for run in reversed(firsts.values()):
+    firsts: dict[str, RunSpec] = {}  # labels may be shared, what is run not
+    for run in runs:
+        firsts.setdefault(replace(run, seed=0, episodes=1).id, run)
+    for run in (run for key, run in firsts.items() if key not in before):
         try:
-            play_run(replace(run, episodes=1))
-        except ModelError as error:
-            raise ModelError(f"{spec.name}: {', '.join(run.group)}: {error}") from error
-    return len(firsts)
+            build(run, plugins=spec.plugins)
+            if play:
+                play_run(replace(run, episodes=1), plugins=spec.plugins)
+        except Exception as error:
+            if not isinstance(error, ModelError) and not run.code:
+                raise
+            said = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
+            raise ModelError(f"{spec.name}: {', '.join(run.group)}: {said}") from error
+    return firsts
 
 
 def _problem(arguments: Namespace) -> str:
@@ -102,6 +122,50 @@ def _learner(arguments: Namespace) -> str:
     )
 
 
+def _tabular_learner(arguments: Namespace) -> str:
+    from goalbound.learners.tabular import TabularLearner
+
+    learner = TabularLearner.load(arguments.file)
+    return f"{one_line(arguments.file)}: a learner; {learner}; {counted(len(learner.open_episodes), 'open episode')}"
+
+
+def _covariate_learner(arguments: Namespace) -> str:
+    from goalbound.adapters.covariates import CovariateLearner, FromTransformer
+
+    said, found = _header(arguments.file).get("map"), None
+    if isinstance(said, dict) and said.get("kind") == "FromTransformer":  # no file holds it; it is known by its words
+        found = FromTransformer(_not_here, said.get("names", ()), said.get("identity"))
+    whole = CovariateLearner.load(arguments.file, map=found, load_learner=_inside)
+    inner = getattr(whole.learner, "learner", whole.learner)
+    waiting = counted(len(getattr(inner, "open_episodes", ())), "open episode")
+    return (
+        f"{one_line(arguments.file)}: a learner with its map of covariates; {whole}; "
+        f"{counted(whole.begun, 'episode')} begun, {waiting}"
+    )
+
+
+def _inside(path: Path) -> Any:
+    """The learner of a map: those that only one made alike can go on from are told by their kind."""
+    from goalbound.learners.context_free import ContextBlind
+    from goalbound.learners.lr_cssp import LRCSSP
+    from goalbound.learners.tabular import TabularLearner
+
+    kind = _kind(str(path))
+    if _BY_KIND.get(kind) is _other_learner:
+        return kind
+    learner = (TabularLearner if kind == "TabularLearner" else LRCSSP).load(path)
+    return learner if isinstance(learner, LRCSSP) and learner.settings.context_size > 1 else ContextBlind(learner)
+
+
+def _not_here(rows: Any) -> Any:
+    raise ModelError("the transformer of this learner is in no file")
+
+
+def _other_learner(arguments: Namespace) -> str:
+    kind = _kind(arguments.file)
+    return f"{one_line(arguments.file)}: a learner ({kind}), which one made alike goes on from: resumed(path)"
+
+
 def _unfinished(arguments: Namespace) -> str:
     done = _header(arguments.file).get("episodes")
     name = one_line(arguments.file)
@@ -122,7 +186,10 @@ def _record(path: str) -> str:
     )
 
 
-_BY_KIND: dict[Any, Callable[[Namespace], str]] = {"LRCSSP": _learner, "RunCheckpoint": _unfinished}
+_BY_KIND: dict[Any, Callable[[Namespace], str]] = {
+    "LRCSSP": _learner, "TabularLearner": _tabular_learner, "CovariateLearner": _covariate_learner,
+    "PerCell": _other_learner, "RandomWalk": _other_learner, "RunCheckpoint": _unfinished,
+}  # fmt: skip
 
 
 def _kind(path: str) -> Any:

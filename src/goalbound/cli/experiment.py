@@ -11,9 +11,9 @@ from typing import Any
 
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.text import one_line
-from goalbound.experiments.folder import Folder, read_records, read_times
+from goalbound.experiments.folder import Folder, read_records, read_runs, read_times
 from goalbound.experiments.records import RunRecord
-from goalbound.experiments.spec import ExperimentSpec
+from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.summary import Summary, summarize
 
 RESULTS = Path("out")
@@ -21,11 +21,13 @@ RESULTS = Path("out")
 WHOLE = ("episodes", "seeds", "step_limit")
 
 
-def read_spec(path: str, *, changes: Iterable[str] = (), quick: bool = False) -> ExperimentSpec:
-    """The experiment of a file, with changes ``key=value`` from the command line."""
+def read_spec(
+    path: str, *, changes: Iterable[str] = (), quick: bool = False, plugins: Iterable[str] = ()
+) -> ExperimentSpec:
+    """The experiment of a file, with changes ``key=value`` from the command line, and the modules that it allows."""
     if Path(path).is_dir():
         raise UsageError(f"{path} is a folder; give the file of an experiment, such as {Path(path) / 'spec.toml'}")
-    return ExperimentSpec.load(path, overrides=read_changes(changes), quick=quick)
+    return ExperimentSpec.load(path, overrides=read_changes(changes), quick=quick, plugins=plugins)
 
 
 def read_changes(words: Iterable[str]) -> dict[str, Any]:
@@ -59,19 +61,30 @@ def results_folder(spec: ExperimentSpec, *, quick: bool = False) -> Path:
 
 
 def find_experiment(word: str) -> tuple[ExperimentSpec, Path]:
-    """The experiment and the folder that a word means: a folder with a ``spec.toml``, or the file of an experiment."""
+    """The experiment and the folder that a word means: a folder with a ``spec.toml``, or the file of an experiment.
+
+    Nothing is imported that a file names. Where a file names plug-ins, the experiment is what was last run of it.
+    """
     path = Path(word)
     if path.is_dir():
         if not (path / "spec.toml").is_file():
             raise UsageError(
                 f"{word} has no spec.toml; give the folder of an experiment (such as out/first), or its file"
             )
-        return ExperimentSpec.load(path / "spec.toml"), path
-    spec = ExperimentSpec.load(path)
+        return _as_written(path / "spec.toml"), path
+    spec = _as_written(path)
     folder = path.parent if (path.parent / "records").is_dir() else results_folder(spec)
     if not (folder / "records").is_dir():
         raise UsageError(f"{folder} has no records yet; goalbound run {word} makes them, or give the folder itself")
+    if spec.names_plugins and (folder / "spec.toml").is_file():
+        spec = _as_written(folder / "spec.toml")
     return spec, folder
+
+
+def _as_written(path: Path) -> ExperimentSpec:
+    """The experiment of a file; its names are looked up only if they are all our own."""
+    spec = ExperimentSpec.as_written(path)
+    return spec if spec.names_plugins else ExperimentSpec.load(path)
 
 
 @dataclass(frozen=True)
@@ -80,6 +93,7 @@ class Results:
 
     spec: ExperimentSpec
     folder: Path
+    runs: list[RunSpec]
     records: list[RunRecord]
     times: list[dict[str, Any]]
     failures: list[dict[str, Any]]
@@ -87,12 +101,12 @@ class Results:
 
     @classmethod
     def of(cls, spec: ExperimentSpec, folder: Path) -> Results:
-        """Read the folder and sum it up."""
-        runs = spec.runs()
+        """Read the folder and sum it up. Nothing is imported for it: runs of plug-ins are those that were written."""
+        runs = read_runs(folder) if spec.names_plugins else spec.runs()
         records, times = read_records(folder, runs), read_times(folder)
         place = Folder(folder)
         failures = [_failure(place.failure(run.id)) for run in runs if place.failure(run.id).exists()]
-        return cls(spec, folder, records, times, failures, summarize(records, times=times, runs=runs))
+        return cls(spec, folder, runs, records, times, failures, summarize(records, times=times, runs=runs))
 
     def write(self, *, report: bool = True) -> list[Path]:
         """Write the summary, and the report if it is wanted; which files."""
@@ -103,7 +117,9 @@ class Results:
             from goalbound.experiments.report import write_report
 
             page = self.folder / "report.html"
-            write_report(page, self.spec, self.summary, self.records, failures=self.failures, times=self.times)
+            write_report(
+                page, self.spec, self.summary, self.records, failures=self.failures, times=self.times, runs=self.runs
+            )
             paths.append(page)
         return paths
 

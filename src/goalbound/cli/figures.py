@@ -19,8 +19,6 @@ def run(arguments: Namespace) -> int:
         raise UsageError(f"{results.folder} has no records to draw; run the experiment first")
     target = Path(arguments.out) if arguments.out else results.folder / "figures"
     formats = list(dict.fromkeys(arguments.formats))
-    for path in write_figures(
-        results.summary, results.records, target, formats=formats, runs=results.spec.runs()
-    ):  # fmt: skip
+    for path in write_figures(results.summary, results.records, target, formats=formats, runs=results.runs):
         print(one_line(str(path)))
     return 0

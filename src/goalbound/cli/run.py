@@ -25,12 +25,16 @@ MOST_TOLD = 5
 
 def run(arguments: Namespace) -> int:
     """Do all runs that are not done, sum them up, write the report."""
-    spec = read_spec(arguments.spec, changes=arguments.settings, quick=arguments.quick)
+    spec = read_spec(
+        arguments.spec, changes=arguments.settings, quick=arguments.quick, plugins=arguments.plugins
+    )  # fmt: skip
     folder = Path(arguments.out) if arguments.out else results_folder(spec, quick=arguments.quick)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; --out is a folder")
     _require_extras(spec)
-    result = sweep(spec, folder, workers=arguments.workers, on=arguments.on, progress=_progress(arguments))
+    result = sweep(
+        spec, folder, workers=arguments.workers, on=arguments.on, fresh=arguments.fresh, progress=_progress(arguments)
+    )  # fmt: skip
     if result.open:
         return _interrupted(result, arguments)
     results = Results.of(spec, folder)
@@ -63,6 +67,7 @@ def _interrupted(result: SweepResult, arguments: Namespace) -> int:
     there = len(result.done) + len(result.reused)
     words = ["goalbound", "run", arguments.spec, *(["--quick"] if arguments.quick else [])]
     words += ["--set", *arguments.settings] if arguments.settings else []
+    words += [word for module in arguments.plugins for word in ("--plugin", module)]
     words += ["--out", arguments.out] if arguments.out else []
     complain(f"stopped with {there} of {counted(there + len(result.failed) + len(result.open), 'run')} done; "
              f"go on with: {shlex.join(words)}")  # fmt: skip

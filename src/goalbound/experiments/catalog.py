@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from goalbound.experiments.plugins import NO_PLUGINS, Plugin, Plugins, entry_points, installed
 from goalbound.models import ModelError
 
 Value = str | int | float | bool | list[Any] | None
@@ -19,15 +20,33 @@ class Entry:
     """Something that a spec may name.
 
     Attributes:
-        name: as people type it, or the import path of a third party's function.
+        name: as people type it, or the import path of a plug-in.
         summary: one line.
         make: the function that makes it. Its keyword parameters with a default are the settings; those without one
             (and positional ones) are given by the run.
+        plugin: of a third party's; None for ours.
     """
 
     name: str
     summary: str
     make: Callable[..., Any]
+    plugin: Plugin | None = None
+
+    @classmethod
+    def of(cls, name: str, plugin: Plugin, where: str) -> Entry:
+        """The entry of a plug-in, whose settings can be seen and written."""
+        try:
+            inspect.signature(plugin.make)
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"{where}: the settings of {name} cannot be seen ({error}); make it a function") from None
+        entry = cls(name, "", plugin.make, plugin)
+        for key, default in entry.settings.items():
+            if not _is_plain(default):
+                raise ModelError(
+                    f"{where}: {name} has {key} = {default!r:.60} if nothing is said, which no record can hold; let it "
+                    "be a finite number, a text, a truth value, a list of these, or None"
+                )
+        return entry
 
     @property
     def settings(self) -> dict[str, Value]:
@@ -53,42 +72,38 @@ class Entry:
 
 
 class Catalog:
-    """Entries by name; an import path ``package.module:function`` is an entry too."""
+    """Entries by name. Plug-ins are entries too: by an entry point's name, or by ``package.module:function``.
 
-    def __init__(self, kind: str, entries: Iterable[Entry]) -> None:
-        self.kind = kind
+    Args:
+        kind: what an entry is, for messages.
+        entries: ours; no plug-in takes their names.
+        group: the entry points of other packages are those of ``goalbound.<group>``.
+    """
+
+    def __init__(self, kind: str, entries: Iterable[Entry], *, group: str) -> None:
+        self.kind, self.group = kind, group
         self.entries = {entry.name: entry for entry in entries}
 
-    def entry(self, name: str, where: str) -> Entry:
+    def entry(self, name: str, where: str, plugins: Plugins = NO_PLUGINS) -> Entry:
         """The entry of a name; an unknown one is an error that lists the known ones."""
+        if name in self.entries:
+            return self.entries[name]
         if ":" in name:
-            return Entry(name, "", _imported(name, where))
-        if name not in self.entries:
-            listing = ", ".join(self.entries)
-            raise ModelError(
-                f'{where}.use: no {self.kind} is called "{name}"{meant(name, self.entries)}; there are {listing}, or '
-                'give an import path "package.module:function"'
-            )
-        return self.entries[name]
+            return Entry.of(name, plugins.named(name, where), where)
+        offered = entry_points(self.group)
+        if name in offered:
+            return Entry.of(name, installed(offered[name], where), where)
+        known = [*self.entries, *offered]
+        raise ModelError(
+            f'{where}.use: no {self.kind} is called "{name}"{meant(name, known)}; there are {", ".join(known)}, or '
+            'give an import path "package.module:function"'
+        )
 
 
 def meant(name: str, known: Iterable[str]) -> str:
     """A guess what was meant, for the end of a message."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f' (did you mean "{close[0]}"?)' if close else ""
-
-
-def _imported(path: str, where: str) -> Callable[..., Any]:
-    module, _, name = path.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ModelError(
-            f'{where}.use: "{path}" cannot be imported ({error}); is it installed, or on PYTHONPATH?'
-        ) from None
-    if not callable(found):
-        raise ModelError(f'{where}.use: "{path}" is a {type(found).__name__}, not a function that makes something')
-    return found
 
 
 def _typed(value: Any, default: Any, where: str) -> Any:
@@ -100,4 +115,17 @@ def _typed(value: Any, default: Any, where: str) -> Any:
         raise ModelError(f"{where} is {value!r}; it needs a whole number")
     if wanted is float and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise ModelError(f"{where} is {value!r}; it needs a number")
+    if not _is_plain(value):
+        raise ModelError(f"{where} is {value!r:.60}; it needs finite numbers, texts, truth values, or lists of them")
     return float(value) if wanted is float else value
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a record can hold it, and give it back the same."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(one) for key, one in value.items())
+    return value is None or isinstance(value, str | bool | int)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,13 +11,13 @@ from numpy.typing import NDArray
 
 from goalbound.experiments.collect import Collector
 from goalbound.experiments.facts import provenance
+from goalbound.experiments.fingerprint import problem_digest
 from goalbound.experiments.records import canonical
 from goalbound.experiments.spec import RunSpec
 from goalbound.learners import saving
 from goalbound.learners.learner import Learner
 from goalbound.models import FileFormatError, LinearCSSP, ModelError
 from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
-from goalbound.models.files.npz import support_arrays
 from goalbound.models.files.storage import reading
 from goalbound.simulation import Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed, ModelWorld, Simulation
 from goalbound.simulation.diagnostics import Watched
@@ -57,7 +56,7 @@ def save(running: Running, path: Path) -> None:
         "episodes": collector.done,
         "streams": [stream.bit_generator.state for stream in simulation.streams],
         "provenance": provenance(spec),
-        "problem": _digest(simulation.problem),
+        "problem": problem_digest(simulation.problem),
     }  # fmt: skip
     arrays = {**collector.arrays(), **_ledger(simulation), "learner": saving.bytes_of(_savable(simulation))}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,18 +132,10 @@ def _savable(simulation: Simulation) -> Learner:
     return simulation.learner.learner if isinstance(simulation.learner, Watched) else simulation.learner
 
 
-def _digest(problem: LinearCSSP) -> str:
-    """A function of a third party may be edited, and make another problem of the same settings."""
-    content = hashlib.sha256(np.asarray(problem.start).tobytes())
-    for array in (*support_arrays(problem.support).values(), problem.losses, problem.probabilities):
-        content.update(array.tobytes())
-    return content.hexdigest()
-
-
 def _check_same_world(header: dict[str, Any], spec: RunSpec, problem: LinearCSSP) -> None:
     if canonical(header["provenance"]) != canonical(provenance(spec)):
         raise FileFormatError(f"it was written with other versions, {header['provenance']!r:.300}")
-    if header["problem"] != _digest(problem):
+    if header["problem"] != problem_digest(problem):
         raise FileFormatError("it was written for another problem; the function that makes it has changed")
 
 

@@ -18,15 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from goalbound.experiments.records import RunRecord, read_record
+from goalbound.experiments.records import RunRecord, canonical, read_record
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.tasks import Failed, Finished
 from goalbound.experiments.toml import toml_text
 from goalbound.models import FileFormatError, ModelError
-from goalbound.models.files.storage import atomic_write
+from goalbound.models.files.storage import atomic_write, file_bytes, reading
 
 _RECORD = re.compile(r"([0-9a-f]{16})\.parquet")
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{16}")  # of atomic_write, left by a process that was killed
+_MOST_RUNS = 2**30
 _FOLDERS = ("records", "partial", "failures")
 
 
@@ -45,7 +46,8 @@ class Survey:
 class Folder:
     """The files of an experiment.
 
-    Layout: ``spec.toml``, ``records/<id>.parquet``, ``partial/<id>.npz``, ``failures/<id>.json``, ``times.jsonl``.
+    Layout: ``spec.toml``, ``runs.json``, ``records/<id>.parquet``, ``partial/<id>.npz``, ``failures/<id>.json``,
+    ``times.jsonl``.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -55,6 +57,11 @@ class Folder:
     def times(self) -> Path:
         """One line of JSON per finished run."""
         return self.path / "times.jsonl"
+
+    @property
+    def runs(self) -> Path:
+        """What the last sweep was to run: what plug-ins it had need not be there for a report."""
+        return self.path / "runs.json"
 
     @property
     def board(self) -> Path:
@@ -87,8 +94,13 @@ class Folder:
             file.flush()
             yield  # the file stays: removing it would let two processes lock two files of one name
 
-    def prepare(self, spec: ExperimentSpec) -> None:
-        """Make the folder ready: its parts are there, leftovers of killed processes are not, the spec is written."""
+    def prepare(self, spec: ExperimentSpec, runs: Sequence[RunSpec]) -> None:
+        """Make the folder ready: its parts are there, leftovers of killed processes are not, spec and runs are written.
+
+        Args:
+            spec: as it was asked.
+            runs: all that follow from it.
+        """
         for name in _FOLDERS:
             (self.path / name).mkdir(exist_ok=True)
         for folder in (self.path, *(self.path / name for name in _FOLDERS)):
@@ -98,6 +110,13 @@ class Folder:
         self.clear_board()
         self.board.mkdir()
         _write(self.path / "spec.toml", toml_text(spec.model_dump(exclude_none=True)).encode())
+        _write(self.runs, b"[\n%b\n]\n" % b",\n".join(canonical(run.as_json()) for run in runs))
+
+    def forget(self, runs: Iterable[RunSpec]) -> None:
+        """Remove what there is of these runs."""
+        for run in runs:
+            self.record(run.id).unlink(missing_ok=True)
+            self._tidy(run.id)
 
     def clear_board(self) -> None:
         """Forget what workers told."""
@@ -149,6 +168,25 @@ def read_records(folder: str | os.PathLike[str], runs: Iterable[RunSpec]) -> lis
     """The records of the runs that are done, in the order of the runs. Only reads: a sweep may be at work."""
     place = Folder(folder)
     return [read_record(place.record(run.id)) for run in runs if place.record(run.id).exists()]
+
+
+def read_runs(folder: str | os.PathLike[str]) -> list[RunSpec]:
+    """What the last sweep of a folder was to run; nothing is imported.
+
+    Where that was not written, the runs of all records that are there.
+
+    Raises:
+        ModelError: the file is damaged.
+    """
+    place = Folder(folder)
+    if not place.runs.exists():
+        return [read_record(file).spec for file in sorted((place.path / "records").glob("*.parquet"))]
+    with reading(place.runs, "list of runs"):
+        values = json.loads(file_bytes(place.runs, _MOST_RUNS))
+        if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
+            raise ModelError("damaged; it is a list of runs. Run the experiment again, or remove it")
+        runs = [RunSpec.from_json(one) for one in values]
+        return list({run.id: run for run in runs}.values())
 
 
 def read_times(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:

@@ -69,6 +69,8 @@ def _parts(spec: RunSpec) -> dict[str, Part]:
     parts = {}
     for kind, label in zip(("problem", "contexts", "learner"), spec.group, strict=True):
         settings = {"use": values[kind]["use"], **values[kind]["settings"]}
+        if kind in spec.code:
+            settings["code"] = spec.code[kind][:8]
         if kind == "problem":
             settings |= {name: values[name] for name in COMMON}
         parts[kind] = (json.dumps(settings, sort_keys=True), label or values[kind]["use"], settings)

@@ -193,9 +193,10 @@ def _seeing(problem: LinearCSSP, sees: str, parts: int, made: Callable[..., Any]
         return PerCell(partial(made, 1), problem.context_size, parts=parts, rng=rng)
     if sees in _MAPS:
         return _through_map(problem, _MAPS[sees](parts), made, rng)
+    guess = meant(sees, ("context", "nothing", "cell", *_MAPS))
     raise ModelError(
-        f'sees is {sees!r}; it is "context" (learners that use it), "nothing", or "cell" (one learner for each of the '
-        f"cells that contexts are cut into); where contexts are of one number, also {', '.join(_MAPS)}"
+        f'sees is {sees!r}{guess}; it is "context" (learners that use it), "nothing", or "cell" (one learner for each '
+        f"of the cells that contexts are cut into); where contexts are of one number, also {', '.join(_MAPS)}"
     )
 
 
@@ -224,7 +225,10 @@ def _support(problem: LinearCSSP, word: str) -> Support:
         if support.pairs != support.states * support.actions:
             raise ModelError('support = "full" needs every action in every state, which this problem does not have')
         return Support.full(support.states, support.actions)
-    raise ModelError(f'support is {word!r}; it is "true" (where actions can lead is known) or "full" (nothing is)')
+    guess = meant(word, ("true", "full"))
+    raise ModelError(
+        f'support is {word!r}{guess}; it is "true" (where actions can lead is known) or "full" (nothing is)'
+    )
 
 
 def _told(
@@ -263,7 +267,8 @@ def _bound(problem: LinearCSSP, size: int, episodes: int, floor: float, loss_bou
 
 def _number(name: str, value: str | float, words: tuple[str, ...]) -> float | None:
     if isinstance(value, bool) or (isinstance(value, str) and value not in words):
-        raise ModelError(f"{name} is {value!r}; it is a number or one of {', '.join(words)}")
+        guess = meant(value, words) if isinstance(value, str) else ""
+        raise ModelError(f"{name} is {value!r}{guess}; it is a number or one of {', '.join(words)}")
     return None if isinstance(value, str) else float(value)
 
 
@@ -306,6 +311,7 @@ LEARNERS = Catalog(
         Entry("clairvoyant", "knows the problem: no regret", clairvoyant),
         Entry("random", "any action, until the goal", random_walk),
     ],
+    group="learners",
 )
 """The learners that a spec may name."""
 

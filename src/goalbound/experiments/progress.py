@@ -176,9 +176,13 @@ def sentence(event: Event) -> str | None:
 
 
 def _greeting(facts: Mapping[str, Any]) -> str:
-    parts = [f"{facts['runs']} runs, {facts['runs'] - facts['todo']} done before"]
+    reused, new = facts["runs"] - facts["todo"], facts["todo"]
+    are = "none is new" if not new else f"{new} {'is' if new == 1 else 'are'} new"
+    parts = [f"{facts['runs']} runs: {f'{reused} reused, {are}' if reused else 'all are new'}"]
+    if reused:
+        parts.append("--fresh runs all again")
     if facts["others"]:
-        parts.append(f"{facts['others']} records of other specs are left alone")
+        parts.append(f"{facts['others']} records of other specs, or of code as it was, are left alone")
     if facts["todo"]:
         parts.append(f"workers: {facts['workers']}")
     return "; ".join(parts)

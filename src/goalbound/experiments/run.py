@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,8 +19,10 @@ from goalbound.experiments import facts
 from goalbound.experiments.checkpoint import Running
 from goalbound.experiments.collect import Collector
 from goalbound.experiments.learners import certified_bounds
+from goalbound.experiments.making import make, naming
+from goalbound.experiments.plugins import Plugins
 from goalbound.experiments.records import RunRecord
-from goalbound.experiments.spec import Choice, RunSpec, catalog, loss_law
+from goalbound.experiments.run_spec import GROUPS, RunSpec, digest_of, loss_law
 from goalbound.experiments.things import Stage, stage_of
 from goalbound.kernels.jit import TOY_WORK
 from goalbound.learners.context_free import ContextBlind
@@ -43,6 +43,7 @@ MOST_PROBLEMS = 8
 def run(
     spec: RunSpec,
     *,
+    plugins: Plugins | Iterable[str] = (),
     progress: Progress | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: float = 60.0,
@@ -51,6 +52,8 @@ def run(
 
     Args:
         spec: the run.
+        plugins: names of modules of third parties that may be imported if the run names them; or the ``plugins`` of
+            the experiment that it is of. A run itself, which may come from a file, allows nothing.
         progress: called about every second with the episodes done, those in all, and the realised regret so far.
         checkpoint: where to keep a copy of the run while it goes on, and to go on from if there is one. Its owner
             removes it when the record is written. Runs in real worlds, or of learners that cannot be saved, have none.
@@ -58,14 +61,13 @@ def run(
             Ctrl-C, which waits until the episodes being played are finished; a second Ctrl-C does not wait.
 
     Raises:
-        ModelError: the spec asks for what cannot be; the message names the group.
+        ModelError: the spec asks for what cannot be, or the code of a third party here is not that of the run; the
+            message names the group.
     """
     if not checkpoint_every >= 0.0:
         raise ModelError(f"checkpoint_every is {checkpoint_every}; it is a number of seconds, 0 or more")
-    spec.check()
-    stage = _stage(spec)
-    bounds = _bounds(spec, stage.problem)
-    running = Running(spec, _simulation(spec, stage, bounds), Collector(spec.episodes, stage.problem.context_size))
+    stage, bounds, simulation = _built(spec, Plugins.of(plugins))
+    running = Running(spec, simulation, Collector(spec.episodes, stage.problem.context_size))
     keeper = _Keeper(running, checkpoint, checkpoint_every)
     _play(running, keeper, progress)
     learner = running.simulation.learner
@@ -82,6 +84,35 @@ def run(
             "provenance": facts.provenance(spec),
         },
     )
+
+
+def build(spec: RunSpec, *, plugins: Plugins | Iterable[str] = ()) -> Simulation:
+    """All that a run is made of, before its first episode; what a run would refuse is refused here."""
+    return _built(spec, Plugins.of(plugins))[2]
+
+
+def _built(spec: RunSpec, plugins: Plugins) -> tuple[Stage, ContextBounds | None, Simulation]:
+    spec.check(plugins)
+    made = make("problems", spec.problem, plugins)
+    _check_code(spec, made, plugins)
+    stage = _stage(spec, made)
+    bounds = _bounds(spec, stage.problem)
+    return stage, bounds, _simulation(spec, stage, bounds, plugins)
+
+
+def _check_code(spec: RunSpec, made: Any, plugins: Plugins) -> None:
+    """What is here is what the run was named after: a record never stands for other code than that which made it."""
+    for group, name in GROUPS.items():
+        choice = getattr(spec, name)
+        digest = digest_of(group, choice, plugins, made if group == "problems" else None)
+        if digest == spec.code.get(name):
+            continue
+        what = "problem" if group == "problems" else "code"
+        raise ModelError(
+            f"{group} ({choice.use}): the {what} here is not that of the run ({digest or 'none'}, and the run names "
+            f"{spec.code.get(name, 'none')}); it was edited meanwhile, is another version on this machine, or differs "
+            "each time: install the same everywhere, and read the experiment again"
+        )
 
 
 def _play(running: Running, keeper: _Keeper, progress: Progress | None) -> None:
@@ -166,29 +197,7 @@ class _Interrupts:
             raise KeyboardInterrupt
 
 
-@contextmanager
-def _naming(group: str, choice: Choice) -> Iterator[None]:
-    """Errors while a thing is made name the group that it stands in."""
-    try:
-        yield
-    except (ModelError, TypeError, ValueError) as error:
-        raise ModelError(f"{group} ({choice.use}): {error}") from error
-
-
-def _made(group: str, choice: Choice, *subject: Any, **given: Any) -> Any:
-    """What the function of a choice makes. What the run gives by name goes only to functions that ask for it."""
-    function = catalog(group).entry(choice.use, group).make
-    asked = inspect.signature(function).parameters
-    settings = dict(choice.settings)
-    for name, value in given.items():
-        if name in asked and settings.get(name) is None:
-            settings[name] = value
-    with _naming(group, choice):
-        return function(*subject, **settings)
-
-
-def _stage(spec: RunSpec) -> Stage:
-    made = _made("problems", spec.problem)
+def _stage(spec: RunSpec, made: Any) -> Stage:
     if isinstance(made, LinearCSSP):
         made = _remembered(made)
     stage = stage_of(made, loss_law(spec.losses), f"problems ({spec.problem.use})")
@@ -215,13 +224,13 @@ def _bounds(spec: RunSpec, problem: LinearCSSP) -> ContextBounds | None:
     return None
 
 
-def _simulation(spec: RunSpec, stage: Stage, bounds: ContextBounds | None) -> Simulation:
+def _simulation(spec: RunSpec, stage: Stage, bounds: ContextBounds | None, plugins: Plugins) -> Simulation:
     problem = stage.problem
-    contexts = _made("contexts", spec.contexts, problem.context_size, episodes=spec.episodes)
-    with _naming("contexts", spec.contexts):
+    contexts = make("contexts", spec.contexts, plugins, problem.context_size, episodes=spec.episodes)
+    with naming("contexts", spec.contexts):
         _check_contexts(contexts, problem, spec.episodes)
     return Simulation(
-        problem, partial(_learner, spec, problem, bounds), contexts,
+        problem, partial(_learner, spec, problem, bounds, plugins), contexts,
         seed=spec.seed, step_limit=spec.step_limit, world=stage.world,
     )  # fmt: skip
 
@@ -238,11 +247,11 @@ def _check_contexts(contexts: Any, problem: LinearCSSP, episodes: int) -> None:
 
 
 def _learner(
-    spec: RunSpec, problem: LinearCSSP, bounds: ContextBounds | None, *, rng: np.random.Generator
-) -> Learner:  # fmt: skip
+    spec: RunSpec, problem: LinearCSSP, bounds: ContextBounds | None, plugins: Plugins, *, rng: np.random.Generator
+) -> Learner:
     """The learner of the spec, watched if it can be."""
-    learner = _made("learners", spec.learner, problem, episodes=spec.episodes, rng=rng)
-    with _naming("learners", spec.learner):
+    learner = make("learners", spec.learner, plugins, problem, episodes=spec.episodes, rng=rng)
+    with naming("learners", spec.learner):
         if not callable(getattr(learner, "begin", None)):
             raise ModelError(f"the function made a {type(learner).__name__}; a learner can begin(context) an episode")
         return _watched(learner, problem, bounds)

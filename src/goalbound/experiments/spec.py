@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
 
-from goalbound.experiments.catalog import Catalog, meant
-from goalbound.experiments.learners import LEARNERS, WATCHABLE
-from goalbound.experiments.things import CONTEXTS, LOSS_LAWS, PROBLEMS
+from goalbound.experiments import spec_errors
+from goalbound.experiments.catalog import meant
+from goalbound.experiments.making import CATALOGS
+from goalbound.experiments.making import catalog as catalog
+from goalbound.experiments.plugins import NO_PLUGINS, Plugins
+from goalbound.experiments.run_spec import GROUPS, digest_of
+from goalbound.experiments.run_spec import Choice as Choice
+from goalbound.experiments.run_spec import RunSpec as RunSpec
+from goalbound.experiments.run_spec import loss_law as loss_law
 from goalbound.models import ModelError
 from goalbound.simulation.world import LossLaw
 
-_CATALOGS = {"problems": PROBLEMS, "learners": LEARNERS, "contexts": CONTEXTS}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 Whole = Annotated[int, Field(ge=1, strict=True)]
+Seed = Annotated[int, Field(ge=0, strict=True)]
+Values = Annotated[list[Any], Field(min_length=1)]
 
 
 class Thing(BaseModel):
@@ -48,14 +55,16 @@ class ExperimentSpec(BaseModel):
     name: str = Field(description="names the folder of the results")
     question: str = Field(default="", description="what the experiment is to answer, for the report")
     episodes: Whole = Field(description="episodes of each run")
-    seeds: Whole | list[Annotated[int, Field(ge=0, strict=True)]] = Field(default=1, description="how many, or which")
+    seeds: Whole | Annotated[list[Seed], Field(min_length=1)] = Field(default=1, description="how many, or which")
     step_limit: Whole = Field(default=1_000_000, description="an episode of so many steps is abandoned")
     losses: str | dict[str, Any] = Field(default="deterministic", description="deterministic, bernoulli, or a table")
     problems: list[Thing] = Field(min_length=1)
     learners: list[Thing] = Field(min_length=1)
     contexts: list[Thing] = Field(default=[Thing(use="dirichlet")], min_length=1)
-    grid: dict[str, list[Any]] = Field(default={}, description='"learners.scale" = [1.0, 0.1]: every combination')
+    grid: dict[str, Values] = Field(default={}, description='"learners.scale" = [1.0, 0.1]: every combination')
     quick: dict[str, Any] = Field(default={}, description="what --quick changes")
+
+    _plugins: Plugins = PrivateAttr(default=NO_PLUGINS)
 
     @field_validator("name")
     @classmethod
@@ -66,33 +75,68 @@ class ExperimentSpec(BaseModel):
 
     @classmethod
     def load(
-        cls, path: str | PathLike[str], *, overrides: Mapping[str, Any] | None = None, quick: bool = False
+        cls,
+        path: str | PathLike[str],
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        quick: bool = False,
+        plugins: Plugins | Iterable[str] = (),
     ) -> ExperimentSpec:
-        """Read a TOML file; an error names the key and the remedy."""
-        try:
-            values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ModelError(f"{path}: not a TOML file: {error}") from None
-        try:
-            return cls.of(values, overrides=overrides, quick=quick)
-        except ModelError as error:
-            raise ModelError(f"{path}: {error}") from None
+        """Read a TOML file; an error names the key and the remedy.
+
+        Args:
+            path: the file.
+            overrides: keys to change; they may have dots (``learners.scale``).
+            quick: whether to change what the file says under ``[quick]``, too.
+            plugins: names of modules that may be imported if the file names them, installed or beside the file. What
+                installed packages offer by entry points needs no leave.
+        """
+        with _naming_file(path):
+            allowed = Plugins.of(plugins, folder=Path(path).parent)
+            return cls.of(_toml(path), overrides=overrides, quick=quick, plugins=allowed)
 
     @classmethod
     def of(
-        cls, values: Mapping[str, Any], *, overrides: Mapping[str, Any] | None = None, quick: bool = False
+        cls,
+        values: Mapping[str, Any],
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        quick: bool = False,
+        plugins: Plugins | Iterable[str] = (),
     ) -> ExperimentSpec:
         """From the content of a file. Overrides are set last; their keys may have dots (``learners.scale``)."""
-        content = json.loads(json.dumps(values))
-        for changes in ([content.get("quick", {})] if quick else []) + [dict(overrides or {})]:
-            for key, value in changes.items():
+        content = _plain(values)
+        spec_errors.check_quick(content.get("quick"))
+        for changes in ([content.get("quick")] if quick else []) + [dict(overrides or {})]:
+            for key, value in changes.items() if isinstance(changes, dict) else ():
                 _set(content, key, value)
-        try:
-            spec = cls.model_validate(content)
-        except ValidationError as error:
-            raise ModelError(_said(error, cls.model_fields)) from None
+        spec = cls._of(content)
+        spec._plugins = Plugins.of(plugins)
         spec.check()
         return spec
+
+    @classmethod
+    def as_written(cls, path: str | PathLike[str]) -> ExperimentSpec:
+        """Read a TOML file for a report: nothing that it names is looked up, and nothing is imported."""
+        with _naming_file(path):
+            return cls._of(_plain(_toml(path)))
+
+    @classmethod
+    def _of(cls, content: dict[str, Any]) -> ExperimentSpec:
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            raise ModelError(spec_errors.one_line(error, content)) from None
+
+    @property
+    def plugins(self) -> Plugins:
+        """What may be imported for it."""
+        return self._plugins
+
+    @property
+    def names_plugins(self) -> bool:
+        """Whether something in it is not in the catalogs of goalbound."""
+        return any(one.use not in CATALOGS[group].entries for group in GROUPS for one in getattr(self, group))
 
     def as_toml(self) -> str:
         """As a file that :meth:`load` reads."""
@@ -103,8 +147,8 @@ class ExperimentSpec(BaseModel):
     def check(self) -> None:
         """Every name and setting, without making anything."""
         self.loss_law()
-        for run in self.runs():
-            run.check()
+        for run in self._combinations():
+            run.check(self.plugins)
 
     def loss_law(self) -> LossLaw:
         """How losses are drawn."""
@@ -116,29 +160,47 @@ class ExperimentSpec(BaseModel):
         return list(range(self.seeds)) if isinstance(self.seeds, int) else list(self.seeds)
 
     def runs(self) -> list[RunSpec]:
-        """Every combination, in the order of the file; those that are the same run appear once."""
+        """Every combination, in the order of the file; those that are the same run appear once.
+
+        Each problem of a third party is made once, as the ids of its runs depend on what it is.
+        """
         found: dict[str, RunSpec] = {}
-        used: set[str] = set()
-        for problem, contexts, learner in itertools.product(
-            self._expanded("problems", used), self._expanded("contexts", used), self._expanded("learners", used)
-        ):
+        digests: dict[str, str | None] = {}
+        for one in self._combinations():
+            code = self._code(one, digests)
             for seed in self.seed_list:
-                run = RunSpec(problem, learner, contexts, self.losses, self.episodes, seed, self.step_limit)
+                run = replace(one, seed=seed, code=code)
                 found.setdefault(run.id, run)
-        for key in self.grid:
-            if key not in used:
-                raise ModelError(f'grid: "{key}" fits nothing; write "learners.scale", "problems.states" and so on')
         return list(found.values())
 
-    def _expanded(self, group: str, used: set[str]) -> Iterator[Choice]:
-        """The things of a group, each with every combination of the grid's settings that it has."""
-        catalog = _CATALOGS[group]
+    def _combinations(self) -> list[RunSpec]:
+        """One run of each problem, contexts and learner; the first seed stands for all, and nothing is made."""
+        used: dict[str, bool] = {}
+        first = 0 if isinstance(self.seeds, int) else self.seeds[0]
+        found = [
+            RunSpec(problem, learner, contexts, self.losses, self.episodes, first, self.step_limit)
+            for problem, contexts, learner in itertools.product(
+                self._expanded("problems", used), self._expanded("contexts", used), self._expanded("learners", used)
+            )
+        ]
+        for key in self.grid:
+            if not used.get(key, False):
+                raise ModelError(
+                    f'grid: "{key}" fits nothing{meant(key, used)}; write "learners.scale", "problems.states" and so on'
+                )
+        return found
+
+    def _expanded(self, group: str, used: dict[str, bool]) -> Iterator[Choice]:
+        """The things of a group, each with every combination of the grid's settings that it has.
+
+        ``used`` gets the settings that a grid could name, and whether this one does.
+        """
         axes = {key.partition(".")[2]: key for key in self.grid if key.partition(".")[0] == group}
         for place, thing in enumerate(getattr(self, group)):
             where = f"{group}[{place}]"
-            entry = catalog.entry(thing.use, where)
+            entry = catalog(group).entry(thing.use, where, self.plugins)
+            used.update((f"{group}.{name}", name in axes) for name in entry.settings)
             mine = {name: key for name, key in axes.items() if name in entry.settings}
-            used.update(mine.values())
             for values in itertools.product(*(self.grid[key] for key in mine.values())):
                 chosen = dict(zip(mine, values, strict=True))
                 settings = entry.checked({**thing.settings, **chosen}, where)
@@ -146,112 +208,53 @@ class ExperimentSpec(BaseModel):
                 extra = ", ".join(f"{name} {value}" for name, value in chosen.items())
                 yield Choice(thing.use, settings, f"{label} ({extra})" if extra else label)
 
-
-@dataclass(frozen=True)
-class Choice:
-    """One thing with all its settings; the label is for people and not part of what is run."""
-
-    use: str
-    settings: dict[str, Any]
-    label: str = field(default="", compare=False)
-
-    def as_json(self) -> dict[str, Any]:
-        """Without the label."""
-        return {"use": self.use, "settings": self.settings}
+    def _code(self, run: RunSpec, digests: dict[str, str | None]) -> dict[str, str]:
+        """The digests of what a run has of third parties; ``digests`` remembers those of earlier runs."""
+        for group, name in GROUPS.items():
+            choice = getattr(run, name)
+            key = _key(group, choice)
+            if key not in digests:
+                digests[key] = digest_of(group, choice, self.plugins)
+        found = {name: digests[_key(group, getattr(run, name))] for group, name in GROUPS.items()}
+        return {name: digest for name, digest in found.items() if digest is not None}
 
 
-@dataclass(frozen=True)
-class RunSpec:
-    """All that one run depends on."""
-
-    problem: Choice
-    learner: Choice
-    contexts: Choice
-    losses: str | dict[str, Any]
-    episodes: int
-    seed: int
-    step_limit: int
-
-    @property
-    def id(self) -> str:
-        """16 hexadecimal digits of a hash of all that matters: the same run has the same id in every file."""
-        text = json.dumps(self.as_json(labels=False), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-    @property
-    def group(self) -> tuple[str, str, str]:
-        """The labels of the problem, the contexts and the learner: runs that differ only in the seed share it."""
-        return self.problem.label, self.contexts.label, self.learner.label
-
-    def check(self) -> None:
-        """Every name and setting, without making anything."""
-        loss_law(self.losses)
-        blind = self.learner.use not in WATCHABLE or self.learner.settings.get("sees", "context") != "context"
-        if self.contexts.use == "adversary" and blind and self.learner.use in LEARNERS.entries:
-            raise ModelError(
-                f"the adversary looks at the data of the learner about contexts, and {self.learner.use} has none; "
-                "give them in another file, with other contexts"
-            )
-        for group, choice in (("problems", self.problem), ("learners", self.learner), ("contexts", self.contexts)):
-            _CATALOGS[group].entry(choice.use, group).checked(choice.settings, group)
-
-    def as_json(self, *, labels: bool = True) -> dict[str, Any]:
-        """As plain values."""
-        values: dict[str, Any] = {
-            "problem": self.problem.as_json(), "learner": self.learner.as_json(), "contexts": self.contexts.as_json(),
-            "losses": self.losses, "episodes": self.episodes, "seed": self.seed, "step_limit": self.step_limit,
-        }  # fmt: skip
-        if labels:
-            values["labels"] = {"problem": self.problem.label, "learner": self.learner.label,
-                                "contexts": self.contexts.label}  # fmt: skip
-        return values
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> RunSpec:
-        """What :meth:`as_json` gave."""
-        try:
-            labels = dict(values.get("labels", {}))
-            things = {
-                name: Choice(str(values[name]["use"]), dict(values[name]["settings"]), str(labels.get(name, "")))
-                for name in ("problem", "learner", "contexts")
-            }
-            numbers = {name: int(values[name]) for name in ("episodes", "seed", "step_limit")}
-            return cls(
-                things["problem"], things["learner"], things["contexts"], values["losses"],
-                numbers["episodes"], numbers["seed"], numbers["step_limit"],
-            )  # fmt: skip
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"this is no run of an experiment ({type(error).__name__}: {error})") from None
-
-
-def loss_law(losses: str | Mapping[str, Any]) -> LossLaw:
-    """The law that ``losses`` names: a word, or a table ``{ law = "bounded", spread = 0.5 }``."""
-    settings = {"law": losses} if isinstance(losses, str) else dict(losses)
-    law = settings.pop("law", None)
-    if not isinstance(law, str) or law not in LOSS_LAWS:
-        guess = meant(law, LOSS_LAWS) if isinstance(law, str) else ""
-        raise ModelError(f"losses: there is no law {law!r}{guess}; there are {', '.join(LOSS_LAWS)}")
-    try:
-        return LOSS_LAWS[law](**settings)
-    except TypeError:
-        raise ModelError(
-            f"losses: {law} does not take {settings}; bounded takes a spread, the others nothing"
-        ) from None
+def _key(group: str, choice: Choice) -> str:
+    return json.dumps([group, choice.as_json()], sort_keys=True)
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of experiment files, for editors; the catalog names are listed in it."""
     schema = ExperimentSpec.model_json_schema()
-    for group, catalog in _CATALOGS.items():
+    for group, names in CATALOGS.items():
         schema["properties"][group]["x-names"] = {
-            entry.name: {"summary": entry.summary, "settings": entry.settings} for entry in catalog.entries.values()
+            entry.name: {"summary": entry.summary, "settings": entry.settings} for entry in names.entries.values()
         }
     return schema
 
 
-def catalog(group: str) -> Catalog:
-    """The catalog of "problems", "learners" or "contexts"."""
-    return _CATALOGS[group]
+@contextmanager
+def _naming_file(path: str | PathLike[str]) -> Iterator[None]:
+    """Errors name the file."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+
+
+def _toml(path: str | PathLike[str]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ModelError(f"not a TOML file: {error}") from None
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy that is ours to change."""
+    try:
+        return dict(json.loads(json.dumps(values)))
+    except TypeError as error:
+        raise ModelError(f"{error}; an experiment has texts, numbers, truth values, lists and tables") from None
 
 
 def _set(content: dict[str, Any], key: str, value: Any) -> None:
@@ -261,10 +264,12 @@ def _set(content: dict[str, Any], key: str, value: Any) -> None:
         content[name] = value
         return
     if name in ("grid", "quick"):
-        content.setdefault(name, {})[rest] = value
+        table = content.setdefault(name, {})
+        if isinstance(table, dict):  # what is none is told when the whole is looked at
+            table[rest] = value
         return
     things = content.get(name)
-    if not isinstance(things, list):
+    if not isinstance(things, list) or not all(isinstance(thing, dict) for thing in things):
         raise ModelError(f'"{key}" cannot be set: the file has no [[{name}]]')
     place, dot, setting = rest.partition(".")
     if dot and place.isdecimal():
@@ -273,20 +278,3 @@ def _set(content: dict[str, Any], key: str, value: Any) -> None:
         things, rest = [things[int(place)]], setting
     for thing in things:
         thing[rest] = value
-
-
-def _said(error: ValidationError, known: Mapping[str, Any]) -> str:
-    """The first thing that pydantic found, as one line that names the key."""
-    first = error.errors()[0]
-    where = ".".join(f"[{part}]" if isinstance(part, int) else str(part) for part in first["loc"]).replace(".[", "[")
-    if first["type"] == "extra_forbidden":
-        return f'there is no key "{where}"{meant(where, known)}; the keys are {", ".join(known)}'
-    if first["type"] == "missing":
-        return f'"{where}" is missing; {_needs(where, known)}'
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return f"{where} is {first['input']!r}: {first['msg'].removeprefix('Value error, ')}{more}"
-
-
-def _needs(where: str, known: Mapping[str, Any]) -> str:
-    described = getattr(known.get(where), "description", None)
-    return described or "give at least one, such as [[problems]] with use = ..."

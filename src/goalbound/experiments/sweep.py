@@ -12,6 +12,7 @@ from typing import Any
 import goalbound
 from goalbound.experiments import workers as ways
 from goalbound.experiments.folder import Folder, Survey
+from goalbound.experiments.plugins import Plugins
 from goalbound.experiments.progress import Event, Progress, silent
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.stopping import GRACE, Stop, stop_on_signals
@@ -55,15 +56,17 @@ def sweep(
     *,
     workers: int | None = None,
     on: str | None = None,
+    fresh: bool = False,
     progress: Progress = silent,
 ) -> SweepResult:
     """Do all runs of a spec that the folder has no record of.
 
     Args:
-        spec: the experiment.
+        spec: the experiment. What it may import (:attr:`ExperimentSpec.plugins`), workers may import too.
         folder: where everything goes; a sweep that was broken off there is gone on with.
         workers: processes on this machine; one per processor if not given, and 1 plays in this process.
         on: the address of a Dask scheduler (``tcp://host:8786``) whose workers are used instead.
+        fresh: forget the records of these runs first, so that all are done again.
         progress: told what happens, see :mod:`goalbound.experiments.progress`.
 
     The records do not depend on workers, order, or interruptions, to the byte. A run that raises does not stop the
@@ -78,12 +81,14 @@ def sweep(
         raise ModelError("workers are processes of this machine, on is a cluster; give one of them")
     if workers is not None and workers < 1:
         raise ModelError(f"workers is {workers}; it is 1 (this process) or more")
-    place = Folder(folder)
+    place, runs = Folder(folder), spec.runs()
     with place.held():
-        place.prepare(spec)
+        place.prepare(spec, runs)
+        if fresh:
+            place.forget(runs)
         try:
-            runs = spec.runs()
-            return _Ledger(place, {run.id: run for run in runs}, place.survey(runs), progress).work(workers, on)
+            ledger = _Ledger(place, {run.id: run for run in runs}, place.survey(runs), spec.plugins, progress)
+            return ledger.work(workers, on)
         finally:
             place.clear_board()
 
@@ -95,6 +100,7 @@ class _Ledger:
     folder: Folder
     runs: dict[str, RunSpec]
     survey: Survey
+    plugins: Plugins
     progress: Progress
     done: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
@@ -134,7 +140,10 @@ class _Ledger:
         def asked() -> bool:
             return self._asked(stop)
 
-        tasks = [Task.of(run, checkpoint=None if on else self.folder.checkpoint(run.id)) for run in todo]
+        tasks = [
+            Task.of(run, checkpoint=None if on else self.folder.checkpoint(run.id), plugins=self.plugins)
+            for run in todo
+        ]  # fmt: skip
         if on is not None and tasks:
             return ways.on_cluster(on, tasks, tell=self._tell, stop=asked)
         if count <= 1:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import goalbound
+from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.records import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import RunSpec
@@ -35,12 +36,14 @@ class Task:
     episodes: int
     checkpoint: str | None = None
     """Where the run may leave what it has so far; nowhere on a cluster, whose machines need not share a disk."""
+    plugins: Plugins = NO_PLUGINS
+    """What may be imported for it, there as here."""
 
     @classmethod
-    def of(cls, spec: RunSpec, *, checkpoint: Path | None = None) -> Task:
+    def of(cls, spec: RunSpec, *, checkpoint: Path | None = None, plugins: Plugins = NO_PLUGINS) -> Task:
         """The task of a run."""
         where = None if checkpoint is None else str(checkpoint)
-        return cls(spec.id, json.dumps(spec.as_json()), spec.episodes, where)
+        return cls(spec.id, json.dumps(spec.as_json()), spec.episodes, where, plugins)
 
     @property
     def resumes(self) -> bool:
@@ -107,7 +110,8 @@ def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
         spec = RunSpec.from_json(json.loads(task.spec))
         with warnings.catch_warnings():  # the record has it, and the sweep tells it; workers stay silent
             warnings.simplefilter("ignore", NotLinearWarning)
-            record = run(spec, progress=progress, checkpoint=None if task.checkpoint is None else Path(task.checkpoint))
+            checkpoint = None if task.checkpoint is None else Path(task.checkpoint)
+            record = run(spec, plugins=task.plugins, progress=progress, checkpoint=checkpoint)
         totals = record.facts["totals"]
         seconds = time.perf_counter() - seconds_compiling() - started
         return Finished(

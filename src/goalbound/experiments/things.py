@@ -74,6 +74,7 @@ PROBLEMS = Catalog(
         Entry("cliff-walking", "Gymnasium's CliffWalking itself; contexts mix dry and slippery", cliff_walking),
         Entry("taxi", "Gymnasium's Taxi itself; contexts mix dry and rainy", taxi),
     ],
+    group="problems",
 )
 """The problems that a spec may name."""
 
@@ -129,6 +130,7 @@ CONTEXTS = Catalog(
         Entry("uniform-number", "a number x, uniform on [0, 1] (for treatment-curve)", one_number),
         Entry("adversary", "picks what the learner knows least", adversary),
     ],
+    group="contexts",
 )
 """The sources of contexts that a spec may name."""
 

@@ -64,6 +64,9 @@ class ContextBlind:
         """A blind learner that goes on from a file; what is in it was told the same things as this one."""
         return ContextBlind(self.learner.resumed(path))
 
+    def __repr__(self) -> str:
+        return f"ContextBlind({self.learner!r})"
+
 
 class PerCell:
     """Plays contextual problems with one context-free learner for each cell of the contexts.

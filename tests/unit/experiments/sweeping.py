@@ -8,6 +8,7 @@ import signal
 import time
 from pathlib import Path
 
+from goalbound import plugin
 from goalbound.experiments.progress import Event
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.learners.reference_policies import Clairvoyant
@@ -25,7 +26,8 @@ def small_spec(*, episodes: int = 20, seeds: int = 2, learners: list[dict] | Non
             "seeds": seeds,
             "problems": [{"use": "random", "states": 2, "actions": 2}],
             "learners": learners or [{"use": "lr-cssp", "scale": 0.1}, {"use": "clairvoyant"}],
-        }
+        },
+        plugins=[HERE],
     )
 
 
@@ -46,6 +48,7 @@ class Heard(list[Event]):
         return [event for event in self if event.kind == kind]
 
 
+@plugin
 def raising(problem: LinearCSSP, *, until: str = "cure") -> Clairvoyant:
     """Raises until a file is there."""
     if not Path(until).exists():
@@ -53,6 +56,7 @@ def raising(problem: LinearCSSP, *, until: str = "cure") -> Clairvoyant:
     return Clairvoyant(problem)
 
 
+@plugin
 def diskless(problem: LinearCSSP, *, until: str = "") -> Clairvoyant:
     """Meets a full disk until a file is there."""
     if not Path(until).exists():
@@ -60,6 +64,7 @@ def diskless(problem: LinearCSSP, *, until: str = "") -> Clairvoyant:
     return Clairvoyant(problem)
 
 
+@plugin
 def deadly(problem: LinearCSSP, *, marks: str = "", deaths: int = 1, main: int = 0) -> Clairvoyant:
     """Kills its process so many times (a mark for each), but never the process ``main``."""
     before = len(list(Path(marks).iterdir()))
@@ -69,6 +74,7 @@ def deadly(problem: LinearCSSP, *, marks: str = "", deaths: int = 1, main: int =
     return Clairvoyant(problem)
 
 
+@plugin
 def waiting(problem: LinearCSSP, *, until: str = "", pid: str = "") -> Clairvoyant:
     """Says its process and waits for a file."""
     (Path(pid) / str(os.getpid())).touch()
@@ -90,10 +96,12 @@ class Slow:
         return self._inner.begin(context)
 
 
+@plugin
 def slow(problem: LinearCSSP, *, path: str = "") -> Slow:
     return Slow(problem, path)
 
 
+@plugin
 def threads(problem: LinearCSSP, *, path: str = "") -> Clairvoyant:
     """Writes how many threads native code may use."""
     Path(path).write_text(f"{os.environ.get('OMP_NUM_THREADS')} {os.environ.get('NUMBA_NUM_THREADS')}")

@@ -40,7 +40,8 @@ def test_lines_are_one_per_run_that_ends():
     told(Lines(stream))
 
     assert stream.getvalue().splitlines() == [
-        "3 runs, 1 done before; 1 records of other specs are left alone; workers: 2",
+        "3 runs: 1 reused, 2 are new; --fresh runs all again; 1 records of other specs, or of code as it was, are left "
+        "alone; workers: 2",
         "[1/2] one [red]: regret 5, 2.0 s (50 episodes/s)",
         "[2/2] two: failed: RuntimeError: no",
         "ended after 3.0 s: 1 done, 1 reused, 1 failed",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ import pytest
 from goalbound.experiments import run as running
 from goalbound.experiments.learners import LEARNERS
 from goalbound.experiments.records import SPACING, RunRecord, kept_episodes, read_record, record_bytes, write_record
-from goalbound.experiments.run import run
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.things import CONTEXTS
 from goalbound.learners.lr_cssp import LRCSSP
@@ -29,6 +29,7 @@ from tests.unit.experiments import third_party
 
 ROOT = Path(__file__).parents[3]
 HERE = "tests.unit.experiments.third_party"
+run = partial(running.run, plugins=[HERE])
 SMALL = {"use": "random", "states": 3, "actions": 2, "context_size": 2, "seed": 1}
 NARROW = {"use": "lr-cssp", "scale": 0.05}
 EPISODES = 30
@@ -36,7 +37,7 @@ EPISODES = 30
 
 def spec_of(learner: dict[str, Any] | None = None, **changes: Any) -> RunSpec:
     values = {"name": "x", "episodes": EPISODES, "problems": [SMALL], "learners": [learner or NARROW], **changes}
-    return ExperimentSpec.of(values).runs()[0]
+    return ExperimentSpec.of(values, plugins=[HERE]).runs()[0]
 
 
 RUNS = {

@@ -11,6 +11,7 @@ pytest.importorskip("joblib")
 
 import goalbound
 from goalbound.experiments import workers as ways
+from goalbound.experiments.plugins import Plugins
 from goalbound.experiments.stopping import stop_on_signals
 from goalbound.experiments.sweep import sweep
 from goalbound.experiments.tasks import Failed, Finished, Stopped, Task, Throttled, perform
@@ -55,10 +56,19 @@ def test_a_task_that_is_asked_to_stop_leaves_a_checkpoint_that_another_goes_on_f
     assert rest.record == perform(Task.of(run), report=quiet, stop=never).record
 
 
-def test_what_a_run_raises_comes_back_in_words():
+def test_a_worker_imports_nothing_that_its_task_does_not_allow():
     run = small_spec(learners=[{"use": f"{HERE}:raising"}]).runs()[0]
 
     outcome = perform(Task.of(run), report=quiet, stop=never)
+
+    assert isinstance(outcome, Failed)
+    assert "--plugin tests" in outcome.error
+
+
+def test_what_a_run_raises_comes_back_in_words():
+    run = small_spec(learners=[{"use": f"{HERE}:raising"}]).runs()[0]
+
+    outcome = perform(Task.of(run, plugins=Plugins((HERE,))), report=quiet, stop=never)
 
     assert isinstance(outcome, Failed)
     assert outcome.error == "RuntimeError: there is no cure"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from goalbound import plugin
 from goalbound.learners.reference_policies import Clairvoyant, FixedPolicy
 from goalbound.models import LinearCSSP
 from goalbound.planning import solve
@@ -39,6 +40,7 @@ class Open(Clairvoyant):
         return SimpleNamespace(policy=solve(self.problem.at(context)).policy)
 
 
+@plugin
 def drugs(*, start: list[float] | None = None) -> LinearCSSP:
     """A drug that always works (loss 0.5), one that does in 0.9 or 0.1 of all cases (0.2), and waiting (0.1)."""
     works, waits = [0.0, 1.0], [1.0, 0.0]
@@ -46,27 +48,33 @@ def drugs(*, start: list[float] | None = None) -> LinearCSSP:
     return LinearCSSP.dense([[[0.5, 0.2, 0.1]]] * 2, tables)
 
 
+@plugin
 def told(problem: LinearCSSP, *, policy: list[int] | None = None) -> Told:
     return Told(problem, [0] * problem.support.states if policy is None else policy)
 
 
+@plugin
 def open_clairvoyant(problem: LinearCSSP) -> Open:
     return Open(problem)
 
 
+@plugin
 def asks_for_all(problem: LinearCSSP, *, episodes: int, rng: np.random.Generator, patience: int = 3) -> Clairvoyant:
     SEEN.update(episodes=episodes, draw=rng.random(), patience=patience)
     return Clairvoyant(problem)
 
 
+@plugin
 def refuses(problem: LinearCSSP, *, patience: int = 3) -> Clairvoyant:
     raise ValueError(f"patience {patience} is a virtue")
 
 
+@plugin
 def no_learner(problem: LinearCSSP) -> str:
     return "hello"
 
 
+@plugin
 def own_contexts(size: int, *, alpha: float = 1.0) -> Dirichlet:
     class Mine(Dirichlet):
         """May keep something to itself."""

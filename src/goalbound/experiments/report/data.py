@@ -44,6 +44,7 @@ def report_data(
     *,
     failures: Iterable[Mapping[str, Any]] = (),
     times: Iterable[Mapping[str, Any]] = (),
+    runs: Sequence[RunSpec] | None = None,
 ) -> dict[str, Any]:
     """What the page shows, JSON-able and without NaN.
 
@@ -53,15 +54,17 @@ def report_data(
         records: of the runs that ended.
         failures: of the runs that did not: ``id``, ``error``, ``traceback`` and ``spec`` of each.
         times: lines of ``times.jsonl``.
+        runs: what was to be run, if it is known; else it follows from the spec, whose plug-ins are then imported.
 
     Returns:
         ``learners`` (tag, label, constants, what it was told), ``panels`` (one for each problem and source of contexts:
         ``episode`` [n], and ``results`` with curves, numbers, terms, fields over contexts), ``alarms``, ``failures``,
         ``missing``, ``provenance``, and ``words``: the sentences that say it.
     """
-    runs = grouped(records, spec.runs())
-    asked = _asked(spec, runs)
-    labels = list(dict.fromkeys(group.learner for group in runs))
+    wanted = spec.runs() if runs is None else runs
+    groups = grouped(records, wanted)
+    asked = _asked(wanted, groups)
+    labels = list(dict.fromkeys(group.learner for group in groups))
     data: dict[str, Any] = {
         "name": spec.name,
         "question": spec.question,
@@ -69,13 +72,13 @@ def report_data(
         "seeds": spec.seed_list,
         "step_limit": spec.step_limit,
         "losses": spec.losses,
-        "learners": [_learner(place, label, runs, asked) for place, label in enumerate(labels)],
-        "problems": _things("problem", runs, asked),
-        "contexts": _things("contexts", runs, asked),
-        "panels": _panels(runs, summary, labels),
+        "learners": [_learner(place, label, groups, asked) for place, label in enumerate(labels)],
+        "problems": _things("problem", groups, asked),
+        "contexts": _things("contexts", groups, asked),
+        "panels": _panels(groups, summary, labels),
         "alarms": alarms(summary),
-        **_troubles(runs, asked, list(failures)),
-        "provenance": _provenance(runs, list(times)),
+        **_troubles(groups, asked, list(failures)),
+        "provenance": _provenance(groups, list(times)),
     }
     data["words"] = {
         "setup": setup(data), "headline": headline(data), "answer": answer(data), "caveat": caveat(data),
@@ -83,10 +86,10 @@ def report_data(
     return data
 
 
-def _asked(spec: ExperimentSpec, runs: Sequence[Runs]) -> dict[Labels, list[RunSpec]]:
+def _asked(wanted: Sequence[RunSpec], runs: Sequence[Runs]) -> dict[Labels, list[RunSpec]]:
     """The runs of each group, in the order of the seeds: those of the spec, or of records that it does not have."""
     alike: dict[str, list[RunSpec]] = {}
-    for run in spec.runs():
+    for run in wanted:
         alike.setdefault(json.dumps({**run.as_json(labels=False), "seed": None}, sort_keys=True), []).append(run)
     asked = {group.labels: [record.spec for record in group.records.values()] for group in runs}
     asked.update((group.labels, same) for group, same in zip(runs, alike.values(), strict=False))

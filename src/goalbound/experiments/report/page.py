@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -20,7 +20,7 @@ from goalbound.models.files.storage import atomic_write
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
-    from goalbound.experiments.spec import ExperimentSpec
+    from goalbound.experiments.spec import ExperimentSpec, RunSpec
     from goalbound.experiments.summary import Summary
 
 SCRIPTS = ("drawing.js", "curves.js", "fields.js", "report.js")
@@ -34,9 +34,10 @@ def write_report(
     *,
     failures: Iterable[Mapping[str, Any]] = (),
     times: Iterable[Mapping[str, Any]] = (),
+    runs: Sequence[RunSpec] | None = None,
 ) -> Path:
     """Write the report: one HTML file that asks the network for nothing. Atomic; the same results, the same bytes."""
-    page = report_page(report_data(spec, summary, records, failures=failures, times=times))
+    page = report_page(report_data(spec, summary, records, failures=failures, times=times, runs=runs))
     with atomic_write(path) as file:
         file.write(page.encode())
     return Path(path)

@@ -275,10 +275,13 @@ def _provenance(data: Data) -> str:
         for run in found["runs"]
     ]  # fmt: skip
     runs = table(["learner", "problem", "contexts", "seed", "id"], rows, caption="Runs", sortable=True, texts=5)
-    command = f"goalbound run spec.toml --out {data['name']}-again"
+    allowed = "".join(f" --plugin {module}" for module in _plugins(data))
+    command = f"goalbound run spec.toml --out {data['name']}-again{allowed}"
     version = ", ".join(found["versions"].get("goalbound", ["unknown"]))
     return f"""{warning}<p>Made with {escape(versions) or "unknown versions"}.</p>{timed}
-<p>A run's id is a hash of all that it depends on; the same id gives the same record, to the byte.</p>
+<p>A run's id is a hash of its settings and its seed, and of what is not goalbound's own: a problem by its arrays, a
+learner or a source of contexts by the source of its module and of those of the same package or folder that it imports.
+With the same versions of all packages the same id gives the same record, to the byte.</p>
 <details><summary>{len(found["runs"])} runs with their ids and seeds</summary>{runs}</details>
 <h3>Run it again</h3>
 <p>The file <code>spec.toml</code> beside this page says all. Records of the same id come out the same:</p>
@@ -286,6 +289,12 @@ def _provenance(data: Data) -> str:
 <h3>Cite</h3>
 <p>The goalbound authors: goalbound, linear contextual stochastic shortest path problems. Version {escape(version)}.<br>
 {PAPER}.</p>"""
+
+
+def _plugins(data: Data) -> list[str]:
+    """The modules that the spec names, and that are to be allowed."""
+    uses = [one["use"] for group in ("problems", "contexts", "learners") for one in data[group]]
+    return sorted({use.partition(":")[0] for use in uses if ":" in use})
 
 
 SECTIONS: Mapping[str, Callable[[Data], str]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from goalbound import LinearCSSP, Step
+from goalbound import LinearCSSP, Step, plugin
 
 
 class Tryer:
@@ -51,6 +51,7 @@ class TryerEpisode:
         self._action = None
 
 
+@plugin
 def tryer(problem: LinearCSSP, *, rng: np.random.Generator, tries: int = 3) -> Tryer:
     """What an experiment names: ``use = "careful_walks.learner:tryer"``."""
     return Tryer(problem, tries=tries, rng=rng)

@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from goalbound import Builder, LinearCSSP, Step
+from goalbound import Builder, LinearCSSP, Step, plugin
 from goalbound.experiments.things import Stage
 
 
+@plugin
 def ditch(*, length: int = 3, haste: float = 0.9) -> LinearCSSP:
     """What an experiment names: ``use = "careful_walks.problem:ditch"``."""
     plan = Builder(components=["dry", "wet"])
@@ -42,6 +43,7 @@ class DitchWorld:
         return step
 
 
+@plugin
 def real_ditch(*, length: int = 3) -> Stage:
     """A problem with a world of its own."""
     problem = ditch(length=length)

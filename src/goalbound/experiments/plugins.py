@@ -1,0 +1,193 @@
+"""Plug-ins: code of third parties that an experiment may name, whose modules are allowed, and what may be called.
+
+The file of an experiment is data. A name in it leads to code outside goalbound in two ways only: an installed package
+offers the name as an entry point, or the person who runs the experiment allows its module (``--plugin``,
+``plugins=``). Either way only what its author marked with :func:`plugin` is called.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+from goalbound.models.errors import ModelError
+
+MARK = "__goalbound_plugin__"
+"""The attribute of a plug-in; classes may also set it themselves: ``__goalbound_plugin__ = True``."""
+
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+
+def plugin(make: Made) -> Made:
+    """Mark a function or a class as made to be called by experiments; it is returned as it was.
+
+    >>> @plugin
+    ... def habit(problem, *, explore=0.1, rng): ...
+    """
+    if callable(make):
+        try:
+            setattr(make, MARK, True)
+        except (AttributeError, TypeError):
+            pass
+        else:
+            return make
+    raise ModelError(
+        f"plugin marks functions and classes, and {make!r:.60} cannot be marked; write a function round it"
+    )
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """Which modules of third parties may be imported because a spec names them. Plain values: it travels to workers.
+
+    Attributes:
+        modules: names of modules; a package allows all that is in it.
+        folder: where modules may lie without being installed: the folder of the spec.
+    """
+
+    modules: tuple[str, ...] = ()
+    folder: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.modules:
+            if not isinstance(name, str) or not _MODULE.fullmatch(name) or name.endswith(".py"):
+                raise ModelError(
+                    f'plug-in {name!r} is no name of a module; give it without path and ending, such as "habit" for '
+                    'habit.py, or "package.module"'
+                )
+
+    @classmethod
+    def of(cls, given: Plugins | Iterable[str], *, folder: str | os.PathLike[str] | None = None) -> Plugins:
+        """What a caller allows: names of modules, or plug-ins as they are."""
+        if isinstance(given, Plugins):
+            return given
+        if isinstance(given, str):
+            raise ModelError(f'plugins is "{given}"; give a list, such as ["{given}"]')
+        return cls(tuple(given), None if folder is None else os.path.abspath(folder))
+
+    def allows(self, module: str) -> bool:
+        """Whether a module, or a package that it is in, was allowed."""
+        return any(module == name or module.startswith(f"{name}.") for name in self.modules)
+
+    def named(self, path: str, where: str) -> Plugin:
+        """The plug-in of an import path; nothing is imported that was not allowed."""
+        module, _, name = path.partition(":")
+        if not _MODULE.fullmatch(module) or not name.isidentifier():
+            raise ModelError(f'{where}.use: "{path}" is no import path; write package.module:function')
+        if not self.allows(module):
+            top = module.partition(".")[0]
+            raise ModelError(
+                f'{where}.use: "{path}" is code that a file may not start by itself; if you trust it, allow its '
+                f'module: --plugin {top} (in Python: plugins=["{top}"])'
+            )
+        with _importing(path, where):
+            self._show_folder(module)
+            found = getattr(importlib.import_module(module), name)
+        return Plugin(_marked(found, path, where), module)
+
+    def _show_folder(self, module: str) -> None:
+        """Let a module be found in the folder. It comes last on the path: what lies there hides nothing else."""
+        if self.folder is None:
+            return
+        top = module.partition(".")[0]
+        if top not in sys.modules:
+            importlib.invalidate_caches()  # the file may be younger than what was seen of the folder
+        beside = PathFinder.find_spec(top, [self.folder])
+        if beside is None or beside.origin is None:
+            return
+        elsewhere = _found(top)
+        if elsewhere is not None and not _same_file(beside, elsewhere):
+            raise ModelError(
+                f'"{top}" is beside the spec ({beside.origin}) and elsewhere ({elsewhere.origin}); rename the one '
+                "beside the spec, so that it is clear which is meant"
+            )
+        if elsewhere is None:
+            sys.path.append(self.folder)
+
+
+NO_PLUGINS = Plugins()
+"""Nothing but entry points."""
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """What a name led to, and the module by which it was named."""
+
+    make: Callable[..., Any]
+    module: str
+
+
+def entry_points(group: str) -> dict[str, list[importlib.metadata.EntryPoint]]:
+    """What installed packages offer to a group ("learners"), by name. Nothing is imported."""
+    return _offered(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=16)
+def _offered(group: str, _path: tuple[str, ...]) -> dict[str, list[importlib.metadata.EntryPoint]]:
+    """Remembered, as it reads many files."""
+    offered: dict[str, list[importlib.metadata.EntryPoint]] = {}
+    for point in importlib.metadata.entry_points(group=f"goalbound.{group}"):
+        same = offered.setdefault(point.name, [])
+        if all(point.value != other.value for other in same):
+            same.append(point)
+    return offered
+
+
+def installed(points: list[importlib.metadata.EntryPoint], where: str) -> Plugin:
+    """The plug-in of an entry point, of which there may be only one."""
+    point = points[0]
+    if len(points) > 1:
+        rivals = " and ".join(f"{one.dist.name if one.dist else 'unknown'} ({one.value})" for one in points)
+        raise ModelError(f'{where}.use: "{point.name}" is offered by {rivals}; give an import path instead')
+    with _importing(point.name, where):
+        found = point.load()
+    return Plugin(_marked(found, point.name, where), point.module)
+
+
+def _marked(found: Any, path: str, where: str) -> Callable[..., Any]:
+    """What was found, if its own author marked it: a class that inherits from a marked one is not marked by that."""
+    if not callable(found) or getattr(found, "__dict__", {}).get(MARK) is not True:
+        raise ModelError(
+            f'{where}.use: "{path}" (a {type(found).__name__}) is not made to be called by a spec; mark it with '
+            "@goalbound.plugin if it is yours, or write a function that calls it"
+        )
+    return found
+
+
+@contextmanager
+def _importing(path: str, where: str) -> Iterator[None]:
+    """Whatever a module does when it is imported, it is one error that names it."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(f"{where}.use: {error}") from None
+    except (Exception, SystemExit) as error:
+        said = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
+        raise ModelError(
+            f'{where}.use: "{path}" cannot be imported ({said}); is it installed (on a cluster: on every worker), on '
+            "PYTHONPATH, or a file beside the spec?"
+        ) from error
+
+
+def _found(top: str) -> ModuleSpec | None:
+    try:
+        return find_spec(top)
+    except (ValueError, ImportError):  # of a module that hides where it comes from
+        return None
+
+
+def _same_file(one: ModuleSpec, two: ModuleSpec) -> bool:
+    if one.origin is None or two.origin is None:
+        return False
+    return os.path.realpath(one.origin) == os.path.realpath(two.origin)
