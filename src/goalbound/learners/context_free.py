@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.world import Tally
+from goalbound.learners.copying import deep_copy
 from goalbound.learners.learner import Episode, SimulatedWorld
 from goalbound.learners.saving import bytes_of, can_be_saved, resumed_from
 from goalbound.models import FileFormatError, ModelError
@@ -35,6 +36,8 @@ class ContextBlind:
 
     def __init__(self, learner: Any) -> None:
         self.learner = _one_component(learner)
+
+    __copy__ = deep_copy  # all that learns is in the learners inside
 
     def begin(self, context: ArrayLike) -> Episode:
         """An episode; the context is not looked at."""
@@ -102,6 +105,8 @@ class PerCell:
         """The learners by cell, in the order of their first contexts."""
         self._make = make
         self._seeds = np.random.default_rng(0).bit_generator.seed_seq if rng is None else rng.bit_generator.seed_seq
+
+    __copy__ = deep_copy  # all that learns is in the learners inside
 
     def cell(self, context: ArrayLike) -> tuple[int, ...]:
         """Which part each entry of a context lies in."""

@@ -32,6 +32,7 @@ from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fre
 from goalbound.kernels.watch import Ledger
 from goalbound.kernels.world import Tally
 from goalbound.learners.attitude import Attitude, optimistic
+from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.door import check_leads
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
@@ -194,6 +195,10 @@ class LRCSSP:
         self._open: WeakSet[LRCSSPEpisode] = WeakSet()
         self._loaded: list[LRCSSPEpisode] = []  # held here until the one who loads them takes them
         self._effort.engine(support.triples)(kernels.wipe)(self._rules, self._learned)
+
+    __getstate__ = copied_state
+    __setstate__ = restore_state
+    __copy__ = deep_copy
 
     @classmethod
     def _of(

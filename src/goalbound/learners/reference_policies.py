@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.kernels import rollout
 from goalbound.kernels.jit import Effort
 from goalbound.kernels.world import VALUE_TOLERANCE, Components, Tally, any_pair, best_pair
+from goalbound.learners.copying import deep_copy
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.learner import SimulatedWorld, truth_of
 from goalbound.models import LinearCSSP, ModelError, Step, Support
@@ -45,6 +46,10 @@ class Clairvoyant:
         self._effort = Effort()
         if problem.losses.min() > 0.0:
             self.play_episodes = self._play_episodes
+
+    def __reduce__(self) -> tuple[type[Clairvoyant], tuple[LinearCSSP]]:
+        """Copies and pickles are made anew from the problem; policies that were found are found again."""
+        return type(self), (self._problem,)
 
     def begin(self, context: ArrayLike) -> FixedPolicy:
         """An episode that plays the optimal policy of the context."""
@@ -98,6 +103,8 @@ class RandomWalk:
         self._rng = np.random.default_rng(0) if rng is None else rng
         self._effort = Effort()
 
+    __copy__ = deep_copy  # its stream is its own
+
     def begin(self, context: ArrayLike) -> RandomEpisode:
         """An episode; the context does not matter."""
         return RandomEpisode(self.support, self._rng)
@@ -142,6 +149,8 @@ class RandomEpisode:
     def __init__(self, support: Support, rng: np.random.Generator) -> None:
         self._support, self._rng = support, rng
         self._action: int | None = None
+
+    __copy__ = deep_copy
 
     def act(self, state: int) -> int:
         """Any action of the state; the same if it is asked again before ``observe``."""

@@ -22,7 +22,9 @@ from goalbound.models.validation import (
     frozen,
     normalised_rows,
     numbers,
+    restore_readonly,
     sealed,
+    share_frozen,
     whole,
 )
 
@@ -81,6 +83,9 @@ class LinearCSSP:
         object.__setattr__(self, "probabilities", frozen(rows, np.float64))
         object.__setattr__(self, "start", _checked_starts(self.start, support, size))
         object.__setattr__(self, "loss_scale", checked_scale(self.loss_scale))
+
+    __setstate__ = restore_readonly
+    __deepcopy__ = share_frozen
 
     @classmethod
     def dense(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from goalbound.adapters.covariates.files import check_digest, map_as_json, map_digest, map_from_json
 from goalbound.adapters.covariates.reading import CovariateMap
+from goalbound.learners.copying import deep_copy
 from goalbound.learners.learner import Episode
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import FileFormatError, ModelError
@@ -53,6 +54,8 @@ class CovariateLearner:
         self.begun = 0
         self.outside: NDArray[np.int64] = np.zeros(len(map.column_names), dtype=np.int64)
         self.missing: NDArray[np.int64] = np.zeros(len(map.column_names), dtype=np.int64)
+
+    __copy__ = deep_copy  # all that learns is in the learners inside
 
     def begin(self, covariates: Any) -> Episode:
         """An episode for these covariates; what the map refuses is an error, and no episode."""

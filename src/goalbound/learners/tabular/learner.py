@@ -16,6 +16,7 @@ from goalbound.kernels.tabular.layout import HOEFFDING, PSRL, STALE, STEPS, SWEE
 from goalbound.kernels.tabular.play import play
 from goalbound.kernels.tabular.rooms import copied, fresh_learned, fresh_walk
 from goalbound.kernels.world import Tally
+from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.door import check_context_free, check_leads
 from goalbound.learners.errors import PlanningStopped
 from goalbound.learners.learner import SimulatedWorld, truth_of
@@ -87,6 +88,10 @@ class TabularLearner:
         self._effort = Effort()
         self._open: WeakSet[TabularEpisode] = WeakSet()
         self._loaded: list[TabularEpisode] = []  # held here until the one who loads them takes them
+
+    __getstate__ = copied_state
+    __setstate__ = restore_state
+    __copy__ = deep_copy
 
     @property
     def method(self) -> Method:
