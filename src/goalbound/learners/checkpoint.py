@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from goalbound.kernels.learned import INTERVAL, PLANNED, Learned, View
 from goalbound.kernels.rooms import fresh_learned, fresh_memory, fresh_view
 from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.episode_arrays import ONE_EPISODE, stacked, unstacked, with_stacked
 from goalbound.learners.filling import CODES, fill, within
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.knowledge import Knowledge
@@ -21,10 +22,10 @@ from goalbound.learners.settings import Settings
 from goalbound.models import FileFormatError, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
-from goalbound.models.files.storage import reading
+from goalbound.models.files.storage import LIMIT, reading
 from goalbound.models.validation import distribution, sealed
 
-KIND, VERSION = "LRCSSP", 2
+KIND, VERSION = "LRCSSP", 3
 _KEYS = ("settings", "begun", "episodes", "stream", "state_names", "action_names")
 _EPISODE_KEYS = {"number", "state", "action"}
 _KNOWN = {"loss_known": "|b1", "losses": "<f8", "row_known": "|b1", "rows": "<f8", "floors": "<f8"}
@@ -48,14 +49,17 @@ def write_checkpoint(learner: LRCSSP, path: str | PathLike[str]) -> None:
         arrays |= {f"knowledge.{name}": getattr(learner.knowledge, name) for name in _KNOWN}
     for place, episode in enumerate(episodes):
         arrays |= dict(_named(f"episode_{place}", episode._view))
-    write_archive(path, header, arrays)
+    write_archive(path, header, stacked(arrays))
 
 
-def read_checkpoint(path: str | PathLike[str]) -> LRCSSP:
+def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
     """Read what :func:`write_checkpoint` wrote; anything else is an error that says what is wrong."""
-    header, arrays = read_archive(path, kind=KIND, versions=[VERSION], arrays=_allowed(), what="checkpoint")
+    header, arrays = read_archive(
+        path, kind=KIND, versions=[VERSION], arrays=with_stacked(_allowed()), what="checkpoint", limit=limit
+    )
     with reading(path, "checkpoint"):
         check_keys(header, _KEYS)
+        arrays = unstacked(arrays, header["episodes"])
         if not isinstance(header["settings"], dict) or type(header["begun"]) is not int:
             raise FileFormatError("settings is no object, or begun is no whole number")
         support = support_from(header, arrays)
@@ -122,7 +126,7 @@ def _allowed() -> dict[str, str]:
     view = fresh_view(np.array([0, 1]), np.array([0, 1]), 1)
     allowed = dict(SUPPORT_ARRAYS) | {f"knowledge.{name}": code for name, code in _KNOWN.items()}
     allowed |= {name: CODES[array.dtype] for name, array in _named("learned", learned)}
-    for name, array in _named("episode_[0-9]{1,6}", view):
+    for name, array in _named(ONE_EPISODE, view):
         allowed[name.replace(".", r"\.")] = CODES[array.dtype]
     return allowed
 

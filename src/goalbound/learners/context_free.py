@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.kernels.world import Tally
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.learner import Episode, SimulatedWorld
-from goalbound.learners.saving import bytes_of, can_be_saved, resumed_from
+from goalbound.learners.saving import bytes_of, can_be_saved, resumed_from, with_limit
 from goalbound.models import FileFormatError, ModelError
-from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
-from goalbound.models.files.storage import reading
+from goalbound.models.files.archive import FORMAT, MOST_ARRAYS, check_keys, read_archive, write_archive
+from goalbound.models.files.storage import LIMIT, reading
 from goalbound.models.validation import distribution, whole
 
 KIND, VERSION = "PerCell", 1
@@ -63,9 +63,10 @@ class ContextBlind:
         """The learner inside, as it saves itself."""
         self.learner.save(path)
 
-    def resumed(self, path: str | PathLike[str]) -> ContextBlind:
-        """A blind learner that goes on from a file; what is in it was told the same things as this one."""
-        return ContextBlind(self.learner.resumed(path))
+    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> ContextBlind:
+        """A blind learner that goes on from a file of at most ``limit`` bytes; what is in it was told the same things
+        as this one."""
+        return ContextBlind(with_limit(self.learner.resumed, path, limit))
 
 
 class PerCell:
@@ -151,6 +152,8 @@ class PerCell:
         """Write the learners of all cells to one file; :meth:`resumed` reads it."""
         if not can_be_saved(self):
             raise ModelError("the learners of the cells cannot be saved; they need save(path) and resumed(path)")
+        if len(self.cells) > MOST_ARRAYS:
+            raise ModelError(f"{len(self.cells)} cells; one file holds at most {MOST_ARRAYS}: cut into fewer parts")
         arrays = {f"cell_{n}": bytes_of(learner) for n, learner in enumerate(self.cells.values())}
         header = {
             "format": FORMAT, "version": VERSION, "kind": KIND,
@@ -158,10 +161,10 @@ class PerCell:
         }  # fmt: skip
         write_archive(path, header, arrays)
 
-    def resumed(self, path: str | PathLike[str]) -> PerCell:
-        """A learner made like this one that goes on from a file; nothing here is changed."""
+    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> PerCell:
+        """A learner made like this one that goes on from a file of at most ``limit`` bytes; nothing here is changed."""
         header, arrays = read_archive(
-            path, kind=KIND, versions=[VERSION], arrays={"cell_[0-9]{1,7}": "|u1"}, what="checkpoint"
+            path, kind=KIND, versions=[VERSION], arrays={"cell_[0-9]{1,7}": "|u1"}, what="checkpoint", limit=limit
         )
         with reading(path, "checkpoint"):
             check_keys(header, _KEYS)
@@ -173,7 +176,7 @@ class PerCell:
             again = PerCell(self._make, self.context_size, parts=self.parts)
             again._seeds = self._seeds
             for n, cell in enumerate(self._checked_cells(header["cells"], arrays)):
-                again.cells[cell] = resumed_from(self._made(n), arrays[f"cell_{n}"])
+                again.cells[cell] = resumed_from(self._made(n), arrays[f"cell_{n}"], limit=limit)
         return again
 
     def _checked_cells(self, cells: Any, arrays: dict[str, NDArray[Any]]) -> list[tuple[int, ...]]:

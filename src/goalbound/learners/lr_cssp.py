@@ -43,6 +43,7 @@ from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
 from goalbound.learners.showing import shown_plan
 from goalbound.models import FileFormatError, IntervalSet, LinearCSSP, ModelError, Support
+from goalbound.models.files.storage import LIMIT
 from goalbound.models.validation import distribution, sealed
 
 SWEEPS = 1_000_000
@@ -381,15 +382,18 @@ class LRCSSP:
         write_checkpoint(self, path)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> LRCSSP:
-        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``."""
+    def load(cls, path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
+        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``.
+
+        ``limit`` is the most bytes that the file may have: 4 GiB, and more only if it is asked for.
+        """
         from goalbound.learners.checkpoint import read_checkpoint
 
-        return read_checkpoint(path)
+        return read_checkpoint(path, limit=limit)
 
-    def resumed(self, path: str | PathLike[str]) -> LRCSSP:
+    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
         """:meth:`load`, for a file whose learner was told the same things as this one; else an error."""
-        learner = LRCSSP.load(path)
+        learner = LRCSSP.load(path, limit=limit)
         if (learner.settings, learner.support, learner.knowledge) != (self.settings, self.support, self.knowledge):
             raise FileFormatError(f"{path}: the learner in it was told other things: {learner}, not {self}")
         return learner

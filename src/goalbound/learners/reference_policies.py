@@ -16,7 +16,7 @@ from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.learner import SimulatedWorld, truth_of
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
-from goalbound.models.files.storage import reading
+from goalbound.models.files.storage import LIMIT, reading
 from goalbound.models.validation import sealed
 from goalbound.planning import solve
 from goalbound.planning.door import require_contextual
@@ -132,9 +132,9 @@ class RandomWalk:
         header = {"format": FORMAT, "version": 1, "kind": "RandomWalk", "stream": state_of(self._rng)}
         write_archive(path, header, {})
 
-    def resumed(self, path: str | PathLike[str]) -> RandomWalk:
-        """A random walk in the same support that goes on from a file."""
-        header, _ = read_archive(path, kind="RandomWalk", versions=[1], arrays={}, what="checkpoint")
+    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> RandomWalk:
+        """A random walk in the same support that goes on from a file of at most ``limit`` bytes."""
+        header, _ = read_archive(path, kind="RandomWalk", versions=[1], arrays={}, what="checkpoint", limit=limit)
         with reading(path, "checkpoint"):
             check_keys(header, ("stream",))
             return RandomWalk(self.support, rng=generator_from(header["stream"]))

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.kernels.world import Tally
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.learner import Episode, SimulatedWorld
+from goalbound.learners.saving import with_limit
 from goalbound.models import ModelError
+from goalbound.models.files.storage import LIMIT
 from goalbound.models.validation import distribution, numbers, sealed
 
 Floats = NDArray[np.float64]
@@ -60,9 +62,9 @@ class SeenThrough:
         """The learner inside, as it saves itself; what it sees through is not in the file."""
         self.learner.save(path)
 
-    def resumed(self, path: str | PathLike[str]) -> SeenThrough:
-        """One that sees as this one does, and goes on from the file of :meth:`save`."""
-        return SeenThrough(self.learner.resumed(path), self.see)
+    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> SeenThrough:
+        """One that sees as this one does, and goes on from the file of :meth:`save`, of at most ``limit`` bytes."""
+        return SeenThrough(with_limit(self.learner.resumed, path, limit), self.see)
 
     def _seen(self, context: Floats) -> Floats:
         return np.asarray(self.see(context), dtype=np.float64)

@@ -7,3 +7,7 @@ class ModelError(ValueError):
 
 class FileFormatError(ModelError):
     """A file that cannot be read as the model it claims to be. Nothing of it was used."""
+
+
+class LargeFileWarning(UserWarning):
+    """A file was written that is read only with a larger ``limit`` than the usual one."""

@@ -16,9 +16,10 @@ from goalbound.adapters.covariates.reading import CovariateMap
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.learner import Episode
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.saving import bytes_of, with_limit
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
-from goalbound.models.files.storage import reading
+from goalbound.models.files.storage import LIMIT, reading
 
 KIND, VERSION = "CovariateLearner", 1
 _COUNTS = ("begun", "outside", "missing")
@@ -77,11 +78,7 @@ class CovariateLearner:
             "map": map_as_json(self.map), "digest": map_digest(self.map),
             "begun": self.begun, "outside": self.outside.tolist(), "missing": self.missing.tolist(),
         }  # fmt: skip
-        with tempfile.TemporaryDirectory() as folder:
-            inner = Path(folder) / "learner"
-            self.learner.save(inner)
-            content = np.frombuffer(inner.read_bytes(), dtype=np.uint8)
-        write_archive(path, header, {"learner": content})
+        write_archive(path, header, {"learner": bytes_of(self.learner)})
 
     @classmethod
     def load(
@@ -89,7 +86,8 @@ class CovariateLearner:
         path: str | PathLike[str],
         *,
         map: CovariateMap | None = None,
-        load_learner: Callable[[Path], Any] = LRCSSP.load,
+        load_learner: Callable[..., Any] = LRCSSP.load,
+        limit: int = LIMIT,
     ) -> CovariateLearner:
         """Read what :meth:`save` wrote. Nothing is executed, and the learner goes on bit for bit.
 
@@ -97,17 +95,18 @@ class CovariateLearner:
             path: the file.
             map: the map that the learner must have learned with; another one is refused. Needed where the file cannot
                 hold the map (:class:`FromTransformer`). Left out, it is the one in the file.
-            load_learner: reads the learner's own file.
+            load_learner: reads the learner's own file, from its path (and ``limit=``, if it has one).
+            limit: the most bytes that the file may have.
         """
         header, arrays = read_archive(
-            path, kind=KIND, versions=[VERSION], arrays={"learner": "|u1"}, what="learner with its map"
+            path, kind=KIND, versions=[VERSION], arrays={"learner": "|u1"}, what="learner with its map", limit=limit
         )
         with reading(path, "learner"):
             check_keys(header, ("map", "digest", *_COUNTS))
             check_present(arrays, ["learner"])
             found = map_from_json(header["map"]) if map is None else map
             check_digest(found, header["digest"])
-            learner = cls(found, _loaded(arrays["learner"], load_learner))
+            learner = cls(found, _loaded(arrays["learner"], load_learner, limit))
             learner._recall(header)
         return learner
 
@@ -135,11 +134,11 @@ def _context_size(learner: Any) -> int | None:
     return size
 
 
-def _loaded(content: NDArray[np.uint8], load_learner: Callable[[Path], Any]) -> Any:
+def _loaded(content: NDArray[np.uint8], load_learner: Callable[..., Any], limit: int) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         inner = Path(folder) / "learner"
         inner.write_bytes(content.tobytes())
         try:
-            return load_learner(inner)
+            return with_limit(load_learner, inner, limit)
         except FileFormatError as error:
             raise FileFormatError(str(error).replace(str(inner), "the learner in it")) from None

@@ -25,6 +25,7 @@ from goalbound.learners.tabular.method import Method
 from goalbound.learners.tabular.plan import TabularPlan
 from goalbound.learners.tabular.settings import TabularSettings, checked_losses
 from goalbound.models import FileFormatError, LinearCSSP, ModelError, Support
+from goalbound.models.files.storage import LIMIT
 from goalbound.models.validation import sealed
 from goalbound.planning.extended_value_iteration import value_bounds
 
@@ -219,15 +220,18 @@ class TabularLearner:
         write_checkpoint(self, path)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> TabularLearner:
-        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``."""
+    def load(cls, path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:
+        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``.
+
+        ``limit`` is the most bytes that the file may have: 4 GiB, and more only if it is asked for.
+        """
         from goalbound.learners.tabular.checkpoint import read_checkpoint
 
-        return read_checkpoint(path)
+        return read_checkpoint(path, limit=limit)
 
-    def resumed(self, path: str | PathLike[str]) -> TabularLearner:
+    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:
         """:meth:`load`, for a file whose learner was told the same things as this one; else an error."""
-        learner = TabularLearner.load(path)
+        learner = TabularLearner.load(path, limit=limit)
         same = learner.settings == self.settings and learner.support == self.support
         if not same or not np.array_equal(learner._rules.known_losses, self._rules.known_losses):
             raise FileFormatError(f"{path}: the learner in it was told other things: {learner}, not {self}")

@@ -8,6 +8,7 @@ import os
 import secrets
 import stat
 import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -18,7 +19,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from goalbound.models.errors import FileFormatError, ModelError
+from goalbound.models.errors import FileFormatError, LargeFileWarning, ModelError
+from goalbound.models.validation import whole
 
 LIMIT = 4 * 2**30
 """How many bytes a file may hold, after decompression, unless the caller allows more."""
@@ -47,14 +49,20 @@ def reading(path: str | PathLike[str], kind: str) -> Iterator[None]:
         raise FileFormatError(f"{os.fspath(path)}: damaged {kind} file ({type(error).__name__}: {error})") from error
 
 
-def file_bytes(path: str | PathLike[str], limit: int) -> bytes:
-    """The bytes of a regular file of at most ``limit`` bytes, decompressed if it is gzip or xz."""
+def file_bytes(path: str | PathLike[str], limit: int, *, remedy: str = "raise it with limit={size}") -> bytes:
+    """The bytes of a regular file of at most ``limit`` bytes, decompressed if it is gzip or xz.
+
+    ``remedy`` is what one who reads a larger file can do: every function that leads here has ``limit=``, or says else.
+    """
+    if whole(limit, "limit") < 0:
+        raise ModelError(f"limit is {limit}; it is the most bytes that a file may have")
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise FileFormatError("this is not a regular file")
         if status.st_size > limit:
-            raise FileFormatError(f"{status.st_size} bytes, and the limit is {limit}; raise it with limit=")
+            size = status.st_size
+            raise FileFormatError(f"{size} bytes, and the limit is {limit}; {remedy.format(size=size)}")
         data = file.read(status.st_size)
     return _unpacked(data, limit)
 
@@ -85,6 +93,17 @@ def _unpacked(data: bytes, limit: int) -> bytes:
     if machine.unused_data.strip(b"\0") or data[used:].strip(b"\0"):
         raise FileFormatError("something follows the compressed stream; a model is one stream")
     return b"".join(parts)
+
+
+def warn_if_large(path: str | PathLike[str], size: int) -> None:
+    """Tell whoever wrote a file of so many bytes if it is not read without being asked for."""
+    if size > LIMIT:
+        warnings.warn(
+            f"{os.fspath(path)} has {size} bytes, and files of more than {LIMIT} are not read unless one asks for it: "
+            f"load it with limit={size}",
+            LargeFileWarning,
+            stacklevel=3,
+        )
 
 
 def strict_json(data: bytes, what: str) -> dict[str, Any]:
