@@ -22,6 +22,7 @@ from goalbound.learners.settings import Settings
 from goalbound.models import FileFormatError, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
+from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.files.storage import LIMIT, reading
 from goalbound.models.validation import distribution, sealed
 
@@ -33,7 +34,7 @@ _SHARED = {"pair_start", "next_start"}  # arrays of the support, which stand the
 _MOST = np.finfo(np.float64).max
 
 
-def write_checkpoint(learner: LRCSSP, path: str | PathLike[str]) -> None:
+def write_checkpoint(learner: LRCSSP, path: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Write a learner with its open episodes; the file appears complete or not at all."""
     episodes = learner.open_episodes
     header = {
@@ -49,14 +50,16 @@ def write_checkpoint(learner: LRCSSP, path: str | PathLike[str]) -> None:
         arrays |= {f"knowledge.{name}": getattr(learner.knowledge, name) for name in _KNOWN}
     for place, episode in enumerate(episodes):
         arrays |= dict(_named(f"episode_{place}", episode._view))
-    write_archive(path, header, stacked(arrays))
+    write_archive(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
 
 
 def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
     """Read what :func:`write_checkpoint` wrote; anything else is an error that says what is wrong."""
+    files = SavedFiles()
     header, arrays = read_archive(
-        path, kind=KIND, versions=[VERSION], arrays=with_stacked(_allowed()), what="checkpoint", limit=limit
-    )
+        path, kind=KIND, versions=[VERSION], arrays=with_stacked(_allowed()), what="checkpoint",
+        limit=limit, files=files,
+    )  # fmt: skip
     with reading(path, "checkpoint"):
         check_keys(header, _KEYS)
         arrays = unstacked(arrays, header["episodes"])
@@ -77,6 +80,7 @@ def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
             learner._adopt(LRCSSPEpisode(learner, view), entry)
         _check_all_used(arrays, learner)
         learner._begun = header["begun"]
+    learner._files = files
     return learner
 
 

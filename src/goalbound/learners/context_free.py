@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.kernels.world import Tally
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.learner import Episode, SimulatedWorld
-from goalbound.learners.saving import bytes_of, can_be_saved, resumed_from, with_limit
+from goalbound.learners.saving import bytes_of, can_be_saved, resumed_from, save_inner, with_limit
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.archive import FORMAT, MOST_ARRAYS, check_keys, read_archive, write_archive
+from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.files.storage import LIMIT, reading
 from goalbound.models.validation import distribution, whole
 
@@ -59,9 +60,9 @@ class ContextBlind:
         """The compiled loop of the learner, in the world of the contexts."""
         _play_blindly(self.learner, world, contexts, values, step_limit, tally)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """The learner inside, as it saves itself."""
-        self.learner.save(path)
+        save_inner(self.learner, path, overwrite=overwrite)
 
     def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> ContextBlind:
         """A blind learner that goes on from a file of at most ``limit`` bytes; what is in it was told the same things
@@ -105,6 +106,7 @@ class PerCell:
         self.cells: dict[tuple[int, ...], Any] = {}
         """The learners by cell, in the order of their first contexts."""
         self._make = make
+        self._files = SavedFiles()
         self._seeds = np.random.default_rng(0).bit_generator.seed_seq if rng is None else rng.bit_generator.seed_seq
 
     __copy__ = deep_copy  # all that learns is in the learners inside
@@ -148,8 +150,11 @@ class PerCell:
         """A learner as the next new cell would get it."""
         return self._made(len(self.cells))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the learners of all cells to one file; :meth:`resumed` reads it."""
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the learners of all cells to one file; :meth:`resumed` reads it.
+
+        A file that someone else wrote is replaced only with ``overwrite``.
+        """
         if not can_be_saved(self):
             raise ModelError("the learners of the cells cannot be saved; they need save(path) and resumed(path)")
         if len(self.cells) > MOST_ARRAYS:
@@ -159,13 +164,15 @@ class PerCell:
             "format": FORMAT, "version": VERSION, "kind": KIND,
             "context_size": self.context_size, "parts": self.parts, "cells": [list(cell) for cell in self.cells],
         }  # fmt: skip
-        write_archive(path, header, arrays)
+        write_archive(path, header, arrays, files=self._files, overwrite=overwrite)
 
     def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> PerCell:
         """A learner made like this one that goes on from a file of at most ``limit`` bytes; nothing here is changed."""
+        files = SavedFiles()
         header, arrays = read_archive(
-            path, kind=KIND, versions=[VERSION], arrays={"cell_[0-9]{1,7}": "|u1"}, what="checkpoint", limit=limit
-        )
+            path, kind=KIND, versions=[VERSION], arrays={"cell_[0-9]{1,7}": "|u1"}, what="checkpoint",
+            limit=limit, files=files,
+        )  # fmt: skip
         with reading(path, "checkpoint"):
             check_keys(header, _KEYS)
             if (header["context_size"], header["parts"]) != (self.context_size, self.parts):
@@ -174,7 +181,7 @@ class PerCell:
                     f"learner has {self.context_size} in {self.parts}; make it with the same"
                 )
             again = PerCell(self._make, self.context_size, parts=self.parts)
-            again._seeds = self._seeds
+            again._seeds, again._files = self._seeds, files
             for n, cell in enumerate(self._checked_cells(header["cells"], arrays)):
                 again.cells[cell] = resumed_from(self._made(n), arrays[f"cell_{n}"], limit=limit)
         return again

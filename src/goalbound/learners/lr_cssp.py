@@ -43,6 +43,7 @@ from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
 from goalbound.learners.showing import shown_plan
 from goalbound.models import FileFormatError, IntervalSet, LinearCSSP, ModelError, Support
+from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.files.storage import LIMIT
 from goalbound.models.validation import distribution, sealed
 
@@ -193,6 +194,7 @@ class LRCSSP:
         self._view: View | None = None
         self._begun = 0
         self._warned = False
+        self._files = SavedFiles()
         self._open: WeakSet[LRCSSPEpisode] = WeakSet()
         self._loaded: list[LRCSSPEpisode] = []  # held here until the one who loads them takes them
         self._effort.engine(support.triples)(kernels.wipe)(self._rules, self._learned)
@@ -371,15 +373,18 @@ class LRCSSP:
         if context_size != self.settings.context_size:
             raise ModelError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the learner and its open episodes to a file, exactly and atomically; :meth:`load` reads it back.
 
         What is loaded goes on as if there had been no stop, bit for bit, in the middle of an episode too.
+
+        A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
+        :class:`~goalbound.models.errors.FileConflictError`, unless ``overwrite`` is set.
         """
         from goalbound.learners.checkpoint import write_checkpoint
 
         self._check_projections()
-        write_checkpoint(self, path)
+        write_checkpoint(self, path, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:

@@ -16,6 +16,7 @@ from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.learner import SimulatedWorld, truth_of
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
+from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.files.storage import LIMIT, reading
 from goalbound.models.validation import sealed
 from goalbound.planning import solve
@@ -102,6 +103,7 @@ class RandomWalk:
         self.support = support
         self._rng = np.random.default_rng(0) if rng is None else rng
         self._effort = Effort()
+        self._files = SavedFiles()
 
     __copy__ = deep_copy  # its stream is its own
 
@@ -127,17 +129,25 @@ class RandomWalk:
             tally,
         )  # fmt: skip
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write where its stream stands; :meth:`resumed` reads it."""
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write where its stream stands; :meth:`resumed` reads it.
+
+        A file that someone else wrote is replaced only with ``overwrite``.
+        """
         header = {"format": FORMAT, "version": 1, "kind": "RandomWalk", "stream": state_of(self._rng)}
-        write_archive(path, header, {})
+        write_archive(path, header, {}, files=self._files, overwrite=overwrite)
 
     def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> RandomWalk:
         """A random walk in the same support that goes on from a file of at most ``limit`` bytes."""
-        header, _ = read_archive(path, kind="RandomWalk", versions=[1], arrays={}, what="checkpoint", limit=limit)
+        files = SavedFiles()
+        header, _ = read_archive(
+            path, kind="RandomWalk", versions=[1], arrays={}, what="checkpoint", limit=limit, files=files
+        )
         with reading(path, "checkpoint"):
             check_keys(header, ("stream",))
-            return RandomWalk(self.support, rng=generator_from(header["stream"]))
+            again = RandomWalk(self.support, rng=generator_from(header["stream"]))
+        again._files = files
+        return again
 
     def __repr__(self) -> str:
         return f"RandomWalk({self.support})"

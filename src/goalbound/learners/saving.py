@@ -48,6 +48,14 @@ def resumed_from(fresh: Any, data: NDArray[np.uint8], *, limit: int = LIMIT) -> 
         return with_limit(fresh.resumed, path, limit)
 
 
+def save_inner(learner: Any, path: str | PathLike[str], *, overwrite: bool) -> None:
+    """``learner.save(path)`` of a learner inside another. One that knows no ``overwrite`` always does."""
+    if overwrite and takes(learner.save, "overwrite"):
+        learner.save(path, overwrite=True)
+    else:
+        learner.save(path)
+
+
 def with_limit(read: Callable[..., Any], path: str | PathLike[str], limit: int) -> Any:
     """``read(path)``; a limit that is not the usual one is passed on to those that take one.
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.kernels.world import Tally
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.learner import Episode, SimulatedWorld
-from goalbound.learners.saving import with_limit
+from goalbound.learners.saving import save_inner, with_limit
 from goalbound.models import ModelError
 from goalbound.models.files.storage import LIMIT
 from goalbound.models.validation import distribution, numbers, sealed
@@ -58,9 +58,9 @@ class SeenThrough:
         """What the learner would do now, by what it sees of the context."""
         return self.learner.plan(self._seen(np.asarray(context, dtype=np.float64)))
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """The learner inside, as it saves itself; what it sees through is not in the file."""
-        self.learner.save(path)
+        save_inner(self.learner, path, overwrite=overwrite)
 
     def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> SeenThrough:
         """One that sees as this one does, and goes on from the file of :meth:`save`, of at most ``limit`` bytes."""

@@ -19,6 +19,7 @@ from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.saving import bytes_of, with_limit
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
+from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.files.storage import LIMIT, reading
 
 KIND, VERSION = "CovariateLearner", 1
@@ -52,6 +53,7 @@ class CovariateLearner:
             raise ModelError(f"the map gives contexts of {map.context_size} entries, and the learner knows {size}")
         self.map = map
         self.learner = learner
+        self._files = SavedFiles()
         self.begun = 0
         self.outside: NDArray[np.int64] = np.zeros(len(map.column_names), dtype=np.int64)
         self.missing: NDArray[np.int64] = np.zeros(len(map.column_names), dtype=np.int64)
@@ -71,14 +73,18 @@ class CovariateLearner:
         """What the learner would do now; for learners that have a ``plan(context)``."""
         return self.learner.plan(self.map(covariates))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all."""
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all.
+
+        A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
+        :class:`~goalbound.models.errors.FileConflictError`, unless ``overwrite`` is set.
+        """
         header = {
             "format": FORMAT, "version": VERSION, "kind": KIND,
             "map": map_as_json(self.map), "digest": map_digest(self.map),
             "begun": self.begun, "outside": self.outside.tolist(), "missing": self.missing.tolist(),
         }  # fmt: skip
-        write_archive(path, header, {"learner": bytes_of(self.learner)})
+        write_archive(path, header, {"learner": bytes_of(self.learner)}, files=self._files, overwrite=overwrite)
 
     @classmethod
     def load(
@@ -98,9 +104,11 @@ class CovariateLearner:
             load_learner: reads the learner's own file, from its path (and ``limit=``, if it has one).
             limit: the most bytes that the file may have.
         """
+        files = SavedFiles()
         header, arrays = read_archive(
-            path, kind=KIND, versions=[VERSION], arrays={"learner": "|u1"}, what="learner with its map", limit=limit
-        )
+            path, kind=KIND, versions=[VERSION], arrays={"learner": "|u1"}, what="learner with its map",
+            limit=limit, files=files,
+        )  # fmt: skip
         with reading(path, "learner"):
             check_keys(header, ("map", "digest", *_COUNTS))
             check_present(arrays, ["learner"])
@@ -108,6 +116,7 @@ class CovariateLearner:
             check_digest(found, header["digest"])
             learner = cls(found, _loaded(arrays["learner"], load_learner, limit))
             learner._recall(header)
+        learner._files = files
         return learner
 
     def _recall(self, header: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from goalbound.learners.tabular.settings import TabularSettings
 from goalbound.models import FileFormatError, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
+from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.files.storage import LIMIT, reading
 
 KIND, VERSION = "TabularLearner", 2
@@ -28,7 +29,7 @@ _KEYS = ("settings", "generator", "episodes", "state_names", "action_names")
 _LOSSES = "known_losses"
 
 
-def write_checkpoint(learner: TabularLearner, path: str | PathLike[str]) -> None:
+def write_checkpoint(learner: TabularLearner, path: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Write a learner with its open episodes; the file appears complete or not at all."""
     episodes = learner.open_episodes
     header = {
@@ -43,14 +44,16 @@ def write_checkpoint(learner: TabularLearner, path: str | PathLike[str]) -> None
         arrays[_LOSSES] = learner.known_losses
     for place, episode in enumerate(episodes):
         arrays |= dict(_named(f"episode_{place}", episode._walk))
-    write_archive(path, header, stacked(arrays))
+    write_archive(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
 
 
 def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:
     """Read what :func:`write_checkpoint` wrote; anything else is an error that says what is wrong."""
+    files = SavedFiles()
     header, arrays = read_archive(
-        path, kind=KIND, versions=[1, VERSION], arrays=with_stacked(_allowed()), what="checkpoint", limit=limit
-    )
+        path, kind=KIND, versions=[1, VERSION], arrays=with_stacked(_allowed()), what="checkpoint",
+        limit=limit, files=files,
+    )  # fmt: skip
     with reading(path, "checkpoint"):
         check_keys(header, _KEYS)
         arrays = unstacked(arrays, header["episodes"])
@@ -74,6 +77,7 @@ def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> Tabular
             check_walk(walk, entry, learner._learned, support)
         check_numbers([one.number for one in learner._loaded])
         _check_all_used(arrays, learner, len(entries))
+    learner._files = files
     return learner
 
 

@@ -25,6 +25,7 @@ from goalbound.learners.tabular.method import Method
 from goalbound.learners.tabular.plan import TabularPlan
 from goalbound.learners.tabular.settings import TabularSettings, checked_losses
 from goalbound.models import FileFormatError, LinearCSSP, ModelError, Support
+from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.files.storage import LIMIT
 from goalbound.models.validation import sealed
 from goalbound.planning.extended_value_iteration import value_bounds
@@ -87,6 +88,7 @@ class TabularLearner:
         ceiling = np.inf if method.value_cap is None else float(method.value_cap)
         self._learned = fresh_learned(self._rules, ceiling=ceiling)
         self._effort = Effort()
+        self._files = SavedFiles()
         self._open: WeakSet[TabularEpisode] = WeakSet()
         self._loaded: list[TabularEpisode] = []  # held here until the one who loads them takes them
 
@@ -210,14 +212,17 @@ class TabularLearner:
             check_context_free(np.full(context_size, 1.0 / context_size))
         check_leads(self.support, problem)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the learner, its open episodes and the state of its generator to a file, exactly and atomically.
 
         What :meth:`load` reads goes on as if there had been no stop, bit for bit, in the middle of an episode too.
+
+        A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
+        :class:`~goalbound.models.errors.FileConflictError`, unless ``overwrite`` is set.
         """
         from goalbound.learners.tabular.checkpoint import write_checkpoint
 
-        write_checkpoint(self, path)
+        write_checkpoint(self, path, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:

@@ -11,7 +11,7 @@ import struct
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from goalbound.models.errors import FileFormatError, LargeFileWarning, ModelError
+from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.validation import whole
 
 LIMIT = 4 * 2**30
@@ -49,10 +50,17 @@ def reading(path: str | PathLike[str], kind: str) -> Iterator[None]:
         raise FileFormatError(f"{os.fspath(path)}: damaged {kind} file ({type(error).__name__}: {error})") from error
 
 
-def file_bytes(path: str | PathLike[str], limit: int, *, remedy: str = "raise it with limit={size}") -> bytes:
+def file_bytes(
+    path: str | PathLike[str],
+    limit: int,
+    *,
+    remedy: str = "raise it with limit={size}",
+    files: SavedFiles | None = None,
+) -> bytes:
     """The bytes of a regular file of at most ``limit`` bytes, decompressed if it is gzip or xz.
 
     ``remedy`` is what one who reads a larger file can do: every function that leads here has ``limit=``, or says else.
+    ``files`` remembers what was in the file, compressed as it is.
     """
     if whole(limit, "limit") < 0:
         raise ModelError(f"limit is {limit}; it is the most bytes that a file may have")
@@ -64,6 +72,8 @@ def file_bytes(path: str | PathLike[str], limit: int, *, remedy: str = "raise it
             size = status.st_size
             raise FileFormatError(f"{size} bytes, and the limit is {limit}; {remedy.format(size=size)}")
         data = file.read(status.st_size)
+    if files is not None:
+        files.note(path, data)
     return _unpacked(data, limit)
 
 
@@ -131,8 +141,13 @@ def _no_constant(text: str) -> None:
 
 
 @contextmanager
-def atomic_write(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to that takes the place of ``path`` when all went well; else ``path`` is as it was."""
+def atomic_write(
+    path: str | PathLike[str], *, replace: Callable[[Path, Path], None] | None = None
+) -> Iterator[BinaryIO]:
+    """A file to write to that takes the place of ``path`` when all went well; else ``path`` is as it was.
+
+    ``replace(draft, target)`` puts it there; it may refuse. :func:`os.replace` if left out.
+    """
     target = Path(os.path.realpath(path))
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     file = open(draft, "xb")  # noqa: SIM115 - closed below, before it is moved
@@ -141,7 +156,7 @@ def atomic_write(path: str | PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(draft, target)
+        (os.replace if replace is None else replace)(draft, target)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
