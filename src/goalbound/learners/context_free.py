@@ -78,7 +78,8 @@ class PerCell:
     a linear part, smaller with more parts; and nothing that one cell learns helps another.
 
     Args:
-        make: makes the learner of a new cell from ``rng=``, its own stream.
+        make: makes the learner of a new cell from ``rng=``, its own stream. A function of a module, where the learner
+            is to be pickled.
         context_size: d.
         parts: into how many parts an entry is cut: one-hot contexts need 2.
         rng: the source of the learners' streams; cell number n, in the order of their first contexts, gets child n.
