@@ -155,6 +155,13 @@ def test_a_damaged_file_is_one_clear_error(
         TabularLearner.load(tmp_path / "learner")
 
 
+def test_files_of_version_1_with_their_episodes_one_by_one_are_still_read(valid: bytes, tmp_path: Path) -> None:
+    header, arrays = parts(valid)
+    with NO_WAITING:
+        write_archive(tmp_path / "learner", header | {"version": 1}, arrays)
+    assert written(TabularLearner.load(tmp_path / "learner")) == valid
+
+
 def test_a_header_alone_cannot_claim_memory(valid: bytes, tmp_path: Path) -> None:
     header, arrays = parts(valid)
     method = {"name": "ulcvi", "loss_bound": 1.0, "time_bound": 1e6, "episodes": 5}
