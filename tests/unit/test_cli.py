@@ -465,3 +465,18 @@ def test_a_column_keeps_small_numbers_apart_from_zero():
 
 def test_a_message_is_one_line():
     assert text.one_line("a\nb\x1b[0m") == "a b?[0m"
+
+
+@pytest.mark.parametrize("command", ["solve", "check", "convert"])
+def test_a_file_above_the_limit_is_read_with_the_option_that_the_error_names(run, tmp_path, command):
+    path = tmp_path / "a.npz"
+    save(SSP.dense([[0.5]], [[[0, 1.0]]]), path)
+    words = [command, str(path), *([str(tmp_path / "b.npz")] if command == "convert" else [])]
+    code, _, err = run(*words, "--limit", "1K")
+    assert code == 2
+    size = path.stat().st_size
+    assert f"{size} bytes, and the limit is 1024; raise it with --limit {size}" in err
+    assert run(*words, "--limit", str(size))[0] == 0
+    assert run(*words, "--limit", "5k")[0] == 0
+    code, _, err = run(*words, "--limit", "much")
+    assert (code, "'much' is no number of bytes" in err) == (2, True)

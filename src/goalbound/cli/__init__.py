@@ -72,6 +72,7 @@ def _in_words_of_the_shell(message: str) -> str:
         ("name it with loss=", "name it with --loss"),
         ("name it with goal=", "name it with --goal"),
         ("loss= and goal=", "--loss and --goal"),
+        ("raise it with limit=", "raise it with --limit "),
         ("save problem.at(context)", "say which context with --context"),
     ):
         message = message.replace(python, shell)

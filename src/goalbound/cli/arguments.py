@@ -205,6 +205,25 @@ def _add_check(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--schema", action="store_true", help="print the JSON Schema of experiment files")
     command.add_argument("--loss", metavar="NAME", help="which reward model of a .umb or .drn file is the loss")
     command.add_argument("--goal", metavar="LABEL", help="which label of a .umb or .drn file marks the goal")
+    _add_limit(command)
+
+
+def _add_limit(command: Parser) -> None:
+    command.add_argument("--limit", type=_bytes, default=4 * 2**30, metavar="BYTES",
+                         help="the most bytes that a file may have, such as 500M or 8G (default: 4G)")  # fmt: skip
+
+
+def _bytes(word: str) -> int:
+    """A number of bytes, maybe in units of 1024, 1024^2 or 1024^3.
+
+    >>> _bytes("4G") == _bytes("4294967296") == 4 * 2**30
+    True
+    """
+    unit = {"K": 2**10, "M": 2**20, "G": 2**30}.get(word[-1:].upper(), 1)
+    digits = word if unit == 1 else word[:-1]
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+        raise argparse.ArgumentTypeError(f"{word!r} is no number of bytes; give one such as 8589934592, or 8G")
+    return int(digits) * unit
 
 
 def _add_changes(command: Parser) -> None:
@@ -231,3 +250,4 @@ def _add_problem(command: Parser) -> None:
                          help="settings of a built-in problem")  # fmt: skip
     command.add_argument("--loss", metavar="NAME", help="which reward model of a .umb or .drn file is the loss")
     command.add_argument("--goal", metavar="LABEL", help="which label of a .umb or .drn file marks the goal")
+    _add_limit(command)

@@ -98,7 +98,7 @@ def _problem(arguments: Namespace) -> str:
     from goalbound.models.files import load
     from goalbound.testing import ContractError, check_problem
 
-    found = load(arguments.file, loss=arguments.loss, goal=arguments.goal)
+    found = load(arguments.file, loss=arguments.loss, goal=arguments.goal, limit=arguments.limit)
     problem = LinearCSSP.mix([found]) if isinstance(found, SSP) else found
     try:
         report = check_problem(problem)
@@ -113,7 +113,7 @@ def _problem(arguments: Namespace) -> str:
 def _learner(arguments: Namespace) -> str:
     from goalbound.learners.lr_cssp import LRCSSP
 
-    learner = LRCSSP.load(arguments.file)
+    learner = LRCSSP.load(arguments.file, limit=arguments.limit)
     bound = learner.settings.loss_bound
     told = f"loss bound {learner.loss_bound:g} ({'found by doubling' if bound is None else 'given'})"
     return (

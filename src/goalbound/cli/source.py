@@ -24,7 +24,7 @@ def find_problem(arguments: Namespace) -> SSP | LinearCSSP:
             raise ModelError(f"{arguments.problem} is a file; --set is for built-in problems")
         from goalbound.models.files import load
 
-        return load(arguments.problem, loss=arguments.loss, goal=arguments.goal)
+        return load(arguments.problem, loss=arguments.loss, goal=arguments.goal, limit=arguments.limit)
     if arguments.problem not in CATALOG and Path(arguments.problem).is_dir():
         raise ModelError(f"{arguments.problem} is a directory; give a .npz, .umb or .drn file")
     entry = catalog_entry(arguments.problem)

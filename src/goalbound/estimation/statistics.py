@@ -75,7 +75,7 @@ class Statistics:
     @property
     def pending_norms(self) -> NDArray[np.float64]:
         """[N] by how much their outcomes may have moved the estimate of a pair, in the norm of its Gram matrix."""
-        return self._pending.norms * UNIT
+        return np.multiply(self._pending.norms, UNIT, dtype=np.float64)
 
     @property
     def gram(self) -> NDArray[np.float64]:

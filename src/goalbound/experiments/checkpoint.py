@@ -18,7 +18,7 @@ from goalbound.learners import saving
 from goalbound.learners.learner import Learner
 from goalbound.models import FileFormatError, LinearCSSP, ModelError
 from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
-from goalbound.models.files.storage import reading
+from goalbound.models.files.storage import LIMIT, reading
 from goalbound.simulation import Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed, ModelWorld, Simulation
 from goalbound.simulation.diagnostics import Watched
 
@@ -60,7 +60,7 @@ def save(running: Running, path: Path) -> None:
     }  # fmt: skip
     arrays = {**collector.arrays(), **_ledger(simulation), "learner": saving.bytes_of(_savable(simulation))}
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_archive(path, header, arrays)
+    write_archive(path, header, arrays, any_size=True)
 
 
 def resume(running: Running, path: Path) -> bool:
@@ -88,7 +88,10 @@ def _restore(running: Running, path: Path) -> None:
     spec, simulation, collector = running
     mine = {**collector.arrays(), **_ledger(simulation)}
     allowed = {name: _CODES[array.dtype] for name, array in mine.items()} | {"learner": "|u1"}
-    header, arrays = read_archive(path, kind=KIND, versions=[VERSION], arrays=allowed, what="checkpoint of a run")
+    limit = max(LIMIT, path.stat().st_size)  # it is our own, so that no size is too large
+    header, arrays = read_archive(
+        path, kind=KIND, versions=[VERSION], arrays=allowed, what="checkpoint of a run", limit=limit
+    )
     with reading(path, "checkpoint"):
         check_keys(header, _KEYS)
     if header["id"] != spec.id:
@@ -103,7 +106,7 @@ def _restore(running: Running, path: Path) -> None:
         if type(done) is not int or not 0 <= done <= spec.episodes:
             raise FileFormatError(f"episodes is {done!r}; the run has {spec.episodes}")
         states = _checked_states(header["streams"], simulation)
-        learner = saving.resumed_from(_savable(simulation), arrays["learner"])
+        learner = saving.resumed_from(_savable(simulation), arrays["learner"], limit=limit)
     collector.restore(arrays, done)
     for name, array in _ledger(simulation).items():
         array[...] = arrays[name]

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import socket
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.tasks import Failed, Finished
 from goalbound.experiments.toml import toml_text
 from goalbound.models import FileFormatError, ModelError
+from goalbound.models.files.lock import try_lock
 from goalbound.models.files.storage import atomic_write, file_bytes, reading
 
 _RECORD = re.compile(r"([0-9a-f]{16})\.parquet")
@@ -234,17 +234,6 @@ def _locked(file: BinaryIO) -> bool:
     Some network file systems have no locks; there two sweeps do the same work twice and write the same bytes.
     """
     try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(2**20)  # locked bytes cannot be read there; the line at the start is to be
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
+        return try_lock(file.fileno())
     except OSError:
         return True
-    return True

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from goalbound.kernels.learned import COUNTED, INTERVAL, PLANNED, Learned, View
 from goalbound.kernels.rooms import fresh_learned, fresh_memory, fresh_view
 from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.episode_arrays import ONE_EPISODE, stacked, unstacked, with_stacked
 from goalbound.learners.filling import CODES, fill, within
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.knowledge import Knowledge
@@ -21,7 +22,8 @@ from goalbound.learners.settings import Settings
 from goalbound.models import FileFormatError, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
-from goalbound.models.files.storage import reading
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.files.storage import LIMIT, reading
 from goalbound.models.validation import distribution, sealed
 
 KIND, VERSION = "LRCSSP", 3
@@ -32,7 +34,7 @@ _SHARED = {"pair_start", "next_start"}  # arrays of the support, which stand the
 _MOST = np.finfo(np.float64).max
 
 
-def write_checkpoint(learner: LRCSSP, path: str | PathLike[str]) -> None:
+def write_checkpoint(learner: LRCSSP, path: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Write a learner with its open episodes; the file appears complete or not at all."""
     episodes = learner.open_episodes
     header = {
@@ -50,14 +52,19 @@ def write_checkpoint(learner: LRCSSP, path: str | PathLike[str]) -> None:
         arrays |= {f"knowledge.{name}": getattr(learner.knowledge, name) for name in _KNOWN}
     for place, episode in enumerate(episodes):
         arrays |= dict(_named(f"episode_{place}", episode._view))
-    write_archive(path, header, arrays)
+    write_archive(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
 
 
-def read_checkpoint(path: str | PathLike[str]) -> LRCSSP:
+def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
     """Read what :func:`write_checkpoint` wrote; anything else is an error that says what is wrong."""
-    header, arrays = read_archive(path, kind=KIND, versions=[VERSION], arrays=_allowed(), what="checkpoint")
+    files = SavedFiles()
+    header, arrays = read_archive(
+        path, kind=KIND, versions=[VERSION], arrays=with_stacked(_allowed()), what="checkpoint",
+        limit=limit, files=files,
+    )  # fmt: skip
     with reading(path, "checkpoint"):
         check_keys(header, _KEYS)
+        arrays = unstacked(arrays, header["episodes"])
         if not isinstance(header["settings"], dict) or {type(header["begun"]), type(header["acts"])} != {int}:
             raise FileFormatError("settings is no object, or begun or acts is no whole number")
         support = support_from(header, arrays)
@@ -76,6 +83,7 @@ def read_checkpoint(path: str | PathLike[str]) -> LRCSSP:
         _check_all_used(arrays, learner)
         _await_again(learner)
         learner._begun, learner._acts = header["begun"], header["acts"]
+    learner._files = files
     return learner
 
 
@@ -135,7 +143,7 @@ def _allowed() -> dict[str, str]:
     view = fresh_view(np.array([0, 1]), np.array([0, 1]), 1)
     allowed = dict(SUPPORT_ARRAYS) | {f"knowledge.{name}": code for name, code in _KNOWN.items()}
     allowed |= {name: CODES[array.dtype] for name, array in _named("learned", learned)}
-    for name, array in _named("episode_[0-9]{1,6}", view):
+    for name, array in _named(ONE_EPISODE, view):
         allowed[name.replace(".", r"\.")] = CODES[array.dtype]
     return allowed
 

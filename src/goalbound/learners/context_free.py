@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.world import Tally
+from goalbound.learners.copying import deep_copy
 from goalbound.learners.learner import Episode, SimulatedWorld
-from goalbound.learners.saving import bytes_of, can_be_saved, resumed_from
+from goalbound.learners.saving import bytes_of, can_be_saved, resumed_from, save_inner, with_limit
 from goalbound.models import FileFormatError, ModelError
-from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
-from goalbound.models.files.storage import reading
+from goalbound.models.files.archive import FORMAT, MOST_ARRAYS, check_keys, read_archive, write_archive
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.files.storage import LIMIT, reading
 from goalbound.models.validation import distribution, whole
 
 KIND, VERSION = "PerCell", 1
@@ -36,6 +38,8 @@ class ContextBlind:
     def __init__(self, learner: Any) -> None:
         self.learner = _one_component(learner)
 
+    __copy__ = deep_copy  # all that learns is in the learners inside
+
     def begin(self, context: ArrayLike) -> Episode:
         """An episode; the context is not looked at."""
         return self.learner.begin([1.0])
@@ -56,13 +60,14 @@ class ContextBlind:
         """The compiled loop of the learner, in the world of the contexts."""
         _play_blindly(self.learner, world, contexts, values, step_limit, tally)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """The learner inside, as it saves itself."""
-        self.learner.save(path)
+        save_inner(self.learner, path, overwrite=overwrite)
 
-    def resumed(self, path: str | PathLike[str]) -> ContextBlind:
-        """A blind learner that goes on from a file; what is in it was told the same things as this one."""
-        return ContextBlind(self.learner.resumed(path))
+    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> ContextBlind:
+        """A blind learner that goes on from a file of at most ``limit`` bytes; what is in it was told the same things
+        as this one."""
+        return ContextBlind(with_limit(self.learner.resumed, path, limit))
 
     def __repr__(self) -> str:
         return f"ContextBlind({self.learner!r})"
@@ -76,7 +81,8 @@ class PerCell:
     a linear part, smaller with more parts; and nothing that one cell learns helps another.
 
     Args:
-        make: makes the learner of a new cell from ``rng=``, its own stream.
+        make: makes the learner of a new cell from ``rng=``, its own stream. A function of a module, where the learner
+            is to be pickled.
         context_size: d.
         parts: into how many parts an entry is cut: one-hot contexts need 2.
         rng: the source of the learners' streams; cell number n, in the order of their first contexts, gets child n.
@@ -104,7 +110,10 @@ class PerCell:
         self.cells: dict[tuple[int, ...], Any] = {}
         """The learners by cell, in the order of their first contexts."""
         self._make = make
+        self._files = SavedFiles()
         self._seeds = np.random.default_rng(0).bit_generator.seed_seq if rng is None else rng.bit_generator.seed_seq
+
+    __copy__ = deep_copy  # all that learns is in the learners inside
 
     def cell(self, context: ArrayLike) -> tuple[int, ...]:
         """Which part each entry of a context lies in."""
@@ -145,22 +154,29 @@ class PerCell:
         """A learner as the next new cell would get it."""
         return self._made(len(self.cells))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the learners of all cells to one file; :meth:`resumed` reads it."""
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the learners of all cells to one file; :meth:`resumed` reads it.
+
+        A file that someone else wrote is replaced only with ``overwrite``.
+        """
         if not can_be_saved(self):
             raise ModelError("the learners of the cells cannot be saved; they need save(path) and resumed(path)")
+        if len(self.cells) > MOST_ARRAYS:
+            raise ModelError(f"{len(self.cells)} cells; one file holds at most {MOST_ARRAYS}: cut into fewer parts")
         arrays = {f"cell_{n}": bytes_of(learner) for n, learner in enumerate(self.cells.values())}
         header = {
             "format": FORMAT, "version": VERSION, "kind": KIND,
             "context_size": self.context_size, "parts": self.parts, "cells": [list(cell) for cell in self.cells],
         }  # fmt: skip
-        write_archive(path, header, arrays)
+        write_archive(path, header, arrays, files=self._files, overwrite=overwrite)
 
-    def resumed(self, path: str | PathLike[str]) -> PerCell:
-        """A learner made like this one that goes on from a file; nothing here is changed."""
+    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> PerCell:
+        """A learner made like this one that goes on from a file of at most ``limit`` bytes; nothing here is changed."""
+        files = SavedFiles()
         header, arrays = read_archive(
-            path, kind=KIND, versions=[VERSION], arrays={"cell_[0-9]{1,7}": "|u1"}, what="checkpoint"
-        )
+            path, kind=KIND, versions=[VERSION], arrays={"cell_[0-9]{1,7}": "|u1"}, what="checkpoint",
+            limit=limit, files=files,
+        )  # fmt: skip
         with reading(path, "checkpoint"):
             check_keys(header, _KEYS)
             if (header["context_size"], header["parts"]) != (self.context_size, self.parts):
@@ -169,9 +185,9 @@ class PerCell:
                     f"learner has {self.context_size} in {self.parts}; make it with the same"
                 )
             again = PerCell(self._make, self.context_size, parts=self.parts)
-            again._seeds = self._seeds
+            again._seeds, again._files = self._seeds, files
             for n, cell in enumerate(self._checked_cells(header["cells"], arrays)):
-                again.cells[cell] = resumed_from(self._made(n), arrays[f"cell_{n}"])
+                again.cells[cell] = resumed_from(self._made(n), arrays[f"cell_{n}"], limit=limit)
         return again
 
     def _checked_cells(self, cells: Any, arrays: dict[str, NDArray[Any]]) -> list[tuple[int, ...]]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from goalbound.estimation.statistics import checked_step
 from goalbound.kernels.learned import COUNTED, INTERVAL, INTERVALS, PLANNED, UNKNOWN_STEPS, View
+from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.door import check_own_step, checked_state
 from goalbound.learners.errors import LearnerError
 from goalbound.learners.plan import Plan
@@ -32,6 +33,11 @@ class LRCSSPEpisode:
         self.number = learner._begun
         learner._begun += 1
         learner._open.add(self)
+
+    # A copy of an episode comes with a copy of its learner.
+    __getstate__ = copied_state
+    __setstate__ = restore_state
+    __copy__ = deep_copy
 
     @property
     def _view(self) -> View:

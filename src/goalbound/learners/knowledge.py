@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.learned import Told
 from goalbound.models import LinearCSSP, ModelError, Support
-from goalbound.models.validation import check_range, numbers, sealed
+from goalbound.models.validation import check_range, numbers, restore_readonly, sealed, share_frozen
 
 SUM_TOLERANCE = 1e-9
 
@@ -44,6 +44,9 @@ class Knowledge:
     row_known: NDArray[np.bool_]
     rows: NDArray[np.float64]
     floors: NDArray[np.float64]
+
+    __setstate__ = restore_readonly
+    __deepcopy__ = share_frozen
 
     @classmethod
     def nothing(cls, support: Support, context_size: int) -> Knowledge:

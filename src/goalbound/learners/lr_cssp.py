@@ -34,6 +34,7 @@ from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fre
 from goalbound.kernels.watch import Ledger
 from goalbound.kernels.world import Tally
 from goalbound.learners.attitude import Attitude, optimistic
+from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.door import check_leads
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
@@ -44,6 +45,8 @@ from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
 from goalbound.learners.showing import shown_plan
 from goalbound.models import FileFormatError, IntervalSet, LinearCSSP, ModelError, Support
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.files.storage import LIMIT
 from goalbound.models.validation import distribution, sealed
 
 SWEEPS = 1_000_000
@@ -193,12 +196,17 @@ class LRCSSP:
         self._view: View | None = None
         self._begun = 0
         self._warned = False
+        self._files = SavedFiles()
         self._open: WeakSet[LRCSSPEpisode] = WeakSet()
         self._loaded: list[LRCSSPEpisode] = []  # held here until the one who loads them takes them
         self._acts = 0
         self._awaited: dict[int, LRCSSPEpisode] = {}  # by number of the visit, so in the order of act
         self._uncounted: dict[int, list[LRCSSPEpisode]] = {}  # of each pair, those that are in no Gram matrix yet
         self._effort.engine(support.triples)(kernels.wipe)(self._rules, self._learned)
+
+    __getstate__ = copied_state
+    __setstate__ = restore_state
+    __copy__ = deep_copy
 
     @classmethod
     def _of(
@@ -375,25 +383,31 @@ class LRCSSP:
         if context_size != self.settings.context_size:
             raise ModelError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the learner and its open episodes to a file, exactly and atomically; :meth:`load` reads it back.
 
         What is loaded goes on as if there had been no stop, bit for bit, in the middle of an episode too.
+
+        A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
+        :class:`~goalbound.models.errors.FileConflictError`, unless ``overwrite`` is set.
         """
         from goalbound.learners.checkpoint import write_checkpoint
 
-        write_checkpoint(self, path)
+        write_checkpoint(self, path, overwrite=overwrite)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> LRCSSP:
-        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``."""
+    def load(cls, path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
+        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``.
+
+        ``limit`` is the most bytes that the file may have: 4 GiB, and more only if it is asked for.
+        """
         from goalbound.learners.checkpoint import read_checkpoint
 
-        return read_checkpoint(path)
+        return read_checkpoint(path, limit=limit)
 
-    def resumed(self, path: str | PathLike[str]) -> LRCSSP:
+    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
         """:meth:`load`, for a file whose learner was told the same things as this one; else an error."""
-        learner = LRCSSP.load(path)
+        learner = LRCSSP.load(path, limit=limit)
         if (learner.settings, learner.support, learner.knowledge) != (self.settings, self.support, self.knowledge):
             raise FileFormatError(f"{path}: the learner in it was told other things: {learner}, not {self}")
         return learner

@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.kernels import rollout
 from goalbound.kernels.jit import Effort
 from goalbound.kernels.world import VALUE_TOLERANCE, Components, Tally, any_pair, best_pair
+from goalbound.learners.copying import deep_copy
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.learner import SimulatedWorld, truth_of
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
-from goalbound.models.files.storage import reading
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.files.storage import LIMIT, reading
 from goalbound.models.validation import sealed
 from goalbound.planning import solve
 from goalbound.planning.door import require_contextual
@@ -45,6 +47,10 @@ class Clairvoyant:
         self._effort = Effort()
         if problem.losses.min() > 0.0:
             self.play_episodes = self._play_episodes
+
+    def __reduce__(self) -> tuple[type[Clairvoyant], tuple[LinearCSSP]]:
+        """Copies and pickles are made anew from the problem; policies that were found are found again."""
+        return type(self), (self._problem,)
 
     def begin(self, context: ArrayLike) -> FixedPolicy:
         """An episode that plays the optimal policy of the context."""
@@ -97,6 +103,9 @@ class RandomWalk:
         self.support = support
         self._rng = np.random.default_rng(0) if rng is None else rng
         self._effort = Effort()
+        self._files = SavedFiles()
+
+    __copy__ = deep_copy  # its stream is its own
 
     def begin(self, context: ArrayLike) -> RandomEpisode:
         """An episode; the context does not matter."""
@@ -120,17 +129,25 @@ class RandomWalk:
             tally,
         )  # fmt: skip
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write where its stream stands; :meth:`resumed` reads it."""
-        header = {"format": FORMAT, "version": 1, "kind": "RandomWalk", "stream": state_of(self._rng)}
-        write_archive(path, header, {})
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write where its stream stands; :meth:`resumed` reads it.
 
-    def resumed(self, path: str | PathLike[str]) -> RandomWalk:
-        """A random walk in the same support that goes on from a file."""
-        header, _ = read_archive(path, kind="RandomWalk", versions=[1], arrays={}, what="checkpoint")
+        A file that someone else wrote is replaced only with ``overwrite``.
+        """
+        header = {"format": FORMAT, "version": 1, "kind": "RandomWalk", "stream": state_of(self._rng)}
+        write_archive(path, header, {}, files=self._files, overwrite=overwrite)
+
+    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> RandomWalk:
+        """A random walk in the same support that goes on from a file of at most ``limit`` bytes."""
+        files = SavedFiles()
+        header, _ = read_archive(
+            path, kind="RandomWalk", versions=[1], arrays={}, what="checkpoint", limit=limit, files=files
+        )
         with reading(path, "checkpoint"):
             check_keys(header, ("stream",))
-            return RandomWalk(self.support, rng=generator_from(header["stream"]))
+            again = RandomWalk(self.support, rng=generator_from(header["stream"]))
+        again._files = files
+        return again
 
     def __repr__(self) -> str:
         return f"RandomWalk({self.support})"
@@ -142,6 +159,8 @@ class RandomEpisode:
     def __init__(self, support: Support, rng: np.random.Generator) -> None:
         self._support, self._rng = support, rng
         self._action: int | None = None
+
+    __copy__ = deep_copy
 
     def act(self, state: int) -> int:
         """Any action of the state; the same if it is asked again before ``observe``."""

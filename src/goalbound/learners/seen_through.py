@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.world import Tally
+from goalbound.learners.copying import deep_copy
 from goalbound.learners.learner import Episode, SimulatedWorld
+from goalbound.learners.saving import save_inner, with_limit
 from goalbound.models import ModelError
+from goalbound.models.files.storage import LIMIT
 from goalbound.models.validation import distribution, numbers, sealed
 
 Floats = NDArray[np.float64]
@@ -39,10 +42,12 @@ class SeenThrough:
 
     def __init__(self, learner: Any, see: Callable[[Floats], ArrayLike] | ArrayLike) -> None:
         self.learner = learner
-        self.see: Callable[[Floats], ArrayLike] = see if callable(see) else _by_matrix(see)
+        self.see: Callable[[Floats], ArrayLike] = see if callable(see) else _ByMatrix(see)
         inner = getattr(learner, "play_episodes", None)
         if inner is not None and "shown" in inspect.signature(inner).parameters:
             self.play_episodes = self._play_episodes
+
+    __copy__ = deep_copy  # all that learns is in the learners inside
 
     def begin(self, context: ArrayLike) -> Episode:
         """An episode of the learner under what it sees of the context."""
@@ -53,13 +58,13 @@ class SeenThrough:
         """What the learner would do now, by what it sees of the context."""
         return self.learner.plan(self._seen(np.asarray(context, dtype=np.float64)))
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """The learner inside, as it saves itself; what it sees through is not in the file."""
-        self.learner.save(path)
+        save_inner(self.learner, path, overwrite=overwrite)
 
-    def resumed(self, path: str | PathLike[str]) -> SeenThrough:
-        """One that sees as this one does, and goes on from the file of :meth:`save`."""
-        return SeenThrough(self.learner.resumed(path), self.see)
+    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> SeenThrough:
+        """One that sees as this one does, and goes on from the file of :meth:`save`, of at most ``limit`` bytes."""
+        return SeenThrough(with_limit(self.learner.resumed, path, limit), self.see)
 
     def _seen(self, context: Floats) -> Floats:
         return np.asarray(self.see(context), dtype=np.float64)
@@ -83,13 +88,16 @@ def _checked(seen: Floats, row: int) -> Floats:
     return distribution(seen, f"see(contexts[{row}])", len(seen), "component")
 
 
-def _by_matrix(matrix: ArrayLike) -> Callable[[Floats], Floats]:
-    rows = numbers(matrix, "see", (None, None), "a function of a context, or a matrix [d, d']")
-    checked = np.array([distribution(row, f"see[{i}]", rows.shape[1], "component") for i, row in enumerate(rows)])
+class _ByMatrix:
+    """``context @ matrix``; a class, as functions inside functions cannot be pickled."""
 
-    def see(context: Floats) -> Floats:
-        if context.shape != (len(checked),):
-            raise ModelError(f"the context has shape {context.shape}; see is a matrix for {len(checked)} entries")
-        return np.asarray(context @ checked)
+    def __init__(self, matrix: ArrayLike) -> None:
+        rows = numbers(matrix, "see", (None, None), "a function of a context, or a matrix [d, d']")
+        self._rows = np.array(
+            [distribution(row, f"see[{i}]", rows.shape[1], "component") for i, row in enumerate(rows)]
+        )
 
-    return see
+    def __call__(self, context: Floats) -> Floats:
+        if context.shape != (len(self._rows),):
+            raise ModelError(f"the context has shape {context.shape}; see is a matrix for {len(self._rows)} entries")
+        return np.asarray(context @ self._rows)

@@ -2,7 +2,7 @@
 
 from goalbound.models.builder import Builder
 from goalbound.models.confidence_set import ConfidenceSet, IntervalSet
-from goalbound.models.errors import FileFormatError, ModelError
+from goalbound.models.errors import FileConflictError, FileFormatError, LargeFileWarning, ModelError
 from goalbound.models.linear_cssp import LinearCSSP
 from goalbound.models.ssp import SSP
 from goalbound.models.step import Step
@@ -13,8 +13,10 @@ __all__ = [
     "SSP",
     "Builder",
     "ConfidenceSet",
+    "FileConflictError",
     "FileFormatError",
     "IntervalSet",
+    "LargeFileWarning",
     "LinearCSSP",
     "ModelError",
     "Step",

@@ -22,7 +22,9 @@ from goalbound.models.validation import (
     frozen,
     normalised_rows,
     numbers,
+    restore_readonly,
     sealed,
+    share_frozen,
     whole,
 )
 
@@ -81,6 +83,9 @@ class LinearCSSP:
         object.__setattr__(self, "probabilities", frozen(rows, np.float64))
         object.__setattr__(self, "start", _checked_starts(self.start, support, size))
         object.__setattr__(self, "loss_scale", checked_scale(self.loss_scale))
+
+    __setstate__ = restore_readonly
+    __deepcopy__ = share_frozen
 
     @classmethod
     def dense(
@@ -206,11 +211,14 @@ class LinearCSSP:
         write_npz(self, path)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> LinearCSSP:
-        """Read a contextual problem from a ``.npz`` file written by :meth:`save`."""
+    def load(cls, path: str | PathLike[str], *, limit: int | None = None) -> LinearCSSP:
+        """Read a contextual problem from a ``.npz`` file written by :meth:`save`.
+
+        ``limit`` is the most bytes that the file may have; 4 GiB if left out.
+        """
         from goalbound.models.files.npz import read_npz
 
-        problem = read_npz(path)
+        problem = read_npz(path) if limit is None else read_npz(path, limit=limit)
         if not isinstance(problem, cls):
             raise ModelError(f"{path} holds a problem without context; read it with goalbound.load")
         return problem

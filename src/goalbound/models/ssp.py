@@ -20,7 +20,9 @@ from goalbound.models.validation import (
     frozen,
     normalised_rows,
     numbers,
+    restore_readonly,
     sealed,
+    share_frozen,
     whole,
 )
 
@@ -71,6 +73,9 @@ class SSP:
         object.__setattr__(self, "probabilities", frozen(rows, np.float64))
         object.__setattr__(self, "start", checked_start(self.start, support))
         object.__setattr__(self, "loss_scale", checked_scale(self.loss_scale))
+
+    __setstate__ = restore_readonly
+    __deepcopy__ = share_frozen
 
     @classmethod
     def trusted(cls, support: Support, losses: NDArray[Any], probabilities: NDArray[Any], start: Start,

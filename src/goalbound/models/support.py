@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models.errors import ModelError
-from goalbound.models.validation import check_names, frozen, integers, whole
+from goalbound.models.validation import check_names, frozen, integers, restore_readonly, share_frozen, whole
 
 GOAL = "goal"
 """The name of the goal. It is reserved: no state may bear it."""
@@ -83,6 +83,9 @@ class Support:
         _check_increasing(
             self.next_state, self.next_start, lambda i: f"the next states of {self.pair_name(i)} are not increasing"
         )
+
+    __setstate__ = restore_readonly
+    __deepcopy__ = share_frozen
 
     @classmethod
     def full(cls, states: int, actions: int) -> Support:

@@ -16,14 +16,14 @@ ROW_TOLERANCE = 1e-9
 
 def frozen(array: NDArray[Any], dtype: type) -> NDArray[Any]:
     """The array as read-only and contiguous; copied unless it is that already and nobody can write to it."""
-    if array.dtype == dtype and array.flags.c_contiguous and not _writable(array):
+    if array.dtype == dtype and array.flags.c_contiguous and not is_writable(array):
         return array
     copy: NDArray[Any] = np.array(array, dtype=dtype, order="C")
     copy.flags.writeable = False
     return copy
 
 
-def _writable(array: Any) -> bool:
+def is_writable(array: Any) -> bool:
     """Whether the array, or one that it is a view of, can be written to."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
@@ -36,6 +36,22 @@ def sealed(array: NDArray[Any]) -> NDArray[Any]:
     """An array nobody else holds, made read-only in place."""
     array.flags.writeable = False
     return array
+
+
+def restore_readonly(data: Any, state: dict[str, Any]) -> None:
+    """``__setstate__`` of frozen data: what was copied or pickled has read-only arrays, as the original has.
+
+    :mod:`copy` and :mod:`pickle` make arrays that can be written to.
+    """
+    for value in state.values():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    vars(data).update(state)
+
+
+def share_frozen(data: Any, memo: dict[int, Any]) -> Any:
+    """``__deepcopy__`` of frozen data: it never changes, so that it is its own copy."""
+    return data
 
 
 def integers(values: ArrayLike, name: str, dtype: type) -> NDArray[Any]:

@@ -42,6 +42,7 @@ from goalbound.kernels.watch import (
     WIDTHS,
 )
 from goalbound.kernels.world import Tally
+from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.learner import SimulatedWorld
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP, ModelError, Step
@@ -191,6 +192,10 @@ class Watched:
         self._ledger = fresh_ledger(learner.support.pairs, problem.context_size, watch=True, loss_bound=bound)
         self._look(kernels.watch_all)
 
+    __getstate__ = copied_state
+    __setstate__ = restore_state
+    __copy__ = deep_copy
+
     @property
     def statistics(self) -> Statistics:
         """Those of the learner."""
@@ -270,6 +275,8 @@ class WatchedEpisode:
         self._watched = watched
         self._episode = watched.learner.begin(context)
         self._action: int | None = None
+
+    __copy__ = deep_copy  # with the learner, and with who watches it
 
     def act(self, state: int) -> int:
         """The learner's action."""

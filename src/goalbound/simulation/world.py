@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from goalbound.kernels import world as kernels
 from goalbound.kernels.jit import engine
 from goalbound.kernels.world import Components
+from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.models.validation import frozen, whole
 
@@ -104,6 +105,10 @@ class ModelWorld:
         self._state = self._goal
         self._context = np.empty(0)
         self._run = engine(problem.support.triples)
+
+    __getstate__ = copied_state
+    __setstate__ = restore_state
+    __copy__ = deep_copy
 
     def begin(self, context: NDArray[np.float64]) -> int:
         """A new episode under a context; its first state."""

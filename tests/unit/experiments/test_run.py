@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import run as running
 from goalbound.experiments.learners import LEARNERS
 from goalbound.experiments.records import SPACING, RunRecord, kept_episodes, read_record, record_bytes, write_record
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.things import CONTEXTS
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.models import ModelError
-from goalbound.models.files import archive
+from goalbound.models import LargeFileWarning, ModelError
+from goalbound.models.files import archive, storage
 from goalbound.problems.catalog import CATALOG
 from goalbound.simulation import ModelWorld, bernoulli, play
 from tests.unit.experiments import third_party
@@ -122,6 +123,7 @@ def test_any_error_of_the_listener_leaves_a_checkpoint_to_go_on_from(tmp_path: P
 KILLED = """
 import json, os, signal, sys
 from pathlib import Path
+from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import run as running
 from goalbound.experiments.spec import RunSpec
 
@@ -487,3 +489,21 @@ def test_nothing_is_written_after_the_last_episode(tmp_path: Path) -> None:
     assert not path.exists()
     write_record(tmp_path / "run.parquet", record)
     assert record_bytes(read_record(tmp_path / "run.parquet")) == record_bytes(record)
+
+
+def test_a_checkpoint_of_any_size_is_gone_on_from(
+    whole: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # All limits are below the size of the file, as if it had more than 4 GiB.
+    monkeypatch.setattr(checkpoints, "LIMIT", 1000)
+    for function in (archive.read_archive, LRCSSP.load.__func__, LRCSSP.resumed):  # type: ignore[attr-defined]
+        monkeypatch.setitem(function.__kwdefaults__, "limit", 1000)
+    path = tmp_path / "run.npz"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LargeFileWarning)
+        with monkeypatch.context() as small:
+            small.setattr(storage, "LIMIT", 1000)
+            assert len(broken_checkpoint(path)) > 1000
+    rest = Breaking(EPISODES + 1)
+    assert record_bytes(run(RUNS["lr-cssp"], progress=rest, checkpoint=path)) == whole["lr-cssp"]
+    assert rest.calls[0][0] == 21  # it went on after the 14 episodes of the file

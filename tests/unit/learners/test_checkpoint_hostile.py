@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from goalbound.learners.episode_arrays import stacked, unstacked
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import FileFormatError
 from goalbound.models.files.archive import write_archive
@@ -25,14 +26,15 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def parts(data: bytes) -> tuple[Header, Arrays]:
-    """The header and the arrays of a checkpoint, free to be changed."""
+    """The header and the arrays of a checkpoint, those of episodes one by one, free to be changed."""
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         arrays = {
             name.removesuffix(".npy"): np.load(io.BytesIO(file.read(name)))
             for name in file.namelist()
             if name.endswith(".npy")
         }
-        return json.loads(file.read("header.json")), arrays
+        header = json.loads(file.read("header.json"))
+        return header, unstacked(arrays, header["episodes"])
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,7 @@ def valid() -> bytes:
 
 def test_the_valid_file_is_as_the_tests_below_need_it(valid: bytes, tmp_path: Path) -> None:
     header, arrays = parts(valid)
-    write_archive(tmp_path / "again", header, arrays)
+    write_archive(tmp_path / "again", header, stacked(arrays))
     assert (tmp_path / "again").read_bytes() == valid
     assert written(LRCSSP.load(tmp_path / "again")) == valid
     assert len(header["episodes"]) == 3
@@ -163,7 +165,7 @@ DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
     (one_episode_less, r"episode_2\.context belongs to no episode"),
     # the header
     (in_header("LinearCSSP", "kind"), "the kind is 'LinearCSSP'"),
-    (in_header(3, "version"), "version 3"),
+    (in_header(99, "version"), "version 99"),
     (in_header({"bit_generator": "PCG64"}, "stream"), "draws nothing"),
     (settings(attitude={"name": "greedy"}), "the attitude is"),
     (settings(replan_factor=0.5), "replan_factor 0.5"),

@@ -101,7 +101,7 @@ def test_the_compiled_loops_play_the_same_run_to_the_bit(name: str, tmp_path: Pa
 
 def file_of(learner: Any, folder: Path) -> bytes:
     with NO_WAITING:
-        learner.save(folder / "learner")
+        learner.save(folder / "learner", overwrite=True)
     return (folder / "learner").read_bytes()
 
 

@@ -234,5 +234,5 @@ def test_a_checkpoint_keeps_the_pieces(tmp_path: Any) -> None:
         learner = LRCSSP(PROBLEM.support, 2, loss_floor=0.1, loss_bound=5.0, widths=widths)
         again = reloaded(learner)
         assert again.settings.widths == widths
-        learner.save(tmp_path / "learner")
+        learner.save(tmp_path / "learner", overwrite=True)
         assert learner.resumed(tmp_path / "learner").settings == learner.settings

@@ -29,6 +29,7 @@ from goalbound.adapters.covariates.triangulation import (
     nearest_weights,
 )
 from goalbound.models import ModelError
+from goalbound.models.validation import restore_readonly
 
 MOST_COLUMNS = 4
 """The most columns: triangulations of more are too large."""
@@ -59,6 +60,8 @@ class Barycentric:
     clamp: bool = False
     missing: Floats | None = None
     simplices: NDArray[np.int64] | None = None
+
+    __setstate__ = restore_readonly
 
     def __post_init__(self) -> None:
         points = checked_points(self.points, "points")

@@ -21,7 +21,7 @@ from goalbound.adapters.covariates.reading import (
     settled,
 )
 from goalbound.models import ModelError
-from goalbound.models.validation import whole
+from goalbound.models.validation import restore_readonly, whole
 
 MOST_DEGREE = 10
 
@@ -44,6 +44,8 @@ class Hats:
     knots: Floats
     clamp: bool = False
     missing: Floats | None = None
+
+    __setstate__ = restore_readonly
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "knots", checked_grid(self.knots, "knots", 2))
@@ -104,6 +106,8 @@ class Splines:
     degree: int = 3
     clamp: bool = False
     missing: Floats | None = None
+
+    __setstate__ = restore_readonly
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "knots", checked_grid(self.knots, "knots", 2))
@@ -190,6 +194,8 @@ class Periodic:
     period: float
     knots: Floats
     missing: Floats | None = None
+
+    __setstate__ = restore_readonly
 
     def __post_init__(self) -> None:
         period = checked_positive(self.period, "period", "such as 24 for hours")

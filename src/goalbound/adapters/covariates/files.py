@@ -19,7 +19,7 @@ from goalbound.adapters.covariates.points import SoftClusters
 from goalbound.adapters.covariates.reading import CovariateMap
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
-from goalbound.models.files.storage import reading
+from goalbound.models.files.storage import LIMIT, reading
 
 KIND, VERSION = "CovariateMap", 1
 MOST_DEPTH = 8
@@ -71,9 +71,9 @@ def save_map(map: CovariateMap, path: str | PathLike[str]) -> None:
     write_archive(path, header, {})
 
 
-def load_map(path: str | PathLike[str]) -> CovariateMap:
-    """Read a map written by :func:`save_map`: it gives the same contexts, bit for bit."""
-    header, _ = read_archive(path, kind=KIND, versions=[VERSION], arrays={}, what="map of covariates")
+def load_map(path: str | PathLike[str], *, limit: int = LIMIT) -> CovariateMap:
+    """Read a map written by :func:`save_map`, of at most ``limit`` bytes: it gives the same contexts, bit for bit."""
+    header, _ = read_archive(path, kind=KIND, versions=[VERSION], arrays={}, what="map of covariates", limit=limit)
     with reading(path, "map"):
         check_keys(header, ("map", "digest"))
         found = map_from_json(header["map"])

@@ -21,7 +21,7 @@ from goalbound.adapters.covariates.reading import (
 )
 from goalbound.adapters.covariates.tables import listed
 from goalbound.models import ModelError
-from goalbound.models.validation import check_names
+from goalbound.models.validation import check_names, restore_readonly
 
 Category = str | int
 """A word, a whole number, or true and false."""
@@ -44,6 +44,8 @@ class Categories:
     values: tuple[Category, ...]
     other: bool = True
     missing: Floats | None = None
+
+    __setstate__ = restore_readonly
 
     def __post_init__(self) -> None:
         given: Any = self.values
@@ -118,6 +120,8 @@ class Composition:
 
     parts: tuple[str, ...]
     missing: Floats | None = None
+
+    __setstate__ = restore_readonly
 
     def __post_init__(self) -> None:
         given: Any = self.parts

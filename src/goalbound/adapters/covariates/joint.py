@@ -13,7 +13,7 @@ import numpy as np
 from goalbound.adapters.covariates.reading import CovariateMap, Floats, Reading, Refusal, checked_size
 from goalbound.adapters.covariates.tables import Column, checked_columns, column_label, column_labels, column_of
 from goalbound.models import ModelError
-from goalbound.models.validation import distribution, frozen
+from goalbound.models.validation import distribution, frozen, restore_readonly
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,8 @@ class Additive:
     maps: tuple[CovariateMap, ...]
     columns: tuple[Column, ...]
     weights: Floats | None = None
+
+    __setstate__ = restore_readonly
 
     def __post_init__(self) -> None:
         maps = _checked_maps(self.maps)

@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from goalbound.adapters.covariates.files import check_digest, map_as_json, map_digest, map_from_json
 from goalbound.adapters.covariates.reading import CovariateMap
+from goalbound.learners.copying import deep_copy
 from goalbound.learners.learner import Episode
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.saving import bytes_of, with_limit
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
-from goalbound.models.files.storage import reading
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.files.storage import LIMIT, reading
 
 KIND, VERSION = "CovariateLearner", 1
 _COUNTS = ("begun", "outside", "missing")
@@ -50,9 +53,12 @@ class CovariateLearner:
             raise ModelError(f"the map gives contexts of {map.context_size} entries, and the learner knows {size}")
         self.map = map
         self.learner = learner
+        self._files = SavedFiles()
         self.begun = 0
         self.outside: NDArray[np.int64] = np.zeros(len(map.column_names), dtype=np.int64)
         self.missing: NDArray[np.int64] = np.zeros(len(map.column_names), dtype=np.int64)
+
+    __copy__ = deep_copy  # all that learns is in the learners inside
 
     def begin(self, covariates: Any) -> Episode:
         """An episode for these covariates; what the map refuses is an error, and no episode."""
@@ -67,18 +73,18 @@ class CovariateLearner:
         """What the learner would do now; for learners that have a ``plan(context)``."""
         return self.learner.plan(self.map(covariates))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all."""
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all.
+
+        A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
+        :class:`~goalbound.models.errors.FileConflictError`, unless ``overwrite`` is set.
+        """
         header = {
             "format": FORMAT, "version": VERSION, "kind": KIND,
             "map": map_as_json(self.map), "digest": map_digest(self.map),
             "begun": self.begun, "outside": self.outside.tolist(), "missing": self.missing.tolist(),
         }  # fmt: skip
-        with tempfile.TemporaryDirectory() as folder:
-            inner = Path(folder) / "learner"
-            self.learner.save(inner)
-            content = np.frombuffer(inner.read_bytes(), dtype=np.uint8)
-        write_archive(path, header, {"learner": content})
+        write_archive(path, header, {"learner": bytes_of(self.learner)}, files=self._files, overwrite=overwrite)
 
     @classmethod
     def load(
@@ -86,7 +92,8 @@ class CovariateLearner:
         path: str | PathLike[str],
         *,
         map: CovariateMap | None = None,
-        load_learner: Callable[[Path], Any] = LRCSSP.load,
+        load_learner: Callable[..., Any] = LRCSSP.load,
+        limit: int = LIMIT,
     ) -> CovariateLearner:
         """Read what :meth:`save` wrote. Nothing is executed, and the learner goes on bit for bit.
 
@@ -94,18 +101,22 @@ class CovariateLearner:
             path: the file.
             map: the map that the learner must have learned with; another one is refused. Needed where the file cannot
                 hold the map (:class:`FromTransformer`). Left out, it is the one in the file.
-            load_learner: reads the learner's own file.
+            load_learner: reads the learner's own file, from its path (and ``limit=``, if it has one).
+            limit: the most bytes that the file may have.
         """
+        files = SavedFiles()
         header, arrays = read_archive(
-            path, kind=KIND, versions=[VERSION], arrays={"learner": "|u1"}, what="learner with its map"
-        )
+            path, kind=KIND, versions=[VERSION], arrays={"learner": "|u1"}, what="learner with its map",
+            limit=limit, files=files,
+        )  # fmt: skip
         with reading(path, "learner"):
             check_keys(header, ("map", "digest", *_COUNTS))
             check_present(arrays, ["learner"])
             found = map_from_json(header["map"]) if map is None else map
             check_digest(found, header["digest"])
-            learner = cls(found, _loaded(arrays["learner"], load_learner))
+            learner = cls(found, _loaded(arrays["learner"], load_learner, limit))
             learner._recall(header)
+        learner._files = files
         return learner
 
     def _recall(self, header: dict[str, Any]) -> None:
@@ -132,11 +143,11 @@ def _context_size(learner: Any) -> int | None:
     return size
 
 
-def _loaded(content: NDArray[np.uint8], load_learner: Callable[[Path], Any]) -> Any:
+def _loaded(content: NDArray[np.uint8], load_learner: Callable[..., Any], limit: int) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         inner = Path(folder) / "learner"
         inner.write_bytes(content.tobytes())
         try:
-            return load_learner(inner)
+            return with_limit(load_learner, inner, limit)
         except FileFormatError as error:
             raise FileFormatError(str(error).replace(str(inner), "the learner in it")) from None

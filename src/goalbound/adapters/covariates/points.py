@@ -23,7 +23,7 @@ from goalbound.adapters.covariates.reading import (
     settled,
 )
 from goalbound.models import ModelError
-from goalbound.models.validation import frozen, numbers
+from goalbound.models.validation import frozen, numbers, restore_readonly
 
 _MOST = np.finfo(np.float64).max
 
@@ -51,6 +51,8 @@ class SoftClusters:
     temperature: float
     scales: Floats | None = None
     missing: Floats | None = None
+
+    __setstate__ = restore_readonly
 
     def __post_init__(self) -> None:
         centres = checked_points(self.centres, "centres")

@@ -84,7 +84,9 @@ def _load(path: str | PathLike[str], limit: int) -> dict[str, NDArray[Any]]:
             size = archive.getinfo(members[name]).file_size
             room -= size
             if room < 0:
-                raise FileFormatError(f"{name} has {size} bytes, more than the limit of {limit} allows; raise limit=")
+                raise FileFormatError(
+                    f"{name} has {size} bytes; with the others that is above {limit}: raise it with limit="
+                )
             with archive.open(members[name]) as file:
                 found[name] = _array(name, file, size)
     return found

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.tabular.layout import ULCVI, Front, Learned
 from goalbound.kernels.tabular.rooms import fresh_walk
+from goalbound.learners.episode_arrays import ONE_EPISODE, stacked, unstacked, with_stacked
 from goalbound.learners.filling import CODES, fill
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.tabular.episode import TabularEpisode
@@ -20,14 +21,15 @@ from goalbound.learners.tabular.settings import TabularSettings
 from goalbound.models import FileFormatError, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
-from goalbound.models.files.storage import reading
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.files.storage import LIMIT, reading
 
-KIND, VERSION = "TabularLearner", 1
+KIND, VERSION = "TabularLearner", 2
 _KEYS = ("settings", "generator", "episodes", "state_names", "action_names")
 _LOSSES = "known_losses"
 
 
-def write_checkpoint(learner: TabularLearner, path: str | PathLike[str]) -> None:
+def write_checkpoint(learner: TabularLearner, path: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Write a learner with its open episodes; the file appears complete or not at all."""
     episodes = learner.open_episodes
     header = {
@@ -42,14 +44,19 @@ def write_checkpoint(learner: TabularLearner, path: str | PathLike[str]) -> None
         arrays[_LOSSES] = learner.known_losses
     for place, episode in enumerate(episodes):
         arrays |= dict(_named(f"episode_{place}", episode._walk))
-    write_archive(path, header, arrays)
+    write_archive(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
 
 
-def read_checkpoint(path: str | PathLike[str]) -> TabularLearner:
+def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:
     """Read what :func:`write_checkpoint` wrote; anything else is an error that says what is wrong."""
-    header, arrays = read_archive(path, kind=KIND, versions=[VERSION], arrays=_allowed(), what="checkpoint")
+    files = SavedFiles()
+    header, arrays = read_archive(
+        path, kind=KIND, versions=[1, VERSION], arrays=with_stacked(_allowed()), what="checkpoint",
+        limit=limit, files=files,
+    )  # fmt: skip
     with reading(path, "checkpoint"):
         check_keys(header, _KEYS)
+        arrays = unstacked(arrays, header["episodes"])
         support = support_from(header, arrays)
         settings = TabularSettings.from_json(header["settings"])
         if settings.losses_are_known != (_LOSSES in arrays):
@@ -70,6 +77,7 @@ def read_checkpoint(path: str | PathLike[str]) -> TabularLearner:
             check_walk(walk, entry, learner._learned, support)
         check_numbers([one.number for one in learner._loaded])
         _check_all_used(arrays, learner, len(entries))
+    learner._files = files
     return learner
 
 
@@ -110,7 +118,7 @@ def _allowed() -> dict[str, str]:
     small = TabularLearner(Support.full(1, 1), bernstein_ssp(), loss_floor=1.0)
     allowed = {**SUPPORT_ARRAYS, _LOSSES: "<f8"}
     allowed |= {name: CODES[array.dtype] for name, array in _kept(small._learned)}
-    for name, array in _named("episode_[0-9]{1,6}", fresh_walk(1)):
+    for name, array in _named(ONE_EPISODE, fresh_walk(1)):
         allowed[name.replace(".", r"\.")] = CODES[array.dtype]
     return allowed
 

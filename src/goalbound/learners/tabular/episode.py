@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from goalbound.estimation.statistics import checked_step
 from goalbound.kernels.tabular.layout import INTERVALS, NUMBER, UNKNOWN_STEPS, Walk
+from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.door import check_own_step, checked_state
 from goalbound.learners.errors import LearnerError
 from goalbound.models import Step
@@ -28,6 +29,11 @@ class TabularEpisode:
         self._pair: int | None = None
         self._ended = False
         learner._open.add(self)
+
+    # A copy of an episode comes with a copy of its learner.
+    __getstate__ = copied_state
+    __setstate__ = restore_state
+    __copy__ = deep_copy
 
     def act(self, state: int) -> int:
         """The action (its number) to play in a state. Plans if the method asks for a plan here.

@@ -16,6 +16,7 @@ from goalbound.kernels.tabular.layout import HOEFFDING, PSRL, STALE, STEPS, SWEE
 from goalbound.kernels.tabular.play import play
 from goalbound.kernels.tabular.rooms import copied, fresh_learned, fresh_walk
 from goalbound.kernels.world import Tally
+from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.door import check_context_free, check_leads
 from goalbound.learners.errors import PlanningStopped
 from goalbound.learners.learner import SimulatedWorld, truth_of
@@ -24,6 +25,8 @@ from goalbound.learners.tabular.method import Method
 from goalbound.learners.tabular.plan import TabularPlan
 from goalbound.learners.tabular.settings import TabularSettings, checked_losses
 from goalbound.models import FileFormatError, LinearCSSP, ModelError, Support
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.files.storage import LIMIT
 from goalbound.models.validation import sealed
 from goalbound.planning.extended_value_iteration import value_bounds
 
@@ -85,8 +88,13 @@ class TabularLearner:
         ceiling = np.inf if method.value_cap is None else float(method.value_cap)
         self._learned = fresh_learned(self._rules, ceiling=ceiling)
         self._effort = Effort()
+        self._files = SavedFiles()
         self._open: WeakSet[TabularEpisode] = WeakSet()
         self._loaded: list[TabularEpisode] = []  # held here until the one who loads them takes them
+
+    __getstate__ = copied_state
+    __setstate__ = restore_state
+    __copy__ = deep_copy
 
     @property
     def method(self) -> Method:
@@ -204,25 +212,31 @@ class TabularLearner:
             check_context_free(np.full(context_size, 1.0 / context_size))
         check_leads(self.support, problem)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the learner, its open episodes and the state of its generator to a file, exactly and atomically.
 
         What :meth:`load` reads goes on as if there had been no stop, bit for bit, in the middle of an episode too.
+
+        A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
+        :class:`~goalbound.models.errors.FileConflictError`, unless ``overwrite`` is set.
         """
         from goalbound.learners.tabular.checkpoint import write_checkpoint
 
-        write_checkpoint(self, path)
+        write_checkpoint(self, path, overwrite=overwrite)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> TabularLearner:
-        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``."""
+    def load(cls, path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:
+        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``.
+
+        ``limit`` is the most bytes that the file may have: 4 GiB, and more only if it is asked for.
+        """
         from goalbound.learners.tabular.checkpoint import read_checkpoint
 
-        return read_checkpoint(path)
+        return read_checkpoint(path, limit=limit)
 
-    def resumed(self, path: str | PathLike[str]) -> TabularLearner:
+    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:
         """:meth:`load`, for a file whose learner was told the same things as this one; else an error."""
-        learner = TabularLearner.load(path)
+        learner = TabularLearner.load(path, limit=limit)
         same = learner.settings == self.settings and learner.support == self.support
         if not same or not np.array_equal(learner._rules.known_losses, self._rules.known_losses):
             raise FileFormatError(f"{path}: the learner in it was told other things: {learner}, not {self}")

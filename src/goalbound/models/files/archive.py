@@ -21,6 +21,7 @@ import re
 import struct
 import zipfile
 from collections.abc import Collection, Mapping
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -28,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models.errors import FileFormatError, ModelError
-from goalbound.models.files.storage import LIMIT, atomic_write, file_bytes, reading, strict_json
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.files.storage import LIMIT, atomic_write, file_bytes, reading, strict_json, warn_if_large
 
 FORMAT = "goalbound"
 """What the header of every archive of ours gives as its format."""
@@ -37,6 +39,8 @@ _HEADER, _SUFFIX = "header.json", ".npy"
 _DTYPES = ("<f8", "<i8", "<i4", "|b1", "|u1")
 _DIMENSIONS = 3
 _MOST_MEMBERS = 2**16 - 2  # more would not be counted in the last bytes of the file, where they are checked first
+MOST_ARRAYS = _MOST_MEMBERS - 1
+"""How many arrays a file may hold; the header is a member too."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.]{0,99}")
 _NPY = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '([^']{1,8})', 'fortran_order': (False|True), "
@@ -46,24 +50,41 @@ _NPY = re.compile(
 _END = struct.Struct("<4s4H2LH")
 
 
-def write_archive(path: str | PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def write_archive(
+    path: str | PathLike[str],
+    header: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    *,
+    any_size: bool = False,
+    files: SavedFiles | None = None,
+    overwrite: bool = False,
+) -> None:
     """Write arrays and their header so that :func:`read_archive` gives them back to the bit.
 
     The file appears complete or not at all, and the same content in the same order gives the same bytes. Arrays are
     float64, int64, int32, bool or uint8, of at most three dimensions; ``header`` is what JSON can say (no NaN) and has
-    the keys ``format`` ("goalbound"), ``version`` and ``kind``.
+    the keys ``format`` ("goalbound"), ``version`` and ``kind``. A file that is read only if ``limit`` is raised is
+    written with a :class:`LargeFileWarning`, unless its readers take files of ``any_size``. With ``files`` (those of
+    whoever saves itself) what stands there is replaced only if it is known to them, or with ``overwrite``.
     """
     if header.get("format") != FORMAT or type(header.get("version")) is not int or type(header.get("kind")) is not str:
         raise ModelError(f'the header of an archive needs "format": "{FORMAT}", a whole "version" and a "kind"')
-    if len(arrays) >= _MOST_MEMBERS:
-        raise ModelError(f"{len(arrays)} arrays are more than the {_MOST_MEMBERS - 1} of one file; join some of them")
+    if len(arrays) > MOST_ARRAYS:
+        raise ModelError(f"{len(arrays)} arrays are more than the {MOST_ARRAYS} of one file; join some of them")
     members = {name: _storable(name, array) for name, array in arrays.items()}
     head = json.dumps(header, allow_nan=False).encode()
-    with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(_member(_HEADER), head)
-        for name, array in members.items():
-            with archive.open(_member(f"{name}{_SUFFIX}"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+    replace = None if files is None else partial(files.replace, overwrite=overwrite)
+    if files is not None and not overwrite:
+        files.check(path)  # again at the end, for good; here, so that nothing is written in vain
+    with atomic_write(path, replace=replace) as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr(_member(_HEADER), head)
+            for name, array in members.items():
+                with archive.open(_member(f"{name}{_SUFFIX}"), "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+        size = file.seek(0, io.SEEK_END)
+    if not any_size:
+        warn_if_large(path, size)
 
 
 def read_archive(
@@ -74,6 +95,7 @@ def read_archive(
     arrays: Mapping[str, str],
     what: str = "file",
     limit: int = LIMIT,
+    files: SavedFiles | None = None,
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`write_archive` wrote; anything else is a :class:`FileFormatError` that says what is wrong.
 
@@ -89,13 +111,14 @@ def read_archive(
             expression that the whole name must match: ``{"gram": "<f8", r"episode_[0-9]+\\.values": "<f8"}``.
         what: what the file is to people, for messages.
         limit: the most bytes that the file may have.
+        files: remembers what was read, for a later :func:`write_archive`.
 
     Returns:
         The header, and the arrays by name in the order of the file. They are read-only, over the bytes of the file.
     """
     with reading(path, "npz"):
         kinds = (kind,) if isinstance(kind, str) else kind
-        data = file_bytes(path, limit)
+        data = file_bytes(path, limit, files=files)
         _check_count(data, arrays, what)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = _checked_infos(archive, len(data))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from goalbound.models.errors import FileFormatError
 from goalbound.models.files.drn_text import NO_LABEL, Body, Header, read_body, read_header
 from goalbound.models.files.explicit import UNNAMED, Explicit, from_ssp, pick, summed, to_ssp
-from goalbound.models.files.storage import LIMIT, atomic_write, file_bytes, reading
+from goalbound.models.files.storage import LIMIT, atomic_write, file_bytes, reading, warn_if_large
 from goalbound.models.ssp import SSP
 
 INITIAL = "init"
@@ -55,6 +55,8 @@ def write_drn(ssp: SSP, path: str | PathLike[str]) -> None:
         text.write(f"@reward_models\nloss\n@nr_states\n{len(model.goal)}\n@nr_choices\n{len(model.amount)}\n@model\n")
         _write_states(text, model)
         text.detach()  # flushes, and leaves the file open
+        size = file.seek(0, io.SEEK_END)
+    warn_if_large(path, size)
 
 
 def _write_states(text: io.TextIOWrapper, model: Explicit) -> None:

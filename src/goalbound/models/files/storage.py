@@ -8,9 +8,10 @@ import os
 import secrets
 import stat
 import struct
+import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -18,7 +19,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from goalbound.models.errors import FileFormatError, ModelError
+from goalbound.models.errors import FileFormatError, LargeFileWarning, ModelError
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.validation import whole
 
 LIMIT = 4 * 2**30
 """How many bytes a file may hold, after decompression, unless the caller allows more."""
@@ -47,15 +50,30 @@ def reading(path: str | PathLike[str], kind: str) -> Iterator[None]:
         raise FileFormatError(f"{os.fspath(path)}: damaged {kind} file ({type(error).__name__}: {error})") from error
 
 
-def file_bytes(path: str | PathLike[str], limit: int) -> bytes:
-    """The bytes of a regular file of at most ``limit`` bytes, decompressed if it is gzip or xz."""
+def file_bytes(
+    path: str | PathLike[str],
+    limit: int,
+    *,
+    remedy: str = "raise it with limit={size}",
+    files: SavedFiles | None = None,
+) -> bytes:
+    """The bytes of a regular file of at most ``limit`` bytes, decompressed if it is gzip or xz.
+
+    ``remedy`` is what one who reads a larger file can do: every function that leads here has ``limit=``, or says else.
+    ``files`` remembers what was in the file, compressed as it is.
+    """
+    if whole(limit, "limit") < 0:
+        raise ModelError(f"limit is {limit}; it is the most bytes that a file may have")
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise FileFormatError("this is not a regular file")
         if status.st_size > limit:
-            raise FileFormatError(f"{status.st_size} bytes, and the limit is {limit}; raise it with limit=")
+            size = status.st_size
+            raise FileFormatError(f"{size} bytes, and the limit is {limit}; {remedy.format(size=size)}")
         data = file.read(status.st_size)
+    if files is not None:
+        files.note(path, data)
     return _unpacked(data, limit)
 
 
@@ -87,6 +105,17 @@ def _unpacked(data: bytes, limit: int) -> bytes:
     return b"".join(parts)
 
 
+def warn_if_large(path: str | PathLike[str], size: int) -> None:
+    """Tell whoever wrote a file of so many bytes if it is not read without being asked for."""
+    if size > LIMIT:
+        warnings.warn(
+            f"{os.fspath(path)} has {size} bytes, and files of more than {LIMIT} are not read unless one asks for it: "
+            f"load it with limit={size}",
+            LargeFileWarning,
+            stacklevel=3,
+        )
+
+
 def strict_json(data: bytes, what: str) -> dict[str, Any]:
     """A JSON object in UTF-8 without repeated keys and without NaN, or an error that says what it is of."""
     try:
@@ -112,8 +141,13 @@ def _no_constant(text: str) -> None:
 
 
 @contextmanager
-def atomic_write(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to that takes the place of ``path`` when all went well; else ``path`` is as it was."""
+def atomic_write(
+    path: str | PathLike[str], *, replace: Callable[[Path, Path], None] | None = None
+) -> Iterator[BinaryIO]:
+    """A file to write to that takes the place of ``path`` when all went well; else ``path`` is as it was.
+
+    ``replace(draft, target)`` puts it there; it may refuse. :func:`os.replace` if left out.
+    """
     target = Path(os.path.realpath(path))
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     file = open(draft, "xb")  # noqa: SIM115 - closed below, before it is moved
@@ -122,7 +156,7 @@ def atomic_write(path: str | PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(draft, target)
+        (os.replace if replace is None else replace)(draft, target)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise

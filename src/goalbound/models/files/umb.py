@@ -7,6 +7,7 @@ https://github.com/pmc-tools/umb (version 1); what is read here is what an SSP c
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from collections.abc import Mapping
 from os import PathLike
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from goalbound.models.errors import FileFormatError, ModelError
 from goalbound.models.files.explicit import Explicit, from_ssp, pick, summed, to_ssp
-from goalbound.models.files.storage import LIMIT, atomic_write, file_bytes, reading, strict_json
+from goalbound.models.files.storage import LIMIT, atomic_write, file_bytes, reading, strict_json, warn_if_large
 from goalbound.models.files.tar import is_tar, tar_members, write_tar
 from goalbound.models.files.umb_values import bits, bits_data, starts, strings, values
 from goalbound.models.ssp import SSP
@@ -100,6 +101,8 @@ def write_umb(ssp: SSP, path: str | PathLike[str], *, compress: bool = False) ->
                 write_tar(cast("BinaryIO", packed), members.items())
         else:
             write_tar(file, members.items())
+        size = file.seek(0, io.SEEK_END)
+    warn_if_large(path, max(size, sum(map(len, members.values()))))
 
 
 def _utf8(name: str) -> bytes:
@@ -175,7 +178,7 @@ def _sizes(system: dict[str, Any], limit: int) -> _Sizes:
     if 8 * (sizes.states + sizes.choices + sizes.branches) > limit:
         raise FileFormatError(
             f"the index claims {sizes.states} states, {sizes.choices} choices and {sizes.branches} branches, "
-            f"more than fits {limit} bytes; raise this with limit="
+            f"more than fits {limit} bytes; raise it with limit="
         )
     if sizes.actions > sizes.choices + _MOST_ACTIONS:
         raise FileFormatError(f"{sizes.actions} actions for {sizes.choices} choices; most would be unused")

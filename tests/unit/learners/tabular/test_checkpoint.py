@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from goalbound.learners.episode_arrays import unstacked
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.tabular import TabularLearner, psrl_ssp
 from goalbound.models import FileFormatError
@@ -67,11 +68,12 @@ def test_a_loaded_episode_is_where_it_was() -> None:
 
 
 def parts(data: bytes) -> tuple[Header, Arrays]:
-    """The header and the arrays of a checkpoint, free to be changed."""
+    """The header and the arrays of a checkpoint, those of episodes one by one, free to be changed."""
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         names = [name for name in file.namelist() if name.endswith(".npy")]
         arrays = {name.removesuffix(".npy"): np.load(io.BytesIO(file.read(name))) for name in names}
-        return json.loads(file.read("header.json")), arrays
+        header = json.loads(file.read("header.json"))
+        return header, unstacked(arrays, header["episodes"])
 
 
 def in_array(name: str, value: Any, place: int = 0) -> Callable[[Header, Arrays], None]:
@@ -131,7 +133,7 @@ DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
     (in_header(True, "settings", "losses_are_known"), "do not say the same"),
     (in_header("sarsa", "settings", "method", "name"), "no method is called 'sarsa'"),
     (in_header({}, "settings"), "they need"),
-    (in_header(2, "version"), "version 2"),
+    (in_header(99, "version"), "version 99"),
 ]
 
 
@@ -151,6 +153,13 @@ def test_a_damaged_file_is_one_clear_error(
         write_archive(tmp_path / "learner", header, arrays)
     with pytest.raises(FileFormatError, match=message):
         TabularLearner.load(tmp_path / "learner")
+
+
+def test_files_of_version_1_with_their_episodes_one_by_one_are_still_read(valid: bytes, tmp_path: Path) -> None:
+    header, arrays = parts(valid)
+    with NO_WAITING:
+        write_archive(tmp_path / "learner", header | {"version": 1}, arrays)
+    assert written(TabularLearner.load(tmp_path / "learner")) == valid
 
 
 def test_a_header_alone_cannot_claim_memory(valid: bytes, tmp_path: Path) -> None:

@@ -1,0 +1,106 @@
+"""Copies and pickles of learners and of their episodes.
+
+A learner knows its open episodes weakly, and kernels are compiled for arrays that may be written to and for arrays that
+may not. :mod:`copy` and :mod:`pickle` keep neither by themselves: the copy would share the episodes of the original,
+and its constants would be writable. A class gets both right with three lines::
+
+    __getstate__ = copied_state
+    __setstate__ = restore_state
+    __copy__ = deep_copy
+
+A copy owns all that changes: arrays, streams, open episodes. What never changes (supports, constants) may be shared.
+"""
+
+from __future__ import annotations
+
+import copy
+from importlib import import_module
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.models import ModelError
+from goalbound.models.validation import is_writable
+
+_OPEN, _HELD, _VERSION = "_open", "_loaded", "goalbound version"
+
+
+def deep_copy(thing: Any) -> Any:
+    """``__copy__``: there is no shallow copy of what learns, as two learners on the same arrays are of no use.
+
+    >>> from goalbound import LRCSSP, Support
+    >>> learner = LRCSSP(Support.full(2, 2), 1, loss_floor=0.1)
+    >>> episode = learner.begin([1.0])
+    >>> other = copy.copy(learner)
+    >>> other.open_episodes[0] is episode, other.open_episodes[0].learner is other
+    (False, True)
+    """
+    return copy.deepcopy(thing)
+
+
+def copied_state(thing: Any) -> dict[str, Any]:
+    """``__getstate__``: all attributes, with a list in place of the weak set of open episodes."""
+    state = {name: _packed(value) for name, value in vars(thing).items()}
+    if _OPEN in state:
+        state[_OPEN], state[_HELD] = list(thing.open_episodes), []
+    state[_VERSION] = _version()
+    return state
+
+
+def restore_state(thing: Any, state: dict[str, Any]) -> None:
+    """``__setstate__``: the open episodes are held by the copy until they end, as those of a file are.
+
+    They may not have their own state yet (where an episode was copied, its learner is restored first), so nothing here
+    looks into them.
+    """
+    found = dict(state)
+    version = found.pop(_VERSION, "another version")
+    if version != _version():
+        raise ModelError(
+            f"this {type(thing).__name__} was pickled by goalbound {version}, and this is {_version()}; "
+            "pickles are for one version: write files with save(path), and read them with load(path)"
+        )
+    known: dict[int, NDArray[Any]] = {}
+    vars(thing).update({name: _unpacked(value, known) for name, value in found.items()})
+    if _OPEN in found:
+        vars(thing).update({_OPEN: WeakSet(found[_OPEN]), _HELD: list(found[_OPEN])})
+
+
+def _version() -> str:
+    return str(import_module("goalbound").__version__)  # by name: the package itself stands above all layers
+
+
+class _ReadOnly:
+    """An array that is not to be written to. Copies share it, and what was pickled is read-only again."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _ReadOnly:
+        return _ReadOnly(self.array.copy()) if is_writable(self.array) else self
+
+
+def _packed(value: Any) -> Any:
+    """NamedTuples of arrays, with those marked that are read-only."""
+    if isinstance(value, np.ndarray) and not value.flags.writeable:
+        return _ReadOnly(value)
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return type(value)._make(map(_packed, value))
+    return value
+
+
+def _unpacked(value: Any, known: dict[int, NDArray[Any]]) -> Any:
+    """The arrays as they were: what was one array is one array still."""
+    if isinstance(value, _ReadOnly):
+        value.array.flags.writeable = False
+        return value.array
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return type(value)._make(_unpacked(part, known) for part in value)
+    if isinstance(value, np.ndarray):
+        if id(value) not in known:
+            # A pool of workers may have put large arrays into files that can only be read.
+            known[id(value)] = value if type(value) is np.ndarray and value.flags.writeable else np.array(value)
+        return known[id(value)]
+    return value
