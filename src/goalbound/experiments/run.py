@@ -18,6 +18,7 @@ import numpy as np
 
 from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import facts
+from goalbound.experiments.cards import card_of
 from goalbound.experiments.checkpoint import Running
 from goalbound.experiments.collect import Collector
 from goalbound.experiments.learners import certified_bounds
@@ -69,6 +70,7 @@ def run(
     keeper = _Keeper(running, checkpoint, checkpoint_every)
     _play(running, keeper, progress)
     learner = running.simulation.learner
+    settings = facts.learner_settings(spec, learner)
     return RunRecord(
         spec,
         running.collector.table,
@@ -77,7 +79,8 @@ def run(
             "alarm": facts.alarm(learner),
             "diagnosis": facts.diagnosis(learner),
             "policies": facts.policies(stage.problem, learner),
-            "settings": facts.learner_settings(spec, learner),
+            "settings": settings,
+            "card": card_of(learner, settings).as_json(),
             "problem": facts.problem_facts(stage.problem, bounds),
             "provenance": facts.provenance(spec),
         },

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from goalbound.experiments import measures, tables
 from goalbound.experiments.bootstrap import Estimate, band, estimate, share, sign_test
+from goalbound.experiments.cards import card_of_record, weakest
 from goalbound.experiments.groups import Runs, grouped
 from goalbound.models.files.storage import atomic_write
 
@@ -53,6 +54,7 @@ class Group:
         episodes: of each run.
         seeds: that have a record.
         missing: seeds that have none though others do.
+        guarantee: proven, unproven, none, unknown or oracle: see :class:`~goalbound.experiments.cards.LearnerCard`.
         constants: the constants of the learner in words ("widths: 0.1 x paper, not proven; delta 0.1").
         context_size: d.
         loss_scale: what a loss of 1 is in the user's unit.
@@ -80,6 +82,7 @@ class Group:
     episodes: int
     seeds: tuple[int, ...]
     missing: tuple[int, ...]
+    guarantee: str
     constants: str
     context_size: int
     loss_scale: float
@@ -239,7 +242,7 @@ def _speeds(times: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 def _summed(group: Runs, speeds: Mapping[str, float], seed: int) -> Group:
     records = list(group.records.values())
-    first = records[0]
+    first, card = records[0], weakest(map(card_of_record, records))
     totals = [measures.totals(record) for record in records]
     numbers: dict[str, Any] = {
         name: estimate([one[name][0] for one in totals], seed=seed, reasons=[one[name][1] for one in totals])
@@ -253,7 +256,8 @@ def _summed(group: Runs, speeds: Mapping[str, float], seed: int) -> Group:
         episodes=int(first.table["episode"][-1]),
         seeds=tuple(group.records),
         missing=_missing(group),
-        constants=measures.constants(first.facts.get("settings") or {}),
+        guarantee=card.guarantee,
+        constants=card.constants,
         context_size=int(first.facts["problem"]["context_size"]),
         loss_scale=float(first.facts["problem"].get("loss_scale") or 1.0),
         **numbers,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from goalbound.experiments.bootstrap import Estimate
+from goalbound.experiments.cards import NONE, UNKNOWN, UNPROVEN, WORDS
 
 if TYPE_CHECKING:
     from goalbound.experiments.summary import Group, Summary
@@ -99,7 +100,7 @@ def csv_text(summary: Summary) -> str:
     """One line per group."""
     terms = list(dict.fromkeys(name for group in summary.groups for name in group.decomposition))
     bounds = list(dict.fromkeys(name for group in summary.groups for name in group.bounds))
-    head = ["problem", "contexts", "learner", "constants", "episodes", "seeds", "missing"]
+    head = ["problem", "contexts", "learner", "guarantee", "constants", "episodes", "seeds", "missing"]
     columns = [*ESTIMATES, *(f"term_{name}" for name in terms), *(f"bound_{name}" for name in bounds)]
     for name in columns:
         head += [name, f"{name}_low", f"{name}_high"]
@@ -109,7 +110,7 @@ def csv_text(summary: Summary) -> str:
     for group in summary.groups:
         estimates = [getattr(group, name) for name in ESTIMATES]
         estimates += [group.decomposition.get(name) for name in terms] + [group.bounds.get(name) for name in bounds]
-        row: list[object] = [*group.labels, group.constants, group.episodes, _joined(group.seeds)]
+        row: list[object] = [*group.labels, group.guarantee, group.constants, group.episodes, _joined(group.seeds)]
         row.append(_joined(group.missing))
         for one in estimates:
             row += ["", "", ""] if one is None else [_exact(one.mean), _exact(one.low), _exact(one.high)]
@@ -186,8 +187,11 @@ def _notes(summary: Summary) -> list[str]:
             notes.append(f"{where}: episodes were abandoned at the step limit; the true regret is larger")
         if first := next(iter(alarmed(group)), None):
             notes.append(f"{where}: not linear, seed {first[0]}: {first[1]}")
-        if "not proven" in group.constants:
-            notes.append(f"{where}: {group.constants}")
+    unproven = (one for one in summary.groups if one.guarantee in (UNPROVEN, UNKNOWN))
+    notes += dict.fromkeys(f"{one.learner}: {one.constants}" for one in unproven)
+    without = dict.fromkeys(one.learner for one in summary.groups if one.guarantee == NONE)
+    if without:
+        notes.append(f"{WORDS[NONE].replace('its', 'the')}: {', '.join(without)}")
     most = max((len(group.seeds) for group in summary.groups), default=0)
     if most == 1:
         notes.append("one seed: no bands, and no difference is sure")

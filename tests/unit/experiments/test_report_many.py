@@ -4,8 +4,8 @@ from copy import deepcopy
 
 import pytest
 
+from goalbound.experiments.cards import card_of_settings
 from goalbound.experiments.report import report_data, report_page
-from goalbound.experiments.report.standing import constants, standing
 from goalbound.experiments.report.words import departures, told
 from goalbound.experiments.summary import summarize
 from tests.unit.experiments.report_cases import case, spec
@@ -65,7 +65,7 @@ def test_who_cannot_be_told_from_the_first_of_a_place_shares_it(said):
 
 
 def test_the_first_of_those_with_constants_of_papers_and_of_those_who_see_only_cells_are_named(said):
-    assert "Of those with the constants of their papers, PSRL is first: 55 (45 to 60), 1.4 times the least." in said
+    assert "Of those with proven constants, PSRL is first: 55 (45 to 60), 1.4 times the least." in said
     assert (
         "Of those who see only the cell of the context, 0.1 x UC is first: 50 (50 to 50), 1.2 times the least." in said
     )
@@ -109,7 +109,8 @@ def test_what_the_comparison_does_not_show_is_said_on_the_page(data):
 
 
 def test_scales_of_all_learners_are_departures_and_stand_under_the_figure(data):
-    assert [one.partition(":")[0] for one in departures(data)] == ["C narrow", "D 0.1 x UC"]
+    away = ["A greedy", "C narrow", "D 0.1 x UC", "H PS"]
+    assert [one.partition(":")[0] for one in departures(data)] == away
     page = report_page(data)
     assert "D: radii: 0.1 x its paper, not proven; delta 0.1" in page
     assert "E: radii: its paper; delta 0.1" in page
@@ -150,15 +151,16 @@ def test_many_differences_are_folded_and_all_learners_can_be_hidden_at_once(data
 @pytest.mark.parametrize(
     ("use", "settings", "expected", "words"),
     [
-        ("clairvoyant", {}, "knows", "no constants"),
-        ("lr-cssp", {"widths": "printed", "scale": 1.0}, "scaled", "widths: printed, not proven"),
-        ("ulcvi", {"scale": 1e-10}, "scaled", "bonuses: 1e-10 x its paper, not proven"),
-        ("bernstein-ssp", {"scale": 2.0}, "paper", "radii: 2 x its paper"),
-        ("epsilon-greedy", {"explore": 1.0, "fade": 1 / 3}, "nothing", "explore 1; fade 0.333"),
-        ("random", {}, "nothing", "no constants"),
-        ("their.module:learner", {"spread": "wide"}, "unknown", "no constants"),
+        ("clairvoyant", {}, "oracle", "no constants"),
+        ("lr-cssp", {"widths": "printed", "scale": 1.0}, "unproven", "widths: printed, not proven"),
+        ("ulcvi", {"scale": 1e-10}, "unproven", "bonuses: 1e-10 x its paper, not proven"),
+        ("bernstein-ssp", {"scale": 2.0}, "unproven", "radii: 2 x its paper, not proven"),
+        ("psrl-ssp", {}, "proven", "spread of the losses: its paper"),
+        ("epsilon-greedy", {"explore": 1.0, "fade": 1 / 3}, "none", "explore 1; fade 0.333"),
+        ("random", {}, "none", "no constants"),
+        ("their.module:learner", {"spread": "wide"}, "unknown", "no guarantee is known to goalbound"),
     ],
 )  # fmt: skip
 def test_what_constants_rest_on(use, settings, expected, words):
-    assert standing(use, settings) == expected
-    assert constants(use, settings) == words
+    assert card_of_settings(use, settings).guarantee == expected
+    assert card_of_settings(use, settings).constants == words

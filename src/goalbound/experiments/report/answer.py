@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from goalbound.experiments.report.standing import PAPER, mark
+from goalbound.experiments.cards import PROVEN
 from goalbound.experiments.report.words import banded, banded_exponent, counted_episodes, listed, percent, spoken
 from goalbound.experiments.tables import counted
 
 Data = Mapping[str, Any]
-THEIRS = "lr-cssp"
-"""The learner that the theorem is about."""
 FEW = 6
 """So many learners are spoken of one by one; more are put in order, and the tables have the rest."""
 STRAY = 5.0
@@ -45,7 +43,7 @@ def headline(data: Data) -> str:
 
 
 def _with_proof(learner: Data) -> str:
-    return f"{learner['label']}{mark(learner)}"
+    return f"{learner['label']}{learner['mark']}"
 
 
 def caveat(data: Data) -> str:
@@ -140,7 +138,7 @@ def _difference(panel: Data, one: int, two: int) -> Data | None:
 def _best_of_each_kind(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
     """The first of those with the constants of a paper, and of those that do not see the context, if others win."""
     least = ranked[0]["numbers"]["expected_regret"]["mean"]
-    kinds = [("with the constants of their papers", [one for one in ranked if _of(one, learners)["standing"] == PAPER])]
+    kinds = [("with proven constants", [one for one in ranked if _of(one, learners)["guarantee"] == PROVEN])]
     if panel["context_size"] > 1:
         for sees, words in (("nothing", "who never see the context"), ("cell", "who see only the cell of the context")):
             kinds.append((words, [one for one in ranked if _of(one, learners)["sees"] == sees]))
@@ -211,9 +209,9 @@ def _growth(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
 
 
 def _promised(learner: Data, panel: Data) -> bool:
-    """Whether the theorem is about this learner, here."""
+    """Whether the theorem is about this learner, here: only LR-CSSP has widths."""
     sees = learner["sees"] == "context" or panel["context_size"] == 1
-    return bool(learner["use"] == THEIRS and learner["proven"] and sees)
+    return bool(learner["quantity"] == "widths" and learner["guarantee"] == PROVEN and sees)
 
 
 def _guarantees(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
@@ -232,7 +230,7 @@ def _guarantees(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
             most = (
                 f"at most {percent(max(shares))} of it" if below == len(shares) else f"up to {max(shares):.3g} times it"
             )
-            proven = "" if learner["proven"] else ", which is not proven for its widths"
+            proven = "" if learner["guarantee"] == PROVEN else ", which is not proven for its widths"
             runs = f"{below} of {counted(len(shares), 'run')}"
             said.append(f"its realised regret is below its a-posteriori bound in {runs} ({most}{proven})")
         if said:

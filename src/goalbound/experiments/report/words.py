@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goalbound.experiments.report.standing import PAPER, SCALED
 from goalbound.experiments.tables import counted
 
 Data = Mapping[str, Any]
@@ -189,10 +188,5 @@ def settings_words(settings: Mapping[str, Any]) -> str:
 
 
 def departures(data: Data) -> list[str]:
-    """Every constant away from the paper's: the learner, and what it used."""
-    return [
-        f"{learner['tag']} {learner['label']}: {learner['constants']}"
-        + (" (wider than the paper's: the theorem covers it)" if learner["standing"] == PAPER else "")
-        for learner in data["learners"]
-        if learner["standing"] == SCALED or (learner["standing"] == PAPER and learner["scale"] not in (None, 1.0))
-    ]
+    """Every learner whose constants are not those of its paper, and what they are instead."""
+    return [f"{one['tag']} {one['label']}: {one['departure']}" for one in data["learners"] if one["departure"]]
