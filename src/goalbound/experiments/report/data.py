@@ -17,13 +17,14 @@ from goalbound.experiments.groups import Runs, grouped
 from goalbound.experiments.report.answer import answer, caveat, headline
 from goalbound.experiments.report.fields import policies_of, simplex_of
 from goalbound.experiments.report.linearity import alarms
-from goalbound.experiments.report.words import setup
+from goalbound.experiments.report.words import banded, setup
 from goalbound.experiments.spec import catalog
 
 if TYPE_CHECKING:
+    from goalbound.experiments.comparisons import Difference
     from goalbound.experiments.records import RunRecord
     from goalbound.experiments.spec import Choice, ExperimentSpec, RunSpec
-    from goalbound.experiments.summary import Difference, Group, Summary
+    from goalbound.experiments.summary import Group, Summary
 
 Labels = tuple[str, str, str]
 """Of the problem, the contexts and the learner: what a group is known by."""
@@ -274,8 +275,10 @@ def _difference(one: Difference, labels: Sequence[str]) -> dict[str, Any]:
         "seeds": list(one.seeds),
         "difference": _estimate(one.difference),
         "wins": one.wins,
-        "losses": one.losses,
-        "sign_test": _rounded(one.sign_test),
+        "p_value": _rounded(one.p_value),
+        "corrected": _rounded(one.corrected),
+        "verdict": one.verdict,
+        "statement": one.statement(lambda gap: banded(_estimate(gap))),
         "same_contexts": one.same_contexts,
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from goalbound.experiments.comparisons import HOW
 from goalbound.experiments.tables import counted
 
 Data = Mapping[str, Any]
@@ -106,8 +107,10 @@ def setup(data: Data) -> list[str]:
         few = " With so few seeds it is rough, and tends to be too narrow." if len(seeds) < 10 else ""
         sentences.append(f"All learners of a seed meet the same contexts{same}. Numbers are means over the seeds; "
                          f"bands are 95% bootstrap bands of these means.{few}")  # fmt: skip
+        if any(panel["differences"] for panel in data["panels"]):
+            sentences.append(HOW)
     else:
-        sentences.append("There is one seed: no bands, and how much of a difference is chance cannot be seen.")
+        sentences.append("There is one seed: no bands, and nothing can be said of who is ahead.")
     return sentences
 
 
