@@ -52,7 +52,7 @@ def run(
 
     Args:
         spec: the run.
-        progress: called about every second with the episodes done, those in all, and the realised regret so far.
+        progress: called about every second with the episodes done, those in all, and the expected regret so far.
         checkpoint: where to keep a copy of the run while it goes on, and to go on from if there is one. Its owner
             removes it when the record is written. Runs in real worlds, or of learners that cannot be saved, have none.
         checkpoint_every: seconds between two copies. One more is written when ``progress`` raises anything, and after
@@ -103,7 +103,7 @@ def _play(running: Running, keeper: _Keeper, progress: Progress | None) -> None:
             try:
                 interrupts.check()
                 if progress is not None:
-                    progress(collector.done, spec.episodes, collector.realised_regret)
+                    progress(collector.done, spec.episodes, collector.expected_regret)
             except BaseException:
                 keeper.save()
                 raise
