@@ -14,7 +14,7 @@ import pytest
 from goalbound.experiments.report import report_data, report_page, write_report
 from goalbound.experiments.report.data import POINTS
 from goalbound.experiments.report.sections import _powers
-from goalbound.experiments.report.words import departures
+from goalbound.experiments.report.words import departures, problem_words
 from goalbound.experiments.summary import summarize
 from tests.unit.experiments.report_cases import EPISODES, case, made, spec
 from tests.unit.experiments.synthetic import simplex
@@ -164,6 +164,17 @@ def test_every_scale_away_from_the_paper_is_named(data, page):
     alone = report_data(**case(spec(learners=[{"use": "lr-cssp", "label": "wide"}])))
     assert departures(alone) == []
     assert "All constants are those of the paper." in report_page(alone)
+
+
+def test_certified_bounds_say_how_close_they_are():
+    size = {"states": 4, "loss_bound": 3.0, "time_bound": 9.0}
+    old = problem_words({"size": size})
+    assert "the best policy loses at most 3 and takes at most 9 steps, in the mean." in old
+    assert old.endswith("These are upper ends; the true ones may be smaller.")
+    close = {"loss_bound_lower": 2.8, "time_bound_lower": 8.5, "bounds_tolerance": 0.1}
+    said = problem_words({"size": size | close})
+    assert "takes at most 9 steps (and under some context from some state 8.5 or more)" in said
+    assert said.endswith("These are upper ends, to within 10%; context_bounds comes to within 1%.")
 
 
 def test_two_components_are_a_line_and_hold_every_episode(data):

@@ -404,6 +404,10 @@ def test_the_facts_say_what_was_used() -> None:
     assert (settings["widths"], settings["scale"], settings["delta"]) == ("paper", 0.05, 0.1)
     assert problem["states"] == 3
     assert problem["time_bound"] >= 1.0
+    for name in ("loss_bound", "time_bound"):  # as context_bounds promises of a search that converged
+        assert (
+            problem[f"{name}_lower"] <= problem[name] <= (1.0 + problem["bounds_tolerance"]) * problem[f"{name}_lower"]
+        )
     assert record.facts["provenance"]["id"] == record.id
     assert "time" not in json.dumps(record.facts["provenance"])
     doubled = run(RUNS["doubling and forgetting"])

@@ -138,17 +138,28 @@ def problem_words(thing: Data) -> str:
     names = (("states", "states"), ("pairs", "pairs of state and action"), ("context_size", "context components"))
     parts = [f"{spoken(size[name])} {word}" for name, word in names if size.get(name) is not None]
     text = f"{listed(parts)}."
-    bounds = []
-    if size.get("loss_bound") is not None:
-        bounds.append(f"loses at most {spoken(size['loss_bound'])}")
-    if size.get("time_bound") is not None:
-        bounds.append(f"takes at most {spoken(size['time_bound'])} steps")
-    if bounds:
-        text += f" Certified: under every context and from every state the best policy {listed(bounds)}, in the mean."
+    text += _certified(size)
     if size.get("loss_floor") is not None:
         text += f" No loss is below {spoken(size['loss_floor'])}."
     scale = size.get("loss_scale")
     return text + (f" A loss of 1 is {spoken(scale)} in the problem's own unit." if scale not in (None, 1.0) else "")
+
+
+def _certified(size: Data) -> str:
+    """B* and T*, with how close they are: ``context_bounds`` comes closer unless it is told not to."""
+    bounds = []
+    for name, word, unit in (("loss_bound", "loses", ""), ("time_bound", "takes", " steps")):
+        if size.get(name) is not None:
+            least = size.get(f"{name}_lower")
+            some = "" if least is None else f" (and under some context from some state {spoken(least)} or more)"
+            bounds.append(f"{word} at most {spoken(size[name])}{unit}{some}")
+    if not bounds:
+        return ""
+    said = f" Certified: under every context and from every state the best policy {listed(bounds)}, in the mean."
+    tolerance = size.get("bounds_tolerance")
+    if tolerance is None:
+        return f"{said} These are upper ends; the true ones may be smaller."
+    return f"{said} These are upper ends, to within {percent(tolerance)}; context_bounds comes to within 1%."
 
 
 def told(learner: Data) -> str:
