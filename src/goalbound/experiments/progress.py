@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from goalbound.models import ModelError
 
@@ -102,6 +102,7 @@ class Pace:
         self._resumed: set[str] = set()
         self._since: float | None = None
         self._before = 0
+        self._own: dict[str, _Own] = {}
 
     def hear(self, event: Event) -> None:
         """Take an event into account."""
@@ -110,6 +111,7 @@ class Pace:
             self.runs, self.episodes = facts["todo"], facts["episodes"]
         elif event.kind == "started":
             self.running[event.id] = 0
+            self._own[event.id] = _Own(facts["episodes"])
             if facts["resumed"]:
                 self._resumed.add(event.id)
         elif event.kind == "progress" and event.id in self.running:
@@ -117,9 +119,11 @@ class Pace:
         elif event.kind == "finished":
             self._moved(event.id, facts["episodes"])
             del self.running[event.id]
+            self._own.pop(event.id, None)
             self.ended += 1
         elif event.kind in ("failed", "retried"):
             self.done -= self.running.pop(event.id, 0)
+            self._own.pop(event.id, None)
             if event.kind == "failed":
                 self.episodes -= facts.get("episodes", 0)
                 self.failed += 1
@@ -134,6 +138,8 @@ class Pace:
             self._brought += step
         if self._since is None:
             self._since, self._before = self._clock(), self.done - self._brought
+        if name in self._own and self._own[name].since is None:
+            self._own[name] = self._own[name]._replace(since=self._clock(), before=done)
 
     @property
     def _played(self) -> tuple[int, float]:
@@ -152,19 +158,41 @@ class Pace:
     def left(self) -> float | None:
         """Seconds to go, if the rest is as fast as what was; None where too little was seen to say so.
 
-        Learners differ in speed by factors of a hundred, and become faster as they learn.
+        Learners differ in speed by factors of a hundred, and become faster as they learn; so it is not less than what
+        any run on its way needs by itself.
         """
-        played, passed = self._played
-        share = played / max(1, self.episodes - self._brought)
-        if not any(passed >= seconds and share >= part for seconds, part in ENOUGH):
+        overall = _foretold(*self._played, self.episodes - self._brought, self.episodes - self.done)
+        if overall is None:
             return None
-        return (self.episodes - self.done) / self.speed if self.speed > 0.0 else None
+        now = self._clock()
+        alone = (
+            _foretold(self.running[name] - own.before, now - own.since, own.episodes, own.episodes - self.running[name])
+            for name, own in self._own.items()
+            if own.since is not None and name in self.running
+        )
+        return max([overall, *(seconds for seconds in alone if seconds is not None)])
 
     def __str__(self) -> str:
         share = self.done / self.episodes if self.episodes else 1.0
         speed = f", {self.speed:,.0f} episodes/s" if self.speed > 0.0 else ""
         left = "" if self.left is None else f", about {_roughly(self.left)} left"
         return f"{self.ended} of {self.runs} runs, {share:.0%}{speed}{left}"
+
+
+class _Own(NamedTuple):
+    """One run on its way: its episodes, when it first said something, and how many it had then."""
+
+    episodes: int
+    since: float | None = None
+    before: int = 0
+
+
+def _foretold(played: int, passed: float, episodes: int, left: int) -> float | None:
+    """Seconds for what is left if so many took so long; None if they are too few of all."""
+    share = played / max(1, episodes)
+    if not any(passed >= seconds and share >= part for seconds, part in ENOUGH):
+        return None
+    return left * passed / played if played > 0 else None
 
 
 def _roughly(seconds: float) -> str:

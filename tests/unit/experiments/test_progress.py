@@ -172,6 +172,21 @@ def test_how_long_is_left_is_not_said_by_little():
     assert slow.left == pytest.approx((100_000 - 22_010) / (22_000 / 660.0))
 
 
+def test_a_slow_run_on_its_way_is_waited_for():
+    clock = Clock()
+    pace = Pace(clock)
+    pace.hear(Event("sweep", facts={"todo": 3, "episodes": 3000}))
+    for name in "abc":
+        pace.hear(Event("started", name, facts={"episodes": 1000, "resumed": False}))
+        moved(pace, name, 100)
+    clock.now += 9.0
+    for name in "ab":
+        pace.hear(Event("finished", name, facts={"episodes": 1000}))
+    moved(pace, "c", 190)
+    # All together 1890 in 9 s, and 810 are left: 3.9 s. But the run that is left has made 90 in 9 s.
+    assert pace.left == pytest.approx(81.0)
+
+
 def test_a_run_that_has_said_nothing_yet_has_no_speed():
     clock = Clock()
     pace = Pace(clock)
