@@ -54,7 +54,7 @@ def test_sharp_widths_are_proven_and_not_those_of_the_paper() -> None:
     page = page_of({"use": "lr-cssp", "label": "sharp", "widths": "sharp"})
     assert PAPERS not in page
     assert "A sharp: widths: sharp; delta 0.1 (proven, and not those of the paper)" in page
-    assert "no theorem covers" not in page
+    assert "has a guarantee only where" not in page
 
 
 def test_learners_without_a_bound_are_named_too_and_a_clairvoyant_is_not() -> None:

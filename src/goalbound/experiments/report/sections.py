@@ -89,7 +89,7 @@ def _departures(data: Data) -> str:
     said = "<b>Constants away from the paper.</b>"
     if all(one["guarantee"] in (PROVEN, ORACLE) for one in data["learners"]):
         return f"<div>{said}{_list(found)}</div>"
-    said += " No theorem that goalbound knows of covers a learner unless it says proven, or covered, here."
+    said += " A learner in this list has a guarantee only where it says proven, or that the theorem covers it."
     return f'<div class="warning">{said}{_list(found)}</div>'
 
 
