@@ -98,7 +98,7 @@ def test_a_run_leaves_records_a_summary_and_a_report_and_says_where(place, run):
     assert out.startswith("Who looks?\n\ntreatment-ladder, contexts dirichlet, 20 episodes")
     assert "looking" in out
     assert out.endswith("out/small/summary.csv\nout/small/summary.json\nout/small/report.html\n")
-    assert "[1/4] treatment-ladder, dirichlet, looking, seed 0: regret" in err
+    assert "[1/4] treatment-ladder, dirichlet, looking, seed 0: expected regret" in err
     assert len(records("out/small")) == 4
     assert "<html" in Path("out/small/report.html").read_text()
     assert Path("out/small/summary.csv").read_text().count("\n") == 3  # the head, and one line per learner

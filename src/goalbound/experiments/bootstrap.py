@@ -1,4 +1,4 @@
-"""What a few seeds say about the mean over all seeds: bands, exact shares, the sign test."""
+"""What a few seeds say about the mean over all seeds: bands, exact shares, exact intervals of differences."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 
 RESAMPLES = 2000
 LEVEL = 0.95
+MOST_ENUMERATED = 16
+"""Values whose subsets are all looked at."""
+DRAWN_SUBSETS = 9999
+FEW_SEEDS = "fewer than 6 seeds: no interval"
 
 
 @dataclass(frozen=True)
@@ -103,12 +107,29 @@ def share(flags: Sequence[bool | None], *, reason: str = "not known") -> Estimat
     return Estimate(held / count, low, high, kept)
 
 
-def sign_test(wins: int, losses: int) -> float:
-    """How likely a count at least as uneven is if each side wins a seed with probability 1/2 (two sides; no ties).
+def symmetric_interval(values: Sequence[float], *, seed: int = 0) -> Estimate:
+    """The mean over seeds, and an interval of the middle of their law that is exact if the law is symmetric.
 
-    >>> sign_test(5, 0)  # 2 / 2^5
-    0.0625
+    Between any two neighbours of the sorted means of the subsets of n such values the middle lies with probability
+    2^-n (Hartigan, 1969). So an interval of 95% or a little more needs six values, of which it is the range; it leaves
+    out 0 just where fewer than 5% of all ways to flip their signs have a mean as far from 0. No law of the values is
+    asked for. Above 16 values 9999 of the subsets are drawn, which keeps it exact but for subsets drawn twice.
+
+    >>> symmetric_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    Estimate(mean=3.5, low=1.0, high=6.0, values=(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), note='')
+    >>> symmetric_interval([1.0, 2.0, 3.0]).note
+    'fewer than 6 seeds: no interval'
     """
-    count = wins + losses
-    tail = sum(math.comb(count, fewer) for fewer in range(min(wins, losses) + 1))
-    return min(1.0, 2.0 * tail / 2.0**count)
+    array = np.array(values, dtype=np.float64)
+    count = len(array)
+    if count <= MOST_ENUMERATED:
+        chosen = (np.arange(1, 2**count)[:, None] >> np.arange(count)) & 1
+    else:
+        chosen = np.random.default_rng([seed, count]).integers(2, size=(DRAWN_SUBSETS, count))
+        chosen = chosen[chosen.any(axis=1)]
+    outside = math.floor((len(chosen) + 1) * (1.0 - LEVEL) / 2.0)
+    mean, kept = float(array.mean()), tuple(array.tolist())
+    if not outside:
+        return Estimate(mean, None, None, kept, "one seed: no interval" if count == 1 else FEW_SEEDS)
+    means = np.sort(np.einsum("kn,n->k", chosen.astype(np.float64), array) / chosen.sum(axis=1))
+    return Estimate(mean, float(means[outside - 1]), float(means[-outside]), kept)

@@ -57,6 +57,11 @@ class Collector:
         self.done += history.episodes
 
     @property
+    def expected_regret(self) -> float:
+        """Up to now; it never falls."""
+        return float(self.totals["expected_regret"])
+
+    @property
     def realised_regret(self) -> float:
         """Up to now."""
         return float(self.totals["loss"] - self.totals["optimal_loss"])

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import goalbound
+from goalbound.experiments.learners import BOUNDS_TOLERANCE
 from goalbound.experiments.spec import RunSpec
 from goalbound.learners.context_free import ContextBlind
 from goalbound.learners.errors import PlanningStopped
@@ -20,7 +21,7 @@ from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.seen_through import SeenThrough
 from goalbound.learners.tabular import TabularLearner
 from goalbound.models import SSP, LinearCSSP
-from goalbound.planning import ContextBounds, Solution, evaluate, solve
+from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
 from goalbound.simulation.diagnostics import Watched
 
 MOST_STATES = 300
@@ -52,8 +53,10 @@ def provenance(spec: RunSpec) -> dict[str, Any]:
 
 
 def problem_facts(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[str, Any]:
-    """Sizes, and the certified upper ends of B* and T* (null where there are none)."""
+    """Sizes, and the certified intervals of B* and T*: their upper ends, ``_lower`` the lower ones (null where there
+    are none), and the relative width that both of them keep to (null where one does not)."""
     support = problem.support
+    converged = bounds is not None and bounds.status is BoundStatus.CONVERGED
     return {
         "states": support.states,
         "pairs": support.pairs,
@@ -61,6 +64,9 @@ def problem_facts(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[str
         "context_size": problem.context_size,
         "loss_bound": None if bounds is None else _number(bounds.loss_bound.upper),
         "time_bound": None if bounds is None else _number(bounds.time_bound.upper),
+        "loss_bound_lower": None if bounds is None else _number(bounds.loss_bound.lower),
+        "time_bound_lower": None if bounds is None else _number(bounds.time_bound.lower),
+        "bounds_tolerance": BOUNDS_TOLERANCE if converged else None,
         "loss_floor": float(problem.losses.min()),
         "loss_scale": float(problem.loss_scale),
         "component_names": None if problem.component_names is None else list(problem.component_names),

@@ -27,6 +27,8 @@ from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.planning import ContextBounds, context_bounds
 from goalbound.problems.treatment_curve import biomarker
 
+BOUNDS_TOLERANCE = 0.1
+"""How close the bounds are that learners are told: closer ones cost more than they bring, and would change results."""
 _REMEMBERED: dict[int, tuple[LinearCSSP, ContextBounds]] = {}
 
 
@@ -36,7 +38,7 @@ def certified_bounds(problem: LinearCSSP) -> ContextBounds:
     if found is None or found[0] is not problem:
         if len(_REMEMBERED) >= 8:
             _REMEMBERED.clear()
-        found = _REMEMBERED[id(problem)] = (problem, context_bounds(problem, tolerance=0.1))
+        found = _REMEMBERED[id(problem)] = (problem, context_bounds(problem, tolerance=BOUNDS_TOLERANCE))
     return found[1]
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.experiments.cards import card_of_record
+
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
 
@@ -24,16 +26,12 @@ Maybe = tuple[float | None, str]
 """A number, or None and the reason."""
 
 
-NO_KNOWN_PAIRS = ("uc-ssp", "bernstein-ssp", "eb-ssp", "ulcvi", "psrl-ssp")
-"""Learners that have plans, and no test of what is known."""
-
-
 def totals(record: RunRecord) -> dict[str, Maybe]:
     """The plain numbers of a run."""
     total = record.facts["totals"]
     steps, optimal = int(total["steps"]), float(total["optimal_loss"])
     told = bool(total["intervals"])
-    tests = told and record.spec.learner.use not in NO_KNOWN_PAIRS
+    tests = told and card_of_record(record).tells_known
     return {
         "expected_regret": (float(total["expected_regret"]), ""),
         "regret": (float(total["regret"]), ""),
@@ -105,37 +103,6 @@ def parts_of(record: RunRecord, name: str) -> dict[str, float | None]:
     found = (diagnosis(record) or {}).get(name) or {}
     order = sorted(found, key=lambda key: ORDER.index(key) if key in ORDER else len(ORDER))
     return {key: _finite(found[key]) for key in order}
-
-
-def constants(settings: Mapping[str, Any]) -> str:
-    """The constants of a learner in words, for under a figure.
-
-    >>> constants({"widths": "paper", "scale": 0.1, "delta": 0.1})
-    'widths: 0.1 x paper, not proven; delta 0.1'
-    >>> constants({"widths": "paper", "scale": 1.0, "delta": 0.1})
-    'widths: paper; delta 0.1'
-    >>> constants({"method_name": "eb-ssp", "scale": 0.1, "delta": 0.1})
-    "0.1 x its paper's radii and bonuses, not proven; delta 0.1"
-    >>> constants({})
-    'no constants'
-    """
-    said = []
-    if settings.get("widths") is not None:
-        name, scale = str(settings["widths"]), float(settings.get("scale", 1.0))
-        scaled = name if scale == 1.0 else f"{scale:g} x {name}"
-        said.append(f"widths: {scaled}" + ("" if is_proven(settings) else ", not proven"))
-    elif settings.get("method_name") is not None and float(settings.get("scale", 1.0)) != 1.0:
-        scale = float(settings["scale"])
-        said.append(f"{scale:g} x its paper's radii and bonuses" + ("" if scale > 1.0 else ", not proven"))
-    if settings.get("delta") is not None:
-        said.append(f"delta {float(settings['delta']):g}")
-    return "; ".join(said) or "no constants"
-
-
-def is_proven(settings: Mapping[str, Any]) -> bool:
-    """Whether the widths are proven ones, the paper's or sharp, or wider."""
-    name = str(settings.get("widths"))
-    return (name == "paper" or name.startswith("sharp")) and float(settings.get("scale", 1.0)) >= 1.0
 
 
 def _finite(value: Any) -> float | None:

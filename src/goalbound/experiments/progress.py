@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from goalbound.models import ModelError
 
@@ -19,9 +19,9 @@ class Event:
 
     Attributes:
         kind: ``sweep`` (first: runs, todo, episodes, workers, others), ``reused``, ``damaged`` (reason), ``started``
-            (episodes, resumed), ``progress`` (done, episodes, regret), ``finished`` (seconds, episodes, steps, regret,
-            resumed, alarm), ``failed`` (error), ``retried`` (error), ``stopping``, and ``done`` (last, whatever
-            happened).
+            (episodes, resumed), ``progress`` (done, episodes, expected_regret), ``finished`` (seconds, episodes, steps,
+            expected_regret, resumed, alarm), ``failed`` (error), ``retried`` (error), ``stopping``, and ``done`` (last,
+            whatever happened).
         id: of the run, if it is about one.
         label: the run in words.
         facts: as listed at ``kind``.
@@ -82,16 +82,27 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-class Pace:
-    """How fast the sweep is, and how long it will take. Episodes that a checkpoint brought are not counted as speed."""
+ENOUGH = ((5.0, 0.05), (600.0, 0.01))
+"""Seconds and the share of all episodes that must be seen before a time is foretold: the one pair or the other."""
 
-    def __init__(self) -> None:
+
+class Pace:
+    """How fast the sweep is, and how long it will take.
+
+    What a checkpoint brought is not counted as speed, nor is all up to the first word of any run: processes start,
+    bounds are certified and kernels are compiled before it.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self.runs = self.ended = self.failed = 0
         self.episodes = self.done = 0
         self.running: dict[str, int] = {}
         self._brought = 0
         self._resumed: set[str] = set()
         self._since: float | None = None
+        self._before = 0
+        self._own: dict[str, _Own] = {}
 
     def hear(self, event: Event) -> None:
         """Take an event into account."""
@@ -99,8 +110,8 @@ class Pace:
         if event.kind == "sweep":
             self.runs, self.episodes = facts["todo"], facts["episodes"]
         elif event.kind == "started":
-            self._since = time.monotonic() if self._since is None else self._since
             self.running[event.id] = 0
+            self._own[event.id] = _Own(facts["episodes"])
             if facts["resumed"]:
                 self._resumed.add(event.id)
         elif event.kind == "progress" and event.id in self.running:
@@ -108,9 +119,11 @@ class Pace:
         elif event.kind == "finished":
             self._moved(event.id, facts["episodes"])
             del self.running[event.id]
+            self._own.pop(event.id, None)
             self.ended += 1
         elif event.kind in ("failed", "retried"):
             self.done -= self.running.pop(event.id, 0)
+            self._own.pop(event.id, None)
             if event.kind == "failed":
                 self.episodes -= facts.get("episodes", 0)
                 self.failed += 1
@@ -123,22 +136,67 @@ class Pace:
         if name in self._resumed:
             self._resumed.discard(name)
             self._brought += step
+        if self._since is None:
+            self._since, self._before = self._clock(), self.done - self._brought
+        if name in self._own and self._own[name].since is None:
+            self._own[name] = self._own[name]._replace(since=self._clock(), before=done)
+
+    @property
+    def _played(self) -> tuple[int, float]:
+        """Episodes since the first word of any run, and seconds."""
+        if self._since is None:
+            return 0, 0.0
+        return max(0, self.done - self._brought - self._before), self._clock() - self._since
 
     @property
     def speed(self) -> float:
-        """Episodes per second since the first run started."""
-        passed = time.monotonic() - self._since if self._since is not None else 0.0
-        return max(0, self.done - self._brought) / passed if passed > 0.0 else 0.0
+        """Episodes per second since the first word of any run; 0 before."""
+        played, passed = self._played
+        return played / passed if passed > 0.0 else 0.0
 
     @property
     def left(self) -> float | None:
-        """Seconds to go, if the rest is as fast as what was; None if nothing can be said yet."""
-        return (self.episodes - self.done) / self.speed if self.speed > 0.0 else None
+        """Seconds to go, if the rest is as fast as what was; None where too little was seen to say so.
+
+        Learners differ in speed by factors of a hundred, and become faster as they learn; so it is not less than what
+        any run on its way needs by itself.
+        """
+        overall = _foretold(*self._played, self.episodes - self._brought, self.episodes - self.done)
+        if overall is None:
+            return None
+        now = self._clock()
+        alone = (
+            _foretold(self.running[name] - own.before, now - own.since, own.episodes, own.episodes - self.running[name])
+            for name, own in self._own.items()
+            if own.since is not None and name in self.running
+        )
+        return max([overall, *(seconds for seconds in alone if seconds is not None)])
 
     def __str__(self) -> str:
         share = self.done / self.episodes if self.episodes else 1.0
-        left = "" if self.left is None else f", {duration(self.left)} left"
-        return f"{self.ended} of {self.runs} runs, {share:.0%}, {self.speed:,.0f} episodes/s{left}"
+        speed = f", {self.speed:,.0f} episodes/s" if self.speed > 0.0 else ""
+        left = "" if self.left is None else f", about {_roughly(self.left)} left"
+        return f"{self.ended} of {self.runs} runs, {share:.0%}{speed}{left}"
+
+
+class _Own(NamedTuple):
+    """One run on its way: its episodes, when it first said something, and how many it had then."""
+
+    episodes: int
+    since: float | None = None
+    before: int = 0
+
+
+def _foretold(played: int, passed: float, episodes: int, left: int) -> float | None:
+    """Seconds for what is left if so many took so long; None if they are too few of all."""
+    share = played / max(1, episodes)
+    if not any(passed >= seconds and share >= part for seconds, part in ENOUGH):
+        return None
+    return left * passed / played if played > 0 else None
+
+
+def _roughly(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 60 else duration(seconds)
 
 
 def duration(seconds: float) -> str:
@@ -164,7 +222,7 @@ def sentence(event: Event) -> str | None:
     if event.kind == "finished":
         speed = facts["episodes"] / facts["seconds"] if facts["seconds"] > 0.0 else math.inf
         how = "rest of a broken run" if facts["resumed"] else f"{speed:,.0f} episodes/s"
-        said = f"{event.label}: regret {facts['regret']:,.6g}, {duration(facts['seconds'])} ({how})"
+        said = f"{event.label}: expected regret {facts['expected_regret']:,.6g}, {duration(facts['seconds'])} ({how})"
         return said if facts.get("alarm") is None else f"{said}; not linear: {facts['alarm']}"
     if event.kind in ("failed", "retried"):
         return f"{event.label}: {event.kind}: {facts['error']}"
@@ -245,7 +303,7 @@ class Bars:
         elif event.kind == "started" and len(self._bars) < self.MOST:
             self._bars[event.id] = self._live.add_task(event.label, total=event.facts["episodes"], note="")
         elif event.kind == "progress" and event.id in self._bars:
-            note = f"{event.facts['done']:,} episodes, regret {event.facts['regret']:,.6g}"
+            note = f"{event.facts['done']:,} episodes, expected regret {event.facts['expected_regret']:,.6g}"
             self._live.update(self._bars[event.id], completed=event.facts["done"], note=note)
         elif event.kind in ("finished", "failed", "retried") and event.id in self._bars:
             self._live.remove_task(self._bars.pop(event.id))

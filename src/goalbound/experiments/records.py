@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.experiments.cards import LearnerCard
 from goalbound.experiments.spec import RunSpec
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.storage import atomic_write, file_bytes, reading, strict_json
@@ -34,7 +35,9 @@ COLUMNS: dict[str, type] = {
 """The columns of a record. ``episode`` is the number of episodes up to a row, the others are sums over them."""
 
 FACTS = ("totals", "diagnosis", "simplex", "policies", "settings", "problem", "provenance")
-"""What the facts of a record are about; and ``alarm``, what contradicts the linear model, which older ones lack."""
+"""What the facts of a record are about."""
+LATER_FACTS = ("alarm", "card")
+"""What older records lack: what contradicts the linear model, and what is known of the learner."""
 
 ALL_KEPT = 2000
 """Up to so many episodes every one has its row."""
@@ -73,7 +76,7 @@ class RunRecord:
     Attributes:
         spec: the run.
         table: for each of :data:`COLUMNS` an array [n], one row for each of :func:`kept_episodes`.
-        facts: plain values, for each of :data:`FACTS`, and ``alarm``.
+        facts: plain values, for each of :data:`FACTS` and :data:`LATER_FACTS`.
     """
 
     spec: RunSpec
@@ -223,10 +226,12 @@ def _plain(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_facts(facts: dict[str, Any], table: dict[str, NDArray[Any]], spec: RunSpec) -> None:
-    if set(facts) - {"alarm"} != set(FACTS):
+    if set(facts) - set(LATER_FACTS) != set(FACTS):
         raise ModelError(f"the facts are about {sorted(facts)}; they need {sorted(FACTS)}")
     if not isinstance(facts.get("alarm"), str | None):
         raise ModelError(f"alarm in the facts is {facts['alarm']!r:.60}, neither words nor null")
+    if facts.get("card") is not None:
+        LearnerCard.from_json(facts["card"])
     for name in ("totals", "simplex", "settings", "problem", "provenance"):
         if not isinstance(facts[name], dict):
             raise ModelError(f"{name} in the facts is {facts[name]!r:.60}, not an object")

@@ -16,6 +16,7 @@ import numpy as np
 
 from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import facts
+from goalbound.experiments.cards import card_of
 from goalbound.experiments.checkpoint import Running
 from goalbound.experiments.collect import Collector
 from goalbound.experiments.learners import certified_bounds
@@ -54,7 +55,7 @@ def run(
         spec: the run.
         plugins: names of modules of third parties that may be imported if the run names them; or the ``plugins`` of
             the experiment that it is of. A run itself, which may come from a file, allows nothing.
-        progress: called about every second with the episodes done, those in all, and the realised regret so far.
+        progress: called about every second with the episodes done, those in all, and the expected regret so far.
         checkpoint: where to keep a copy of the run while it goes on, and to go on from if there is one. Its owner
             removes it when the record is written. Runs in real worlds, or of learners that cannot be saved, have none.
         checkpoint_every: seconds between two copies. One more is written when ``progress`` raises anything, and after
@@ -71,6 +72,7 @@ def run(
     keeper = _Keeper(running, checkpoint, checkpoint_every)
     _play(running, keeper, progress)
     learner = running.simulation.learner
+    settings = facts.learner_settings(spec, learner)
     return RunRecord(
         spec,
         running.collector.table,
@@ -79,7 +81,8 @@ def run(
             "alarm": facts.alarm(learner),
             "diagnosis": facts.diagnosis(learner),
             "policies": facts.policies(stage.problem, learner),
-            "settings": facts.learner_settings(spec, learner),
+            "settings": settings,
+            "card": card_of(learner, settings).as_json(),
             "problem": facts.problem_facts(stage.problem, bounds),
             "provenance": facts.provenance(spec),
         },
@@ -131,7 +134,7 @@ def _play(running: Running, keeper: _Keeper, progress: Progress | None) -> None:
             try:
                 interrupts.check()
                 if progress is not None:
-                    progress(collector.done, spec.episodes, collector.realised_regret)
+                    progress(collector.done, spec.episodes, collector.expected_regret)
             except BaseException:
                 keeper.save()
                 raise

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.experiments import measures, tables
-from goalbound.experiments.bootstrap import Estimate, band, estimate, share, sign_test
+from goalbound.experiments.bootstrap import Estimate, band, estimate, share
+from goalbound.experiments.cards import ORACLE, LearnerCard, card_of_record, weakest
+from goalbound.experiments.comparisons import AHEAD, Difference, difference, holm
 from goalbound.experiments.groups import Runs, grouped
 from goalbound.models.files.storage import atomic_write
 
@@ -53,6 +55,7 @@ class Group:
         episodes: of each run.
         seeds: that have a record.
         missing: seeds that have none though others do.
+        guarantee: proven, unproven, none, unknown or oracle: see :class:`~goalbound.experiments.cards.LearnerCard`.
         constants: the constants of the learner in words ("widths: 0.1 x paper, not proven; delta 0.1").
         context_size: d.
         loss_scale: what a loss of 1 is in the user's unit.
@@ -80,6 +83,7 @@ class Group:
     episodes: int
     seeds: tuple[int, ...]
     missing: tuple[int, ...]
+    guarantee: str
     constants: str
     context_size: int
     loss_scale: float
@@ -112,48 +116,6 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Two learners on the same problem, contexts and seeds.
-
-    Attributes:
-        problem: label.
-        contexts: label.
-        better: the learner with the smaller mean of expected regret.
-        worse: the other one.
-        seeds: that both have; only these count.
-        difference: expected regret of the worse less that of the better, per seed.
-        wins: seeds on which the better one has less.
-        losses: seeds on which it has more; the rest are ties.
-        sign_test: the probability of a count at least as uneven if they were equal.
-        same_contexts: whether both met the same contexts; not so where an adversary answers the learner.
-    """
-
-    problem: str
-    contexts: str
-    better: str
-    worse: str
-    seeds: tuple[int, ...]
-    difference: Estimate
-    wins: int
-    losses: int
-    sign_test: float
-    same_contexts: bool
-
-    def __str__(self) -> str:
-        where = "the same contexts" if self.same_contexts else "the same seeds (each met contexts of its own)"
-        gap, count = self.difference, len(self.seeds)
-        by = tables.with_band(gap)
-        if gap.mean == 0.0:
-            return f"{self.better} and {self.worse} are equal on {where} ({tables.counted(count, 'seed')})"
-        if gap.low is None:
-            return f"{self.better} beats {self.worse} by {by} on {where} (one seed: chance is not excluded)"
-        signs = f"less on {self.wins} of {count} seeds, sign test p = {self.sign_test:.2g}"
-        if gap.low <= 0.0:
-            return f"{self.better} and {self.worse} cannot be told apart on {where}: {by} ({signs})"
-        return f"{self.better} beats {self.worse} by {by} on {where} ({signs})"
-
-
-@dataclass(frozen=True)
 class Missing:
     """Runs without a record: they failed, or were not run yet."""
 
@@ -169,7 +131,10 @@ class Missing:
 
 @dataclass(frozen=True)
 class Summary:
-    """Groups, differences and what is missing. Regret is in losses of the problem, which lie in [0, 1]."""
+    """Groups, differences and what is missing. Regret is in losses of the problem, which lie in [0, 1].
+
+    Learners that know the problem are in no difference.
+    """
 
     groups: tuple[Group, ...]
     differences: tuple[Difference, ...]
@@ -182,9 +147,14 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         values: dict[str, Any] = json.loads(json.dumps(asdict(self), allow_nan=False))
-        for said, difference in zip(values["differences"], self.differences, strict=True):
-            said["statement"] = str(difference)
+        for said, one in zip(values["differences"], self.differences, strict=True):
+            said |= {"verdict": one.verdict, "statement": one.statement(tables.with_band)}
         return values
+
+    def ahead_of(self, group: Group) -> list[str]:
+        """The learners that a group's is ahead of, on its problem and contexts."""
+        mine = (one for one in self.differences if (one.problem, one.contexts, one.better) == group.labels)
+        return [one.worse for one in mine if one.verdict == AHEAD]
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """One line per group; ``_low`` and ``_high`` are the ends of the bands. Atomic."""
@@ -219,10 +189,15 @@ def summarize(
     found = grouped(records, runs)
     speeds = _speeds(times or ())
     summed = {id(group): _summed(group, speeds, seed) for group in found if group.records}
-    pairs = [(one, two) for one, two in combinations(found, 2) if one.stage == two.stage]
-    compared = (_compared(one, two, seed) for one, two in pairs)
+    learning = [group for group in found if group.records and _card(group).guarantee != ORACLE]
+    compared = [one for stage in dict.fromkeys(group.stage for group in learning)
+                for one in _all_compared([group for group in learning if group.stage == stage], seed)]  # fmt: skip
     missing = (Missing(*group.labels, _missing(group)) for group in found if _missing(group))
-    return Summary(tuple(summed.values()), tuple(one for one in compared if one), tuple(missing))
+    return Summary(tuple(summed.values()), tuple(compared), tuple(missing))
+
+
+def _card(group: Runs) -> LearnerCard:
+    return weakest(map(card_of_record, group.records.values()))
 
 
 def _missing(group: Runs) -> tuple[int, ...]:
@@ -239,7 +214,7 @@ def _speeds(times: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 def _summed(group: Runs, speeds: Mapping[str, float], seed: int) -> Group:
     records = list(group.records.values())
-    first = records[0]
+    first, card = records[0], _card(group)
     totals = [measures.totals(record) for record in records]
     numbers: dict[str, Any] = {
         name: estimate([one[name][0] for one in totals], seed=seed, reasons=[one[name][1] for one in totals])
@@ -253,7 +228,8 @@ def _summed(group: Runs, speeds: Mapping[str, float], seed: int) -> Group:
         episodes=int(first.table["episode"][-1]),
         seeds=tuple(group.records),
         missing=_missing(group),
-        constants=measures.constants(first.facts.get("settings") or {}),
+        guarantee=card.guarantee,
+        constants=card.constants,
         context_size=int(first.facts["problem"]["context_size"]),
         loss_scale=float(first.facts["problem"].get("loss_scale") or 1.0),
         **numbers,
@@ -287,21 +263,24 @@ def _parts(records: Sequence[RunRecord], name: str, seed: int) -> dict[str, Esti
     return {key: estimate([part.get(key) for part in parts], seed=seed, reasons=reasons) for key in keys}
 
 
+def _all_compared(groups: Sequence[Runs], seed: int) -> list[Difference]:
+    """Every pair of the learners of one problem and source of contexts, corrected for all of them together."""
+    pairs = (_compared(one, two, seed) for one, two in combinations(groups, 2))
+    return holm([one for one in pairs if one is not None])
+
+
 def _compared(one: Runs, two: Runs, seed: int) -> Difference | None:
     """The two learners on the seeds that both have; None if there are none."""
     seeds = tuple(shared for shared in one.records if shared in two.records)
     if not seeds:
         return None
-    regrets = {
-        group.learner: np.array([group.records[shared].facts["totals"]["expected_regret"] for shared in seeds], float)
+    regrets = [
+        (group.learner, [float(group.records[shared].facts["totals"]["expected_regret"]) for shared in seeds])
         for group in (one, two)
-    }
-    better, worse = sorted(regrets, key=lambda learner: float(regrets[learner].mean()))
-    gaps = regrets[worse] - regrets[better]
-    wins, losses = int((gaps > 0.0).sum()), int((gaps < 0.0).sum())
-    return Difference(
-        one.problem, one.contexts, better, worse, seeds,
-        difference=estimate(gaps.tolist(), seed=seed), wins=wins, losses=losses, sign_test=sign_test(wins, losses),
+    ]
+    better, worse = sorted(regrets, key=lambda named: sum(named[1]))
+    return difference(
+        (one.problem, one.contexts), better, worse, seeds, seed=seed,
         same_contexts=all(_met_the_same(one.records[shared], two.records[shared]) for shared in seeds),
     )  # fmt: skip
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from goalbound.experiments.bootstrap import Estimate
+from goalbound.experiments.cards import NONE, UNKNOWN, UNPROVEN, WORDS
+from goalbound.experiments.comparisons import HOW
 
 if TYPE_CHECKING:
     from goalbound.experiments.summary import Group, Summary
 
 FEW_SEEDS = 10
-SIGN_TEST_SEEDS = 6
-"""With fewer, even all wins have p = 2 / 2^5 > 0.05."""
 NAME_WIDTH = 30
 MOST_DIFFERENCES = 12
 """With more pairs of learners than this, the terminal tells only how the first one stands to the others."""
@@ -96,24 +96,24 @@ def text(summary: Summary, *, width: int | None = None) -> str:
 
 
 def csv_text(summary: Summary) -> str:
-    """One line per group."""
+    """One line per group; ``ahead_of`` names the learners that its learner is ahead of."""
     terms = list(dict.fromkeys(name for group in summary.groups for name in group.decomposition))
     bounds = list(dict.fromkeys(name for group in summary.groups for name in group.bounds))
-    head = ["problem", "contexts", "learner", "constants", "episodes", "seeds", "missing"]
+    head = ["problem", "contexts", "learner", "guarantee", "constants", "episodes", "seeds", "missing"]
     columns = [*ESTIMATES, *(f"term_{name}" for name in terms), *(f"bound_{name}" for name in bounds)]
     for name in columns:
         head += [name, f"{name}_low", f"{name}_high"]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*head, "seconds_per_step", "alarms"])
+    writer.writerow([*head, "seconds_per_step", "alarms", "ahead_of"])
     for group in summary.groups:
         estimates = [getattr(group, name) for name in ESTIMATES]
         estimates += [group.decomposition.get(name) for name in terms] + [group.bounds.get(name) for name in bounds]
-        row: list[object] = [*group.labels, group.constants, group.episodes, _joined(group.seeds)]
+        row: list[object] = [*group.labels, group.guarantee, group.constants, group.episodes, _joined(group.seeds)]
         row.append(_joined(group.missing))
         for one in estimates:
             row += ["", "", ""] if one is None else [_exact(one.mean), _exact(one.low), _exact(one.high)]
-        writer.writerow([*row, _exact(group.seconds_per_step), len(alarmed(group))])
+        writer.writerow([*row, _exact(group.seconds_per_step), len(alarmed(group)), "; ".join(summary.ahead_of(group))])
     return file.getvalue()
 
 
@@ -134,18 +134,14 @@ def _stage_text(summary: Summary, stage: tuple[str, str], room: int) -> str:
     left = max(len(line) for lines_ in label for line in lines_)
     for block in _blocks(columns, room - left):
         lines += ["", *_aligned(label, left, block)]
-    without = {group.learner for group in groups if not group.has_regret}
-    compared = [
-        one for one in summary.differences if (one.problem, one.contexts) == stage and one.better not in without
-    ]
+    compared = [one for one in summary.differences if (one.problem, one.contexts) == stage]
     if len(compared) > MOST_DIFFERENCES:
-        ranked = sorted(
-            (group for group in groups if group.has_regret), key=lambda group: group.expected_regret.mean or 0.0
-        )
-        first = ranked[0].learner
+        told = {name for one in compared for name in (one.better, one.worse)}
+        ranked = sorted(groups, key=lambda group: group.expected_regret.mean or 0.0)
+        first = next(group.learner for group in ranked if group.learner in told)
         compared = [one for one in compared if first in (one.better, one.worse)]
     if compared:
-        lines += ["", _wrapped((_plain(str(one)) for one in compared), room)]
+        lines += ["", _wrapped((_plain(one.statement(with_band)) for one in compared), room)]
     return "\n".join(lines)
 
 
@@ -186,16 +182,19 @@ def _notes(summary: Summary) -> list[str]:
             notes.append(f"{where}: episodes were abandoned at the step limit; the true regret is larger")
         if first := next(iter(alarmed(group)), None):
             notes.append(f"{where}: not linear, seed {first[0]}: {first[1]}")
-        if "not proven" in group.constants:
-            notes.append(f"{where}: {group.constants}")
+    unproven = (one for one in summary.groups if one.guarantee in (UNPROVEN, UNKNOWN))
+    notes += dict.fromkeys(f"{one.learner}: {one.constants}" for one in unproven)
+    without = dict.fromkeys(one.learner for one in summary.groups if one.guarantee == NONE)
+    if without:
+        notes.append(f"{WORDS[NONE].replace('its', 'the')}: {', '.join(without)}")
     most = max((len(group.seeds) for group in summary.groups), default=0)
     if most == 1:
-        notes.append("one seed: no bands, and no difference is sure")
+        notes.append("one seed: no bands, and nothing can be said of who is ahead")
     elif most:
         rough = f"; of {most} seeds, so rough" if most < FEW_SEEDS else ""
         notes.append(f"[low, high]: 95% bootstrap band of the mean over seeds{rough}")
-        if most < SIGN_TEST_SEEDS and summary.differences:
-            notes.append(f"fewer than {SIGN_TEST_SEEDS} seeds: their signs alone cannot exclude chance")
+        if summary.differences:
+            notes.append(HOW)
     return [_plain(note) for note in notes]
 
 

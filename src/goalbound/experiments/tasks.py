@@ -20,7 +20,7 @@ from goalbound.kernels.jit import seconds_compiling
 from goalbound.learners.linearity import NotLinearWarning
 
 Report = Callable[[int, int, float], None]
-"""Episodes done, episodes in all, regret so far."""
+"""Episodes done, episodes in all, expected regret so far."""
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """The disk's fault, not the run's: every other run would meet it too."""
@@ -61,7 +61,7 @@ class Finished:
     """without the compiler's"""
     episodes: int
     steps: int
-    regret: float
+    expected_regret: float
     resumed: bool
     version: str
     """Of goalbound, where it ran."""
@@ -116,7 +116,7 @@ def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
         seconds = time.perf_counter() - seconds_compiling() - started
         return Finished(
             task.id, record_bytes(record), seconds, spec.episodes, int(totals["steps"]),
-            float(totals["regret"]), resumed, goalbound.__version__, record.facts["alarm"],
+            float(totals["expected_regret"]), resumed, goalbound.__version__, record.facts["alarm"],
         )  # fmt: skip
     except KeyboardInterrupt:
         return Stopped(task.id)

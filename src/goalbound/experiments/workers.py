@@ -54,7 +54,7 @@ def in_this_process(tasks: Sequence[Task], *, tell: Tell, stop: Callable[[], boo
         tell("started", task.id, _start(task))
 
         def report(done: int, episodes: int, regret: float, name: str = task.id) -> None:
-            tell("progress", name, {"done": done, "episodes": episodes, "regret": regret})
+            tell("progress", name, {"done": done, "episodes": episodes, "expected_regret": regret})
 
         yield perform(task, report=Throttled(report), stop=stop)
 
@@ -203,7 +203,7 @@ def _end_with(parent: int) -> None:
 
 def _in_process(task: Task, board: Board) -> Outcome:
     def report(done: int, episodes: int, regret: float) -> None:
-        board.tell(task.id, {"done": done, "episodes": episodes, "regret": regret})
+        board.tell(task.id, {"done": done, "episodes": episodes, "expected_regret": regret})
 
     return perform(task, report=Throttled(report), stop=board.stops)
 
@@ -304,7 +304,7 @@ def _on_worker(task: Task, topic: str) -> Outcome:
         worker.log_event(topic, {"kind": kind, "id": task.id, "facts": dict(facts)})
 
     def report(done: int, episodes: int, regret: float) -> None:
-        say("progress", {"done": done, "episodes": episodes, "regret": float(regret)})
+        say("progress", {"done": done, "episodes": episodes, "expected_regret": float(regret)})
 
     def is_cancelled() -> bool:
         """Whether nobody waits for it any more (cancelled, or the sweep died): a thread cannot be stopped otherwise."""

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from types import FunctionType
 from typing import Any
 
@@ -175,23 +175,66 @@ def seconds_compiling() -> float:
 
 
 class _Notice:
-    """Says once, and only if it takes more than a second in all, that kernels are being compiled."""
+    """Says once, and only if it takes more than a second in all, that kernels are being compiled.
+
+    Loading them from the cache is not: numba tells its listeners when it compiles, and only then is there a timer.
+    """
 
     told = False
     spent = 0.0
+    """Seconds of waiting for the compiler or for its cache."""
+    compiling = 0.0
+    """Seconds of these in which it compiled."""
 
     def __enter__(self) -> None:
         self._begin = time.perf_counter()
-        self._timer = threading.Timer(max(1.0 - _Notice.spent, 0.0), self._tell)
-        self._timer.daemon = True
-        self._timer.start()
+        self._depth = 0
+        self._timer: threading.Timer | None = None
+        self._heard = _listening(self)
+        self._heard.__enter__()
 
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
+    def __exit__(self, *error: Any) -> None:
+        self._heard.__exit__(*error)
+        self._stop()
         _Notice.spent += time.perf_counter() - self._begin
+
+    def begin(self) -> None:
+        """Something is compiled; kernels inside of it begin, and end, while it is."""
+        self._depth += 1
+        if self._depth == 1:
+            self._since = time.perf_counter()
+            self._timer = threading.Timer(max(1.0 - _Notice.compiling, 0.0), self._tell)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def end(self) -> None:
+        """It is compiled, or could not be."""
+        self._depth = max(0, self._depth - 1)  # another thread may have begun before we listened
+        if self._depth == 0:
+            self._stop()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            _Notice.compiling += time.perf_counter() - self._since
 
     @classmethod
     def _tell(cls) -> None:
         if not cls.told:
             cls.told = True
             print("goalbound: compiling kernels (once; they are cached for the next time) ...", file=sys.stderr)
+
+
+def _listening(notice: _Notice) -> AbstractContextManager[Any]:
+    """While it is open, numba tells the notice what it compiles."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            notice.begin()
+
+        def on_end(self, event: Any) -> None:
+            notice.end()
+
+    return event.install_listener("numba:compile", Listener())

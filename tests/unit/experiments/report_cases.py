@@ -56,7 +56,7 @@ def _make(run: RunSpec, size: int) -> RunRecord:
         facts["diagnosis"] = diagnosis(covered=label == "wide", coverage=1.0 if label == "wide" else 0.25)
         facts["policies"] = policies(size) if size in (2, 3) else None
     if "scale" in run.learner.settings:
-        facts["settings"] = {"widths": "paper", "scale": run.learner.settings["scale"], "delta": 0.1}
+        facts["settings"] = {name: run.learner.settings.get(name) for name in ("widths", "scale", "delta")}
     if label == "clairvoyant":
         cells = simplex(size, EPISODES)
         facts["simplex"] = cells | {"expected_regret": [[0.0] * 144 for _ in cells["pairs"]]}

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from goalbound.experiments.cards import card_of_settings
 from goalbound.experiments.figures import page, ternary, write_figures
 from goalbound.experiments.figures.curves import regret_figure, spread
 from goalbound.experiments.summary import summarize
@@ -22,12 +23,14 @@ SCALED = {"widths": "paper", "scale": 0.1, "delta": 0.05}
 def experiment(context_size, *, seeds=2, **changes):
     """A watched learner with scaled widths, and one that knows all."""
     known = policies(context_size) if context_size in (2, 3) else None
-    facts = {"settings": SCALED, "diagnosis": diagnosis(), "policies": known}
+    card = card_of_settings("lr-cssp", SCALED).as_json()
+    facts = {"settings": SCALED, "card": card, "diagnosis": diagnosis(), "policies": known}
     runs = [
         record(run_spec("LR", seed=seed, **changes), power(3.0 + seed, 0.5), context_size=context_size, facts=facts)
         for seed in range(seeds)
     ]
-    return [*runs, record(run_spec("clairvoyant"), power(0.0, 1.0), context_size=context_size, facts={"settings": {}})]
+    oracle = {"settings": {}, "card": card_of_settings("clairvoyant", {}).as_json()}
+    return [*runs, record(run_spec("clairvoyant"), power(0.0, 1.0), context_size=context_size, facts=oracle)]
 
 
 def figure_of(records):

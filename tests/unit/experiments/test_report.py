@@ -14,7 +14,7 @@ import pytest
 from goalbound.experiments.report import report_data, report_page, write_report
 from goalbound.experiments.report.data import POINTS
 from goalbound.experiments.report.sections import _powers
-from goalbound.experiments.report.words import departures
+from goalbound.experiments.report.words import departures, problem_words
 from goalbound.experiments.summary import summarize
 from tests.unit.experiments.report_cases import EPISODES, case, made, spec
 from tests.unit.experiments.synthetic import simplex
@@ -100,10 +100,17 @@ def test_the_answer_names_who_has_least_regret_by_how_much_and_how_it_grows(data
         "narrow (widths not proven) has the least expected regret after 10,000 episodes: 1,100 (1,000 to 1,200)" in said
     )
     assert "The others: wide: 4,400 (4,000 to 4,800); blind: 11,000 (10,000 to 12,000)." in said
-    assert "narrow is ahead of wide by 3,300 (3,000 to 3,600), and on 3 of 3 seeds (sign test: p = 0.25)." in said
+    # Gaps 3,000, 3,300, 3,600: t = 3,300 / (300 / sqrt(3)) = 19.05 with two degrees of freedom has p = 0.0027, and so
+    # have the other two pairs, whose gaps are also 1, 1.1 and 1.2 times a number: corrected 0.0082.
+    assert (
+        "narrow and wide cannot be told apart by 3 seeds on the same contexts: narrow has 3,300 less (less on 3 of 3 "
+        "seeds; p = 0.0082, corrected for 3 pairs; it takes 6 seeds)." in said
+    )
     assert "K^0.50 (0.50 to 0.50) for narrow" in said
     assert "K^1.00 (1.00 to 1.00) for blind" in said
-    assert data["words"]["headline"] == "Least expected regret: narrow (widths not proven) in 2 of 2 settings."
+    assert data["words"]["headline"] == (
+        "Least expected regret: narrow (widths not proven) in 2 of 2 settings; told apart from the next in 0 of 2."
+    )
 
 
 def test_the_answer_says_where_bounds_and_sets_failed(data):
@@ -138,7 +145,7 @@ def test_learners_whose_difference_may_be_zero_are_not_ranked():
     given["summary"] = summarize(given["records"], runs=given["spec"].runs())
     said = sentences(report_data(**given))
     assert "narrow and wide cannot be told apart by 3 seeds" in said
-    assert "the difference on the same contexts is 5 (\N{MINUS SIGN}5 to 10)." in said
+    assert "on the same contexts: narrow has 5 less (less on 2 of 3 seeds" in said  # (10 + 10 - 5) / 3
 
 
 def test_one_seed_is_told_as_one_seed():
@@ -146,7 +153,7 @@ def test_one_seed_is_told_as_one_seed():
     _, result = result_of(data, "flat", "wide")
     assert result["regret"]["low"] is None
     assert "There is one seed: no bands" in " ".join(data["words"]["setup"])
-    assert "with one seed chance is not excluded" in sentences(data)
+    assert "Of narrow and wide nothing can be said by one seed: on it narrow has 3,000 less" in sentences(data)
     assert "(95% band)" not in report_page(data)
 
 
@@ -157,6 +164,17 @@ def test_every_scale_away_from_the_paper_is_named(data, page):
     alone = report_data(**case(spec(learners=[{"use": "lr-cssp", "label": "wide"}])))
     assert departures(alone) == []
     assert "All constants are those of the paper." in report_page(alone)
+
+
+def test_certified_bounds_say_how_close_they_are():
+    size = {"states": 4, "loss_bound": 3.0, "time_bound": 9.0}
+    old = problem_words({"size": size})
+    assert "the best policy loses at most 3 and takes at most 9 steps, in the mean." in old
+    assert old.endswith("These are upper ends; the true ones may be smaller.")
+    close = {"loss_bound_lower": 2.8, "time_bound_lower": 8.5, "bounds_tolerance": 0.1}
+    said = problem_words({"size": size | close})
+    assert "takes at most 9 steps (and under some context from some state 8.5 or more)" in said
+    assert said.endswith("These are upper ends, to within 10%; context_bounds comes to within 1%.")
 
 
 def test_two_components_are_a_line_and_hold_every_episode(data):

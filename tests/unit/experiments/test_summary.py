@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from goalbound.experiments.bootstrap import band, estimate, share, sign_test
+from goalbound.experiments.bootstrap import band, estimate, share
 from goalbound.experiments.measures import course, growth, marks
 from goalbound.experiments.records import kept_episodes
 from goalbound.experiments.summary import summarize
@@ -40,7 +40,7 @@ def test_one_seed_has_a_value_and_no_band_and_says_so():
     assert (group.expected_regret.mean, group.expected_regret.low) == (10.0, None)
     assert group.expected_regret.note == "one seed: no band"
     assert group.regret_curve.low is None
-    assert "no difference is sure" in summarize([record(run_spec(), flat(10.0))]).table()
+    assert "nothing can be said of who is ahead" in summarize([record(run_spec(), flat(10.0))]).table()
 
 
 def test_the_band_of_twenty_skewed_numbers_holds_their_mean_91_times_of_100():
@@ -64,12 +64,6 @@ def test_a_share_that_held_for_all_of_few_seeds_is_not_certain():
     assert share([True] * 5).low == pytest.approx(0.025**0.2)
     assert share([False] * 5).high == pytest.approx(1.0 - 0.025**0.2)
     assert share([None, None]).mean is None
-
-
-def test_the_sign_test_counts_both_tails():
-    assert sign_test(8, 2) == pytest.approx(2.0 * (1 + 10 + 45) / 1024)
-    assert sign_test(3, 3) == 1.0
-    assert sign_test(0, 0) == 1.0
 
 
 @pytest.mark.parametrize("exponent", [0.5, 2.0 / 3.0, 1.0])
@@ -145,30 +139,7 @@ def test_learners_are_compared_seed_by_seed():
     # The differences are 3, 4, 5, 6 though the regrets of one learner differ by 100.
     assert difference.difference.mean == 4.5
     assert difference.difference.values == (3.0, 4.0, 5.0, 6.0)
-    assert 3.0 <= difference.difference.low < 4.5 < difference.difference.high <= 6.0
     assert (difference.better, difference.worse, difference.wins) == ("A", "B", 4)
-    assert str(difference).startswith("A beats B by 4.5 [")
-    assert str(difference).endswith("on the same contexts (less on 4 of 4 seeds, sign test p = 0.12)")
-    assert "fewer than 6 seeds: their signs alone cannot exclude chance" in summary.table(width=120)
-
-
-def test_a_difference_whose_band_holds_zero_is_no_victory():
-    gaps = [5.0, -4.0, 3.0]
-    runs = [record(run_spec("A", seed=seed), flat(10.0)) for seed in range(3)]
-    runs += [record(run_spec("B", seed=seed), flat(10.0 + gaps[seed])) for seed in range(3)]
-    assert str(summarize(runs).differences[0]).startswith("A and B cannot be told apart on the same contexts: ")
-
-
-def test_equal_learners_are_called_equal():
-    runs = [record(run_spec(name, seed=seed), flat(10.0)) for name in "AB" for seed in range(2)]
-    assert str(summarize(runs).differences[0]) == "A and B are equal on the same contexts (2 seeds)"
-
-
-def test_an_adversary_gives_each_learner_contexts_of_its_own_and_the_sentence_says_so():
-    runs = [record(run_spec(name, contexts="adversary"), flat(total)) for name, total in (("A", 1.0), ("B", 3.0))]
-    (difference,) = summarize(runs).differences
-    assert not difference.same_contexts
-    assert "on the same seeds (each met contexts of its own)" in str(difference)
 
 
 def test_only_common_seeds_are_paired_and_what_is_missing_is_listed():

@@ -8,12 +8,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
 import numba
 import numpy as np
 import pytest
+from numba.core import event
 
 from goalbound.kernels import (
     active_set,
@@ -44,13 +46,17 @@ def tripled(x):
 
 
 class Compiler:
-    """Stands in for numba's dispatcher of ``tripled``: says what was asked, takes as long as it is told."""
+    """Stands in for numba's dispatcher of ``tripled``: says what was asked, takes as long as it is told.
 
-    def __init__(self, seconds: float = 0.0) -> None:
-        self.seconds, self.asked = seconds, []
+    What is not in the cache is compiled, and numba tells its listeners so; what it loads, it does not tell.
+    """
+
+    def __init__(self, seconds: float = 0.0, *, cached: bool = False) -> None:
+        self.seconds, self.cached, self.asked = seconds, cached, []
 
     def compile(self, types: tuple) -> None:
-        time.sleep(self.seconds)
+        with nullcontext() if self.cached else event.trigger_event("numba:compile"):
+            time.sleep(self.seconds)
         self.asked.append(types)
 
     def __call__(self, x: float) -> str:
@@ -61,8 +67,8 @@ class Compiler:
 def fresh() -> Iterator[Callable[..., tuple[jit.Kernel, Compiler]]]:
     """A kernel not yet compiled, with a compiler that takes so many seconds."""
 
-    def make(seconds: float = 0.0) -> tuple[jit.Kernel, Compiler]:
-        made, compiler = jit.Kernel(tripled.function), Compiler(seconds)
+    def make(seconds: float = 0.0, *, cached: bool = False) -> tuple[jit.Kernel, Compiler]:
+        made, compiler = jit.Kernel(tripled.function), Compiler(seconds, cached=cached)
         made._dispatcher = compiler
         return made, compiler
 
@@ -152,6 +158,7 @@ def quick_timer(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     monkeypatch.setattr(jit, "threading", SimpleNamespace(Timer=timer))
     monkeypatch.setattr(jit._Notice, "told", False)
     monkeypatch.setattr(jit._Notice, "spent", 0.0)
+    monkeypatch.setattr(jit._Notice, "compiling", 0.0)
     return asked
 
 
@@ -167,6 +174,27 @@ def test_a_slow_compiler_is_announced_once_on_stderr(
     assert shown.out == ""
     assert quick_timer[0] == 1.0
     assert quick_timer[1] < 1.0  # what the first took is counted
+
+
+def test_what_the_cache_has_is_loaded_without_a_word_however_long_it_takes(
+    fresh: Callable, quick_timer: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel, _ = fresh(seconds=0.1, cached=True)  # five times what the timer would have waited
+    before = jit.seconds_compiling()
+    kernel.compiled(1)
+    assert quick_timer == []
+    assert capsys.readouterr() == ("", "")
+    assert jit.seconds_compiling() - before >= 0.1  # time that says nothing about the speed of a run
+
+
+def test_numba_tells_of_what_it_compiles_and_not_of_what_it_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_timer: list[float]
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    jit.Kernel(gram.quadratic.function).compiled(np.eye(2), np.array([0.5, 0.5]))
+    assert quick_timer == [1.0]
+    jit.Kernel(gram.quadratic.function).compiled(np.eye(2), np.array([0.5, 0.5]))
+    assert quick_timer == [1.0]
 
 
 def test_a_quick_compiler_is_not_announced(

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from goalbound.experiments.report.standing import PAPER, mark
+from goalbound.experiments.cards import PROVEN
+from goalbound.experiments.comparisons import AHEAD, ONE_SEED
 from goalbound.experiments.report.words import banded, banded_exponent, counted_episodes, listed, percent, spoken
 from goalbound.experiments.tables import counted
 
 Data = Mapping[str, Any]
-THEIRS = "lr-cssp"
-"""The learner that the theorem is about."""
 FEW = 6
 """So many learners are spoken of one by one; more are put in order, and the tables have the rest."""
 STRAY = 5.0
@@ -41,11 +40,17 @@ def headline(data: Data) -> str:
     said = [
         f"{_with_proof(learners[learner])} in {count} of {len(first)} settings" for learner, count in counts.items()
     ]
-    return f"Least expected regret: {listed(said)}."
+    ahead = sum(_first_is_ahead(panel, learners) for panel in data["panels"])
+    return f"Least expected regret: {listed(said)}; told apart from the next in {ahead} of {len(first)}."
+
+
+def _first_is_ahead(panel: Data, learners: Sequence[Data]) -> bool:
+    ranked = _competing(panel, learners)
+    return len(ranked) > 1 and _is_ahead(panel, ranked[0]["learner"], ranked[1]["learner"])
 
 
 def _with_proof(learner: Data) -> str:
-    return f"{learner['label']}{mark(learner)}"
+    return f"{learner['label']}{learner['mark']}"
 
 
 def caveat(data: Data) -> str:
@@ -107,11 +112,15 @@ def _order(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Ite
         f"{place}. " + ", ".join(f"{_of(one, learners)['label']} ({_starred(one)})" for one in group)
         for place, group in enumerate(places, start=1)
     ]
-    if all(len(result["seeds"]) == 1 for result in ranked):
-        how = "one seed, so chance is not excluded"
-    else:
-        how = "who shares a place cannot be told from its first on the same seeds"
     note = " * abandoned some episodes, and has more in truth." if any(map(_gave_up, ranked)) else ""
+    if all(len(result["seeds"]) == 1 for result in ranked):
+        plain = ", ".join(f"{_of(one, learners)['label']} ({_starred(one)})" for one in ranked)
+        yield f"On the one seed that there is, which says nothing of who is ahead: {plain}.{note}"
+        return
+    if len(places) == 1:
+        yield f"In order (none can be told from the first on the same seeds): {said[0].removeprefix('1. ')}.{note}"
+        return
+    how = "who shares a place cannot be told from its first on the same seeds"
     yield f"In order ({how}): {'; '.join(said)}.{note}"
 
 
@@ -125,12 +134,15 @@ def _gave_up(result: Data) -> bool:
 
 
 def _may_be_equal(panel: Data, one: int, two: int) -> bool:
-    """Whether the band of their difference, seed by seed, holds 0, or they share no seed."""
+    """Whether the seeds that they share, if any, do not tell them apart."""
     found = _difference(panel, one, two)
-    if found is None:
-        return True
-    low = found["difference"]["low"]
-    return bool(found["difference"]["mean"] == 0.0 if low is None else low <= 0.0)
+    return found is None or found["verdict"] != AHEAD
+
+
+def _is_ahead(panel: Data, one: int, two: int) -> bool:
+    """Whether the first of two learners is ahead of the second; who has less in the mean over other seeds need not."""
+    found = _difference(panel, one, two)
+    return found is not None and found["verdict"] == AHEAD and found["better"] == one
 
 
 def _difference(panel: Data, one: int, two: int) -> Data | None:
@@ -140,7 +152,7 @@ def _difference(panel: Data, one: int, two: int) -> Data | None:
 def _best_of_each_kind(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
     """The first of those with the constants of a paper, and of those that do not see the context, if others win."""
     least = ranked[0]["numbers"]["expected_regret"]["mean"]
-    kinds = [("with the constants of their papers", [one for one in ranked if _of(one, learners)["standing"] == PAPER])]
+    kinds = [("with proven constants", [one for one in ranked if _of(one, learners)["guarantee"] == PROVEN])]
     if panel["context_size"] > 1:
         for sees, words in (("nothing", "who never see the context"), ("cell", "who see only the cell of the context")):
             kinds.append((words, [one for one in ranked if _of(one, learners)["sees"] == sees]))
@@ -148,7 +160,7 @@ def _best_of_each_kind(panel: Data, learners: Sequence[Data], ranked: Sequence[D
         if results and results[0] is not ranked[0]:
             regret = results[0]["numbers"]["expected_regret"]
             times = f", {spoken(round(regret['mean'] / least, 1))} times the least" if least > 0.0 else ""
-            yield f"Of those {words}, {_of(results[0], learners)['label']} is first: {banded(regret)}{times}."
+            yield f"Of those {words}, {_of(results[0], learners)['label']} has least: {banded(regret)}{times}."
 
 
 def _of(result: Data, learners: Sequence[Data]) -> Data:
@@ -157,26 +169,21 @@ def _of(result: Data, learners: Sequence[Data]) -> Data:
 
 
 def _told_apart(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
-    """Whether the first is really ahead of the second, by the seeds that both have."""
+    """Whether the first is really ahead of the second, and of whom else, by the seeds that both have."""
     found = _difference(panel, ranked[0]["learner"], ranked[1]["learner"])
     if found is None:
         yield "The first two share no seed, so they were not compared on the same contexts."
         return
-    first, second = (learners[found[side]]["label"] for side in ("better", "worse"))
-    gap, seeds = found["difference"], len(found["seeds"])
-    where = "the same contexts" if found["same_contexts"] else "the same seeds, each with contexts of its own"
-    if not found["wins"] and not found["losses"]:
-        yield f"{first} and {second} are equal on {where}."
-    elif gap["low"] is None:
-        yield f"On {where} {first} is ahead of {second} by {spoken(gap['mean'])}; with one seed chance is not excluded."
-    elif gap["low"] <= 0.0:
-        apart = f"cannot be told apart by {counted(seeds, 'seed')}"
-        yield f"{first} and {second} {apart}: the difference on {where} is {banded(gap)}."
-    else:
-        yield (
-            f"On {where} {first} is ahead of {second} by {banded(gap)}, and on {found['wins']} of {seeds} seeds "
-            f"(sign test: p = {found['sign_test']:.2g})."
-        )
+    said = found["statement"]
+    yield f"{said[:1].upper()}{said[1:]}." if found["verdict"] == ONE_SEED else f"{said}."
+    first = _of(ranked[0], learners)["label"]
+    rest = [one["learner"] for one in ranked[2:] if len(one["seeds"]) > 1]
+    behind = [learners[one]["label"] for one in rest if _is_ahead(panel, ranked[0]["learner"], one)]
+    others = [learners[one]["label"] for one in rest if _may_be_equal(panel, ranked[0]["learner"], one)]
+    if behind:
+        yield f"{first} is ahead of {listed(behind)}{' too' if found['verdict'] == AHEAD else ''}."
+    if others:
+        yield f"{first} cannot be told apart from {listed(others)}."
 
 
 def _strays(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
@@ -211,9 +218,9 @@ def _growth(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
 
 
 def _promised(learner: Data, panel: Data) -> bool:
-    """Whether the theorem is about this learner, here."""
+    """Whether the theorem is about this learner, here: only LR-CSSP has widths."""
     sees = learner["sees"] == "context" or panel["context_size"] == 1
-    return bool(learner["use"] == THEIRS and learner["proven"] and sees)
+    return bool(learner["quantity"] == "widths" and learner["guarantee"] == PROVEN and sees)
 
 
 def _guarantees(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
@@ -232,7 +239,7 @@ def _guarantees(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
             most = (
                 f"at most {percent(max(shares))} of it" if below == len(shares) else f"up to {max(shares):.3g} times it"
             )
-            proven = "" if learner["proven"] else ", which is not proven for its widths"
+            proven = "" if learner["guarantee"] == PROVEN else ", which is not proven for its widths"
             runs = f"{below} of {counted(len(shares), 'run')}"
             said.append(f"its realised regret is below its a-posteriori bound in {runs} ({most}{proven})")
         if said:

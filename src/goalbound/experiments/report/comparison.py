@@ -77,8 +77,8 @@ def _intervals(coverage: float | None, covered: Sequence[float]) -> str:
 def differences(data: Data) -> str:
     """Every pair of learners that has to learn, on the seeds that both have."""
     several = len(data["panels"]) > 1
-    heads = ["less regret", "than", *(["where"] if several else []), "by", "95% band", "seeds with less",
-             "sign test p", "contexts"]  # fmt: skip
+    heads = ["less regret", "than", *(["where"] if several else []), "by", "95% interval",
+             "seeds with less", "p, corrected", "verdict", "contexts"]  # fmt: skip
     rows = []
     for panel in data["panels"]:
         for one in panel["differences"]:
@@ -86,20 +86,19 @@ def differences(data: Data) -> str:
             if any(learner["knows"] for learner in pair):
                 continue
             gap = one["difference"]
-            unclear = gap["low"] is not None and gap["low"] <= 0.0
             rows.append([
                 Cell("", html=named(pair[0])), Cell("", html=named(pair[1])),
                 *([Cell(panel["title"])] if several else []),
                 Cell(spoken(gap["mean"]), gap["mean"]),
-                Cell("one seed: none" if gap["low"] is None else _ends(gap)[1:-1], gap["low"],
-                     "not told apart" if unclear else ""),
+                Cell("none" if gap["low"] is None else _ends(gap)[1:-1], gap["low"], gap["note"]),
                 Cell(f"{one['wins']} of {len(one['seeds'])}", one["wins"]),
-                Cell(f"{one['sign_test']:.2g}", one["sign_test"]),
+                Cell(DASH if one["corrected"] is None else f"{one['corrected']:.2g}", one["corrected"]),
+                Cell(one["verdict"]),
                 Cell("the same" if one["same_contexts"] else "own"),
             ])  # fmt: skip
     if not rows:
         return ""
-    caption = "Differences of expected regret on the same seeds, pair by pair"
+    caption = "Differences of expected regret on the same seeds, pair by pair; p by the paired t test, after Holm"
     drawn = table(heads, rows, caption=caption, sortable=True, texts=3 if several else 2)
     if len(rows) <= MOST_ROWS:
         return drawn

@@ -11,19 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.experiments import measures
-from goalbound.experiments.bootstrap import Estimate, band, estimate
+from goalbound.experiments.bootstrap import Estimate, band
+from goalbound.experiments.cards import ORACLE, card_of_record, card_of_settings, weakest
 from goalbound.experiments.groups import Runs, grouped
 from goalbound.experiments.report.answer import answer, caveat, headline
 from goalbound.experiments.report.fields import policies_of, simplex_of
 from goalbound.experiments.report.linearity import alarms
-from goalbound.experiments.report.standing import KNOWS, TELL_KNOWN, constants, standing
-from goalbound.experiments.report.words import setup
+from goalbound.experiments.report.words import banded, setup
 from goalbound.experiments.spec import catalog
 
 if TYPE_CHECKING:
+    from goalbound.experiments.comparisons import Difference
     from goalbound.experiments.records import RunRecord
     from goalbound.experiments.spec import Choice, ExperimentSpec, RunSpec
-    from goalbound.experiments.summary import Difference, Group, Summary
+    from goalbound.experiments.summary import Group, Summary
 
 Labels = tuple[str, str, str]
 """Of the problem, the contexts and the learner: what a group is known by."""
@@ -101,20 +102,21 @@ def _learner(place: int, label: str, runs: Sequence[Runs], asked: Mapping[Labels
     mine = [group for group in runs if group.learner == label]
     choice = asked[mine[0].labels][0].learner
     used = {group.problem: _settings(group) for group in mine if group.records}
-    some = next(iter(used.values()), choice.settings)
+    cards = [card_of_record(record) for group in mine for record in group.records.values()]
+    card = weakest(cards or [card_of_settings(choice.use, choice.settings)])
     return {
         "tag": tag(place),
         "label": label,
         "use": choice.use,
-        "knows": standing(choice.use, some) == KNOWS,  # it is shown, but wins no comparison
-        "standing": standing(choice.use, some),
+        "knows": card.guarantee == ORACLE,  # it is shown, but wins no comparison
+        "guarantee": card.guarantee,
+        "mark": card.mark,
+        "departure": card.departure,
         "sees": _sees(choice),
         "settings": choice.settings,
         "used": used,
-        "constants": constants(choice.use, some),
-        "has_widths": some.get("widths") is not None,
-        "scale": some.get("scale"),
-        "proven": measures.is_proven(some),
+        "constants": card.constants,
+        "quantity": card.quantity,
     }
 
 
@@ -230,7 +232,7 @@ def _result(group: Runs, numbers: Group, grid: NDArray[np.int64]) -> dict[str, A
     records = list(group.records.values())
     bounds = {name: _estimate(one) for name, one in numbers.bounds.items()}
     regret = _curve([measures.course(record, "expected_regret", grid) for record in records])
-    tells = numbers.known_share.mean is not None and _tells_known(records[0].spec.learner.use)
+    tells = numbers.known_share.mean is not None
     steps, unknown, intervals = (
         [measures.course(record, name, grid) for record in records] for name in ("steps", "unknown_steps", "intervals")
     )
@@ -240,18 +242,13 @@ def _result(group: Runs, numbers: Group, grid: NDArray[np.int64]) -> dict[str, A
         "regret": regret | {"bound": _tightest(bounds)},
         "known": _curve([1.0 - u / s for u, s in zip(unknown, steps, strict=True)]) if tells else None,
         "intervals": _curve([one / grid for one in intervals]) if tells else None,
-        "numbers": {name: _estimate(getattr(numbers, name)) for name in NUMBERS}
-        | ({} if tells else {"known_share": _estimate(estimate([]))}),
+        "numbers": {name: _estimate(getattr(numbers, name)) for name in NUMBERS},
         "optimal_loss": _rounded(float(np.mean([record.facts["totals"]["optimal_loss"] for record in records]))),
         "seconds_per_step": _rounded(numbers.seconds_per_step),
         "terms": {name: _estimate(one) for name, one in numbers.decomposition.items()},
         "bounds": bounds,
         "largest_interval_share": _largest(records, "largest_interval_share"),
     }
-
-
-def _tells_known(use: str) -> bool:
-    return use in TELL_KNOWN or use not in catalog("learners").entries
 
 
 def _tightest(bounds: Mapping[str, Mapping[str, Any]]) -> float | None:
@@ -281,8 +278,10 @@ def _difference(one: Difference, labels: Sequence[str]) -> dict[str, Any]:
         "seeds": list(one.seeds),
         "difference": _estimate(one.difference),
         "wins": one.wins,
-        "losses": one.losses,
-        "sign_test": _rounded(one.sign_test),
+        "p_value": _rounded(one.p_value),
+        "corrected": _rounded(one.corrected),
+        "verdict": one.verdict,
+        "statement": one.statement(lambda gap: banded(_estimate(gap))),
         "same_contexts": one.same_contexts,
     }
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
 
+from goalbound.experiments.cards import NONE, ORACLE, PROVEN
 from goalbound.experiments.report import words
 from goalbound.experiments.report.comparison import comparison, differences, terms
 from goalbound.experiments.report.linearity import warning
 from goalbound.experiments.report.markup import Cell, named, table
-from goalbound.experiments.report.standing import has_constants
 
 Data = Mapping[str, Any]
 PAPER = "D. Polikar, A. Cohen: Regret Guarantees for Linear Contextual Stochastic Shortest Path"
@@ -81,11 +81,16 @@ def _described(name: str, use: str, text: str) -> str:
 
 
 def _departures(data: Data) -> str:
+    """What is away from the constants of the papers, and a warning where no theorem covers it."""
     found = words.departures(data)
-    if found:
-        said = "<b>Constants away from the paper.</b> Where it says not proven, no theorem covers the learner."
-        return f'<div class="warning">{said}{_list(found)}</div>'
-    return "<p>All constants are those of the paper.</p>" if any(one["proven"] for one in data["learners"]) else ""
+    if not found:
+        proven = any(one["guarantee"] == PROVEN for one in data["learners"])
+        return "<p>All constants are those of the paper.</p>" if proven else ""
+    said = "<b>Constants away from the paper.</b>"
+    if all(one["guarantee"] in (PROVEN, ORACLE) for one in data["learners"]):
+        return f"<div>{said}{_list(found)}</div>"
+    said += " A learner in this list has a guarantee only where it says proven, or that the theorem covers it."
+    return f'<div class="warning">{said}{_list(found)}</div>'
 
 
 def _legend(data: Data) -> str:
@@ -109,7 +114,8 @@ def _regret(data: Data) -> str:
     boxes += _box("bands", "bands over seeds", True) if bands else ""
     boxes += _box("bounds", "a-posteriori bounds", False) if bounded else ""
     axes = _choice("axes", [("log", "log-log"), ("linear", "linear")], "Axes")
-    constants = "; ".join(f"{one['tag']}: {one['constants']}" for one in data["learners"] if has_constants(one))
+    told = [one for one in data["learners"] if one["guarantee"] not in (NONE, ORACLE)]
+    constants = "; ".join(f"{one['tag']}: {one['constants']}" for one in told)
     note = "Guides are powers of K that meet the first learner shown at its last episode. "
     if bounded:
         note += ("The a-posteriori bound is a number for the whole run, about the realised regret: true where the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goalbound.experiments.report.standing import PAPER, SCALED
+from goalbound.experiments.comparisons import HOW
 from goalbound.experiments.tables import counted
 
 Data = Mapping[str, Any]
@@ -107,8 +107,10 @@ def setup(data: Data) -> list[str]:
         few = " With so few seeds it is rough, and tends to be too narrow." if len(seeds) < 10 else ""
         sentences.append(f"All learners of a seed meet the same contexts{same}. Numbers are means over the seeds; "
                          f"bands are 95% bootstrap bands of these means.{few}")  # fmt: skip
+        if any(panel["differences"] for panel in data["panels"]):
+            sentences.append(HOW)
     else:
-        sentences.append("There is one seed: no bands, and how much of a difference is chance cannot be seen.")
+        sentences.append("There is one seed: no bands, and nothing can be said of who is ahead.")
     return sentences
 
 
@@ -136,17 +138,28 @@ def problem_words(thing: Data) -> str:
     names = (("states", "states"), ("pairs", "pairs of state and action"), ("context_size", "context components"))
     parts = [f"{spoken(size[name])} {word}" for name, word in names if size.get(name) is not None]
     text = f"{listed(parts)}."
-    bounds = []
-    if size.get("loss_bound") is not None:
-        bounds.append(f"loses at most {spoken(size['loss_bound'])}")
-    if size.get("time_bound") is not None:
-        bounds.append(f"takes at most {spoken(size['time_bound'])} steps")
-    if bounds:
-        text += f" Certified: under every context and from every state the best policy {listed(bounds)}, in the mean."
+    text += _certified(size)
     if size.get("loss_floor") is not None:
         text += f" No loss is below {spoken(size['loss_floor'])}."
     scale = size.get("loss_scale")
     return text + (f" A loss of 1 is {spoken(scale)} in the problem's own unit." if scale not in (None, 1.0) else "")
+
+
+def _certified(size: Data) -> str:
+    """B* and T*, with how close they are: ``context_bounds`` comes closer unless it is told not to."""
+    bounds = []
+    for name, word, unit in (("loss_bound", "loses", ""), ("time_bound", "takes", " steps")):
+        if size.get(name) is not None:
+            least = size.get(f"{name}_lower")
+            some = "" if least is None else f" (and under some context from some state {spoken(least)} or more)"
+            bounds.append(f"{word} at most {spoken(size[name])}{unit}{some}")
+    if not bounds:
+        return ""
+    said = f" Certified: under every context and from every state the best policy {listed(bounds)}, in the mean."
+    tolerance = size.get("bounds_tolerance")
+    if tolerance is None:
+        return f"{said} These are upper ends; the true ones may be smaller."
+    return f"{said} These are upper ends, to within {percent(tolerance)}; context_bounds comes to within 1%."
 
 
 def told(learner: Data) -> str:
@@ -189,10 +202,5 @@ def settings_words(settings: Mapping[str, Any]) -> str:
 
 
 def departures(data: Data) -> list[str]:
-    """Every constant away from the paper's: the learner, and what it used."""
-    return [
-        f"{learner['tag']} {learner['label']}: {learner['constants']}"
-        + (" (wider than the paper's: the theorem covers it)" if learner["standing"] == PAPER else "")
-        for learner in data["learners"]
-        if learner["standing"] == SCALED or (learner["standing"] == PAPER and learner["scale"] not in (None, 1.0))
-    ]
+    """Every learner whose constants are not those of its paper, and what they are instead."""
+    return [f"{one['tag']} {one['label']}: {one['departure']}" for one in data["learners"] if one["departure"]]

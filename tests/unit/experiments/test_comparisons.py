@@ -1,0 +1,215 @@
+"""Who is ahead: only where a corrected test and the interval of the difference agree, in the same words everywhere."""
+
+from __future__ import annotations
+
+import csv
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from goalbound.experiments.bootstrap import symmetric_interval
+from goalbound.experiments.cards import card_of_settings
+from goalbound.experiments.comparisons import AHEAD, HOW, Difference, difference, holm, paired_t
+from goalbound.experiments.report import report_data, report_page
+from goalbound.experiments.summary import Summary, summarize
+from goalbound.experiments.tables import with_band
+from tests.unit.experiments.report_cases import case, made, spec
+from tests.unit.experiments.synthetic import power, record, run_spec
+
+
+def played(regrets: dict[str, list[float]], **changes: str) -> Summary:
+    """Learners by name, with the expected regret of each seed."""
+    return summarize(
+        record(run_spec(name, seed=seed, **changes), power(total, 0.0))
+        for name, totals in regrets.items()
+        for seed, total in enumerate(totals)
+    )
+
+
+def statements(summary: Summary) -> list[str]:
+    return [one.statement(with_band) for one in summary.differences]
+
+
+def two(gaps: list[float]) -> Summary:
+    return played({"A": [100.0] * len(gaps), "B": [100.0 + gap for gap in gaps]})
+
+
+def test_one_learner_is_ahead_where_test_and_interval_agree() -> None:
+    gaps = [3.0, 4.0, 5.0, 6.0, 4.0, 5.0]
+    summary = two(gaps)
+    # t test of scipy; of six values the interval of sign flips is the range, 3 to 6.
+    expected = stats.ttest_1samp(gaps, 0.0).pvalue
+    assert summary.differences[0].p_value == pytest.approx(expected)
+    assert statements(summary) == [
+        f"A is ahead of B by 4.5 [3, 6] on the same contexts (less on 6 of 6 seeds; p = {expected:.2g}, corrected for "
+        "1 pair)"
+    ]
+
+
+def test_nothing_is_said_by_one_seed() -> None:
+    summary = two([50.0])
+    assert statements(summary) == [
+        "of A and B nothing can be said by one seed: on it A has 50 less on the same contexts"
+    ]
+    assert "nothing can be said of who is ahead" in summary.table(width=200)
+    assert summary.differences[0].corrected is None
+
+
+@pytest.mark.parametrize("gaps", [[5.0, -4.0, 3.0], [3.0, 4.0, 5.0], [3.0, 3.0], [9.0, 8.0, 7.0, 9.0, -8.0, 9.0, 1.0]])
+def test_few_or_mixed_seeds_tell_nobody_apart(gaps: list[float]) -> None:
+    (said,) = statements(two(gaps))
+    assert said.startswith(f"A and B cannot be told apart by {len(gaps)} seeds on the same contexts: A has ")
+    assert ("; it takes 6 seeds)" in said) == (len(gaps) < 6)
+
+
+def test_what_one_pair_may_say_ten_pairs_may_not() -> None:
+    gaps = [1.0, 9.0, 2.0, 8.0, 1.5, 7.0]  # p = 0.02 by the t test
+    assert paired_t(gaps) == pytest.approx(stats.ttest_1samp(gaps, 0.0).pvalue)
+    assert two(gaps).differences[0].verdict == AHEAD
+    other = [[100.0 + 40.0 * np.sin(7 * at + seed) for seed in range(6)] for at in range(3)]
+    five = played({"A": [100.0] * 6, "B": [100.0 + gap for gap in gaps], **dict(zip("CDE", other, strict=True))})
+    found = next(one for one in five.differences if {one.better, one.worse} == {"A", "B"})
+    assert (len(five.differences), found.pairs) == (10, 10)
+    assert found.p_value == pytest.approx(paired_t(gaps))
+    assert found.corrected > 0.05
+    assert "cannot be told apart" in found.statement(with_band)
+
+
+def test_holm_multiplies_the_smallest_by_all_the_next_by_one_less_and_never_falls() -> None:
+    found = [with_p(value) for value in (0.01, 0.04, 0.03, None)]
+    # Sorted 0.01, 0.03, 0.04: times 3, 2, 1 is 0.03, 0.06, 0.04, and the last may not be below the one before.
+    corrected = [one.corrected for one in holm(found)]
+    assert corrected == [pytest.approx(0.03), pytest.approx(0.06), pytest.approx(0.06), None]
+    assert {one.pairs for one in holm(found)} == {3}
+    assert holm([]) == []
+
+
+def with_p(value: float | None) -> Difference:
+    gaps = [1.0] if value is None else [1.0, 2.0]
+    made_up = difference(("P", "C"), ("A", [0.0] * len(gaps)), ("B", gaps), (0,), same_contexts=True)
+    return made_up.__class__(**{**vars(made_up), "p_value": value})
+
+
+def test_problems_are_families_of_their_own() -> None:
+    records = [
+        record(run_spec(name, seed=seed, problem=problem), power(total + seed, 0.0))
+        for problem in ("P", "Q") for name, total in (("A", 1.0), ("B", 5.0), ("C", 9.0)) for seed in range(2)
+    ]  # fmt: skip
+    assert {one.pairs for one in summarize(records).differences} == {3}
+
+
+def test_who_knows_the_problem_is_compared_with_nobody_and_counts_in_no_correction() -> None:
+    oracle = {"card": card_of_settings("clairvoyant", {}).as_json()}
+    runs = [record(run_spec(name, seed=seed), power(1.0 + seed, 0.0)) for name in "AB" for seed in range(2)]
+    runs += [record(run_spec("all-knowing", seed=seed), power(0.0, 0.0), facts=oracle) for seed in range(2)]
+    (found,) = summarize(runs).differences
+    assert (found.better, found.worse, found.pairs) == ("A", "B", 1)
+
+
+def test_equal_learners_are_called_equal_and_equal_means_are_not() -> None:
+    assert statements(two([0.0, 0.0])) == ["A and B are equal on the same contexts (2 seeds)"]
+    assert "cannot be told apart" in statements(two([2.0, -2.0]))[0]
+
+
+def test_an_adversary_gives_each_learner_contexts_of_its_own_and_the_sentence_says_so() -> None:
+    (found,) = played({"A": [1.0], "B": [3.0]}, contexts="adversary").differences
+    assert not found.same_contexts
+    assert "on the same seeds (each met contexts of its own)" in found.statement(with_band)
+
+
+def test_the_interval_of_sign_flips_leaves_out_zero_just_where_few_flips_are_as_far_from_it() -> None:
+    rng = np.random.default_rng(5)
+    signs = (np.arange(2**8)[:, None] >> np.arange(8) & 1) * 2 - 1
+    for _ in range(50):
+        values = rng.normal(0.9, 1.0, size=8)
+        as_far = int((np.abs(signs @ values) >= abs(values.sum()) - 1e-12).sum())
+        found = symmetric_interval(values.tolist())
+        # 2^8 = 256 flips, 2.5% of them: 6 at each end.
+        assert (found.low > 0.0 or found.high < 0.0) == (as_far <= 2 * 6)
+
+
+@pytest.mark.parametrize("law", ["normal", "cauchy", "two points"])
+def test_the_interval_of_sign_flips_holds_the_middle_of_every_symmetric_law(law: str) -> None:
+    # 2000 trials of a coverage of at least 0.95: fewer than 1850 has probability below 1e-5 (2000 0.95 = 1900, sd 9.7).
+    rng = np.random.default_rng(11)
+    draw = {
+        "normal": lambda: rng.normal(size=9), "cauchy": lambda: rng.standard_cauchy(size=9),
+        "two points": lambda: rng.choice([-1.0, 1.0], size=9),
+    }[law]  # fmt: skip
+    held = 0
+    for _ in range(2000):
+        found = symmetric_interval((5.0 + draw()).tolist())
+        held += found.low <= 5.0 <= found.high
+    assert held >= 1850
+
+
+def test_many_seeds_have_an_interval_from_drawn_subsets_that_is_close_to_that_of_the_normal_law() -> None:
+    values = np.random.default_rng(2).normal(3.0, 1.0, size=200)
+    found = symmetric_interval(values.tolist())
+    half = 1.96 * values.std(ddof=1) / np.sqrt(200)
+    assert found.low == pytest.approx(values.mean() - half, abs=0.03)
+    assert found.high == pytest.approx(values.mean() + half, abs=0.03)
+    assert symmetric_interval(values.tolist()) == found
+
+
+def test_five_equal_learners_are_rarely_put_in_any_order() -> None:
+    # 600 experiments of five equal learners and 7 seeds. Each is to name somebody ahead with probability at most 0.05:
+    # more than 55 (30 expected, sd 5.3) has probability below 1e-5. Without the correction it is about a fifth.
+    rng = np.random.default_rng(3)
+    named = uncorrected = 0
+    for _ in range(600):
+        regrets = rng.normal(100.0, 10.0, size=(5, 7)).tolist()
+        found = [
+            difference(("P", "C"), (str(a), regrets[a]), (str(b), regrets[b]), tuple(range(7)), same_contexts=True)
+            for a, b in ((a, b) if sum(regrets[a]) < sum(regrets[b]) else (b, a) for a, b in combinations(range(5), 2))
+        ]
+        named += any(one.verdict == AHEAD for one in holm(found))
+        uncorrected += any(one.verdict == AHEAD for one in found)
+    assert named <= 55
+    assert uncorrected > 55
+
+
+def test_terminal_json_csv_and_page_say_the_same_of_who_is_ahead(tmp_path: Path) -> None:
+    asked = spec(seeds=6, problems=[{"use": "random", "label": "flat"}])
+    given = case(asked)
+    summary = given["summary"]
+    found = {(one.better, one.worse): one.verdict for one in summary.differences}
+    assert found == {("narrow", "wide"): AHEAD, ("wide", "blind"): AHEAD, ("narrow", "blind"): AHEAD}
+    summary.to_csv(tmp_path / "summary.csv")
+    summary.to_json(tmp_path / "summary.json")
+    rows = list(csv.DictReader((tmp_path / "summary.csv").read_text().splitlines()))
+    assert {row["learner"]: row["ahead_of"] for row in rows} == {
+        "wide": "blind", "narrow": "wide; blind", "blind": "", "clairvoyant": "",
+    }  # fmt: skip
+    values = json.loads((tmp_path / "summary.json").read_text())["differences"]
+    assert [one["verdict"] for one in values] == [AHEAD] * 3
+    text = " ".join(summary.table(width=300).split())
+    assert all(one["statement"] in text for one in values)
+    assert " ".join(HOW.split()) in text
+    data = report_data(**given)
+    said = " ".join(data["words"]["answer"][0]["sentences"])
+    assert "narrow is ahead of wide by 3,750 (3,000 to 4,500) on the same contexts (less on 6 of 6 seeds; p = " in said
+    assert "narrow is ahead of blind too." in said
+    assert HOW in data["words"]["setup"]
+    assert HOW in report_page(data)
+
+
+def test_no_word_of_a_report_puts_learners_in_an_order_that_its_seeds_do_not_show() -> None:
+    for seeds in (1, 3):
+        data = report_data(**case(spec(seeds=seeds)))
+        said = " ".join(one for part in data["words"]["answer"] for one in part["sentences"])
+        assert "ahead of" not in said.replace("nothing can be said of who is ahead", "")
+        assert data["words"]["headline"].endswith("told apart from the next in 0 of 2.")
+
+
+def test_a_learner_with_other_seeds_is_not_called_ahead_by_its_mean_over_those() -> None:
+    asked = spec(seeds=7, problems=[{"use": "random", "label": "flat"}])
+    # wide lost its best six seeds but narrow is the better one on the seed that both have; one seed says nothing.
+    kept = [run for run in asked.runs() if run.learner.label != "wide" or run.seed == 6]
+    records = [made(run) for run in kept if run.learner.label in ("wide", "narrow")]
+    summary = summarize(records, runs=asked.runs())
+    assert [one.verdict for one in summary.differences] == ["one seed"]
