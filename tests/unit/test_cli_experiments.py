@@ -160,6 +160,7 @@ def test_two_workers_write_the_same_bytes(done, run):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_is_one_line_that_says_how_to_go_on_and_the_checkpoint_is_there(place, run):
     words = ["-m", "goalbound", "run", "small.toml", "--workers", "1", "--set", "episodes=100000000", "--json"]
     with subprocess.Popen(
@@ -179,6 +180,23 @@ def test_ctrl_c_is_one_line_that_says_how_to_go_on_and_the_checkpoint_is_there(p
     code, out, _ = run("check", f"out/small/partial/{name}")
     assert code == 0
     assert "a run that is not finished (" in out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.usefixtures("ctrl_c")
+def test_a_run_that_is_started_with_ctrl_c_ignored_goes_on_and_a_request_to_end_stops_it(place):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what nohup's shell does; processes that are started inherit it
+    words = ["-m", "goalbound", "run", "small.toml", "--workers", "1", "--set", "episodes=100000000", "--json"]
+    with subprocess.Popen(
+        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            next(line for line in process.stdout if '"progress"' in line)
+            process.send_signal(number)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "stopped with 0 of 4 runs done" in err
+    assert out.count('"stopping"') == 1
 
 
 def test_a_report_is_made_again_from_the_records_alone(done, run):

@@ -148,6 +148,7 @@ def test_a_scheduler_that_does_not_answer_is_an_error_that_names_it(address, tmp
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+@pytest.mark.usefixtures("ctrl_c")
 def test_the_first_ctrl_c_asks_and_the_second_insists():
     before = signal.getsignal(signal.SIGINT)
     with stop_on_signals() as stop:
@@ -160,6 +161,19 @@ def test_the_first_ctrl_c_asks_and_the_second_insists():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_where_ctrl_c_is_ignored_it_stays_so_and_a_request_to_end_still_insists(ctrl_c):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as nohup, or a shell that starts it in the background
+    with stop_on_signals(insist_after=0.1) as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert not stop()
+        signal.raise_signal(signal.SIGTERM)
+        assert stop()
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(5.0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+@pytest.mark.usefixtures("ctrl_c")
 def test_work_that_never_looks_up_is_interrupted_after_the_grace():
     with stop_on_signals(insist_after=0.1):
         signal.raise_signal(signal.SIGINT)
