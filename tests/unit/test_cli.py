@@ -464,4 +464,4 @@ def test_a_column_keeps_small_numbers_apart_from_zero():
 
 
 def test_a_message_is_one_line():
-    assert text.one_line("a\nb\x1b[0m") == "a b?[0m"
+    assert text.one_line("a\nb\x1b[0m") == r"a b\u001b[0m"

@@ -14,6 +14,7 @@ from importlib import import_module
 
 from goalbound.cli.arguments import UsageError, parser
 from goalbound.cli.text import complain
+from goalbound.terminal import guard_output
 
 WRONG_INPUT, INTERRUPTED, NO_READER = 2, 130, 141
 EXTRAS = {
@@ -26,9 +27,23 @@ EXTRAS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command (``sys.argv`` unless words are given) and return its exit code.
 
+    All that it prints passes :mod:`goalbound.terminal`. Without words it is the process that is the command, and what
+    the process prints later (a traceback) passes there too.
+
     >>> main(["solve", "demmo"])  # says on stderr: no problem is called "demmo" (did you mean "demo"?); ...
     2
     """
+    before = sys.stdout, sys.stderr
+    guard_output()
+    try:
+        return _exit_code(argv)
+    finally:
+        if argv is not None:
+            sys.stdout, sys.stderr = before
+
+
+def _exit_code(argv: Sequence[str] | None) -> int:
+    """Run the command; every error that is not ours is one line and a code."""
     _print_any_name()
     try:
         arguments = parser().parse_args(argv)

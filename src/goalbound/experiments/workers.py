@@ -24,6 +24,7 @@ from typing import Any
 from goalbound.experiments.stopping import GRACE, signals_held
 from goalbound.experiments.tasks import Failed, Outcome, Stopped, Task, Throttled, failure, perform
 from goalbound.models import ModelError
+from goalbound.terminal import guard_output
 
 Tell = Callable[[str, str, Mapping[str, Any]], None]
 """Kind of the event, id of the run, facts."""
@@ -189,7 +190,8 @@ def _pool(width: int) -> Any:
 
 
 def _begin(parent: int) -> None:
-    """In a new process: leave Ctrl-C to the parent, and do not outlive it."""
+    """In a new process: leave Ctrl-C to the parent, do not outlive it, and print only what can be seen."""
+    guard_output()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if os.name == "posix":
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
