@@ -46,7 +46,9 @@ def make_browser(tmp_path):
     return make_browser
 
 
-APPEAR = '[ "$1" = install ] && for one in chromium chromedriver; do echo > {place}/$one; /bin/chmod +x {place}/$one; done'
+APPEAR = (
+    '[ "$1" = install ] && for one in chromium chromedriver; do echo > {place}/$one; /bin/chmod +x {place}/$one; done'
+)
 """An apt-get that really installs."""
 UPDATED = '[ "$1" = update ] && echo > {place}/updated; [ "$1" = install ] && [ ! -e {place}/updated ] && exit 100; '
 """... where the lists of packages are empty before they are fetched."""

@@ -73,7 +73,7 @@ def test_escapes_are_shown_and_letters_of_all_scripts_stay():
     assert visible(EVIL) == (
         r"\u001b]0;owned\u0007\u001b[2J\u009b31m\u202eturned\u2066\u007f"  # each by its code point
     )
-    fine = "größer, می\u200cخواهم, 药, 👩\u200d🔬, a\tb\nc\u00a0d"
+    fine = "größer, \u0645\u06cc\u200c\u062e\u0648, 药, 👩\u200d🔬, a\tb\nc\u00a0d"
     assert visible(fine) == fine
     assert visible("a\tb\nc", lines=False) == r"a\u0009b\u000ac"
     assert visible("\U000e0041\udc9b") == r"\U000e0041\udc9b"
@@ -124,8 +124,11 @@ def test_a_state_without_a_way_to_the_goal_is_named_visibly(place, said):
 
 
 def test_labels_in_a_file_of_a_model_checker_are_shown_in_errors(place, said):
-    text = f'@type: MDP\n@parameters\n\n@reward_models\nx{EVIL} y \n@nr_states\n2\n@model\n' \
-        f'state 0 [1,1] init\n\taction a [0,0]\n\t\t1 : 1\nstate 1 [0,0] goal{EVIL}\n\taction a [0,0]\n\t\t1 : 1\n'  # fmt: skip
+    text = (
+        f"@type: MDP\n@parameters\n\n@reward_models\nx{EVIL} y \n@nr_states\n2\n@model\n"
+        "state 0 [1,1] init\n\taction a [0,0]\n\t\t1 : 1\n"
+        f"state 1 [0,0] goal{EVIL}\n\taction a [0,0]\n\t\t1 : 1\n"
+    )
     Path("evil.drn").write_text(text, encoding="utf-8")
     assert r"x\u001b]0;owned" in said("solve", "evil.drn")
     assert r"goal\u001b]0;owned" in said("check", "evil.drn", "--loss", "y", "--goal", "none")

@@ -10,7 +10,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -19,9 +18,11 @@ from goalbound.experiments.catalog import Catalog, meant
 from goalbound.experiments.learners import LEARNERS, WATCHABLE
 from goalbound.experiments.things import CONTEXTS, LOSS_LAWS, PROBLEMS
 from goalbound.models import ModelError
+from goalbound.models.files.storage import file_bytes, reading
 from goalbound.simulation.world import LossLaw
 
 _CATALOGS = {"problems": PROBLEMS, "learners": LEARNERS, "contexts": CONTEXTS}
+_MOST_BYTES = 2**24
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 Whole = Annotated[int, Field(ge=1, strict=True)]
 
@@ -69,8 +70,10 @@ class ExperimentSpec(BaseModel):
         cls, path: str | PathLike[str], *, overrides: Mapping[str, Any] | None = None, quick: bool = False
     ) -> ExperimentSpec:
         """Read a TOML file; an error names the key and the remedy."""
+        with reading(path, "experiment"):
+            content = file_bytes(path, _MOST_BYTES, unpack=False)
         try:
-            values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            values = tomllib.loads(content.decode("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ModelError(f"{path}: not a TOML file: {error}") from None
         try:

@@ -44,7 +44,7 @@ def read_umb(path: str | PathLike[str], *, loss: str | None = None, goal: str | 
         path: the file; gzip and xz are recognised.
         loss: the reward model that is the loss, by alias or identifier. May be left out if there is only one.
         goal: the label (atomic proposition) of the goal states, likewise; labels of no or of all states do not count.
-        limit: the most bytes the file may hold, unpacked.
+        limit: the most bytes the file may have; what comes out of a compressed one may be an eighth of it.
 
     States under the label become the goal, the others keep their order. The loss of a pair is the reward of its state
     plus that of its choice plus the mean of those of its branches. Losses above 1 are divided by the smallest power of
