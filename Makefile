@@ -21,19 +21,20 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.core: $(VENV)/.made pyproject.toml constraints.txt
-	$(PIP) --editable .
+# With what `goalbound run`, the next command of README, needs.
+$(VENV)/.experiments: $(VENV)/.made pyproject.toml constraints.txt
+	$(PIP) --editable '.[experiments]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
 	$(PIP) --editable '.[dev]'
-	@touch $@ $(VENV)/.core
+	@touch $@ $(VENV)/.experiments
 
 $(VENV)/.bench: $(VENV)/.made pyproject.toml constraints.txt
 	$(PIP) --editable '.[bench]'
 	@touch $@
 
-demo: $(VENV)/.core
+demo: $(VENV)/.experiments
 	$(BIN)/goalbound demo
 
 test: $(VENV)/.dev

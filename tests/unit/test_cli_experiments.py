@@ -15,6 +15,7 @@ from goalbound.cli import main
 from goalbound.cli.arguments import parser
 from goalbound.experiments.learners import LEARNERS
 from goalbound.experiments.things import CONTEXTS, LOSS_LAWS, PROBLEMS
+from goalbound.extras import install_command
 from goalbound.models.files import save
 from goalbound.problems import CATALOG, treatment_ladder
 
@@ -324,7 +325,9 @@ def test_a_record_is_told_by_its_file(done, run):
         (["run", "small.toml", "--set", "problems.levels=two"], "it needs a whole number"),
         (["run", "small.toml", "--set", "losses=gauss"], "there is no law 'gauss'"),
         (["run", "small.toml", "--out", "small.toml"], "small.toml is a file; --out is a folder"),
-        (["run", "small.toml", "--bogus"], "unrecognized arguments: --bogus"),
+        (["run", "small.toml", "--bogus"], 'there is no option "--bogus"; see "goalbound run --help"'),
+        (["run", "small.toml", "--wrokers=2"], 'no option "--wrokers" (did you mean "--workers"?)'),
+        (["run", "small.toml", "other.toml"], '"other.toml" is one word too many; see "goalbound run --help"'),
         (["report", "."], ". has no spec.toml; give the folder of an experiment"),
         (["report", "small.toml"], "out/small has no records yet; goalbound run small.toml makes them"),
         (["report", "missing"], "missing: no such file"),
@@ -368,7 +371,7 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(done, words, miss
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 2, ended.stderr
     assert ended.stderr.count("\n") == 1
-    assert f"pip install 'goalbound[{extra}]'" in ended.stderr
+    assert ended.stderr == f"goalbound: this needs {missing}: {install_command(extra)}\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

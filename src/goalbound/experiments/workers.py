@@ -23,6 +23,7 @@ from typing import Any
 
 from goalbound.experiments.stopping import GRACE, signals_held
 from goalbound.experiments.tasks import Failed, Outcome, Stopped, Task, Throttled, failure, perform
+from goalbound.extras import install_command
 from goalbound.models import ModelError
 from goalbound.terminal import guard_output
 
@@ -262,7 +263,7 @@ def _connected(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise ModelError("a Dask cluster needs the extra: pip install 'goalbound[cluster]'") from None
+        raise ModelError(f"a Dask cluster needs the extra: {install_command('cluster')}") from None
     connect: Any = Client
     try:
         return connect(address, timeout=CONNECT_SECONDS, set_as_default=False)

@@ -1,4 +1,5 @@
 import os
+import re
 import signal
 import sys
 import time
@@ -15,6 +16,7 @@ from goalbound.experiments.stopping import stop_on_signals
 from goalbound.experiments.sweep import sweep
 from goalbound.experiments.tasks import Failed, Finished, Stopped, Task, Throttled, perform
 from goalbound.experiments.workers import Board
+from goalbound.extras import install_command
 from goalbound.models import ModelError
 from tests.unit.experiments.sweeping import HERE, Heard, records_in, small_spec
 
@@ -131,7 +133,7 @@ def test_a_worker_with_another_version_is_not_believed(tmp_path, monkeypatch):
 def test_a_cluster_without_its_extra_is_an_error_that_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
 
-    with pytest.raises(ModelError, match=r"pip install 'goalbound\[cluster\]'"):
+    with pytest.raises(ModelError, match=re.escape(install_command("cluster"))):
         sweep(small_spec(), tmp_path, on="tcp://127.0.0.1:8786")
 
 
