@@ -159,7 +159,7 @@ def read_times(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     path = Folder(folder).times
     try:
         with reading(path, "list of times"):
-            lines = file_bytes(path, LIMIT, unpack=False).split(b"\n")
+            lines = file_bytes(path, LIMIT, remedy="remove it; only times are lost", unpack=False).split(b"\n")
     except FileNotFoundError:
         return []
     return [found for line in lines if (found := _time(line)) is not None]

@@ -131,7 +131,7 @@ def record_bytes(record: RunRecord) -> bytes:
 def read_record(path: str | PathLike[str]) -> RunRecord:
     """Read what :func:`write_record` wrote; anything else is a :class:`FileFormatError` that says what is wrong."""
     with reading(path, "record"):
-        return _read(file_bytes(path, _LIMIT, unpack=False))
+        return _read(file_bytes(path, _LIMIT, remedy="no record is as large", unpack=False))
 
 
 def _read(data: bytes) -> RunRecord:

@@ -71,7 +71,7 @@ class ExperimentSpec(BaseModel):
     ) -> ExperimentSpec:
         """Read a TOML file; an error names the key and the remedy."""
         with reading(path, "experiment"):
-            content = file_bytes(path, _MOST_BYTES, unpack=False)
+            content = file_bytes(path, _MOST_BYTES, remedy="no experiment is as large", unpack=False)
         try:
             values = tomllib.loads(content.decode("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -294,7 +294,7 @@ def test_the_header_that_check_looks_at_is_not_unpacked(tmp_path, capsys):
 
 def test_a_network_above_the_limit_is_refused(tmp_path):
     (tmp_path / "a.tntp").write_text("~ long\n" * 1000)
-    with pytest.raises(FileFormatError, match=r"a\.tntp: 7000 bytes, and the limit is 100; raise it with limit="):
+    with pytest.raises(FileFormatError, match=r"a\.tntp: 7000 bytes, and the limit is 100; raise it with limit=7000"):
         read_network(tmp_path / "a.tntp", limit=100)
 
 
@@ -303,7 +303,7 @@ def test_an_experiment_of_megabytes_is_refused(tmp_path):
     from goalbound.experiments.spec import ExperimentSpec
 
     (tmp_path / "a.toml").write_text("#" * (17 * MIB))
-    with pytest.raises(ModelError, match=r"a\.toml: .* bytes, and the limit is 16777216"):
+    with pytest.raises(ModelError, match=r"a\.toml: .* bytes, and the limit is 16777216; no experiment is as large"):
         ExperimentSpec.load(tmp_path / "a.toml")
 
 

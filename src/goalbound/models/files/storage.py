@@ -94,15 +94,18 @@ def _check_regular(mode: int, remedy: str) -> None:
     raise FileFormatError(f"this is {kind}, not a regular file; {remedy}")
 
 
-def file_bytes(path: str | PathLike[str], limit: int, *, unpack: bool = True) -> bytes:
+def file_bytes(
+    path: str | PathLike[str], limit: int, *, remedy: str = "raise it with limit={size}", unpack: bool = True
+) -> bytes:
     """The bytes of a regular file of at most ``limit`` bytes.
 
     What is gzip or xz is decompressed, to at most ``limit / PACKED`` bytes; it is refused if it is not to be unpacked.
+    ``remedy`` is what one who reads a larger file can do: every function that leads here has ``limit=``, or says else.
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
-            raise FileFormatError(f"{size} bytes, and the limit is {limit}; raise it with limit=")
+            raise FileFormatError(f"{size} bytes, and the limit is {limit}; {remedy.format(size=size)}")
         data = file.read(size)
     if not unpack and data.startswith((GZIP, XZ)):
         raise FileFormatError("this is a compressed file; unpack it first (gunzip, unxz)")
