@@ -12,7 +12,7 @@ help:
 	@echo "make check   linters, types, import layers, tests"
 	@echo "make bench   our planner and learner beside others, as ratios measured in one run (minutes)"
 	@echo "make paper   the guarantees of the paper, made visible at full size in out/guarantees/ (minutes)"
-	@echo "make browser  install Chromium for the tests of the report (Debian, as root)"
+	@echo "make browser install Chromium for the tests of the report (Debian and Ubuntu; as root, or by sudo)"
 	@echo "make clean   remove the environment and everything that was built"
 
 $(VENV)/.made:
@@ -21,19 +21,20 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.core: $(VENV)/.made pyproject.toml constraints.txt
-	$(PIP) --editable .
+# With what `goalbound run`, the next command of README, needs.
+$(VENV)/.experiments: $(VENV)/.made pyproject.toml constraints.txt
+	$(PIP) --editable '.[experiments]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
 	$(PIP) --editable '.[dev]'
-	@touch $@ $(VENV)/.core
+	@touch $@ $(VENV)/.experiments
 
 $(VENV)/.bench: $(VENV)/.made pyproject.toml constraints.txt
 	$(PIP) --editable '.[bench]'
 	@touch $@
 
-demo: $(VENV)/.core
+demo: $(VENV)/.experiments
 	$(BIN)/goalbound demo
 
 test: $(VENV)/.dev
@@ -60,9 +61,22 @@ bench: $(VENV)/.dev $(VENV)/.bench
 paper: $(VENV)/.dev
 	$(BIN)/python -m guarantees
 
-# Tests of the report need a real browser; without one they are skipped, and say so.
+# Tests of the report need a real browser; without one they are skipped, and say so. Where CI is set they fail instead.
+HAVE_BROWSER = command -v chromedriver >/dev/null && \
+  { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
+BY_HAND = install Chromium and its chromedriver as your system does it, and put both on the PATH
 browser:
-	@command -v chromedriver >/dev/null || apt-get install --yes --quiet chromium chromium-driver >/dev/null
+	@if $(HAVE_BROWSER); then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo "make browser: no apt-get here; $(BY_HAND)" >&2; exit 1; fi; \
+	if [ "$$(id -u)" = 0 ]; then root=; elif command -v sudo >/dev/null; then root=sudo; else \
+	  echo "make browser: only root can install packages, and there is no sudo: become root, or $(BY_HAND)" >&2; exit 1; \
+	fi; \
+	$$root apt-get update --quiet >/dev/null && \
+	  { $$root apt-get install --yes --quiet chromium chromium-driver >/dev/null || \
+	    $$root apt-get install --yes --quiet chromium-browser chromium-chromedriver >/dev/null; }; \
+	if ! { $(HAVE_BROWSER); }; then \
+	  echo "make browser: Chromium could not be installed by apt-get (see above); $(BY_HAND)" >&2; exit 1; \
+	fi
 
 clean:
 	rm -rf $(VENV) out build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

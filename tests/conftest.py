@@ -1,5 +1,9 @@
-"""Settings for all tests."""
+"""Settings and fixtures for all tests."""
 
+import signal
+from collections import Counter
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.strategies import EXAMPLES_FACTOR
@@ -16,3 +20,24 @@ settings.register_profile(
 settings.load_profile("goalbound")
 
 collect_ignore = ["reference"]  # witnesses, not tests; one of them needs an optional library
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say which tests were skipped and why, by folder: a few letters s among thousands of dots tell nobody."""
+    counts = Counter(
+        ("/".join(report.nodeid.split("/")[:2]).partition("::")[0], report.longrepr[2].removeprefix("Skipped: "))
+        for report in terminalreporter.stats.get("skipped", [])
+    )
+    if counts:
+        terminalreporter.section("skipped")
+    for (group, reason), count in sorted(counts.items()):
+        terminalreporter.line(f"{group}: {count} skipped: {reason}")
+
+
+@pytest.fixture
+def ctrl_c():
+    """SIGINT interrupts this process and those that it starts, also where the tests themselves were started with it
+    ignored (``nohup make test &``, many CI runners)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)

@@ -92,6 +92,7 @@ def test_a_run_that_raises_there_is_a_failure_here(cluster, tmp_path):
     assert len(list((tmp_path / "out" / "failures").iterdir())) == 1
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_leaves_the_cluster_alone_and_keeps_what_came_back(cluster, tmp_path):
     pids, until = tmp_path / "pids", tmp_path / "until"
     pids.mkdir()
@@ -112,6 +113,7 @@ def test_ctrl_c_leaves_the_cluster_alone_and_keeps_what_came_back(cluster, tmp_p
     assert sweep(spec, tmp_path / "out", on=cluster.scheduler_address).complete
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_run_that_nobody_waits_for_any_more_ends_on_its_worker(cluster, tmp_path):
     path = tmp_path / "episodes"
     spec = small_spec(episodes=10_000, seeds=1, learners=[{"use": f"{HERE}:slow", "path": str(path)}])

@@ -287,6 +287,15 @@ def test_every_command_has_an_example_in_its_help_and_it_parses(capsys, command)
         parser().parse_args(shlex.split(example)[1:])
 
 
+def test_without_words_help_is_printed_and_the_exit_code_is_that_of_wrong_input(run, capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    asked = capsys.readouterr().out
+    assert run() == (2, "", asked)
+    for command in ("solve", "run", "demo"):
+        assert f"\n    {command} " in asked
+
+
 def test_the_version_is_the_package_version(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["--version"])
@@ -297,8 +306,15 @@ def test_the_version_is_the_package_version(capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "required: COMMAND"),
-        (["slove"], "invalid choice: 'slove'"),
+        (["sovle"], 'there is no command "sovle" (did you mean "solve"?); there are solve, problems, convert, '),
+        (["sovle"], 'see "goalbound --help"'),
+        (["xyz"], 'there is no command "xyz"; there are solve'),
+        (["--bogus"], 'there is no option "--bogus"; see "goalbound --help"'),
+        (["--json", "solve", "demo"], '"--json" comes after the command: goalbound solve ... --json'),
+        (["solve", "demo", "--contxt", "calm"], 'no option "--contxt" (did you mean "--context"?)'),
+        (["solve", "demo", "--contxt=calm"], '(did you mean "--context"?); see "goalbound solve --help"'),
+        (["solve", "demo", "--con", "calm"], 'there is no option "--con"'),
+        (["solve", "demo", "calm"], '"calm" is one word too many; see "goalbound solve --help"'),
         (["solve"], "required: FILE|PROBLEM (it comes before the options)"),
         (["solve", "--set", "rows=3", "windy-grid"], "it comes before the options"),
         (["solve", "demmo"], 'did you mean "demo"?'),
@@ -321,7 +337,7 @@ def test_the_version_is_the_package_version(capsys):
         (["solve", "demo", "--loss", "time"], "--loss and --goal are for .umb and .drn files"),
         (["solve", "demo", "--policy-out", "p.csv"], "say which with --context"),
         (["solve", "demo", "--context", "calm", "--policy-out", "missing/p.csv"], "missing/p.csv: no such file"),
-        (["solve", "demo", "--bogus"], "unrecognized arguments: --bogus"),
+        (["solve", "demo", "--bogus"], 'there is no option "--bogus"; see "goalbound solve --help"'),
         (["convert", "demo", "demo.drn"], "say which context with --context"),
         (["convert", "demo", "demo.xyz"], "unknown suffix '.xyz'"),
         (["convert", "demo", "missing/demo.npz"], "missing/demo.npz: no such file"),
@@ -418,7 +434,7 @@ def test_help_imports_neither_numpy_nor_numba():
         "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
         "print('loaded:', [name for name in ('numpy', 'scipy', 'numba') if name in sys.modules])"
     )
-    for words in (["--help"], ["solve", "--help"], ["--version"], ["slove"]):
+    for words in (["--help"], ["solve", "--help"], ["--version"], ["sovle"], []):
         assert in_a_process("-c", look, *words).stdout.splitlines()[-1] == "loaded: []"
 
 
@@ -464,7 +480,7 @@ def test_a_column_keeps_small_numbers_apart_from_zero():
 
 
 def test_a_message_is_one_line():
-    assert text.one_line("a\nb\x1b[0m") == "a b?[0m"
+    assert text.one_line("a\nb\x1b[0m") == r"a b\u001b[0m"
 
 
 @pytest.mark.parametrize("command", ["solve", "check", "convert"])

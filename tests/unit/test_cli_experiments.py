@@ -15,6 +15,7 @@ from goalbound.cli import main
 from goalbound.cli.arguments import parser
 from goalbound.experiments.learners import LEARNERS
 from goalbound.experiments.things import CONTEXTS, LOSS_LAWS, PROBLEMS
+from goalbound.extras import install_command
 from goalbound.models.files import save
 from goalbound.problems import CATALOG, treatment_ladder
 
@@ -160,6 +161,7 @@ def test_two_workers_write_the_same_bytes(done, run):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_is_one_line_that_says_how_to_go_on_and_the_checkpoint_is_there(place, run):
     words = ["-m", "goalbound", "run", "small.toml", "--workers", "1", "--set", "episodes=100000000", "--json"]
     with subprocess.Popen(
@@ -179,6 +181,23 @@ def test_ctrl_c_is_one_line_that_says_how_to_go_on_and_the_checkpoint_is_there(p
     code, out, _ = run("check", f"out/small/partial/{name}")
     assert code == 0
     assert "a run that is not finished (" in out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.usefixtures("ctrl_c")
+def test_a_run_that_is_started_with_ctrl_c_ignored_goes_on_and_a_request_to_end_stops_it(place):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what nohup's shell does; processes that are started inherit it
+    words = ["-m", "goalbound", "run", "small.toml", "--workers", "1", "--set", "episodes=100000000", "--json"]
+    with subprocess.Popen(
+        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            next(line for line in process.stdout if '"progress"' in line)
+            process.send_signal(number)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "stopped with 0 of 4 runs done" in err
+    assert out.count('"stopping"') == 1
 
 
 def test_a_report_is_made_again_from_the_records_alone(done, run):
@@ -306,7 +325,9 @@ def test_a_record_is_told_by_its_file(done, run):
         (["run", "small.toml", "--set", "problems.levels=two"], "it needs a whole number"),
         (["run", "small.toml", "--set", "losses=gauss"], "there is no law 'gauss'"),
         (["run", "small.toml", "--out", "small.toml"], "small.toml is a file; --out is a folder"),
-        (["run", "small.toml", "--bogus"], "unrecognized arguments: --bogus"),
+        (["run", "small.toml", "--bogus"], 'there is no option "--bogus"; see "goalbound run --help"'),
+        (["run", "small.toml", "--wrokers=2"], 'no option "--wrokers" (did you mean "--workers"?)'),
+        (["run", "small.toml", "other.toml"], '"other.toml" is one word too many; see "goalbound run --help"'),
         (["report", "."], ". has no spec.toml; give the folder of an experiment"),
         (["report", "small.toml"], "out/small has no records yet; goalbound run small.toml makes them"),
         (["report", "missing"], "missing: no such file"),
@@ -350,7 +371,7 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(done, words, miss
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 2, ended.stderr
     assert ended.stderr.count("\n") == 1
-    assert f"pip install 'goalbound[{extra}]'" in ended.stderr
+    assert ended.stderr == f"goalbound: this needs {missing}: {install_command(extra)}\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,7 +1,7 @@
 """The command line. Nothing heavy is imported before a command runs, so that ``goalbound --help`` answers at once.
 
-Exit codes: 0 done, 1 some runs of an experiment failed, 2 wrong input (one line on stderr says what), 3 an answer that
-did not converge, 130 Ctrl-C.
+Exit codes: 0 done, 1 some runs of an experiment failed, 2 wrong input (one line on stderr says what; without any words
+it is the help), 3 an answer that did not converge, 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -14,24 +14,39 @@ from importlib import import_module
 
 from goalbound.cli.arguments import UsageError, parser
 from goalbound.cli.text import complain
+from goalbound.extras import EXTRAS, install_command
+from goalbound.terminal import guard_output
 
 WRONG_INPUT, INTERRUPTED, NO_READER = 2, 130, 141
-EXTRAS = {
-    "pydantic": "experiments", "pyarrow": "experiments", "joblib": "experiments", "matplotlib": "experiments",
-    "distributed": "cluster", "gymnasium": "gym",
-}  # fmt: skip
-"""Which extra brings a library that is not always there."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command (``sys.argv`` unless words are given) and return its exit code.
 
+    All that it prints passes :mod:`goalbound.terminal`. Without words it is the process that is the command, and what
+    the process prints later (a traceback) passes there too.
+
     >>> main(["solve", "demmo"])  # says on stderr: no problem is called "demmo" (did you mean "demo"?); ...
     2
     """
+    before = sys.stdout, sys.stderr
+    guard_output()
+    try:
+        return _exit_code(argv)
+    finally:
+        if argv is not None:
+            sys.stdout, sys.stderr = before
+
+
+def _exit_code(argv: Sequence[str] | None) -> int:
+    """Run the command; every error that is not ours is one line and a code."""
     _print_any_name()
     try:
-        arguments = parser().parse_args(argv)
+        top = parser()
+        arguments = top.parse_args(argv)
+        if arguments.module is None:
+            top.print_help(sys.stderr)  # an error to a script, help to a person
+            return WRONG_INPUT
         code: int = import_module(arguments.module).run(arguments)
         sys.stdout.flush()  # here, so that a reader who left is noticed while it can still be handled
         return code
@@ -49,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         name = (error.name or "").partition(".")[0]
         if name not in EXTRAS:
             raise
-        return _say(f"this needs {name}: pip install 'goalbound[{EXTRAS[name]}]'", WRONG_INPUT)
+        return _say(f"this needs {name}: {install_command(EXTRAS[name])}", WRONG_INPUT)
     except MemoryError:
         return _say("the problem does not fit into memory", WRONG_INPUT)
     except ValueError as error:

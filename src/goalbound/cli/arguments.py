@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
 
 from goalbound import __version__
 
@@ -96,9 +97,44 @@ class Parser(argparse.ArgumentParser):
             message += " (it comes before the options)"
         raise UsageError(f'{message}; see "{self.prog} --help"')
 
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """As argparse does it, but what nobody knows is an error of the command that it was said to."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            command: Parser = getattr(found, "command", self)
+            command.refuse(unknown)
+        return found
+
+    def refuse(self, words: Sequence[str]) -> NoReturn:
+        """Say what is wrong with words that are no part of the command, and what may have been meant."""
+        option = next((word.partition("=")[0] for word in words if word.startswith("-")), None)
+        if option is None:
+            self.error(f'"{words[0]}" is one word too many')
+        if option in self._option_string_actions:
+            self.error(f'"{option}" comes after the command: {self.prog} ... {option}')
+        self.error(f'there is no option "{option}"{_meant(option, self._option_string_actions)}')
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            names = list(action.choices)
+            self.error(f'there is no command "{value}"{_meant(value, names)}; there are {", ".join(names)}')
+        super()._check_value(action, value)
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    import difflib
+
+    names = {name.lstrip("-"): name for name in known}  # dashes would make all options alike
+    close = difflib.get_close_matches(word.lstrip("-"), list(names), n=1)
+    return f' (did you mean "{names[close[0]]}"?)' if close else ""
+
 
 def parser() -> Parser:
-    """The parser of the whole command line. ``module`` names the module whose ``run`` does the work."""
+    """The parser of the whole command line.
+
+    ``module`` names the module whose ``run`` does the work, and is None if there was no word; ``command`` is the
+    parser of the command.
+    """
     top = Parser(
         prog="goalbound",
         description="Learn to reach the goal, with bounds: linear contextual stochastic shortest path problems.",
@@ -106,7 +142,8 @@ def parser() -> Parser:
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"goalbound {__version__}")
-    commands = top.add_subparsers(metavar="COMMAND", required=True, title="commands")
+    top.set_defaults(module=None)
+    commands = top.add_subparsers(metavar="COMMAND", title="commands")
     _add_solve(commands)
     _add_problems(commands)
     _add_convert(commands)
@@ -124,7 +161,7 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, summary: s
         name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
     )  # fmt: skip
-    command.set_defaults(module=f"goalbound.cli.{name}")
+    command.set_defaults(module=f"goalbound.cli.{name}", command=command)
     return command
 
 

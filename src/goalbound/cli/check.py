@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.text import counted, one_line
 from goalbound.models import SSP, LinearCSSP, ModelError
+from goalbound.models.files.storage import open_regular
 
 if TYPE_CHECKING:
     from goalbound.experiments.spec import ExperimentSpec, RunSpec
@@ -200,9 +201,11 @@ def _kind(path: str) -> Any:
 def _header(path: str) -> dict[str, Any]:
     with (
         suppress(zipfile.BadZipFile, KeyError, ValueError, RuntimeError, NotImplementedError),
-        zipfile.ZipFile(path) as file,
+        open_regular(path) as raw,
+        zipfile.ZipFile(raw) as file,
     ):
-        if file.getinfo(HEADER).file_size <= MOST_HEADER:
+        about = file.getinfo(HEADER)
+        if about.file_size <= MOST_HEADER and about.compress_type == zipfile.ZIP_STORED:  # as all of ours are
             found = json.loads(file.read(HEADER))
             return found if isinstance(found, dict) else {}
     return {}

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from goalbound.experiments.things import PROBLEMS
+from goalbound.extras import install_command
 from goalbound.problems.catalog import CATALOG
 
 
@@ -26,7 +27,7 @@ def run(arguments: Namespace) -> int:
         settings = " ".join(f"{name}={value}" for name, value in entry.defaults.items())
         print(f"{entry.name:{width}}  {entry.summary}")
         print(f"{'':{width}}  --set {settings}\n" if settings else f"{'':{width}}  no settings\n")
-    print("only in experiments (pip install 'goalbound[gym]'):\n")
+    print(f"only in experiments, with the extra gym ({install_command('gym')}):\n")
     for world in worlds:
         print(f"{world.name:{width}}  {world.summary}\n")
     print("solve one: goalbound solve windy-grid --set rows=8 columns=12")

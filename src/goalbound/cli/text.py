@@ -9,6 +9,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from goalbound.terminal import one_line as one_line
+from goalbound.terminal import visible
+
 NAME_WIDTH = 40
 
 
@@ -52,18 +55,13 @@ def number(value: float) -> str:
 
 
 def plain(name: str) -> str:
-    """A name that cannot disturb the terminal: no control characters, not too long.
+    """A name that fits into a table: one line, control characters as escapes, not too long.
 
-    >>> plain("bell" + chr(7))
-    'bell?'
+    >>> print(plain("bell" + chr(7)))
+    bell\\u0007
     """
-    safe = "".join(letter if letter.isprintable() else "?" for letter in name[: NAME_WIDTH + 1])
+    safe = visible(name[: NAME_WIDTH + 1], lines=False)
     return safe if len(safe) <= NAME_WIDTH else safe[: NAME_WIDTH - 3] + "..."
-
-
-def one_line(message: str) -> str:
-    """A message as one line without control characters."""
-    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(message.split()))
 
 
 def complain(message: str) -> None:

@@ -23,7 +23,7 @@ from goalbound.experiments.tasks import Failed, Finished
 from goalbound.experiments.toml import toml_text
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.lock import try_lock
-from goalbound.models.files.storage import atomic_write, file_bytes, reading
+from goalbound.models.files.storage import LIMIT, atomic_write, file_bytes, reading
 
 _RECORD = re.compile(r"([0-9a-f]{16})\.parquet")
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{16}")  # of atomic_write, left by a process that was killed
@@ -194,8 +194,10 @@ def read_times(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
     Lines that were torn when a process was killed are passed over.
     """
+    path = Folder(folder).times
     try:
-        lines = Folder(folder).times.read_bytes().split(b"\n")
+        with reading(path, "list of times"):
+            lines = file_bytes(path, LIMIT, remedy="remove it; only times are lost", unpack=False).split(b"\n")
     except FileNotFoundError:
         return []
     return [found for line in lines if (found := _time(line)) is not None]

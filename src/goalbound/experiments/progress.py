@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TextIO
 
 from goalbound.models import ModelError
+from goalbound.terminal import console, one_line
 
 
 @dataclass(frozen=True)
@@ -272,7 +273,7 @@ class Lines:
             said = str(self._pace)
         if said is not None:
             self._next = now + self._seconds
-            print(said, file=self._stream, flush=True)
+            print(one_line(said), file=self._stream, flush=True)
 
 
 class Bars:
@@ -282,11 +283,10 @@ class Bars:
     """More bars than this are not shown."""
 
     def __init__(self, stream: TextIO) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Live
 
-        self._console = Console(file=stream)
+        self._console = console(stream)
         self._live = Live(
             TextColumn("{task.description}", markup=False), BarColumn(bar_width=24),
             TextColumn("{task.fields[note]}", markup=False), console=self._console, transient=True,
@@ -301,7 +301,7 @@ class Bars:
         if event.kind == "sweep":
             self._live.start()
         elif event.kind == "started" and len(self._bars) < self.MOST:
-            self._bars[event.id] = self._live.add_task(event.label, total=event.facts["episodes"], note="")
+            self._bars[event.id] = self._live.add_task(one_line(event.label), total=event.facts["episodes"], note="")
         elif event.kind == "progress" and event.id in self._bars:
             note = f"{event.facts['done']:,} episodes, expected regret {event.facts['expected_regret']:,.6g}"
             self._live.update(self._bars[event.id], completed=event.facts["done"], note=note)
@@ -313,4 +313,4 @@ class Bars:
             self._live.stop()
         said = sentence(event)
         if said is not None:
-            self._console.print(said, markup=False, highlight=False)
+            self._console.print(one_line(said), markup=False, highlight=False, emoji=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -48,6 +49,9 @@ SPACING = 128
 KEY, DIGEST = b"goalbound", b"goalbound.sha256"
 _SAID = {"format": "goalbound", "kind": "RunRecord", "version": 1}
 _LIMIT = 2**28
+_PAGE = re.compile(rb"\x15\0\x15([\x80-\xff]{0,4}[\0-\x7f])\x15([\x80-\xff]{0,4}[\0-\x7f])")
+"""How the header of a page of data begins: its kind, its size unpacked, its size as it is (thrift's compact form)."""
+_LONGEST_PAGE_HEADER = 64
 _MOST_EPISODES = 2**62
 
 
@@ -130,7 +134,7 @@ def record_bytes(record: RunRecord) -> bytes:
 def read_record(path: str | PathLike[str]) -> RunRecord:
     """Read what :func:`write_record` wrote; anything else is a :class:`FileFormatError` that says what is wrong."""
     with reading(path, "record"):
-        return _read(file_bytes(path, _LIMIT, remedy="no record is as large"))
+        return _read(file_bytes(path, _LIMIT, remedy="no record is as large", unpack=False))
 
 
 def _read(data: bytes) -> RunRecord:
@@ -154,6 +158,7 @@ def _read(data: bytes) -> RunRecord:
     rows = len(kept_episodes(spec.episodes))
     if metadata.num_rows != rows:
         raise FileFormatError(f"there are {metadata.num_rows} rows; {spec.episodes} episodes have {rows}")
+    _check_pages(data, metadata, rows)
     try:
         read = file.read(use_threads=False)
         table = {name: read.column(name).to_numpy() for name in COLUMNS}
@@ -173,6 +178,26 @@ def _read_said(data: bytes) -> tuple[RunSpec, dict[str, Any]]:
     if not isinstance(spec, dict) or not isinstance(facts, dict) or not isinstance(spec.get("labels"), dict):
         raise FileFormatError("the spec or the facts in the metadata are no objects")
     return RunSpec.from_json(spec), facts
+
+
+def _check_pages(data: bytes, metadata: Any, rows: int) -> None:
+    """Each column is one page of as many bytes as its rows need: a small file cannot unpack to a large one."""
+    if metadata.num_row_groups != 1:
+        raise FileFormatError(f"there are {metadata.num_row_groups} groups of rows; a record has one")
+    for at, name in enumerate(COLUMNS):
+        column = metadata.row_group(0).column(at)
+        found = _PAGE.match(data, column.data_page_offset)
+        unpacked, packed = (_whole(part) for part in found.groups()) if found else (-1, -1)
+        rest = column.total_compressed_size - packed
+        if unpacked != 8 * rows or column.has_dictionary_page or not 0 <= rest <= _LONGEST_PAGE_HEADER:
+            raise FileFormatError(
+                f"{name} is not stored as one page of {8 * rows} bytes; the file is damaged, or not of goalbound"
+            )
+
+
+def _whole(varint: bytes) -> int:
+    """A whole number of thrift's compact form: seven bits a byte, the least first, twice the number."""
+    return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(varint)) >> 1
 
 
 def _schema() -> Any:

@@ -25,8 +25,10 @@ from goalbound.experiments.run_spec import Choice as Choice
 from goalbound.experiments.run_spec import RunSpec as RunSpec
 from goalbound.experiments.run_spec import loss_law as loss_law
 from goalbound.models import ModelError
+from goalbound.models.files.storage import file_bytes
 from goalbound.simulation.world import LossLaw
 
+_MOST_BYTES = 2**24
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 Whole = Annotated[int, Field(ge=1, strict=True)]
 Seed = Annotated[int, Field(ge=0, strict=True)]
@@ -244,7 +246,8 @@ def _naming_file(path: str | PathLike[str]) -> Iterator[None]:
 
 def _toml(path: str | PathLike[str]) -> dict[str, Any]:
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        content = file_bytes(path, _MOST_BYTES, remedy="no experiment is as large", unpack=False)
+        return tomllib.loads(content.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ModelError(f"not a TOML file: {error}") from None
 

@@ -43,14 +43,16 @@ def stop_on_signals(*, insist_after: float | None = None) -> Iterator[Stop]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    timer = threading.Timer(insist_after or 0.0, _interrupt)
-    timer.daemon = True
+    timer: threading.Timer | None = None
 
     def asked(number: int, frame: FrameType | None) -> None:
+        nonlocal timer
         if stop():
             raise KeyboardInterrupt
         stop.ask()
-        if insist_after is not None:
+        if insist_after is not None:  # by the signal that asked: the other one may be ignored
+            timer = threading.Timer(insist_after, _interrupt, (number,))
+            timer.daemon = True
             timer.start()
 
     before: dict[signal.Signals, Any] = {}
@@ -60,17 +62,18 @@ def stop_on_signals(*, insist_after: float | None = None) -> Iterator[Stop]:
     try:
         yield stop
     finally:
-        timer.cancel()
+        if timer is not None:
+            timer.cancel()
         for one, handler in before.items():
             signal.signal(one, handler)
 
 
-def _interrupt() -> None:
-    """As Ctrl-C does it, also out of a call that waits."""
+def _interrupt(number: int) -> None:
+    """Send the signal again, also out of a call that waits."""
     if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
-        _thread.interrupt_main()
+        _thread.interrupt_main(signal.Signals(number))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from goalbound.experiments.bootstrap import Estimate
 from goalbound.experiments.cards import NONE, UNKNOWN, UNPROVEN, WORDS
 from goalbound.experiments.comparisons import HOW
+from goalbound.terminal import one_line
 
 if TYPE_CHECKING:
     from goalbound.experiments.summary import Group, Summary
@@ -126,8 +127,8 @@ def alarmed(group: Group) -> list[tuple[int, str]]:
 def _stage_text(summary: Summary, stage: tuple[str, str], room: int) -> str:
     groups = [group for group in summary.groups if (group.problem, group.contexts) == stage]
     episodes = counted(groups[0].episodes, "episode")
-    lines = [f"{_plain(stage[0])}, contexts {_plain(stage[1])}, {episodes}"]
-    names = [textwrap.wrap(_plain(group.learner), min(NAME_WIDTH, max(room // 3, 8))) for group in groups]
+    lines = [f"{one_line(stage[0])}, contexts {one_line(stage[1])}, {episodes}"]
+    names = [textwrap.wrap(one_line(group.learner), min(NAME_WIDTH, max(room // 3, 8))) for group in groups]
     columns = [[head, *(cell(group) for group in groups)] for head, cell in COLUMNS]
     columns = [column for column in columns if any(cell != "-" for cell in column[1:])]
     label = [["learner"], *names]
@@ -141,7 +142,7 @@ def _stage_text(summary: Summary, stage: tuple[str, str], room: int) -> str:
         first = next(group.learner for group in ranked if group.learner in told)
         compared = [one for one in compared if first in (one.better, one.worse)]
     if compared:
-        lines += ["", _wrapped((_plain(one.statement(with_band)) for one in compared), room)]
+        lines += ["", _wrapped((one_line(one.statement(with_band)) for one in compared), room)]
     return "\n".join(lines)
 
 
@@ -195,7 +196,7 @@ def _notes(summary: Summary) -> list[str]:
         notes.append(f"[low, high]: 95% bootstrap band of the mean over seeds{rough}")
         if summary.differences:
             notes.append(HOW)
-    return [_plain(note) for note in notes]
+    return [one_line(note) for note in notes]
 
 
 def _wrapped(notes: Iterable[str], room: int) -> str:
@@ -216,11 +217,6 @@ def _alarmed(group: Group) -> str:
 def _covered(covered: Estimate) -> str:
     there = [value for value in covered.values if value is not None]
     return f"{int(sum(there))} of {len(there)}" if there else "-"
-
-
-def _plain(name: str) -> str:
-    """Labels come from files: nothing in them may disturb a terminal."""
-    return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 def _joined(seeds: Sequence[int]) -> str:

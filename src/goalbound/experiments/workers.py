@@ -23,7 +23,9 @@ from typing import Any
 
 from goalbound.experiments.stopping import GRACE, signals_held
 from goalbound.experiments.tasks import Failed, Outcome, Stopped, Task, Throttled, failure, perform
+from goalbound.extras import install_command
 from goalbound.models import ModelError
+from goalbound.terminal import guard_output
 
 Tell = Callable[[str, str, Mapping[str, Any]], None]
 """Kind of the event, id of the run, facts."""
@@ -189,7 +191,8 @@ def _pool(width: int) -> Any:
 
 
 def _begin(parent: int) -> None:
-    """In a new process: leave Ctrl-C to the parent, and do not outlive it."""
+    """In a new process: leave Ctrl-C to the parent, do not outlive it, and print only what can be seen."""
+    guard_output()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if os.name == "posix":
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
@@ -260,7 +263,7 @@ def _connected(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise ModelError("a Dask cluster needs the extra: pip install 'goalbound[cluster]'") from None
+        raise ModelError(f"a Dask cluster needs the extra: {install_command('cluster')}") from None
     connect: Any = Client
     try:
         return connect(address, timeout=CONNECT_SECONDS, set_as_default=False)

@@ -456,6 +456,7 @@ class LRCSSP:
     def _no_longer_awaited(self, episode: LRCSSPEpisode, pair: int) -> None:
         if episode._acted is not None:
             del self._awaited[episode._acted]
+            self._acts = self._acts if self._awaited else 0  # numbers say the order, and nothing else
         episode._acted = None
         waiting = self._uncounted.get(pair, [])
         if episode in waiting:

@@ -11,6 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 from goalbound import Builder, LinearCSSP, ModelError
 from goalbound.adapters.gymnasium import LinearCSSPEnv, bernoulli_loss, from_environments
+from goalbound.extras import install_command
 
 
 def two_drugs():
@@ -168,5 +169,5 @@ except ImportError as error:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
         "LinearCSSP(1 components, 1 states, 1 pairs, 1 next states)",
-        "Gymnasium is not installed; this part needs it: pip install goalbound[gym]",
+        f"Gymnasium is not installed; this part needs it: {install_command('gym')}",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from goalbound.experiments.records import RunRecord
@@ -14,7 +15,7 @@ FACTORS = {"wide": 40.0, "narrow": 10.0, "blind": 1.0}
 EXPONENTS = {"wide": 0.5, "narrow": 0.5, "blind": 1.0}
 
 
-def spec(**changes: Any) -> ExperimentSpec:
+def spec(*, plugins: Sequence[str] = (), **changes: Any) -> ExperimentSpec:
     """Two problems, four learners, three seeds; labels and others may be changed."""
     values = {
         "name": "by-hand",
@@ -29,7 +30,7 @@ def spec(**changes: Any) -> ExperimentSpec:
             {"use": "clairvoyant", "label": "clairvoyant"},
         ],
     }
-    return ExperimentSpec.of(values | changes)
+    return ExperimentSpec.of(values | changes, plugins=plugins)
 
 
 _MADE: dict[Any, RunRecord] = {}

@@ -26,7 +26,7 @@ SETTINGS = {"support": Support.full(2, 2), "context_size": 2, "loss_floor": 0.1}
 
 
 def page_of(*learners: dict[str, Any]) -> str:
-    return report_page(report_data(**case(spec(learners=list(learners), seeds=1))))
+    return report_page(report_data(**case(spec(learners=list(learners), seeds=1, plugins=[HERE]))))
 
 
 def played(**learner: Any) -> RunRecord:

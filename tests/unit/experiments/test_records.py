@@ -138,7 +138,7 @@ def forged(said: dict[str, Any] | bytes, table: dict[str, Any] | None = None, *,
     sink = pyarrow.BufferOutputStream()
     content = pyarrow.table({name: np.asarray(column) for name, column in columns.items()})
     content = content.cast(records._schema() if schema is None else schema)
-    with parquet.ParquetWriter(sink, content.schema) as writer:
+    with parquet.ParquetWriter(sink, content.schema, use_dictionary=False, write_statistics=False) as writer:
         writer.write_table(content)
         writer.add_key_value_metadata(
             {records.KEY: data, records.DIGEST: records._digest(data, RECORD.table | columns)}
@@ -246,6 +246,29 @@ def test_a_number_that_was_edited_is_refused(tmp_path: Path) -> None:
     data[place : place + len(digest)] = records._digest(json.dumps(SAID).encode(), dict(RECORD.table))
     with pytest.raises(FileFormatError, match="checksum"):
         read(bytes(data), tmp_path)
+
+
+def test_a_page_that_claims_to_unpack_to_more_than_its_rows_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    honest = b"\x15\0\x15\x80\x05\x15"  # 40 rows of 8 bytes: 320, twice that is 640 = 5 x 128 + 0
+    assert BYTES.count(honest) == len(COLUMNS)
+    for lie in (b"\x15\0\x15\xfe\x7f\x15", b"\x15\0\x15\x82\x05\x15", b"\x15\4\x15\x80\x05\x15"):
+        with pytest.raises(FileFormatError, match="episode is not stored as one page of 320 bytes"):
+            read(BYTES.replace(honest, lie, 1), tmp_path)
+
+
+def test_columns_of_several_pages_are_refused(tmp_path: Path) -> None:
+    sink = pyarrow.BufferOutputStream()
+    content = pyarrow.table({name: np.asarray(column) for name, column in RECORD.table.items()})
+    said = json.dumps(SAID).encode()
+    for group in (10, 40):  # four groups of rows; pages of a few bytes
+        sink = pyarrow.BufferOutputStream()
+        with parquet.ParquetWriter(
+            sink, records._schema(), use_dictionary=False, data_page_size=1, write_batch_size=8
+        ) as writer:
+            writer.write_table(content.cast(records._schema()), row_group_size=group)
+            writer.add_key_value_metadata({records.KEY: said, records.DIGEST: records._digest(said, RECORD.table)})
+        with pytest.raises(FileFormatError, match=r"a record has one|not stored as one page"):
+            read(sink.getvalue().to_pybytes(), tmp_path)
 
 
 def test_facts_are_plain_values() -> None:

@@ -153,6 +153,7 @@ def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(
     assert rest.calls[0][0] == 21 - lost + 7
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_waits_for_the_episodes_that_are_being_played(whole: dict[str, bytes], tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     seen: list[int] = []

@@ -324,6 +324,7 @@ sweep(small_spec(), folder, workers=1)
 
 
 @posix
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_in_one_process_leaves_a_checkpoint_and_the_rest_gives_the_same_bytes(tmp_path):
     learners = [{"use": "lr-cssp", "scale": 0.1}]
     spec = small_spec(episodes=40, seeds=1, learners=learners)
@@ -356,6 +357,7 @@ print(json.dumps(result.counts))
 
 
 @posix
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_keeps_what_is_finished_and_ends_processes_that_do_not_listen(tmp_path):
     pids = tmp_path / "pids"
     pids.mkdir()

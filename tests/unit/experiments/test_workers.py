@@ -1,4 +1,5 @@
 import os
+import re
 import signal
 import sys
 import time
@@ -16,6 +17,7 @@ from goalbound.experiments.stopping import stop_on_signals
 from goalbound.experiments.sweep import sweep
 from goalbound.experiments.tasks import Failed, Finished, Stopped, Task, Throttled, perform
 from goalbound.experiments.workers import Board
+from goalbound.extras import install_command
 from goalbound.models import ModelError
 from tests.unit.experiments.sweeping import HERE, Heard, records_in, small_spec
 
@@ -141,7 +143,7 @@ def test_a_worker_with_another_version_is_not_believed(tmp_path, monkeypatch):
 def test_a_cluster_without_its_extra_is_an_error_that_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
 
-    with pytest.raises(ModelError, match=r"pip install 'goalbound\[cluster\]'"):
+    with pytest.raises(ModelError, match=re.escape(install_command("cluster"))):
         sweep(small_spec(), tmp_path, on="tcp://127.0.0.1:8786")
 
 
@@ -158,6 +160,7 @@ def test_a_scheduler_that_does_not_answer_is_an_error_that_names_it(address, tmp
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+@pytest.mark.usefixtures("ctrl_c")
 def test_the_first_ctrl_c_asks_and_the_second_insists():
     before = signal.getsignal(signal.SIGINT)
     with stop_on_signals() as stop:
@@ -170,6 +173,19 @@ def test_the_first_ctrl_c_asks_and_the_second_insists():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_where_ctrl_c_is_ignored_it_stays_so_and_a_request_to_end_still_insists(ctrl_c):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as nohup, or a shell that starts it in the background
+    with stop_on_signals(insist_after=0.1) as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert not stop()
+        signal.raise_signal(signal.SIGTERM)
+        assert stop()
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(5.0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+@pytest.mark.usefixtures("ctrl_c")
 def test_work_that_never_looks_up_is_interrupted_after_the_grace():
     with stop_on_signals(insist_after=0.1):
         signal.raise_signal(signal.SIGINT)

@@ -1,7 +1,7 @@
 """Gymnasium: its tables as problems, its environments as worlds, and our problems as its environments.
 
 Reading tables needs only the environments themselves; Gymnasium is imported when :class:`LinearCSSPEnv` is first used
-(``pip install goalbound[gym]``).
+(``pip install '.[gym]'`` in the folder of goalbound).
 
 >>> import gymnasium
 >>> from goalbound.adapters.gymnasium import from_environments

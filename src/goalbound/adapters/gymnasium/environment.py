@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.extras import install_command
 from goalbound.models import GOAL, SSP, LinearCSSP, ModelError
 
 try:
     import gymnasium
 except ImportError as error:
-    raise ImportError("Gymnasium is not installed; this part needs it: pip install goalbound[gym]") from error
+    raise ImportError(f"Gymnasium is not installed; this part needs it: {install_command('gym')}") from error
 
 ContextSource = Callable[[np.random.Generator], ArrayLike]
 """Draws the context of an episode."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import FileFormatError, ModelError
-from goalbound.models.files.storage import file_bytes
+from goalbound.models.files.storage import PACKED, file_bytes
 from goalbound.models.validation import numbers
 
 SLACK = 1e-4
@@ -81,8 +81,13 @@ def _load(path: str | PathLike[str], limit: int) -> dict[str, NDArray[Any]]:
         for name in (*_NEEDED, _SHARES):
             if name not in members:
                 continue
-            size = archive.getinfo(members[name]).file_size
-            room -= size
+            info = archive.getinfo(members[name])
+            size, compression = info.file_size, info.compress_type
+            if compression not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise FileFormatError(
+                    f"{name} is compressed in a way that NumPy does not; save it again with numpy.savez"
+                )
+            room -= size if compression == zipfile.ZIP_STORED else PACKED * size
             if room < 0:
                 raise FileFormatError(
                     f"{name} has {size} bytes; with the others that is above {limit}: raise it with limit="
@@ -104,7 +109,7 @@ def _array(name: str, file: Any, size: int) -> NDArray[Any]:
     left = size - file.tell()
     if math.prod(shape) * dtype.itemsize != left:
         raise FileFormatError(f"{name} claims shape {shape} of {dtype}, and {left} bytes follow; save the file again")
-    return np.frombuffer(file.read(), dtype).reshape(shape, order="F" if by_column else "C")
+    return np.frombuffer(file.read(left), dtype).reshape(shape, order="F" if by_column else "C")
 
 
 def _kinds(given: NDArray[Any], states: int) -> NDArray[np.float64]:

@@ -67,7 +67,7 @@ def read_patients(
         groups: d names of the components, in the order of the file.
         step_loss: what a step loses that does not end in death.
         on_death: :func:`readmission` if left out, or :func:`death_state`.
-        limit: the most bytes that the file, and its arrays together, may have.
+        limit: the most bytes that the file, and its arrays together, may have; a compressed array counts eight times.
 
     A pair may lead where it does in any group. States and actions have names if the file has the layout of the
     published simulator, and are numbers if not.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from goalbound.adapters.tntp.network import COLUMNS, REQUIRED, Network, count_fault, link_fault
 from goalbound.models import FileFormatError
+from goalbound.models.files.storage import LIMIT, file_bytes, file_name, reading
 from goalbound.models.validation import frozen
 
 _NAMES = {
@@ -48,15 +49,15 @@ class Flows:
     cost: NDArray[np.float64] | None
 
 
-def read_network(path: str | PathLike[str]) -> Network:
+def read_network(path: str | PathLike[str], *, limit: int = LIMIT) -> Network:
     """Read a ``_net.tntp`` file.
 
     The order and case of the metadata, tabs, ``~`` comments and a missing ``;`` do not matter, nor does the order
     of the columns if a header line names them; without one the usual order is taken. Speed, toll and type may be
     absent; one that is not in every row is left out. What cannot be understood, or disagrees with the metadata, is
-    a FileFormatError that names the line.
+    a FileFormatError that names the line. ``limit`` is the most bytes that the file may have.
     """
-    table = _read_table(Path(path), COLUMNS, REQUIRED)
+    table = _read_table(_text(path, limit), COLUMNS, REQUIRED)
     columns = table.columns
     links = len(table.lines)
     nodes = table.number("NUMBER OF NODES")
@@ -78,12 +79,12 @@ def read_network(path: str | PathLike[str]) -> Network:
     return Network(**columns, nodes=nodes, zones=zones, first_thru_node=first)  # type: ignore[arg-type]
 
 
-def read_flows(path: str | PathLike[str], network: Network) -> Flows:
+def read_flows(path: str | PathLike[str], network: Network, *, limit: int = LIMIT) -> Flows:
     """Read a ``_flow.tntp`` file: the volume (and cost) of every link of the network, in the network's order.
 
     Links between the same two nodes are matched in the order in which they stand in both files.
     """
-    table = _read_table(Path(path), _FLOW_COLUMNS, _FLOW_REQUIRED)
+    table = _read_table(_text(path, limit), _FLOW_COLUMNS, _FLOW_REQUIRED)
     fault = link_fault(table.columns, network.nodes)
     if fault is not None:
         raise FileFormatError(f"{table.place(fault.link)}: {fault.text}")
@@ -112,6 +113,13 @@ def read_flows(path: str | PathLike[str], network: Network) -> Flows:
     )
 
 
+class _Text(NamedTuple):
+    """What a file says, and which it is."""
+
+    path: Path
+    content: str
+
+
 class _Table(NamedTuple):
     """A TNTP file taken apart: metadata, columns [K], and the line of each row."""
 
@@ -135,16 +143,27 @@ class _Table(NamedTuple):
         return int(text)
 
 
-def _read_table(path: Path, usual: tuple[str, ...], required: tuple[str, ...]) -> _Table:
+def _text(path: str | PathLike[str], limit: int) -> _Text:
+    with reading(path, "TNTP"):
+        data = file_bytes(path, limit)
+    try:
+        content = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        content = data.decode("latin-1")  # only comments hold letters outside ASCII
+    return _Text(Path(file_name(path)), content.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _read_table(text: _Text, usual: tuple[str, ...], required: tuple[str, ...]) -> _Table:
+    path = text.path
     metadata: dict[str, tuple[str, int]] = {}
     names: tuple[str | None, ...] = usual
     rows: list[list[float]] = []
     lines: list[int] = []
-    for line, text in _lines(path):
-        if text.startswith("<"):
-            _read_metadata(path, line, text, metadata)
+    for line, written in _lines(text.content):
+        if written.startswith("<"):
+            _read_metadata(path, line, written, metadata)
             continue
-        content, _, comment = text.partition("~")
+        content, _, comment = written.partition("~")
         heading = comment if not content.strip() else content
         if not rows and (found := _header(heading)) is not None:
             _check_header(f"{path}, line {line}", found, required)
@@ -161,12 +180,8 @@ def _read_table(path: Path, usual: tuple[str, ...], required: tuple[str, ...]) -
     return _Table(path, metadata, columns, lines)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, with their numbers from 1."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        text = path.read_text(encoding="latin-1")  # only comments hold letters outside ASCII
     for line, content in enumerate(text.split("\n"), start=1):
         if content.strip():
             yield line, content.strip()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from goalbound import terminal
 
 Show = Callable[[int], None]
 """Called with the number of episodes done."""
@@ -26,7 +29,7 @@ class Watch(Protocol):
 @contextmanager
 def watching(*, quiet: bool) -> Iterator[Watch]:
     """A watch on stderr, as fits the place where stderr goes."""
-    console = Console(stderr=True)
+    console = terminal.console(sys.stderr)
     if quiet:
         yield Silent()
     elif not console.is_terminal or console.is_dumb_terminal:

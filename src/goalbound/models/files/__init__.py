@@ -18,7 +18,7 @@ from pathlib import Path
 from goalbound.models.errors import FileFormatError, ModelError
 from goalbound.models.files.drn import read_drn, write_drn
 from goalbound.models.files.npz import read_npz, write_npz
-from goalbound.models.files.storage import GZIP, LIMIT, XZ
+from goalbound.models.files.storage import GZIP, LIMIT, XZ, file_name, open_regular, reading
 from goalbound.models.files.tar import BLOCK, is_tar
 from goalbound.models.files.umb import read_umb, write_umb
 from goalbound.models.linear_cssp import LinearCSSP
@@ -35,7 +35,8 @@ def load(
     """Read a problem from a file of any known format, told by its first bytes and, failing that, by its suffix.
 
     ``loss`` and ``goal`` name a reward model and a label of a UMB or DRN file; see :func:`read_umb`. ``limit`` is the
-    most bytes a file may hold, unpacked. A file that cannot be read is a :class:`FileFormatError`.
+    most bytes a file may have; what comes out of a compressed one may be an eighth of it. What is no regular file, or
+    cannot be read, is a :class:`FileFormatError`.
     """
     kind = _kind(path)
     if kind == "npz":
@@ -47,7 +48,7 @@ def load(
 
 def save(problem: SSP | LinearCSSP, path: str | PathLike[str]) -> None:
     """Write a problem by the suffix: ``.npz`` (any problem), ``.umb`` or ``.drn`` (problems without context)."""
-    suffix = Path(path).suffix.lower()
+    suffix = Path(file_name(path)).suffix.lower()
     if suffix == ".npz":
         write_npz(problem, path)
         return
@@ -61,7 +62,7 @@ def save(problem: SSP | LinearCSSP, path: str | PathLike[str]) -> None:
 
 
 def _kind(path: str | PathLike[str]) -> str:
-    with open(path, "rb") as file:
+    with reading(path, "model"), open_regular(path) as file:
         head = file.read(BLOCK)
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if head.startswith(b"PK"):

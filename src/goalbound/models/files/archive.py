@@ -118,7 +118,7 @@ def read_archive(
     """
     with reading(path, "npz"):
         kinds = (kind,) if isinstance(kind, str) else kind
-        data = file_bytes(path, limit, files=files)
+        data = file_bytes(path, limit, files=files, unpack=False)
         _check_count(data, arrays, what)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = _checked_infos(archive, len(data))

@@ -1,4 +1,4 @@
-"""Bytes in and out: bounded reading, bounded decompression, strict JSON, atomic writing."""
+"""Bytes in and out: regular files only, bounded reading, bounded decompression, strict JSON, atomic writing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.validation import whole
 
 LIMIT = 4 * 2**30
-"""How many bytes a file may hold, after decompression, unless the caller allows more."""
+"""How many bytes a file may have, unless the caller allows more."""
+
+PACKED = 8
+"""A byte that comes out of a compressed file counts as so many: who has a file of 4 GiB has room for it, but a small
+file must not fill the memory. By default 512 MiB may be unpacked, and ``limit=`` raises it."""
 
 GZIP, XZ = b"\x1f\x8b\x08", b"\xfd7zXZ\x00"
 
@@ -41,13 +45,56 @@ _DAMAGE = (
 @contextmanager
 def reading(path: str | PathLike[str], kind: str) -> Iterator[None]:
     """Whatever goes wrong inside, except for the file system, is one :class:`FileFormatError` that names the file."""
+    name = file_name(path)
     try:
         with np.errstate(all="ignore"):  # what is not finite is an error later, with a place
             yield
     except ModelError as error:
-        raise FileFormatError(f"{os.fspath(path)}: {error}") from None
+        raise FileFormatError(f"{name}: {error}") from None
     except _DAMAGE as error:
-        raise FileFormatError(f"{os.fspath(path)}: damaged {kind} file ({type(error).__name__}: {error})") from error
+        raise FileFormatError(f"{name}: damaged {kind} file ({type(error).__name__}: {error})") from error
+    except MemoryError as error:
+        raise FileFormatError(
+            f"{name}: there is not enough memory for what this {kind} file holds; read it where there is more"
+        ) from error
+
+
+def file_name(path: Any) -> str:
+    """The path as text. What is none is an error: to ``open`` a number is a file that is open already, and 1 is stdout.
+
+    >>> file_name(Path("out") / "model.npz") == os.path.join("out", "model.npz")
+    True
+    """
+    name = os.fspath(path) if isinstance(path, str | PathLike) else None
+    if not isinstance(name, str) or "\0" in name:
+        raise ModelError(f"{path!r:.80} is no path; give the name of a file, as text or as a pathlib.Path")
+    return name
+
+
+def open_regular(path: str | PathLike[str]) -> BinaryIO:
+    """A regular file, open for reading. Nothing else is opened: a pipe would wait for its writer, a device may act."""
+    name = file_name(path)
+    _check_regular(os.stat(name).st_mode, "give the file itself, or write what comes from there to a file first")
+    file = open(name, "rb", opener=_without_waiting)  # noqa: SIM115 - the caller closes it
+    try:  # it may be another one by now
+        _check_regular(os.fstat(file.fileno()).st_mode, "give the file itself")
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _without_waiting(name: str, flags: int) -> int:
+    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check_regular(mode: int, remedy: str) -> None:
+    """An error, in words, unless it is the mode of a regular file."""
+    if stat.S_ISREG(mode):
+        return
+    kinds = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+    kind = next((name for is_kind, name in kinds if is_kind(mode)), "a device")
+    raise FileFormatError(f"this is {kind}, not a regular file; {remedy}")
 
 
 def file_bytes(
@@ -55,25 +102,26 @@ def file_bytes(
     limit: int,
     *,
     remedy: str = "raise it with limit={size}",
+    unpack: bool = True,
     files: SavedFiles | None = None,
 ) -> bytes:
-    """The bytes of a regular file of at most ``limit`` bytes, decompressed if it is gzip or xz.
+    """The bytes of a regular file of at most ``limit`` bytes.
 
+    What is gzip or xz is decompressed, to at most ``limit / PACKED`` bytes; it is refused if it is not to be unpacked.
     ``remedy`` is what one who reads a larger file can do: every function that leads here has ``limit=``, or says else.
     ``files`` remembers what was in the file, compressed as it is.
     """
     if whole(limit, "limit") < 0:
         raise ModelError(f"limit is {limit}; it is the most bytes that a file may have")
-    with open(path, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise FileFormatError("this is not a regular file")
-        if status.st_size > limit:
-            size = status.st_size
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > limit:
             raise FileFormatError(f"{size} bytes, and the limit is {limit}; {remedy.format(size=size)}")
-        data = file.read(status.st_size)
+        data = file.read(size)
     if files is not None:
         files.note(path, data)
+    if not unpack and data.startswith((GZIP, XZ)):
+        raise FileFormatError("this is a compressed file; unpack it first (gunzip, unxz)")
     return _unpacked(data, limit)
 
 
@@ -85,7 +133,8 @@ def _unpacked(data: bytes, limit: int) -> bytes:
         machine = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
     else:
         return data
-    room = min(limit, max(_RATIO * len(data), _ALWAYS_FINE))
+    usual = max(_RATIO * len(data), _ALWAYS_FINE)
+    room = min(limit // PACKED, usual)
     parts: list[bytes] = []
     used, total = 0, 0
     while not machine.eof:
@@ -96,9 +145,10 @@ def _unpacked(data: bytes, limit: int) -> bytes:
         total += len(part)
         parts.append(part)
         if total > room:
+            remedy = f", or raise it with limit={2 * limit}" if room < usual else ""
             raise FileFormatError(
-                f"{len(data)} compressed bytes unpack to more than {room} (limit={limit}, and at most {_RATIO} times "
-                "the compressed size); if the file is meant so, raise the limit or unpack it first"
+                f"a compressed file of {len(data)} bytes, which unpacks to more than {room} bytes; "
+                f"unpack it first (gunzip, unxz){remedy}"
             )
     if machine.unused_data.strip(b"\0") or data[used:].strip(b"\0"):
         raise FileFormatError("something follows the compressed stream; a model is one stream")
@@ -148,7 +198,12 @@ def atomic_write(
 
     ``replace(draft, target)`` puts it there; it may refuse. :func:`os.replace` if left out.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(file_name(path)))
+    if os.path.lexists(target):  # what is moved over a device would be in its place
+        try:
+            _check_regular(os.lstat(target).st_mode, "nothing was written: give the name of a file")
+        except FileFormatError as error:
+            raise ModelError(f"{file_name(path)}: {error}") from None
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     file = open(draft, "xb")  # noqa: SIM115 - closed below, before it is moved
     try:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from goalbound.models.errors import FileFormatError, ModelError
 from goalbound.models.files.explicit import Explicit, from_ssp, pick, summed, to_ssp
-from goalbound.models.files.storage import LIMIT, atomic_write, file_bytes, reading, strict_json, warn_if_large
+from goalbound.models.files.storage import LIMIT, PACKED, atomic_write, file_bytes, reading, strict_json, warn_if_large
 from goalbound.models.files.tar import is_tar, tar_members, write_tar
 from goalbound.models.files.umb_values import bits, bits_data, starts, strings, values
 from goalbound.models.ssp import SSP
@@ -45,7 +45,7 @@ def read_umb(path: str | PathLike[str], *, loss: str | None = None, goal: str | 
         path: the file; gzip and xz are recognised.
         loss: the reward model that is the loss, by alias or identifier. May be left out if there is only one.
         goal: the label (atomic proposition) of the goal states, likewise; labels of no or of all states do not count.
-        limit: the most bytes the file may hold, unpacked.
+        limit: the most bytes the file may have; what comes out of a compressed one may be an eighth of it.
 
     States under the label become the goal, the others keep their order. The loss of a pair is the reward of its state
     plus that of its choice plus the mean of those of its branches. Losses above 1 are divided by the smallest power of
@@ -102,7 +102,8 @@ def write_umb(ssp: SSP, path: str | PathLike[str], *, compress: bool = False) ->
         else:
             write_tar(file, members.items())
         size = file.seek(0, io.SEEK_END)
-    warn_if_large(path, max(size, sum(map(len, members.values()))))
+    unpacked = sum(len(content) + 1024 for content in members.values()) + 1024  # a tar has headers, and pads
+    warn_if_large(path, PACKED * unpacked if compress else size)
 
 
 def _utf8(name: str) -> bytes:

@@ -1,0 +1,98 @@
+"""What is missing can be had by the command that the error names; no index has goalbound."""
+
+import json
+import re
+import shlex
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from goalbound.cli.arguments import parser
+from goalbound.extras import EXTRAS, install_command
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def installed_from(monkeypatch, tmp_path):
+    """Makes goalbound look as if it had been installed from there; we are in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def installed_from(said: str | None) -> None:
+        class Distribution:
+            def read_text(self, name: str) -> str | None:
+                return said if name == "direct_url.json" else None
+
+        monkeypatch.setattr(metadata, "distribution", lambda name: Distribution())
+
+    return installed_from
+
+
+@pytest.fixture
+def clone(tmp_path_factory):
+    clone = tmp_path_factory.mktemp("a clone")
+    (clone / "pyproject.toml").touch()
+    return clone
+
+
+def url(clone: Path, **info: bool) -> str:
+    return json.dumps({"url": clone.as_uri(), "dir_info": info})
+
+
+def test_the_command_installs_from_the_clone_into_this_environment(installed_from, clone):
+    installed_from(url(clone))
+    assert shlex.split(install_command("gym")) == [sys.executable, "-m", "pip", "install", f"{clone}[gym]"]
+    installed_from(url(clone, editable=True))
+    assert shlex.split(install_command("gym"))[3:] == ["install", "--editable", f"{clone}[gym]"]
+
+
+def test_in_the_clone_the_command_is_short(installed_from, clone, monkeypatch):
+    installed_from(url(clone, editable=True))
+    monkeypatch.chdir(clone)
+    monkeypatch.setattr(sys, "executable", str(clone / ".venv" / "bin" / "python"))
+    assert install_command("experiments") == ".venv/bin/python -m pip install --editable '.[experiments]'"
+
+
+@pytest.mark.parametrize(
+    "said", [None, "{", "[]", '{"url": 1}', '{"url": "file:///gone", "dir_info": {}}', '{"url": "file:///a.whl"}']
+)
+def test_where_the_clone_is_not_known_the_command_says_where_it_works(installed_from, said):
+    installed_from(said)
+    assert install_command("gym") == (
+        f"{shlex.quote(sys.executable)} -m pip install '.[gym]' in the folder of a clone of goalbound"
+    )
+
+
+def test_every_extra_that_is_named_exists():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for library, extra in EXTRAS.items():
+        assert any(re.match(library, need) for need in extras[extra])
+
+
+def test_nothing_tells_to_install_goalbound_from_an_index():
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py"),
+                 *(ROOT / "experiments").glob("*.toml")):  # fmt: skip
+        assert not re.search(r"pip install ['\"]?goalbound", path.read_text(encoding="utf-8")), path
+
+
+def test_the_commands_of_the_readme_need_nothing_that_make_demo_does_not_install():
+    pytest.importorskip("pydantic")
+    from goalbound.experiments.spec import ExperimentSpec
+    from goalbound.experiments.things import PROBLEMS
+    from goalbound.problems.catalog import CATALOG
+
+    makefile = (ROOT / "Makefile").read_text()
+    stamp = re.search(r"^demo: (\S+)", makefile, re.M)[1]
+    rule = re.search(rf"^{re.escape(stamp)}:.*\n((?:\t.*\n)+)", makefile, re.M)[1]
+    assert "'.[experiments]'" in rule
+    blocks = (ROOT / "README.md").read_text().split("```")[1::2]
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("goalbound ")]
+    assert any(line.startswith("goalbound run ") for line in lines)
+    for line in lines:
+        arguments = parser().parse_args(shlex.split(line, comments=True)[1:])
+        if hasattr(arguments, "spec"):
+            used = {one.use for one in ExperimentSpec.load(ROOT / arguments.spec).problems}
+            assert not used & set(PROBLEMS.entries) - set(CATALOG), f"{line} needs gymnasium"

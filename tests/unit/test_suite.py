@@ -1,0 +1,143 @@
+"""The tests themselves: they pass where Ctrl-C is ignored, and say what they left out and why."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BROWSER_TESTS = "tests/browser/test_many_learners.py"
+
+
+def run_tests(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", *words], cwd=ROOT, check=False,
+        env={**os.environ, **environment}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def make_browser(tmp_path):
+    """Runs ``make browser`` where only these programs are, each of which notes that it was called."""
+    if shutil.which("make") is None:
+        pytest.skip("no make here")
+    notes, place = tmp_path / "notes", tmp_path / "bin"
+    place.mkdir()
+
+    def add(name: str, does: str = "") -> None:
+        (place / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {notes}\n{does}\n')
+        (place / name).chmod(0o755)
+
+    def make_browser(user: int, **programs: str) -> tuple[int, str, list[str]]:
+        (place / "id").write_text(f"#!/bin/sh\necho {user}\n")
+        (place / "id").chmod(0o755)
+        for name, does in programs.items():
+            add(name.replace("_", "-"), does.format(place=place))
+        ended = subprocess.run(
+            [shutil.which("make"), "--silent", "browser"], cwd=ROOT, check=False, capture_output=True, text=True,
+            env={"PATH": str(place)}, timeout=60,
+        )  # fmt: skip
+        return ended.returncode, ended.stderr, notes.read_text().splitlines() if notes.exists() else []
+
+    return make_browser
+
+
+APPEAR = (
+    '[ "$1" = install ] && for one in chromium chromedriver; do echo > {place}/$one; /bin/chmod +x {place}/$one; done'
+)
+"""An apt-get that really installs."""
+UPDATED = '[ "$1" = update ] && echo > {place}/updated; [ "$1" = install ] && [ ! -e {place}/updated ] && exit 100; '
+"""... where the lists of packages are empty before they are fetched."""
+
+
+def test_make_browser_fetches_the_lists_of_packages_first(make_browser):
+    code, err, notes = make_browser(0, apt_get=UPDATED + APPEAR + "; exit 0")
+    assert code == 0, err
+    assert [note.split()[1] for note in notes] == ["update", "install"]
+    assert make_browser(0) == (0, "", notes)  # what is there is not installed again
+
+
+def test_make_browser_asks_sudo_where_it_is_not_root(make_browser):
+    code, err, notes = make_browser(1000, sudo='"$@"', apt_get=APPEAR + "; exit 0")
+    assert code == 0, err
+    assert [note.split()[:2] for note in notes] == [
+        ["sudo", "apt-get"], ["apt-get", "update"], ["sudo", "apt-get"], ["apt-get", "install"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("user", "programs", "said"),
+    [
+        (1000, {"apt_get": ""}, "root"),
+        (0, {}, "no apt-get here"),
+        (0, {"apt_get": "exit 100"}, "could not be installed"),
+        (0, {"apt_get": "exit 0"}, "could not be installed"),  # a package that brings something else
+    ],
+)
+def test_make_browser_fails_with_a_remedy_where_it_cannot(make_browser, user, programs, said):
+    code, err, _ = make_browser(user, **programs)
+    assert code != 0
+    assert said in err
+    assert "chromium" in err.lower()
+
+
+def test_in_ci_no_browser_is_an_error_of_the_whole_check():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.search(r"^make browser$", script, re.M)  # under set -e
+    assert re.search(r"^set -e", script, re.M)
+    assert re.search(r"^export CI=", script, re.M)
+
+
+@pytest.fixture
+def without_browser(tmp_path, monkeypatch) -> Path:
+    """A path on which no browser is."""
+    monkeypatch.delenv("CI", raising=False)
+    for name in ("env", "sh"):
+        os.symlink(shutil.which(name), tmp_path / name)
+    return tmp_path
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_tests_of_ctrl_c_pass_where_it_is_ignored():
+    words = ["-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "tests/unit/experiments/test_workers.py"]
+    trapped = subprocess.run(
+        ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, *words, "-k", "ctrl_c or looks_up"],
+        cwd=ROOT, check=False, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert trapped.returncode == 0, trapped.stdout
+    assert "3 passed" in trapped.stdout
+
+
+def test_every_test_that_sends_ctrl_c_sets_its_handler():
+    """What a test sends with ``SIGINT`` in it, or by the helper of test_sweep.py, is not ignored there."""
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for part in re.split(r"\n\n\n", path.read_text(encoding="utf-8")):
+            sends = re.search(r"(raise_signal|send_signal|killpg|os\.kill)\(.*SIGINT|^ +interrupt\(\)", part, re.M)
+            if sends and "def test_" in part and path != Path(__file__):
+                name = re.search(r"def (test_\w+)", part)[1]
+                assert "ctrl_c" in part.replace(name, "").replace("def ctrl_c", ""), f"{path}: {name}"
+
+
+def test_the_summary_says_which_tests_were_skipped_and_why(without_browser):
+    ended = run_tests(BROWSER_TESTS, PATH=str(without_browser))
+    assert ended.returncode == 0, ended.stdout
+    count = re.search(r"(\d+) skipped in", ended.stdout)[1]
+    assert f'tests/browser: {count} skipped: no chromium here; "make browser" installs it' in ended.stdout
+
+
+def test_where_nothing_was_skipped_the_summary_says_nothing():
+    ended = run_tests("tests/unit/test_suite.py", "-k", "sets_its_handler")
+    assert ended.returncode == 0, ended.stdout
+    assert "skipped" not in ended.stdout
+
+
+@pytest.mark.parametrize(("ci", "code"), [("true", 1), ("false", 0)])
+def test_in_ci_a_browser_that_is_not_there_is_an_error(without_browser, ci, code):
+    ended = run_tests(BROWSER_TESTS, "--maxfail", "1", PATH=str(without_browser), CI=ci)
+    assert ended.returncode == code, ended.stdout
+    assert "no chromium here" in ended.stdout
+    assert ("error, not a skip" in ended.stdout) == (code == 1)

@@ -1,0 +1,287 @@
+"""Nothing that a file says reaches the terminal as anything but letters."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pydantic")
+pytest.importorskip("pyarrow")
+pytest.importorskip("joblib")
+
+from goalbound import LRCSSP, SSP, LinearCSSP, Support
+from goalbound.cli import main
+from goalbound.experiments.progress import Bars, Lines
+from goalbound.models.files import save
+from goalbound.terminal import VisibleStream, console, one_line, visible
+from tests.unit.experiments.test_progress import STORY
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eturned\u2066\x7f"
+"""A window title, a bell, a cleared screen, a colour by a C1 character, letters turned around, a deleted one."""
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+SPEC = f"""
+name = "evil"
+question = {json.dumps("Who " + EVIL + " looks?")}
+episodes = 4
+seeds = 1
+step_limit = 2000
+[[problems]]
+use = "treatment-ladder"
+levels = 2
+markers = 1
+label = {json.dumps("ladder " + EVIL)}
+[[learners]]
+use = "clairvoyant"
+label = {json.dumps("seeing " + EVIL)}
+[[learners]]
+use = "lr-cssp"
+delta = 2.0
+label = {json.dumps("failing " + EVIL)}
+"""
+
+
+@pytest.fixture
+def said(capsys):
+    """What a command printed, on both streams together; nothing in it is obeyed by a terminal."""
+
+    def said(*words: str) -> str:
+        capsys.readouterr()
+        main(words)
+        captured = capsys.readouterr()
+        both = captured.out + captured.err
+        assert OBEYED.search(both) is None
+        return both
+
+    return said
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evil.toml").write_text(SPEC)
+    return tmp_path
+
+
+def test_escapes_are_shown_and_letters_of_all_scripts_stay():
+    assert visible(EVIL) == (
+        r"\u001b]0;owned\u0007\u001b[2J\u009b31m\u202eturned\u2066\u007f"  # each by its code point
+    )
+    fine = "größer, \u0645\u06cc\u200c\u062e\u0648, 药, 👩\u200d🔬, a\tb\nc\u00a0d"
+    assert visible(fine) == fine
+    assert visible("a\tb\nc", lines=False) == r"a\u0009b\u000ac"
+    assert visible("\U000e0041\udc9b") == r"\U000e0041\udc9b"
+
+
+def test_what_was_made_visible_is_not_changed_again():
+    assert visible(visible(EVIL)) == visible(EVIL)
+
+
+def test_a_line_is_one_line_whatever_breaks_it():
+    assert one_line("a\nb\r\nc\u2028d\x85e\x1b[0m") == r"a b c d e\u001b[0m"
+
+
+def test_json_that_is_made_visible_is_json_that_means_the_same():
+    names = [chr(code) for code in range(0x3000)] + [EVIL]
+    assert json.loads(visible(json.dumps(names))) == names
+    assert json.loads(visible(json.dumps(names[32:], ensure_ascii=False))) == names[32:]
+
+
+def test_a_stream_is_guarded_and_is_still_itself():
+    below = io.StringIO()
+    stream = VisibleStream(below)
+    print(EVIL, file=stream, flush=True)
+    stream.writelines(["a\n", "\x1bb\n"])
+    assert below.getvalue() == f"{visible(EVIL)}\na\n\\u001bb\n"
+    assert not stream.isatty()
+
+
+def test_names_in_a_problem_are_shown_by_solve_convert_and_check(place, said):
+    one = SSP.dense([[0.5]], [[[0.5, 0.5]]], state_names=[f"s{EVIL}"], action_names=[f"a{EVIL}"])
+    save(one, "one.npz")
+    LinearCSSP.mix([one, one], component_names=[f"c{EVIL}", "other"]).save("two.npz")
+    for words in (
+        ["solve", "one.npz"], ["solve", "two.npz"], ["solve", "two.npz", "--context", "middle"],
+        ["solve", "two.npz", "--context", f"c{EVIL}"], ["solve", "one.npz", "--json"],
+        ["solve", "two.npz", "--context", "none"], ["solve", "two.npz", "--tolerance", "1e-17"],
+    ):  # fmt: skip
+        assert r"\u001b]0;owned" in said(*words), words
+    said("convert", "one.npz", "one.umb")
+    said("convert", "two.npz", "two.umb")
+    said("check", "two.npz")
+
+
+def test_a_state_without_a_way_to_the_goal_is_named_visibly(place, said):
+    save(SSP.dense([[0.5]], [[[1.0, 0.0]]], state_names=[f"pit{EVIL}"]), "pit.npz")
+    assert r"pit\u001b]0;owned" in said("solve", "pit.npz")
+    assert r"pit\u001b]0;owned" in said("check", "pit.npz")
+
+
+def test_labels_in_a_file_of_a_model_checker_are_shown_in_errors(place, said):
+    text = (
+        f"@type: MDP\n@parameters\n\n@reward_models\nx{EVIL} y \n@nr_states\n2\n@model\n"
+        "state 0 [1,1] init\n\taction a [0,0]\n\t\t1 : 1\n"
+        f"state 1 [0,0] goal{EVIL}\n\taction a [0,0]\n\t\t1 : 1\n"
+    )
+    Path("evil.drn").write_text(text, encoding="utf-8")
+    assert r"x\u001b]0;owned" in said("solve", "evil.drn")
+    assert r"goal\u001b]0;owned" in said("check", "evil.drn", "--loss", "y", "--goal", "none")
+
+
+def test_words_of_the_user_are_shown_too(place, said):
+    for words in (["solve", EVIL], ["solve", f"{EVIL}.npz"], [EVIL], ["solve", "demo", f"--{EVIL}"], ["run", EVIL]):
+        assert r"\u001b]0;owned" in said(*words), words
+
+
+def test_an_experiment_is_shown_by_check_run_report_and_figures(place, said):
+    assert r"seeing \u001b]0;owned" in said("check", "evil.toml")
+    told = said("run", "evil.toml", "--workers", "1")
+    for part in ("Who", "ladder", "seeing", "failing"):
+        assert rf"{part} \u001b]0;owned" in told
+    assert r"Who \u001b]0;owned" in said("report", "out/evil")
+    said("run", "evil.toml", "--workers", "1", "--json")
+    said("report", "out/evil", "--json")
+    (record,) = Path("out/evil/records").iterdir()
+    assert r"seeing \u001b]0;owned" in said("check", str(record))
+    assert r"failing \u001b]0;owned" in said("check", "evil.toml", "--try")
+
+
+def test_the_paths_of_figures_are_shown(place, said):
+    pytest.importorskip("matplotlib")
+    said("run", "evil.toml", "--workers", "1", "--quiet", "--set", f"question={EVIL}")
+    assert r"figures\u001b]0;owned" in said("figures", "out/evil", "--out", f"out/figures{EVIL}")
+
+
+@pytest.mark.parametrize("spec", ['name = "\\u001b[2J"', 'name = "a"\n"\\u001b[2J" = 1', "\x1b[2J = 1", "a = '\x9b'"])
+def test_errors_about_a_spec_are_shown(place, said, spec):
+    Path("wrong.toml").write_text(spec, encoding="utf-8")
+    for command in ("check", "run", "report"):
+        assert "goalbound: wrong.toml" in said(command, "wrong.toml")
+
+
+def test_a_learner_in_a_file_is_shown_by_check(place, said):
+    support = Support.full(1, 1)
+    named = Support(
+        support.pair_start, support.pair_action, support.next_start, support.next_state, [f"s{EVIL}"], [f"a{EVIL}"]
+    )
+    LRCSSP(named, 2, loss_floor=0.1).save("learner.npz")
+    assert "a learner" in said("check", "learner.npz")
+
+
+def test_warnings_are_shown(place, said, monkeypatch):
+    def warned(*_: object, **__: object) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = shown
+            warnings.warn(f"careful {EVIL}", stacklevel=1)
+        raise KeyboardInterrupt
+
+    def shown(message, *_: object) -> None:  # pytest records warnings; this is what Python itself does
+        sys.stderr.write(f"{message}\n")
+
+    monkeypatch.setattr("goalbound.cli.solve.solve", warned)
+    assert r"careful \u001b]0;owned" in said("solve", "demo")
+
+
+def in_a_process(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", *words], capture_output=True, text=True, timeout=120, encoding="utf-8", check=False
+    )
+
+
+def test_a_traceback_of_the_command_is_shown():
+    script = (
+        "import sys\nfrom goalbound.cli import main\nfrom goalbound.cli import solve\n"
+        f"def bug(*_, **__): raise RuntimeError({EVIL!r})\n"
+        "solve.solve = bug\nsys.argv = ['goalbound', 'solve', 'demo']\nsys.exit(main())"
+    )
+    ended = in_a_process(script)
+    assert ended.returncode == 1
+    assert r"RuntimeError: \u001b]0;owned" in ended.stderr
+    assert OBEYED.search(ended.stdout + ended.stderr) is None
+
+
+def test_a_program_that_calls_a_command_gets_its_streams_back(place, capsys):
+    before = sys.stdout, sys.stderr
+    main(["solve", "demmo"])
+    assert (sys.stdout, sys.stderr) == before
+
+
+def test_worker_processes_guard_their_output_too():
+    script = (
+        "import sys\nfrom goalbound.experiments import workers\n"
+        f"workers._begin(__import__('os').getppid())\nprint({EVIL!r})\nprint({EVIL!r}, file=sys.stderr)"
+    )
+    ended = in_a_process(script)
+    assert ended.stdout == ended.stderr == f"{visible(EVIL)}\n"
+
+
+def evil_story() -> list:
+    return [replace(event, label=f"{event.label}{EVIL}") if event.label else event for event in STORY]
+
+
+def test_progress_in_lines_is_shown_on_any_stream():
+    stream = io.StringIO()
+    lines = Lines(stream)
+    for event in evil_story():
+        lines(event)
+    assert r"two\u001b]0;owned" in stream.getvalue()
+    assert OBEYED.search(stream.getvalue()) is None
+
+
+def test_bars_obey_rich_and_not_the_labels(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "200")
+    for stream in (Terminal(), VisibleStream(Terminal())):
+        bars = Bars(stream)
+        for event in evil_story():
+            bars(event)
+        told = stream.getvalue()
+        assert "\x1b[" in told  # the bars themselves
+        assert r"two\u001b]0;owned" in told
+        for part in ("\x1b]", "\x07", "\x9b", "\u202e", "\u2066", "\x7f", "\x1b[2J"):
+            assert part not in told, repr(part)
+
+
+def test_a_console_shows_what_it_is_given_and_sends_what_rich_makes():
+    stream = io.StringIO()
+    to = console(stream)
+    to.print(f"a{EVIL}", markup=False, highlight=False, soft_wrap=True)
+    assert stream.getvalue() == f"a{visible(EVIL.replace(chr(7), ''))}\n"  # rich drops the bell itself
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pseudo terminal is of POSIX")
+def test_a_run_in_a_terminal_sends_nothing_that_the_spec_says(place):
+    import pty
+
+    here, there = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "goalbound", "run", "evil.toml", "--workers", "1"],
+        stdin=there, stdout=there, stderr=there, env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
+    )  # fmt: skip
+    os.close(there)
+    told = b""
+    try:
+        while data := os.read(here, 65536):
+            told += data
+    except OSError:  # how Linux says that the other end was closed
+        pass
+    finally:
+        os.close(here)
+    assert process.wait(timeout=120) == 1  # one learner fails, as the spec has it
+    text = told.decode()
+    assert "\x1b[" in text  # rich's own
+    assert r"Who \u001b]0;owned" in text
+    assert r"failing \u001b]0;owned" in text
+    for part in ("\x1b]", "\x07", "\x9b", "\u202e", "\u2066", "\x7f", "\x1b[2J"):
+        assert part not in text, repr(part)
