@@ -136,6 +136,6 @@ class NaiveBoxes:
         square = float(x @ (sums + RIDGE * np.eye(self.size)) @ x)
         grown = 0.5 * self.size * math.log(1.0 + float(np.trace(sums)) / (RIDGE * self.size))
         cut = -math.log(math.erf(0.5 * REACH * math.sqrt(CURVE * RIDGE)))
-        level = grown + self.size * cut + self.row_log
+        level = grown + self.size * cut + self.row_log + 1e-6  # room for the rounding of the sums
         s = min(math.sqrt(level / (CURVE * square)), 0.5 * REACH / float(np.abs(x).max()))
         return self.scale * (CURVE * s * square + level / s)

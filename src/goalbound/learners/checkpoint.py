@@ -91,10 +91,8 @@ def _await_again(learner: LRCSSP) -> None:
     """The outcomes that were awaited are awaited, in the order of act."""
     awaiting = [one for one in learner._loaded if one._acted is not None]
     for episode in sorted(awaiting, key=lambda one: one._acted or 0):
-        learner._awaited[episode._acted or 0] = episode
-        if learner.settings.is_optimistic and not episode._counted:
-            pair = learner.support.pair(episode._state or 0, episode._action or 0)
-            learner._uncounted.setdefault(pair, []).append(episode)
+        episode._pair = learner.support.pair(episode._state or 0, episode._action or 0)
+        learner._await(episode)
 
 
 def _knowledge(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> Knowledge | None:

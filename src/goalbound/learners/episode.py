@@ -30,6 +30,7 @@ class LRCSSPEpisode:
         self._state: int | None = None
         self._action: int | None = None
         self._acted: int | None = None  # the number of the visit whose outcome is awaited, in the order of act
+        self._pair = -1  # the pair of that visit
         self.number = learner._begun
         learner._begun += 1
         learner._open.add(self)
@@ -91,8 +92,8 @@ class LRCSSPEpisode:
         that whether the outcome is missing has nothing to do with what it was; then the visit does not count at all.
         Said where it is not so (treatments broken off because they failed), the guarantees are lost.
         """
-        if self._held is not None and self._action is not None and self._state is not None:
-            self.learner._abandon(self, self.learner.support.pair(self._state, self._action), missing_at_random)
+        if self._held is not None and self._action is not None:
+            self.learner._abandon(self, missing_at_random)
         self._held = None
         self._action = None
 

@@ -447,22 +447,26 @@ class LRCSSP:
     def _await_outcome(self, episode: LRCSSPEpisode, pair: int) -> None:
         """A pair was played. Which visits count, and in which order, must not depend on when outcomes are reported."""
         episode._view.tally[RESTART] = self._learned.tally[RESTARTS]
-        episode._acted = self._acts
-        self._awaited[self._acts] = episode
+        episode._acted, episode._pair = self._acts, pair
         self._acts += 1
-        if self.settings.is_optimistic:
-            self._uncounted.setdefault(pair, []).append(episode)
+        self._await(episode)
 
-    def _no_longer_awaited(self, episode: LRCSSPEpisode, pair: int) -> None:
+    def _await(self, episode: LRCSSPEpisode) -> None:
+        assert episode._acted is not None
+        self._awaited[episode._acted] = episode
+        if self.settings.is_optimistic and not episode._counted:
+            self._uncounted.setdefault(episode._pair, []).append(episode)
+
+    def _no_longer_awaited(self, episode: LRCSSPEpisode) -> None:
         if episode._acted is not None:
             del self._awaited[episode._acted]
             self._acts = self._acts if self._awaited else 0  # numbers say the order, and nothing else
         episode._acted = None
-        waiting = self._uncounted.get(pair, [])
+        waiting = self._uncounted.get(episode._pair, [])
         if episode in waiting:
             waiting.remove(episode)
         if not waiting:
-            self._uncounted.pop(pair, None)
+            self._uncounted.pop(episode._pair, None)
 
     def _count_awaited(self, pair: int, last: LRCSSPEpisode | None) -> None:
         """Visits of a pair that were made before that of ``last`` (None: all) count from now on, outcome or not."""
@@ -481,11 +485,12 @@ class LRCSSP:
         self._count_awaited(pair, episode)
         run = self._effort.engine(0)(kernels.observe)
         run(self._rules, self._learned, episode._view, self._desk, pair, place, loss)
-        self._no_longer_awaited(episode, pair)
+        self._no_longer_awaited(episode)
         self._warn_once()
 
-    def _abandon(self, episode: LRCSSPEpisode, pair: int, missing_at_random: bool) -> None:
+    def _abandon(self, episode: LRCSSPEpisode, missing_at_random: bool) -> None:
         """The outcome of a visit will never come."""
+        pair = episode._pair
         if self.settings.is_optimistic:
             run = self._effort.engine(self.support.triples)
             if not missing_at_random:
@@ -493,7 +498,7 @@ class LRCSSP:
                 run(kernels.leave_pending)(self._rules, self._learned, episode._view, self._desk, pair)
             elif episode._counted:
                 run(kernels.withdraw_visit)(self._rules, self._learned, episode._view, self._desk, pair)
-        self._no_longer_awaited(episode, pair)
+        self._no_longer_awaited(episode)
 
     def _tests_linearity(self) -> bool:
         asked, size = self.settings.check_linearity, self.settings.context_size

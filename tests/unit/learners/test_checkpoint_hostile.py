@@ -86,7 +86,7 @@ def instead(name: str, array: Any) -> Callable[[Header, Arrays], None]:
 
 def one_more_episode(header: Header, arrays: Arrays) -> None:
     header["begun"] += 1
-    header["episodes"].append({"number": header["begun"] - 1, "state": None, "action": None})
+    header["episodes"].append({"number": header["begun"] - 1, "state": None, "action": None, "acted": None})
 
 
 def one_episode_less(header: Header, arrays: Arrays) -> None:
@@ -169,7 +169,8 @@ DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
     (in_header({"bit_generator": "PCG64"}, "stream"), "draws nothing"),
     (settings(attitude={"name": "greedy"}), "the attitude is"),
     (settings(replan_factor=0.5), "replan_factor 0.5"),
-    (in_header("three", "begun"), "begun is no whole number"),
+    (in_header("three", "begun"), "begun or acts is no whole number"),
+    (in_header(None, "acts"), "begun or acts is no whole number"),
     (in_header(1, "begun"), "were begun"),
     (in_header({}, "episodes"), "episodes is no list"),
     (in_header(-1, "episodes", 0, "number"), "episode -1 follows"),

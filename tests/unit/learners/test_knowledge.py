@@ -258,4 +258,5 @@ def test_a_next_state_that_only_another_component_allows_is_refused_under_this_c
     mixed = learner.begin([0.5, 0.5])
     mixed.act(0)
     mixed.observe(Step(0, 0, 0.5, 0))
-    assert learner.statistics.visits.tolist() == [1]
+    # what came of the first visit is not known: it counts, as one that may have been anything
+    assert (learner.statistics.visits.tolist(), learner.statistics.pending.tolist()) == ([2], [1])

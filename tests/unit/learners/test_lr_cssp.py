@@ -137,8 +137,8 @@ def test_an_interval_that_loses_too_much_doubles_the_bound_and_ends(
         episode.observe(Step(0, 0, loss, 0))
         assert (learner.loss_bound, episode.interval) == ((1.0, 1) if count < 100 else (2.0, 2))
     assert learner.doublings == 1
-    # The step that was too much is not forgotten: it is the first one of what is learned from now on.
-    assert learner.statistics.visits.tolist() == [1 if forget else 100]
+    # Forgetting takes the step along that was too much: data that began with it would be selected by its outcome.
+    assert learner.statistics.visits.tolist() == [0 if forget else 100]
 
 
 @pytest.mark.parametrize(
