@@ -1,7 +1,8 @@
 """What a pair has shown so far: Gram matrix, its inverse, and sums, kept up to date one step at a time.
 
 Next states are stored in the order in which they were first seen (their *slot*), so that what was never seen costs
-nothing: all loops run over ``seen[pair]`` slots. The goal has no slot; a step into it is the zero vector.
+nothing: all loops run over ``seen[pair]`` slots. The goal has no slot; a step into it is the zero vector. Where the goal
+cannot follow, learners give all next states their slots at the beginning, in the order of the support.
 """
 
 from typing import NamedTuple
@@ -31,7 +32,7 @@ class Memory(NamedTuple):
     visits: NDArray[np.int64]
     """[N]"""
     seen: NDArray[np.int64]
-    """[N] how many next states were seen, the goal not counted"""
+    """[N] how many next states have a slot: those seen, the goal not counted; all where the goal cannot follow"""
     slot: NDArray[np.int32]
     """[M] in the order of the support: the slot of a next state within its pair, or -1"""
     slot_state: NDArray[np.int32]

@@ -45,6 +45,7 @@ from goalbound.kernels.optimism import (
 )
 from goalbound.kernels.projection import project
 from goalbound.kernels.residuals import note_step
+from goalbound.kernels.stochastic_rows import cannot_reach_goal, declare_rows
 from goalbound.kernels.world import any_pair
 
 LOG_2 = 0.6931471805599
@@ -70,7 +71,8 @@ def set_radii(rules, learned, pair, size):
 def learn(rules, learned, desk, pair, place, loss, context):
     """Enter a step and bring the estimate of its pair up to date (lines 10 to 12, 22 and 23).
 
-    Only this pair's estimate can have changed. O(count d^2) for the ``count`` next states that were seen.
+    Only this pair's estimate can have changed. O(count d^2) for the ``count`` next states that were seen, or that are
+    declared where the goal is not.
     """
     memory = learned.memory
     size = len(context)
@@ -83,7 +85,8 @@ def learn(rules, learned, desk, pair, place, loss, context):
     ridge(memory.loss_sums[pair : pair + 1], inverse, 1, learned.losses[pair : pair + 1])
     if not rules.box.on:  # boxes are made from the sums
         ridge(memory.next_sums[first : first + count], inverse, count, desk.target)
-        if project(memory.gram[pair], inverse, count, desk, learned.rows[first : first + count]) < 0:
+        stochastic = cannot_reach_goal(rules, pair)
+        if project(memory.gram[pair], inverse, count, stochastic, desk, learned.rows[first : first + count]) < 0:
             learned.tally[FAILED_PROJECTIONS] += 1
     set_radii(rules, learned, pair, size)
     learned.journal[learned.tally[WRITTEN] % JOURNAL] = pair
@@ -223,6 +226,7 @@ def wipe(rules, learned):
         for j in range(size):
             memory.next_sums[k, j] = 0.0
             learned.rows[k, j] = 0.0
+    declare_rows(rules, learned)
     for k in range(len(learned.variance)):
         learned.level[k] = variance_level(0.0, size, rules.box.variance_log)
         for r in range(size):

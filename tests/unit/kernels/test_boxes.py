@@ -246,7 +246,7 @@ def assert_same_intervals(learner: LRCSSP, witness: NaiveBoxes, context: Floats)
         low, high = witness.loss(pair, context)
         assert found.loss_low[pair] == pytest.approx(max(low, 0.1), abs=1e-10)
         assert found.loss_high[pair] == pytest.approx(max(high, 0.1), abs=1e-10)
-        row = np.array(witness.row(pair, context))
+        row = np.array(witness.shown(pair, context))
         np.testing.assert_allclose(found.low[support.row(pair)], row[:, 0], atol=1e-10)
         np.testing.assert_allclose(found.high[support.row(pair)], row[:, 1], atol=1e-10)
 
