@@ -95,12 +95,12 @@ def inner_minimum(plausible, pair, values, pull, enough):
     """
     if plausible.shape == BOX:
         return least_in_box(plausible, pair, values, pull, enough)
+    if plausible.mass[pair] == NO_GOAL:
+        return least_in_simplex_ball(plausible, pair, values, enough)[0], pull
     if plausible.ball[pair] >= plausible.mass[pair]:
         return 0.0, pull
     if plausible.shape == TAKE:
         return least_after_taking(plausible, pair, values, pull, enough)
-    if plausible.mass[pair] == NO_GOAL:
-        return least_in_simplex_ball(plausible, pair, values, enough)[0], pull
     return least_in_ball(plausible, pair, values, pull, enough)
 
 
