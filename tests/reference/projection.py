@@ -1,8 +1,8 @@
 """The V-norm projection as one quadratic program, solved by Clarabel and then polished.
 
 Minimise tr((P - R) V (P - R)^T) over P >= 0 with column sums <= 1 (equation dynamics-proj; the goal is not a row, so
-the columns of a truth sum to at most 1), or with column sums = 1 (``stochastic``: the goal cannot follow). V is positive
-definite, so there is one answer.
+the columns of a truth sum to at most 1), or with column sums = 1 (``stochastic``: the goal cannot follow). V is
+positive definite, so there is one answer.
 
 With multipliers mu[k, j] >= 0 of P[k, j] >= 0 and nu[j] >= 0 of the column sums, P is the answer if and only if
 
@@ -31,9 +31,7 @@ _exact = np.vectorize(Fraction, otypes=[object])
 """Floats as the fractions that they are."""
 
 
-def projected(
-    rows: NDArray[np.float64], gram: NDArray[np.float64], *, stochastic: bool = False
-) -> NDArray[np.float64]:
+def projected(rows: NDArray[np.float64], gram: NDArray[np.float64], *, stochastic: bool = False) -> NDArray[np.float64]:
     """The projection [m, d] of rows [m, d] in the norm of gram [d, d], to 1e-12; one row per next state but the goal.
 
     >>> projected(np.array([[0.5], [0.0]]), np.eye(1), stochastic=True)[:, 0]  # what is missing is shared

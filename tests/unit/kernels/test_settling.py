@@ -21,8 +21,8 @@ from goalbound.kernels.optimism import BALL, RESIDUAL, TAKE, Outlook, Plausible
 from goalbound.models import SSP
 from goalbound.planning import solve
 from goalbound.planning.extended_value_iteration import value_bounds
-from tests.reference.projection import clarabel_answer
 from tests.reference.optimism import on_the_simplex
+from tests.reference.projection import clarabel_answer
 from tests.reference.ridge_baselines import best_of_all_policies, sub_simplex_by_sorting
 from tests.strategies import examples, ssps
 from tests.unit.kernels.test_optimism import backups, outlook_from, plausible_problems
