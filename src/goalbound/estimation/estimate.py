@@ -68,9 +68,9 @@ def ridge_estimate(statistics: Statistics) -> Estimate:
 def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
     """Project the rows of every pair on the matrices that its truth may be, in the norm of its Gram matrix (line 23).
 
-    minimise tr((P - P') V (P - P')^T) over P >= 0 with column sums <= 1 (eq. dynamics-proj), or with column sums 1 where
-    the goal cannot follow: all declared next states take part there, and a single one is certain. The optimality
-    conditions of the answer are checked, to 1e-13. ``start`` is an earlier answer, from which this one is quickly found.
+    minimise tr((P - P') V (P - P')^T) over P >= 0 with column sums <= 1 (eq. dynamics-proj), or with column sums 1
+    where the goal cannot follow: all declared next states take part there, and a single one is certain. The optimality
+    conditions of the answer are checked, to 1e-13. ``start`` is an earlier answer, from which this one is found fast.
     Reads the paper as: the matrices are sub-stochastic, since the goal is no row of them.
     Departs from the paper: where the support excludes the goal they are stochastic, so nothing goes where nothing can.
     Both sets are convex and hold the truth, so that the projection is no further from it than the ridge estimate.

@@ -1,8 +1,8 @@
 """What a pair has shown so far: Gram matrix, its inverse, and sums, kept up to date one step at a time.
 
 Next states are stored in the order in which they were first seen (their *slot*), so that what was never seen costs
-nothing: all loops run over ``seen[pair]`` slots. The goal has no slot; a step into it is the zero vector. Where the goal
-cannot follow, learners give all next states their slots at the beginning, in the order of the support.
+nothing: all loops run over ``seen[pair]`` slots. The goal has no slot; a step into it is the zero vector. Where the
+goal cannot follow, learners give all next states their slots at the beginning, in the order of the support.
 """
 
 from typing import NamedTuple

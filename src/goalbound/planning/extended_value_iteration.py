@@ -137,7 +137,7 @@ def hopeful_rows(support: Support, plausible: Plausible, outlook: Outlook) -> ND
 def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArray[np.float64]) -> SSP:
     """Losses [N] and rows [M], which may lack mass, as a problem: what they lack goes to the goal.
 
-    Of pairs that cannot lead there by the support only those may that lack mass: Rmax sends what it does not know there.
+    Of pairs that cannot lead there by the support, those may that lack mass: Rmax sends what it does not know there.
     """
     lacking = np.add.reduceat(rows, support.next_start[:-1]) < 1.0 - ROW_TOLERANCE
     full, kept = with_goal(support, lacking)
