@@ -12,7 +12,7 @@ For a pair with samples (c, y), V = lambda I + sum c c^T and x = V^-1 c' under t
 with b = 1, kappa = e - 2, rho = 4. Pieces that are left out: R = 1; det(V / lambda) <= (1 + n / (lambda d))^d;
 bias +- sqrt(lambda d) |c'|_(V^-1); no variance; nothing is said of the goal. Shares of the failure probability: losses
 delta / (8 N); rows delta / (8 M), or half of that twice where both bounds of noise are used; M counts the goal only if
-it has intervals.
+it has intervals. A single next state is certain.
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ class NaiveBoxes:
     def row(self, pair: int, context: NDArray[np.float64]) -> list[tuple[float, float]]:
         """The intervals of all next states of a pair, in the order of the support, cut to [0, 1]."""
         following = self.support.next_state[self.support.row(pair)].tolist()
+        if len(following) == 1:
+            return [(1.0, 1.0)]
         if not self.samples[pair]:
             return [(0.0, 1.0)] * len(following)
         intervals = []
@@ -94,6 +96,17 @@ class NaiveBoxes:
             outcomes = [float(sample.next_state == state) for sample in self.samples[pair]]
             intervals.append(self._interval(pair, context, outcomes, noise))
         return intervals
+
+    def shown(self, pair: int, context: NDArray[np.float64]) -> list[tuple[float, float]]:
+        """The same, each cut to what the others leave to a row that sums to 1; as they are if no row fits in."""
+        row = self.row(pair, context)
+        if sum(low for low, _ in row) > 1.0 or sum(high for _, high in row) < 1.0:
+            return row
+        cut = []
+        for place, (low, high) in enumerate(row):
+            others = row[:place] + row[place + 1 :]
+            cut.append((max(low, 1.0 - sum(b for _, b in others)), min(high, 1.0 - sum(a for a, _ in others))))
+        return cut
 
     def gram(self, pair: int) -> NDArray[np.float64]:
         """[d, d] V"""

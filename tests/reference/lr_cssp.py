@@ -7,7 +7,7 @@
 Reads the paper as:
 
 - the goal is no row of the matrices; a step into the goal has the zero vector as its target (eq. dynamics-ls), and the
-  projection is on P >= 0 with column sums <= 1 (eq. dynamics-proj);
+  projection is on P >= 0 with column sums <= 1 (eq. dynamics-proj), or = 1 where the support excludes the goal;
 - the regression of the losses is on the context of each sample (eq. loss-ls has c_m);
 - line 13 is negated: an interval ends when the pair just played is *unknown*, or at the goal;
 - the gram matrix and the visits of eq. ineq-known are those at the start of the interval;
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.models import Step, Support
-from tests.reference.optimism import next_states, optimistic_values, pair_values
+from tests.reference.optimism import is_stochastic, next_states, optimistic_values, pair_values
 from tests.reference.projection import projected
 
 
@@ -165,7 +165,7 @@ class NaiveLRCSSP:
             self._estimates[pair] = Estimate(
                 len(mine), gram,
                 np.linalg.solve(gram, losses),  # eq. loss-ls
-                projected(ridge, gram),  # eq. dynamics-proj
+                projected(ridge, gram, stochastic=is_stochastic(self.support, pair)),  # eq. dynamics-proj
             )  # fmt: skip
         return self._estimates[pair]
 

@@ -1,7 +1,8 @@
 """Optimism twice: the best row of a ball by a cone program and by bisection, and the best values by value iteration.
 
 The set of a pair under a context is the Euclidean ball around the estimated row (over the next states other than the
-goal), cut with the rows that are >= 0 and sum to at most 1; the missing mass goes to the goal, whose value is 0.
+goal), cut with the rows that are >= 0 and sum to at most 1; the missing mass goes to the goal, whose value is 0. Where
+the goal cannot follow (``stochastic``) rows sum to 1.
 """
 
 from __future__ import annotations
@@ -66,7 +67,54 @@ def _lightest(centre: list[Any], values: list[Any], radius: Any) -> list[Any]:
     return [max(mass - low * value, mass * 0) for mass, value in row]
 
 
-def inner_minimum_by_cone(centre: Floats, radius: float, values: Floats) -> tuple[float, NDArray[np.float64]]:
+def stochastic_minimum(
+    centre: Floats, radius: float, values: Floats, *, number: Number = Decimal
+) -> tuple[float, NDArray[np.float64]]:
+    """(min of q.values over q >= 0 with sum 1 and |q - centre| <= radius, that q), [m] each, by bisection.
+
+    The best q is the point of the simplex that is nearest to centre - t values, for the t where its distance to the
+    centre, which grows with t, meets the radius. Values are counted from the least one: that moves all entries alike,
+    and the nearest point of the simplex does not see it. The centre is divided by its sum first.
+    """
+    with localcontext(DIGITS):
+        masses, worths = ([number(float(x)) for x in numbers] for numbers in (centre, values))
+        total, least = sum(masses), min(worths)
+        masses, over = [mass / total for mass in masses], [worth - least for worth in worths]
+        q = _lightest_of_simplex(masses, over, number(float(radius)))
+        value = least + sum(mass * worth for mass, worth in zip(q, over, strict=True))
+        return float(value), np.array([float(mass) for mass in q])
+
+
+def _lightest_of_simplex(centre: list[Any], over: list[Any], radius: Any) -> list[Any]:
+    def at(t: Any) -> list[Any]:
+        return on_the_simplex([mass - t * value for mass, value in zip(centre, over, strict=True)])
+
+    def within(q: list[Any]) -> bool:
+        return bool(sum((a - b) ** 2 for a, b in zip(q, centre, strict=True)) <= radius * radius)
+
+    if radius == 0 or max(over) == 0:
+        return centre
+    # From t = 2 / (the least value above 0) on, all mass is at the values 0: none of theirs is above 1.
+    low, high = radius * 0, 2 / min(value for value in over if value > 0)
+    if within(at(high)):
+        return at(high)
+    t = high / 2
+    while low < t < high:
+        low, high = (t, high) if within(at(t)) else (low, t)
+        t = (low + high) / 2
+    return at(low)
+
+
+def on_the_simplex(row: list[Any]) -> list[Any]:
+    """The nearest point with entries >= 0 and sum 1: all are moved alike, and those below 0 cut; by sorting."""
+    ordered = sorted(row, reverse=True)
+    level = max((sum(ordered[:n]) - 1) / n for n in range(1, len(row) + 1))
+    return [max(entry - level, entry * 0) for entry in row]
+
+
+def inner_minimum_by_cone(
+    centre: Floats, radius: float, values: Floats, *, stochastic: bool = False
+) -> tuple[float, NDArray[np.float64]]:
     """The same as a second-order cone program, with "q sums to at most 1" asked for; the value to 1e-9 or so.
 
     The unknown is u = (q - centre) / radius, |u| <= 1, so that small balls are as easy as large ones; bounds on u that
@@ -78,13 +126,14 @@ def inner_minimum_by_cone(centre: Floats, radius: float, values: Floats) -> tupl
     if radius == 0.0 or unit == 0.0:  # one point, or nothing to choose
         return float(middle @ worth), middle.copy()
     radius = min(radius, 2.0)
+    sums = clarabel.ZeroConeT(1) if stochastic else clarabel.NonnegativeConeT(1)
     answer = clarabel_answer(
         csc_array((m, m)), worth / unit,
         csc_array(np.vstack((-np.eye(m), np.ones((1, m)), np.zeros((1, m)), -np.eye(m)))),
         np.concatenate((
             np.minimum(middle / radius, 2.0), [min((1.0 - middle.sum()) / radius, m + 1.0)], [1.0], np.zeros(m),
         )),
-        [clarabel.NonnegativeConeT(m + 1), clarabel.SecondOrderConeT(m + 1)],
+        [clarabel.NonnegativeConeT(m), sums, clarabel.SecondOrderConeT(m + 1)],
     )  # fmt: skip
     q = middle + radius * np.array(answer.x)
     return float(q @ worth), q
@@ -132,9 +181,17 @@ def pair_values(
 ) -> list[float]:
     """loss + min_q q.values of each pair of a state, in the order of the pairs."""
     return [
-        losses[pair] + inner_minimum(centres[pair], radii[pair], values[next_states(support, pair)], number=float)[0]
+        losses[pair]
+        + (stochastic_minimum if is_stochastic(support, pair) else inner_minimum)(
+            centres[pair], radii[pair], values[next_states(support, pair)], number=float
+        )[0]
         for pair in range(int(support.pair_start[state]), int(support.pair_start[state + 1]))
     ]
+
+
+def is_stochastic(support: Support, pair: int) -> bool:
+    """Whether the goal is not among the next states of a pair, so that their chances sum to 1."""
+    return support.states not in support.next_state[support.row(pair)]
 
 
 def next_states(support: Support, pair: int) -> NDArray[np.int32]:

@@ -1,11 +1,14 @@
 """The V-norm projection as one quadratic program, solved by Clarabel and then polished.
 
 Minimise tr((P - R) V (P - R)^T) over P >= 0 with column sums <= 1 (equation dynamics-proj; the goal is not a row, so
-the columns of a truth sum to at most 1). V is positive definite, so there is one answer.
+the columns of a truth sum to at most 1), or with column sums = 1 (``stochastic``: the goal cannot follow). V is
+positive definite, so there is one answer.
 
 With multipliers mu[k, j] >= 0 of P[k, j] >= 0 and nu[j] >= 0 of the column sums, P is the answer if and only if
 
     (P - R) V = mu - nu,    mu[k, j] P[k, j] = 0,    nu[j] (1 - sum_k P[k, j]) = 0.
+
+Where column sums are 1, nu has any sign.
 
 Clarabel finds which inequalities are tight; these then are equations, and those left out have multiplier 0. The linear
 system that remains is solved by refinement whose residuals are exact fractions, so even a gram matrix of condition
@@ -28,9 +31,11 @@ _exact = np.vectorize(Fraction, otypes=[object])
 """Floats as the fractions that they are."""
 
 
-def projected(rows: NDArray[np.float64], gram: NDArray[np.float64]) -> NDArray[np.float64]:
+def projected(rows: NDArray[np.float64], gram: NDArray[np.float64], *, stochastic: bool = False) -> NDArray[np.float64]:
     """The projection [m, d] of rows [m, d] in the norm of gram [d, d], to 1e-12; one row per next state but the goal.
 
+    >>> projected(np.array([[0.5], [0.0]]), np.eye(1), stochastic=True)[:, 0]  # what is missing is shared
+    array([0.75, 0.25])
     >>> projected(np.array([[0.5, -0.25]]), np.array([[2.0, 1.0], [1.0, 2.0]]))  # 0.5 + (1 / 2) * -0.25
     array([[0.375, 0.   ]])
     """
@@ -39,32 +44,39 @@ def projected(rows: NDArray[np.float64], gram: NDArray[np.float64]) -> NDArray[n
     scale = _scale(gram)
     unit = gram / scale
     size = float(max(1.0, np.abs(rows).max()))
-    zero, full = _tight_by_clarabel(rows, unit)
+    zero, full = _tight_by_clarabel(rows, unit, stochastic)
     for _ in range(50):
         answer, nu = _with_tight(rows, unit, zero, full)
         mu = (answer - rows) @ unit + nu
         # the tight set is right when this changes nothing: no sign is wrong, neither of a gap nor of a multiplier
         next_zero = np.where(zero, mu > -ROUNDING * size, answer < -ROUNDING)
-        next_full = np.where(full, nu > -ROUNDING * size, answer.sum(axis=0) > 1.0 + ROUNDING)
+        next_full = np.where(full, nu > -ROUNDING * size, answer.sum(axis=0) > 1.0 + ROUNDING) | stochastic
         if (next_zero == zero).all() and (next_full == full).all():
             answer = np.maximum(answer, 0.0)
-            assert kkt_violation(rows, gram, answer) <= 1e-12 * size
+            assert kkt_violation(rows, gram, answer, stochastic=stochastic) <= 1e-12 * size
             return answer
         zero, full = next_zero, next_full
     raise AssertionError(f"no tight set found for rows {rows.tolist()} and gram {gram.tolist()}")
 
 
-def kkt_violation(rows: NDArray[np.float64], gram: NDArray[np.float64], answer: NDArray[np.float64]) -> float:
+def kkt_violation(
+    rows: NDArray[np.float64], gram: NDArray[np.float64], answer: NDArray[np.float64], *, stochastic: bool = False
+) -> float:
     """How far an answer [m, d] is from the projection of rows [m, d]: the worst of its optimality conditions.
 
     No solver is needed: the least multipliers that obey all signs are nu[j] = max(0, -min_k slope[k, j]) and
     mu = slope + nu with slope = (P - R) V. What is left to be violated is P >= 0, the column sums, and that of a gap
     and its multiplier one must be 0 (the smaller of the two is counted). Multipliers are divided by the scale of V. It
-    is 0 for the projection and for nothing else.
+    is 0 for the projection and for nothing else. Where column sums are 1, nu is of any sign, and it is the sums that
+    are counted.
     """
     if rows.size == 0:
         return 0.0
     slope = (answer - rows) @ (gram / _scale(gram))
+    if stochastic:
+        mu = slope - slope.min(axis=0)
+        off = float(np.abs(1.0 - answer.sum(axis=0)).max())
+        return max(float(-answer.min()), off, float(np.minimum(answer, mu).max()))
     nu = np.maximum(0.0, -slope.min(axis=0))
     mu = slope + nu
     room = 1.0 - answer.sum(axis=0)
@@ -106,19 +118,19 @@ def _scale(gram: NDArray[np.float64]) -> float:
 
 
 def _tight_by_clarabel(
-    rows: NDArray[np.float64], unit: NDArray[np.float64]
+    rows: NDArray[np.float64], unit: NDArray[np.float64], stochastic: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which entries are 0 ([m, d]) and which columns sum to 1 ([d]): those with a multiplier larger than their gap."""
     m, d = rows.shape
     quadratic = np.kron(np.eye(m), unit)
     sums = np.kron(np.ones((1, m)), np.eye(d))
+    cones = [clarabel.NonnegativeConeT(m * d), (clarabel.ZeroConeT if stochastic else clarabel.NonnegativeConeT)(d)]
     answer = clarabel_answer(
         csc_array(np.triu(quadratic)), -quadratic @ rows.ravel(),
-        csc_array(np.vstack((-np.eye(m * d), sums))), np.concatenate((np.zeros(m * d), np.ones(d))),
-        [clarabel.NonnegativeConeT(m * d + d)],
+        csc_array(np.vstack((-np.eye(m * d), sums))), np.concatenate((np.zeros(m * d), np.ones(d))), cones,
     )  # fmt: skip
     tight = np.array(answer.z) > np.array(answer.s)
-    return tight[: m * d].reshape(m, d), tight[m * d :]
+    return tight[: m * d].reshape(m, d), tight[m * d :] | stochastic
 
 
 def _with_tight(

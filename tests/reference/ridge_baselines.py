@@ -2,7 +2,8 @@
 
 For each pair: V = lambda I + sum c c^T, the losses V^-1 sum loss c, and a row V^-1 sum c for each next state but the
 goal, projected on the stochastic matrices in the norm of V. How that looks under a context is what the learners differ
-in: :func:`estimated`, :func:`drawn`, :func:`known_or_goal`. Mass that is missing in a row leads to the goal.
+in: :func:`estimated`, :func:`drawn`, :func:`known_or_goal`. Mass that is missing in a row leads to the goal; where the
+goal cannot follow by the support, rows sum to 1.
 
 A plan is the best of *all* policies, each of them solved as a linear system. An interval ends at the goal, and when the
 pair just played was unknown and its determinant has grown by the factor since the plan.
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.models import Step, Support
-from tests.reference.optimism import next_states
+from tests.reference.optimism import is_stochastic, next_states, on_the_simplex
 from tests.reference.projection import projected
 
 Floats = NDArray[np.float64]
@@ -87,7 +88,8 @@ def drawn(spread: float) -> Attitude:
         inside = twin.support.next_state[places] != twin.support.states
         row = regression.rows @ twin.context + spread * width * twin.noise.triples[places][inside]
         loss = float(regression.losses @ twin.context) + spread * width * float(twin.noise.pairs[pair])
-        return Look(loss, sub_simplex_by_sorting(row), False)
+        nearest = on_the_simplex(row.tolist()) if is_stochastic(twin.support, pair) else sub_simplex_by_sorting(row)
+        return Look(loss, np.array(nearest), False)
 
     return look
 
@@ -193,7 +195,8 @@ class NaiveRidge:
             gram = self.regularization * np.eye(self.size) + contexts.T @ contexts
             losses = np.linalg.solve(gram, contexts.T @ np.array([sample.loss for sample in mine]))
             rows = np.linalg.solve(gram, contexts.T @ landed).T
-            self._regressions[pair] = Regression(gram, losses, projected(np.ascontiguousarray(rows), gram))
+            nearest = projected(np.ascontiguousarray(rows), gram, stochastic=is_stochastic(self.support, pair))
+            self._regressions[pair] = Regression(gram, losses, nearest)
         return self._regressions[pair]
 
     def _plan(self) -> None:

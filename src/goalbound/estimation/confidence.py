@@ -30,7 +30,10 @@ def confidence_set(
     With :func:`paper` widths the true problem lies in it for all contexts and at all times with probability at least
     1 - delta. The image of an ellipsoid {L : |L - L_hat|_V <= rho} under a context c is the interval of half width
     rho w around L_hat c, w = |c|_{V^-1}; the image of the matrices is a Euclidean ball of radius R w. Losses are cut to
-    [loss floor, 1], where the true ones lie. ``estimate`` is the projected estimate, if it is at hand.
+    [loss floor, 1], where the true ones lie, and rows to those on the declared support. ``estimate`` is the projected
+    estimate, if it is at hand. R counts all next states of a pair other than the goal, seen or not: each has a row of
+    the regression that is off by at most rho, and the projection, on a convex set that holds the truth, takes their
+    matrix no further from it. (Rows that sum to 1 have one dimension less; R does not make use of it.)
 
     Rounding, an inexact projection and outcomes that are not known yet make the set larger, never wrong.
 
@@ -86,5 +89,7 @@ def _errors(statistics: Statistics, model: Estimate, context: NDArray[np.float64
         count = int((support.next_state[row] < support.states).sum())
         solved = run(kernels.solve_context)(gram, memory.inverse[pair], context, statistics.regularization, x, residual)
         error = run(kernels.ridge_error)(gram, memory.loss_sums[pair], model.losses[pair], statistics.regularization)
-        out[:, pair] = solved[0], error, run(kernels.projection_gap)(gram, sums[row], model.rows[row], count)
+        stochastic = count == row.stop - row.start
+        gap = run(kernels.projection_gap)(gram, sums[row], model.rows[row], count, stochastic)
+        out[:, pair] = solved[0], error, gap
     return out

@@ -1,4 +1,4 @@
-"""Ridge estimates of the linear model, and their projection on the stochastic ones."""
+"""Ridge estimates of the linear model, and their projection on the matrices that a truth may be."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from goalbound.kernels import projection as kernels
 from goalbound.kernels.jit import engine
 from goalbound.kernels.rooms import fresh_desk
 from goalbound.models import LinearCSSP, ModelError, Support
-from goalbound.models.support import with_goal
 from goalbound.models.validation import sealed
 
 
@@ -24,7 +23,7 @@ class Estimate:
         support: the pairs and where each may lead.
         losses: [N, d] coefficients of the losses; not clipped.
         rows: [M, d] coefficients of the next states; those of the goal are 1 minus the others, as the goal has no
-            regression of its own.
+            regression of its own. Once projected, rows of pairs that cannot lead to the goal sum to 1 without it.
         gram: [N, d, d] the norms in which the estimate is precise.
         projected: whether the rows are distributions under every context.
     """
@@ -36,19 +35,16 @@ class Estimate:
     projected: bool
 
     def model(self) -> LinearCSSP:
-        """The estimate as a problem: all that works on a problem works on it.
+        """The estimate as a problem on the declared support: all that works on a problem works on it.
 
-        Every pair may lead to the goal there, which takes the mass that the rows lack. Losses are clipped to [0, 1].
+        The goal takes the mass that the other next states lack, where it is one of them. Losses are clipped to [0, 1].
         """
         if not self.projected:
             raise ModelError("a ridge estimate is no problem: its rows may be negative; project it first")
-        support, kept = with_goal(self.support)
-        rows = np.zeros((support.triples, self.rows.shape[1]))
-        rows[kept] = self.rows
-        others = np.where((support.next_state < support.states)[:, None], rows, 0.0)
-        lacking = 1.0 - np.add.reduceat(others, support.next_start[:-1], axis=0)
+        support = self.support
+        rows = np.array(self.rows)
         to_goal = support.next_state == support.states
-        rows[to_goal] = np.maximum(lacking, 0.0)
+        rows[to_goal] = np.maximum(rows[to_goal], 0.0)  # 1 minus the others, up to rounding
         return LinearCSSP(support, np.clip(self.losses, 0.0, 1.0), rows)
 
     def __repr__(self) -> str:
@@ -70,11 +66,14 @@ def ridge_estimate(statistics: Statistics) -> Estimate:
 
 
 def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
-    """Project the rows of every pair on the sub-stochastic matrices, in the norm of its Gram matrix (line 23).
+    """Project the rows of every pair on the matrices that its truth may be, in the norm of its Gram matrix (line 23).
 
-    minimise tr((P - P') V (P - P')^T) over P >= 0 with column sums <= 1 (eq. dynamics-proj). The optimality conditions
-    of the answer are checked, to 1e-13. ``start`` is an earlier answer, from which this one is quickly found.
+    minimise tr((P - P') V (P - P')^T) over P >= 0 with column sums <= 1 (eq. dynamics-proj), or with column sums 1
+    where the goal cannot follow: all declared next states take part there, and a single one is certain. The optimality
+    conditions of the answer are checked, to 1e-13. ``start`` is an earlier answer, from which this one is found fast.
     Reads the paper as: the matrices are sub-stochastic, since the goal is no row of them.
+    Departs from the paper: where the support excludes the goal they are stochastic, so nothing goes where nothing can.
+    Both sets are convex and hold the truth, so that the projection is no further from it than the ridge estimate.
     """
     support = estimate.support
     size = estimate.losses.shape[1]
@@ -86,7 +85,8 @@ def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
         count = int((support.next_state[row] < support.states).sum())  # the goal stands last in its row
         desk.target[:count] = estimate.rows[row][:count]
         gram = np.array(estimate.gram[pair])
-        if run(gram, np.linalg.inv(gram), count, desk, rows[row]) < 0:
+        stochastic = not support.leads_to_goal[pair]
+        if run(gram, np.linalg.inv(gram), count, stochastic, desk, rows[row]) < 0:
             raise ArithmeticError(
                 f"{support.pair_name(pair)}: the projection did not converge; the Gram matrix has condition number "
                 f"{np.linalg.cond(gram):.1e}"

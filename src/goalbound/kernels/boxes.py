@@ -107,6 +107,16 @@ def open_row(rules, view, pair):
 
 
 @inlined
+def certain_row(rules, view, pair):
+    """A pair with a single next state leads there: nothing is to be learned."""
+    place = rules.next_start[pair]
+    view.plausible.state[place] = rules.next_state[place]
+    view.plausible.low[place] = 1.0
+    view.plausible.high[place] = 1.0
+    view.plausible.used[pair] = 1
+
+
+@inlined
 def box_row(rules, learned, view, pair, slack, spread):
     """The intervals of all next states of a pair, the goal included; returns their lengths in all.
 

@@ -1,7 +1,8 @@
 """What a pair has shown so far: Gram matrix, its inverse, and sums, kept up to date one step at a time.
 
 Next states are stored in the order in which they were first seen (their *slot*), so that what was never seen costs
-nothing: all loops run over ``seen[pair]`` slots. The goal has no slot; a step into it is the zero vector.
+nothing: all loops run over ``seen[pair]`` slots. The goal has no slot; a step into it is the zero vector. Where the
+goal cannot follow, learners give all next states their slots at the beginning, in the order of the support.
 
 Rounding never makes a confidence set too small. Sums are compensated: what an addition rounds away is kept beside the
 sum (``*_low``) and put back in, so that a sum is within :data:`EPS` of the exact one, relatively, after any number of
@@ -51,7 +52,7 @@ class Memory(NamedTuple):
     visits: NDArray[np.int64]
     """[N]"""
     seen: NDArray[np.int64]
-    """[N] how many next states were seen, the goal not counted"""
+    """[N] how many next states have a slot: those seen, the goal not counted; all where the goal cannot follow"""
     slot: NDArray[np.int32]
     """[M] in the order of the support: the slot of a next state within its pair, or -1"""
     slot_state: NDArray[np.int32]
@@ -324,11 +325,12 @@ def ridge_error(gram, sums, coefficients, regularization):
 
 
 @lean
-def projection_gap(gram, sums, rows, count):
+def projection_gap(gram, sums, rows, count, stochastic):
     """How far ``rows`` [count, d], not negative, are from the projection of V^-1 b, as a duality gap. O(count d^2).
 
     Let G = V p - b be the gradient of |p - V^-1 b|_V^2 / 2 at the rows p. For all sub-stochastic q, G (q - p) >= -g
-    with g the sum over the columns of G p - min(0, min over rows of G); it is 0 at the projection. So for the truth q
+    with g the sum over the columns of G p - min(0, min over rows of G); it is 0 at the projection. Where columns sum to
+    exactly 1 (``stochastic``: the goal cannot follow) the 0 is left out. So for the truth q
 
         |p - q|_V^2 <= |V^-1 b - q|_V^2 + 2 g
 
@@ -339,7 +341,7 @@ def projection_gap(gram, sums, rows, count):
     rounding = EPS * (size + 4)
     gap = 0.0
     for j in range(size):
-        least = 0.0
+        least = np.inf if stochastic else 0.0
         for r in range(count):
             slope = -sums[r, j]
             part = sums[r, j]

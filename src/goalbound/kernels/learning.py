@@ -59,6 +59,7 @@ from goalbound.kernels.optimism import (
 from goalbound.kernels.pending import add_pending, in_units, pending_norm
 from goalbound.kernels.projection import project
 from goalbound.kernels.residuals import note_pending, note_reported, note_step
+from goalbound.kernels.stochastic_rows import cannot_reach_goal, declare_rows
 from goalbound.kernels.world import any_pair
 
 LOG_2 = 0.6931471805599
@@ -103,7 +104,8 @@ def count_visit(rules, learned, desk, pair, context):
 def update_estimate(rules, learned, desk, pair, size):
     """The estimate and the radii of a pair, from its sums (lines 22 and 23).
 
-    Only this pair's can have changed. O(count d^2) for the ``count`` next states that were seen.
+    Only this pair's can have changed. O(count d^2) for the ``count`` next states that were seen, or that are declared
+    where the goal is not.
     """
     memory = learned.memory
     first = rules.next_start[pair]
@@ -114,9 +116,9 @@ def update_estimate(rules, learned, desk, pair, size):
     gap = 0.0
     if not rules.box.on:  # boxes are made from the sums
         rows = learned.rows[first : first + count]
-        sums = memory.next_sums[first : first + count]
-        ridge(sums, inverse, count, desk.target)
-        failed = project(memory.gram[pair], inverse, count, desk, rows) < 0
+        ridge(memory.next_sums[first : first + count], inverse, count, desk.target)
+        stochastic = cannot_reach_goal(rules, pair)
+        failed = project(memory.gram[pair], inverse, count, stochastic, desk, rows) < 0
         if rules.attitude == HOPE:
             loss_error, gap = certify_estimate(rules, learned, pair, size)
         elif failed:
@@ -128,7 +130,7 @@ def update_estimate(rules, learned, desk, pair, size):
 def certify_estimate(rules, learned, pair, size):
     """How far the estimate of a pair may be from the exact one: the error of its loss, the gap of its projection.
 
-    Where it is no number, 0 is put in its place: any estimate will do, with its error.
+    Where it is no number, 0 or a uniform row is put in its place: any estimate will do, with its error.
     """
     memory = learned.memory
     gram = memory.gram[pair]
@@ -141,12 +143,13 @@ def certify_estimate(rules, learned, pair, size):
         for j in range(size):
             learned.losses[pair, j] = 0.0
         loss_error = ridge_error(gram, memory.loss_sums[pair], learned.losses[pair], rules.regularization)
-    gap = projection_gap(gram, sums, rows, count)
+    stochastic = cannot_reach_goal(rules, pair)
+    gap = projection_gap(gram, sums, rows, count, stochastic)
     if gap == np.inf:
         for r in range(count):
             for j in range(size):
-                rows[r, j] = 0.0
-        gap = projection_gap(gram, sums, rows, count)
+                rows[r, j] = 1.0 / count if stochastic else 0.0
+        gap = projection_gap(gram, sums, rows, count, stochastic)
     return loss_error, gap
 
 
@@ -343,6 +346,7 @@ def wipe(rules, learned):
             memory.next_sums[k, j] = 0.0
             memory.next_low[k, j] = 0.0
             learned.rows[k, j] = 0.0
+    declare_rows(rules, learned)
     for k in range(len(learned.variance)):
         learned.level[k] = variance_level(0.0, size, rules.box.variance_log + learned.restart_log[0])
         for r in range(size):

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from goalbound.kernels.boxes import box_loss, box_row, open_row
+from goalbound.kernels.boxes import box_loss, box_row, certain_row, open_row
 from goalbound.kernels.gram import solve_context
 from goalbound.kernels.jit import inlined, lean
 from goalbound.kernels.learned import HOPE, RMAX, SAMPLE
 from goalbound.kernels.optimism import BOX
+from goalbound.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal
 
 
 @inlined
@@ -24,12 +25,13 @@ def mix_row(rules, learned, view, pair):
         plausible.state[k] = learned.memory.slot_state[k]
         mass += q * q
     plausible.used[pair] = count
-    plausible.mass[pair] = mass
+    plausible.mass[pair] = NO_GOAL if cannot_reach_goal(rules, pair) else mass
 
 
 @lean
 def sample_row(rules, learned, view, pair, deviation):
-    """A draw of the row of a pair: the estimate plus noise, projected on the sub-simplex. O(m d) for m next states.
+    """A draw of the row of a pair: the estimate plus noise, projected on the sub-simplex, or on the simplex where the
+    goal cannot follow. O(m d) for m next states.
 
     Next states that were never seen may get mass too, so all of the support is in use.
     """
@@ -48,22 +50,27 @@ def sample_row(rules, learned, view, pair, deviation):
         plausible.centre[first + count] = q
         plausible.state[first + count] = rules.next_state[place]
         count += 1
-    to_sub_simplex(plausible.centre[first : first + count])
+    stochastic = cannot_reach_goal(rules, pair)
+    to_simplex(plausible.centre[first : first + count], stochastic)
     mass = 0.0
     for k in range(first, first + count):
         mass += plausible.centre[k] * plausible.centre[k]
     plausible.used[pair] = count
-    plausible.mass[pair] = mass
+    plausible.mass[pair] = NO_GOAL if stochastic else mass
 
 
 @lean
-def to_sub_simplex(row):
-    """The nearest row, in the Euclidean norm, of numbers that are not negative and sum to at most 1; in place.
+def to_simplex(row, stochastic):
+    """The nearest row, in the Euclidean norm, of numbers that are not negative and sum to at most 1, or to 1
+    (``stochastic``); in place.
 
-    It is max(0, q - t): t = 0 if that sums to at most 1, else the t that makes it 1, which rises to its place in
-    finitely many steps from below.
+    It is max(0, q - t): t = 0 if that may be and sums to at most 1, else the t that makes it 1, which rises to its
+    place in finitely many steps from below.
     """
-    t = 0.0
+    if stochastic and len(row) == 1:
+        row[0] = 1.0
+        return
+    t = -np.inf if stochastic else 0.0
     while True:
         total = 0.0
         count = 0
@@ -123,7 +130,7 @@ def told_row(rules, view, pair):
             mass += q * q
         count += 1
     plausible.used[pair] = count
-    plausible.mass[pair] = mass
+    plausible.mass[pair] = NO_GOAL if cannot_reach_goal(rules, pair) else mass
     plausible.ball[pair] = 0.0
 
 
@@ -145,6 +152,9 @@ def look_into_box(rules, learned, view, pair, slack, spread):
     view.loss_high[pair] = max(rules.told.floor[pair], high + rules.added_loss)
     if rules.told.row_known[pair]:
         told_row(rules, view, pair)
+        view.doubt[pair] = 0.5 * (high - low)
+    elif rules.next_start[pair + 1] - rules.next_start[pair] == 1:
+        certain_row(rules, view, pair)
         view.doubt[pair] = 0.5 * (high - low)
     else:
         sides = box_row(rules, learned, view, pair, slack, spread) if played else open_row(rules, view, pair)

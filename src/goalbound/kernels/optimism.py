@@ -1,11 +1,12 @@
 """Optimistic backups and extended value iteration in the augmented problem of one context.
 
-The plausible rows of a pair have one of three shapes; mass taken away goes to the goal, whose value is 0.
+The plausible rows of a pair have one of three shapes; mass taken away goes to the goal, whose value is 0, if it can.
 
 - BALL, a Euclidean ball around the estimate, cut by the sub-simplex. The most hopeful row against values v is
   q(t) = max(0, centre - t v), with t such that the ball is just left: closed form. With u = t^2, f(u) = sum of
   min(centre^2, u v^2) is concave, increasing and piecewise linear, and Newton's method for f(u) = radius^2 ends after
-  finitely many steps, from anywhere. A ball of radius 0 is a plain model.
+  finitely many steps, from anywhere. A ball of radius 0 is a plain model. Where the goal cannot follow, the ball is cut
+  by the simplex instead: :func:`goalbound.kernels.stochastic_rows.least_in_simplex_ball`.
 - TAKE, an L1 ball: so much mass may be taken from anywhere, and is taken where values are largest. For every level t,
   sum of centre min(v, t) - take t is a lower bound, concave in t, and the largest one is the minimum.
 - BOX, an interval for each next state, the goal included; rows sum to 1. Next states below a level t get as much, those
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.elimination import eliminate
 from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.stochastic_rows import NO_GOAL, fill_simplex_row, least_in_simplex_ball
 
 NEWTON_STEPS = 200
 """More than any row needs; Newton's method ends by itself when the set of emptied entries stays the same."""
@@ -58,7 +60,8 @@ class Plausible(NamedTuple):
     ball: NDArray[np.float64]
     """[N] the squared radius of the ball around the centre (BALL), or the mass that may be taken (TAKE)"""
     mass: NDArray[np.float64]
-    """[N] the squared norm of the centre (BALL), or its sum (TAKE): where ``ball`` is larger, all may go to the goal"""
+    """[N] the squared norm of the centre (BALL), or its sum (TAKE): where ``ball`` is larger, all may go to the goal;
+    NO_GOAL (BALL) where nothing can: rows sum to 1"""
     losses: NDArray[np.float64]
     """[N] the most hopeful loss"""
     low: NDArray[np.float64]
@@ -92,6 +95,8 @@ def inner_minimum(plausible, pair, values, pull, enough):
     """
     if plausible.shape == BOX:
         return least_in_box(plausible, pair, values, pull, enough)
+    if plausible.mass[pair] == NO_GOAL:
+        return least_in_simplex_ball(plausible, pair, values, enough)[0], pull
     if plausible.ball[pair] >= plausible.mass[pair]:
         return 0.0, pull
     if plausible.shape == TAKE:
@@ -340,6 +345,8 @@ def fill_box(plausible, pair, values, t, out_row):
 @lean
 def hopeful_row(plausible, pair, values, pull, out_row):
     """The most hopeful row of a pair against the values, by slot; returns what it is worth."""
+    if plausible.shape == BALL and plausible.mass[pair] == NO_GOAL:
+        return fill_simplex_row(plausible, pair, values, out_row)
     least, t = inner_minimum(plausible, pair, values, pull, np.inf)
     first = plausible.next_start[pair]
     if plausible.shape == BOX:
@@ -396,6 +403,8 @@ def evaluate(plausible, outlook, bench, leak):
         for t in range(states):
             bench.matrix[s, t] /= moving
         bench.leaving[s] = max(1.0 - total, 0.0) / moving
+        if plausible.shape == BALL and plausible.mass[pair] == NO_GOAL:
+            bench.leaving[s] = leak / moving  # what else is left is rounding
         bench.steps[s] = 1.0 / moving
         bench.values[s] = plausible.losses[pair] / moving
     if not eliminate(bench.matrix, bench.leaving, bench.pivot, bench.values, bench.steps):

@@ -1,6 +1,7 @@
-"""The projection of an estimate on the sub-stochastic matrices, in the norm of the pair's Gram matrix V.
+"""The projection of an estimate on the (sub-)stochastic matrices, in the norm of the pair's Gram matrix V.
 
-minimise sum over rows r of (p_r - t_r) V (p_r - t_r)^T  subject to  p >= 0 and column sums <= 1.
+minimise sum over rows r of (p_r - t_r) V (p_r - t_r)^T  subject to  p >= 0 and column sums <= 1,
+or column sums = 1 where the goal, which is no row, cannot follow (``stochastic``).
 
 With multipliers mu >= 0 of the columns and nu >= 0 of the signs the optimum is V (p_r - t_r) + mu - nu_r = 0. The rows
 share nothing but mu, so once it is known which entries are 0 (``fixed``) and which columns sum to 1 (``tight``) the
@@ -9,7 +10,13 @@ answer is a few small linear systems. The sets are guessed from the last answer 
 constraint at a time ends it. An answer that is called right has all its optimality conditions checked, the equations
 of its free entries and full columns included: a Gram matrix that is nearly singular spoils these first.
 
-A row whose target is 0 stays 0 (p = 0, nu = mu satisfies the conditions): next states never seen are left out.
+Column sums <= 1: a row whose target is 0 stays 0 (p = 0, nu = mu satisfies the conditions), so next states never seen
+are left out. Column sums = 1: all columns are tight for good, mu has any sign, and all next states take part, as what
+is missing to 1 is shared by them.
+
+Either set is convex and holds the truth, and a projection on such a set does not take a point further from any of its
+points, in the norm that it projects in: what a ball around the ridge estimate held, the same ball around the projection
+holds (Lemma dynamics-proj-main).
 """
 
 from goalbound.kernels.active_set import SLACK, slope_at, solve_sets
@@ -20,32 +27,35 @@ ROUNDS = 16
 
 
 @inlined
-def feasible(target, count):
-    """Whether the first ``count`` rows are a sub-stochastic matrix already."""
+def feasible(target, count, stochastic):
+    """Whether the first ``count`` rows are such a matrix already."""
     for j in range(target.shape[1]):
         total = 0.0
         for r in range(count):
             if target[r, j] < 0.0:
                 return False
             total += target[r, j]
-        if total > 1.0:
+        if total > 1.0 or (stochastic and total != 1.0):
             return False
     return True
 
 
 @inlined
-def guess(rows, count, desk):
-    """Which entries are 0 and which columns sum to 1 in ``rows``."""
+def guess(rows, count, stochastic, desk):
+    """Which entries are 0 and which columns sum to 1 in ``rows``; a column that must, and has nothing, is all free."""
     for j in range(rows.shape[1]):
         total = 0.0
         for r in range(count):
             desk.fixed[r, j] = rows[r, j] <= 0.0
             total += rows[r, j]
-        desk.tight[j] = total > 1.0 - 1e-9
+        desk.tight[j] = stochastic or total > 1.0 - 1e-9
+        if stochastic and total <= 0.0:
+            for r in range(count):
+                desk.fixed[r, j] = False
 
 
 @inlined
-def mend_sets(gram, count, desk, rows):
+def mend_sets(gram, count, stochastic, desk, rows):
     """Free what pulls inwards, fix what went below 0; the same for the columns. Whether nothing had to change."""
     size = gram.shape[0]
     slack = SLACK * desk.scale[0]
@@ -55,7 +65,7 @@ def mend_sets(gram, count, desk, rows):
         for r in range(count):
             total += rows[r, j]
         if desk.tight[j]:
-            if desk.multiplier[j] < -slack * gram[j, j]:
+            if not stochastic and desk.multiplier[j] < -slack * gram[j, j]:
                 desk.tight[j] = False
                 right = False
         elif total > 1.0 + slack:
@@ -75,16 +85,16 @@ def mend_sets(gram, count, desk, rows):
 
 
 @lean
-def descend(gram, inverse, count, desk, rows):
+def descend(gram, inverse, count, stochastic, desk, rows):
     """The active set method from feasible ``rows``: one constraint at a time, the objective never rises, so that it
     cannot go in circles. Returns the number of steps, or -1."""
     size = gram.shape[0]
-    guess(rows, count, desk)
+    guess(rows, count, stochastic, desk)
     most = 20 * (count + 1) * size
     for step in range(most):
         if not solve_sets(gram, inverse, count, desk, True, desk.trial):
             return -1
-        if not advance(count, desk, rows) and not let_go(gram, count, desk, rows):
+        if not advance(count, desk, rows) and not let_go(gram, count, stochastic, desk, rows):
             return step + 1
     return -1
 
@@ -125,14 +135,14 @@ def advance(count, desk, rows):
 
 
 @inlined
-def let_go(gram, count, desk, rows):
+def let_go(gram, count, stochastic, desk, rows):
     """Free the constraint that pulls inwards most. Whether there was one."""
     size = gram.shape[0]
     worst = -SLACK * desk.scale[0]
     row = -1
     column = -1
     for j in range(size):
-        if desk.tight[j] and desk.multiplier[j] < worst * gram[j, j]:
+        if desk.tight[j] and not stochastic and desk.multiplier[j] < worst * gram[j, j]:
             worst, row, column = desk.multiplier[j] / gram[j, j], -1, j
         for r in range(count):
             if desk.fixed[r, j]:
@@ -149,14 +159,19 @@ def let_go(gram, count, desk, rows):
 
 
 @inlined
-def project(gram, inverse, count, desk, rows):
+def project(gram, inverse, count, stochastic, desk, rows):
     """Project ``desk.target[:count]``; ``rows[:count]`` holds the last answer and takes the new one.
 
+    ``stochastic``: columns sum to 1, not to at most 1. A single such row is certain, whatever its target.
     Returns the number of guesses that it took (0: nothing to do), or -1 if the optimality conditions were never met.
     O(count d^2) per guess, and O(d^2) for each further zero of a row; one guess does where the sets did not change.
     """
     size = gram.shape[0]
-    if feasible(desk.target, count):
+    if stochastic and count == 1:
+        for j in range(size):
+            rows[0, j] = 1.0
+        return 0
+    if feasible(desk.target, count, stochastic):
         for r in range(count):
             for j in range(size):
                 rows[r, j] = desk.target[r, j]
@@ -165,27 +180,30 @@ def project(gram, inverse, count, desk, rows):
     for r in range(count):
         for j in range(size):
             desk.scale[0] = max(desk.scale[0], abs(desk.target[r, j]))
-    guess(rows, count, desk)
+    guess(rows, count, stochastic, desk)
     for tries in range(ROUNDS):
         if not solve_sets(gram, inverse, count, desk, False, rows):
             break
-        if mend_sets(gram, count, desk, rows):
-            tidy(rows, count)
+        if mend_sets(gram, count, stochastic, desk, rows):
+            tidy(rows, count, stochastic)
             return tries + 1
-    tidy(rows, count)
-    steps = descend(gram, inverse, count, desk, rows)
-    tidy(rows, count)
+    tidy(rows, count, stochastic)
+    steps = descend(gram, inverse, count, stochastic, desk, rows)
+    tidy(rows, count, stochastic)
     return ROUNDS + steps if steps > 0 else -1
 
 
 @inlined
-def tidy(rows, count):
-    """Make ``rows`` feasible: no entry below 0, no column above 1."""
+def tidy(rows, count, stochastic):
+    """Make ``rows`` feasible: no entry below 0, no column above 1; or all at 1 (one that has nothing is uniform)."""
     for j in range(rows.shape[1]):
         total = 0.0
         for r in range(count):
             rows[r, j] = max(rows[r, j], 0.0)
             total += rows[r, j]
-        if total > 1.0:
+        if stochastic and total <= 0.0:
+            for r in range(count):
+                rows[r, j] = 1.0 / count
+        elif stochastic or total > 1.0:
             for r in range(count):
                 rows[r, j] /= total

@@ -61,7 +61,7 @@ def squared_norm(gram, vector):
 def truth_distances(components, rules, learned, pair, difference):
     """How far the true loss and the true rows are from the estimate of a pair, in the norm of its Gram matrix.
 
-    The learner's row may hold next states that the true one has not; they were never seen, so both are 0 there.
+    The learner's row may hold next states that the true one has not: their true probability is 0.
     """
     goal = len(rules.pair_start) - 1
     size = len(difference)
@@ -70,20 +70,19 @@ def truth_distances(components, rules, learned, pair, difference):
         difference[j] = components.losses[pair, j] - learned.losses[pair, j]
     loss = squared_norm(gram, difference)
     rows = 0.0
-    place = rules.next_start[pair]
-    end = rules.next_start[pair + 1]
-    for k in range(components.next_start[pair], components.next_start[pair + 1]):
-        following = components.next_state[k]
-        if following == goal:
+    k = components.next_start[pair]
+    end = components.next_start[pair + 1]
+    for place in range(rules.next_start[pair], rules.next_start[pair + 1]):
+        following = rules.next_state[place]
+        while k < end and components.next_state[k] < following:
+            k += 1
+        possible = k < end and components.next_state[k] == following
+        slot = learned.memory.slot[place]
+        if following == goal or (slot < 0 and not possible):
             continue
-        while place < end and rules.next_state[place] < following:
-            place += 1
-        slot = -1
-        if place < end and rules.next_state[place] == following:
-            slot = learned.memory.slot[place]
         for j in range(size):
             estimate = 0.0 if slot < 0 else learned.rows[rules.next_start[pair] + slot, j]
-            difference[j] = components.probabilities[k, j] - estimate
+            difference[j] = (components.probabilities[k, j] if possible else 0.0) - estimate
         rows += squared_norm(gram, difference)
     return sqrt(loss), sqrt(rows)
 

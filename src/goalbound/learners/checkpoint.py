@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.learned import COUNTED, INTERVAL, PLANNED, Learned, View
 from goalbound.kernels.rooms import fresh_learned, fresh_memory, fresh_view
+from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.episode_arrays import ONE_EPISODE, stacked, unstacked, with_stacked
 from goalbound.learners.filling import CODES, fill, within
@@ -175,6 +176,8 @@ def _check_learned(learned: Learned, support: Support) -> None:
     stands = memory.slot_state[support.next_start[pair] + memory.slot[taken]]
     within("slot_state", stands, support.next_state[taken], support.next_state[taken])
     within("seen", memory.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
+    whole = ~support.leads_to_goal  # all next states of such a pair have their slots
+    within("seen", memory.seen[whole], lengths[whole], lengths[whole])
     within("policy", learned.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
     within("journal", learned.journal, 0, support.pairs - 1)
     within("bound", learned.bound, 1.0, _MOST)
@@ -197,6 +200,9 @@ def _check_view(view: View, entry: dict[str, Any], support: Support) -> None:
     lengths = np.diff(support.next_start)
     within("policy", view.outlook.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
     within("used", view.plausible.used, 0, lengths)
+    whole = view.plausible.mass == NO_GOAL
+    within("used", view.plausible.used[whole], lengths[whole], lengths[whole])
+    within("mass", view.plausible.mass[support.leads_to_goal], 0.0, _MOST)
     within("state", view.plausible.state, 0, support.states)
     within("tally", view.tally, 0, np.iinfo(np.int64).max // 2)
     within("interval", view.tally[INTERVAL : INTERVAL + 1], 1, np.iinfo(np.int64).max // 2)

@@ -14,7 +14,7 @@ CODES = {
     np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.int32): "<i4", np.dtype(np.bool_): "|b1",
 }  # fmt: skip
 """The types that arrays of learners have, as files name them."""
-_MAY_BE_INFINITE = (".backup", ".meter")  # where value iteration knows nothing yet
+_MAY_BE_INFINITE = (".backup", ".meter", ".mass")  # where value iteration knows nothing yet; NO_GOAL
 
 
 def fill(targets: Iterable[tuple[str, NDArray[Any]]], arrays: dict[str, NDArray[Any]]) -> None:

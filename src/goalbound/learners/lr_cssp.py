@@ -45,6 +45,7 @@ from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
 from goalbound.learners.showing import shown_plan
 from goalbound.models import FileFormatError, IntervalSet, LinearCSSP, ModelError, Support
+from goalbound.models.confidence_set import tightened
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.files.storage import LIMIT
 from goalbound.models.validation import distribution, sealed
@@ -260,7 +261,8 @@ class LRCSSP:
     def intervals_of(self, context: ArrayLike) -> IntervalSet:
         """The intervals of losses and next states that are plausible under a context; only with :func:`sharp` widths.
 
-        Nothing is changed by looking.
+        Both ends of an interval are those of rows that sum to 1: what the others leave is cut off. Plans need not do
+        so, as their rows sum to 1 anyway. Nothing is changed by looking.
         """
         if not self._rules.box.on:
             raise ModelError(
@@ -272,7 +274,8 @@ class LRCSSP:
         for pair in range(self.support.pairs):
             run(self._rules, self._learned, view, pair)
         found = view.plausible
-        return IntervalSet(self.support, found.losses, view.loss_high, found.low, found.high)
+        low, high = tightened(self.support, found.low, found.high)
+        return IntervalSet(self.support, found.losses, view.loss_high, low, high)
 
     @property
     def statistics(self) -> Statistics:

@@ -18,8 +18,9 @@ class ConfidenceSet:
     """The plausible losses and rows of every pair under one context.
 
     A loss lies in [``loss_low``, ``loss_high``]. A row, *the goal left out*, lies in the Euclidean ball of ``radii``
-    around ``rows``, is not negative and sums to at most 1; what it lacks goes to the goal. This is the image, under
-    the context, of the ellipsoids around the estimated matrices (eq. dynamics-confidence-set-per-context).
+    around ``rows``, is not negative and leads only where the support says. It sums to at most 1, what it lacks goes to
+    the goal; where the goal is not among the next states of the pair, it sums to 1. This is the image, under the
+    context, of the ellipsoids around the estimated matrices (eq. dynamics-confidence-set-per-context).
 
     Attributes:
         support: the pairs and where each may lead; S states, N pairs, M triples.
@@ -57,6 +58,11 @@ class ConfidenceSet:
             totals <= 1.0 + ROW_TOLERANCE,
             "the row sums to {value:.12g} without the goal; a row sums to at most 1, the goal takes the rest", totals,
         )  # fmt: skip
+        self._check(
+            support.leads_to_goal | (totals >= 1.0 - ROW_TOLERANCE),
+            "the row sums to {value:.12g}, and the pair cannot lead to the goal, which would take the rest; such a row "
+            "sums to 1", totals,
+        )  # fmt: skip
 
     def _check(self, right: NDArray[np.bool_], message: str, values: NDArray[np.float64]) -> None:
         """An error for the first pair that is not right; comparisons are false for NaN, so NaN is an error too."""
@@ -77,8 +83,11 @@ class ConfidenceSet:
         return np.sqrt(np.asarray(apart.multiply(apart).sum(axis=1)).ravel())
 
     def contains(self, ssp: SSP, *, slack: float = 1e-12) -> bool:
-        """Whether the problem is plausible: all its losses and all its rows."""
+        """Whether the problem is plausible: all its losses and all its rows, which lead only where the support says."""
         rows = self.distances(ssp) <= self.radii + slack
+        known, _ = places_of(self.support, ssp.support)
+        if (ssp.probabilities[~known] > slack).any():
+            return False
         losses = (ssp.losses >= self.loss_low - slack) & (ssp.losses <= self.loss_high + slack)
         return bool(losses.all() and rows.all())
 
@@ -132,12 +141,9 @@ class IntervalSet:
         support = self.support
         if not support.same_pairs(ssp.support):
             raise ModelError("the problem has other states or actions than the set")
-        width = support.states + 1
-        mine = np.repeat(np.arange(support.pairs), np.diff(support.next_start)) * width + support.next_state
-        theirs = np.repeat(np.arange(support.pairs), np.diff(ssp.support.next_start)) * width + ssp.support.next_state
-        known = np.isin(theirs, mine)
+        known, places = places_of(support, ssp.support)
         rows = np.zeros(support.triples)
-        rows[np.searchsorted(mine, theirs[known])] = ssp.probabilities[known]
+        rows[places[known]] = ssp.probabilities[known]
         fine = [
             (self.loss_low - tolerance <= ssp.losses).all(), (ssp.losses <= self.loss_high + tolerance).all(),
             (self.low - tolerance <= rows).all(), (rows <= self.high + tolerance).all(),
@@ -147,3 +153,27 @@ class IntervalSet:
 
     def __repr__(self) -> str:
         return f"IntervalSet({self.support.pairs} pairs, {self.support.triples} next states)"
+
+
+def places_of(support: Support, other: Support) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Of each triple of another support with the same pairs: whether the support has it too, and where it stands."""
+    width = support.states + 1
+    mine = np.repeat(np.arange(support.pairs), np.diff(support.next_start)) * width + support.next_state
+    theirs = np.repeat(np.arange(support.pairs), np.diff(other.next_start)) * width + other.next_state
+    return np.isin(theirs, mine), np.searchsorted(mine, theirs)
+
+
+def tightened(
+    support: Support, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Intervals [M] of probabilities, each cut to what the others of its row leave: rows sum to 1.
+
+    low_i is at least 1 minus the other highs, high_i at most 1 minus the other lows; every end is then attained by a
+    row. Intervals that no row fits in stay as they are.
+    """
+    first, lengths = support.next_start[:-1], np.diff(support.next_start)
+    least, most = (np.repeat(np.add.reduceat(ends, first), lengths) for ends in (low, high))
+    cut = (low < high) & (least <= 1.0) & (most >= 1.0)
+    upper = np.where(cut, np.minimum(high, 1.0 - (least - low)), high)
+    lower = np.where(cut, np.maximum(low, 1.0 - (most - high)), low)
+    return np.minimum(lower, upper), upper

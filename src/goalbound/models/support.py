@@ -196,6 +196,11 @@ class Support:
         state = int(np.searchsorted(self.pair_start, pair, side="right")) - 1
         return f"{self.state_name(state)}, {self.action_name(int(self.pair_action[pair]))}"
 
+    @cached_property
+    def leads_to_goal(self) -> NDArray[np.bool_]:
+        """[N] whether the goal is among the next states of each pair; rows of the others sum to 1 without it."""
+        return frozen(self.next_state[self.next_start[1:] - 1] == self.states, np.bool_)
+
     def same_pairs(self, other: Support) -> bool:
         """Whether both have the same states and the same actions in each."""
         return np.array_equal(self.pair_start, other.pair_start) and np.array_equal(self.pair_action, other.pair_action)
@@ -217,13 +222,15 @@ class Support:
         return f"Support({self.states} states, {self.pairs} pairs, {self.triples} next states)"
 
 
-def with_goal(support: Support) -> tuple[Support, NDArray[np.bool_]]:
+def with_goal(support: Support, pairs: NDArray[np.bool_] | None = None) -> tuple[Support, NDArray[np.bool_]]:
     """The support in which every pair may lead to the goal too, and which of its triples [M] were there before.
+
+    With ``pairs`` [N], only those pairs.
 
     >>> with_goal(Support.from_pairs([{0: [0]}, {0: [0, 2]}]))
     (Support(2 states, 2 pairs, 4 next states), array([ True, False,  True,  True]))
     """
-    lacking = support.next_state[support.next_start[1:] - 1] != support.states
+    lacking = ~support.leads_to_goal if pairs is None else pairs & ~support.leads_to_goal
     if not lacking.any():
         return support, np.ones(support.triples, dtype=np.bool_)
     next_start = support.next_start + np.concatenate(([0], np.cumsum(lacking)))

@@ -11,9 +11,10 @@ from goalbound.kernels import optimism as kernels
 from goalbound.kernels.jit import engine
 from goalbound.kernels.optimism import BALL, RESIDUAL, ROUNDING, Outlook, Plausible
 from goalbound.kernels.rooms import fresh_outlook
+from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.models import SSP, ConfidenceSet, ModelError, Support
 from goalbound.models.support import with_goal
-from goalbound.models.validation import numbers, sealed, whole
+from goalbound.models.validation import ROW_TOLERANCE, numbers, sealed, whole
 from goalbound.planning.solution import Status
 
 
@@ -27,7 +28,7 @@ class OptimisticSolution:
         policy: [S] action of each state; proper in the optimistic model if the status is CONVERGED.
         losses: [N] the most hopeful losses.
         rows: [M] the most hopeful rows against the values, in the order of the support; the goal's entries hold what
-            the others lack.
+            the others lack, and rows without the goal sum to 1.
         sweeps: how many times all states were gone through.
         status: CONVERGED if ``values`` and ``upper`` are within the tolerance.
     """
@@ -42,7 +43,7 @@ class OptimisticSolution:
     status: Status
 
     def model(self) -> SSP:
-        """The optimistic model as a problem; every pair may lead to the goal there."""
+        """The optimistic model as a problem on the declared support."""
         return optimistic_model(self.support, self.losses, self.rows)
 
 
@@ -111,10 +112,11 @@ def plausible_arrays(plausible: ConfidenceSet) -> Plausible:
     support = plausible.support
     used = np.add.reduceat(plausible.to_state, support.next_start[:-1]).astype(np.int64)
     squares = np.where(plausible.to_state, plausible.rows * plausible.rows, 0.0)
+    mass = np.add.reduceat(squares, support.next_start[:-1])
     return Plausible(
         BALL, np.inf,
         support.pair_start, support.next_start, used, np.array(support.next_state), np.array(plausible.rows),
-        plausible.radii * plausible.radii, np.add.reduceat(squares, support.next_start[:-1]),
+        plausible.radii * plausible.radii, np.where(support.leads_to_goal, mass, NO_GOAL),
         np.array(plausible.loss_low), np.empty(0), np.empty(0),
     )  # fmt: skip
 
@@ -133,13 +135,17 @@ def hopeful_rows(support: Support, plausible: Plausible, outlook: Outlook) -> ND
 
 
 def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArray[np.float64]) -> SSP:
-    """Losses [N] and rows [M], which may lack mass, as a problem: what they lack goes to the goal."""
-    full, kept = with_goal(support)
+    """Losses [N] and rows [M], which may lack mass, as a problem: what they lack goes to the goal.
+
+    Of pairs that cannot lead there by the support, those may that lack mass: Rmax sends what it does not know there.
+    """
+    lacking = np.add.reduceat(rows, support.next_start[:-1]) < 1.0 - ROW_TOLERANCE
+    full, kept = with_goal(support, lacking)
     entries = np.zeros(full.triples)
     entries[kept] = rows
     to_goal = full.next_state == full.states
     entries[to_goal] = 0.0
-    entries[to_goal] = np.maximum(1.0 - np.add.reduceat(entries, full.next_start[:-1]), 0.0)
+    entries[to_goal] = np.maximum(1.0 - np.add.reduceat(entries, full.next_start[:-1])[full.leads_to_goal], 0.0)
     return SSP(full, np.minimum(losses, 1.0), entries)
 
 

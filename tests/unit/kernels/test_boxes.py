@@ -246,7 +246,7 @@ def assert_same_intervals(learner: LRCSSP, witness: NaiveBoxes, context: Floats)
         low, high = witness.loss(pair, context)
         assert found.loss_low[pair] == pytest.approx(max(low, 0.1), abs=1e-10)
         assert found.loss_high[pair] == pytest.approx(max(high, 0.1), abs=1e-10)
-        row = np.array(witness.row(pair, context))
+        row = np.array(witness.shown(pair, context))
         np.testing.assert_allclose(found.low[support.row(pair)], row[:, 0], atol=1e-10)
         np.testing.assert_allclose(found.high[support.row(pair)], row[:, 1], atol=1e-10)
 
@@ -287,11 +287,11 @@ def test_the_intervals_are_those_of_the_formulas_after_many_steps_of_one_pair(ch
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_of_a_pair_that_was_never_played_nothing_is_excluded(choice: str) -> None:
+def test_of_a_pair_that_was_never_played_nothing_is_excluded_unless_it_has_one_next_state(choice: str) -> None:
     support = Support.from_pairs([{0: [0, 1, 2], 1: [1]}, {0: [2]}])
     learner, _ = taught(support, 2, [], CHOICES[choice], regularization=1.0, scale=1e-9)
     found = learner.intervals_of([0.3, 0.7])
-    assert found.low.tolist() == [0.0] * 5
+    assert found.low.tolist() == [0.0, 0.0, 0.0, 1.0, 1.0]
     assert found.high.tolist() == [1.0] * 5
     assert found.loss_low.tolist() == [0.1] * 3  # the loss floor
     assert found.loss_high.tolist() == [1.0] * 3

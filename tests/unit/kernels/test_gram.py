@@ -334,22 +334,22 @@ def test_sums_are_exact_to_the_last_digit_after_a_hundred_thousand_additions(val
 
 
 @examples(40)
-@given(st.integers(1, 3), st.integers(1, 4), st.integers(0, 2**32 - 1), st.floats(1e-4, 1.0))
+@given(st.integers(1, 3), st.integers(1, 4), st.integers(0, 2**32 - 1), st.floats(1e-4, 1.0), st.booleans())
 def test_the_gap_bounds_the_distance_to_every_stochastic_matrix_whatever_the_rows_are(
-    size: int, count: int, seed: int, regularization: float
+    size: int, count: int, seed: int, regularization: float, stochastic: bool
 ) -> None:
     """|p - q|_V^2 <= |V^-1 b - q|_V^2 + 2 g in exact fractions, for drawn rows p (projected or not) and truths q."""
     rng = np.random.default_rng(seed)
     data = rng.dirichlet(np.ones(size), size=15)
     gram = regularization * np.eye(size) + data.T @ data
-    hits = rng.integers(0, count + 1, size=15)  # the last is the goal
+    hits = rng.integers(0, count + 1 - stochastic, size=15)  # the last is the goal, where it can follow
     sums = np.array([data[hits == r].sum(axis=0) for r in range(count)])
-    rows = rng.dirichlet(np.ones(count + 1), size=size).T[:count]
-    gap = Fraction(projection_gap.python(gram, sums, rows, count))
+    rows = rng.dirichlet(np.ones(count + 1 - stochastic), size=size).T[:count]
+    gap = Fraction(projection_gap.python(gram, sums, rows, count, stochastic))
     exact = as_fractions(gram)
     inverted = exact_inverse(exact)
     for _ in range(5):
-        truth = rng.dirichlet(np.ones(count + 1), size=size).T[:count]
+        truth = rng.dirichlet(np.ones(count + 1 - stochastic), size=size).T[:count]
         before = after = Fraction(0)
         for r in range(count):
             b, p, q = ([Fraction(float(v)) for v in one[r]] for one in (sums, rows, truth))
@@ -365,7 +365,7 @@ def norm_of(matrix: list[list[Fraction]], vector: list[Fraction]) -> Fraction:
 
 
 def test_the_gap_of_rows_that_are_no_numbers_is_infinite() -> None:
-    assert projection_gap.python(np.eye(2), np.zeros((1, 2)), np.full((1, 2), np.nan), 1) == np.inf
+    assert projection_gap.python(np.eye(2), np.zeros((1, 2)), np.full((1, 2), np.nan), 1, False) == np.inf
 
 
 @examples(40)

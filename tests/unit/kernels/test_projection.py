@@ -26,13 +26,16 @@ class Answer(NamedTuple):
     rows: Floats
 
 
-def project_rows(rows: Floats, gram: Floats, start: Floats | None = None, *, form: str = "python") -> Answer:
+def project_rows(
+    rows: Floats, gram: Floats, start: Floats | None = None, *, form: str = "python", stochastic: bool = False
+) -> Answer:
     """The kernel on rows [m, d], from a start [m, d] (nothing: zeros)."""
     count, size = rows.shape
     desk = fresh_desk(count, size)
     desk.target[:count] = rows
     answer = np.zeros((count, size)) if start is None else start.copy()
-    return Answer(int(getattr(project, form)(gram, np.linalg.inv(gram), count, desk, answer)), answer)
+    guesses = getattr(project, form)(gram, np.linalg.inv(gram), count, stochastic, desk, answer)
+    return Answer(int(guesses), answer)
 
 
 def by_descent(rows: Floats, gram: Floats, sweeps: int = 200_000) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 import clarabel
@@ -15,11 +16,12 @@ from scipy.sparse import csc_array
 
 from goalbound.kernels import optimism as kernels
 from goalbound.kernels.elimination import fresh_bench
-from goalbound.kernels.looks import to_sub_simplex
+from goalbound.kernels.looks import to_simplex
 from goalbound.kernels.optimism import BALL, RESIDUAL, TAKE, Outlook, Plausible
 from goalbound.models import SSP
 from goalbound.planning import solve
 from goalbound.planning.extended_value_iteration import value_bounds
+from tests.reference.optimism import on_the_simplex
 from tests.reference.projection import clarabel_answer
 from tests.reference.ridge_baselines import best_of_all_policies, sub_simplex_by_sorting
 from tests.strategies import examples, ssps
@@ -214,9 +216,9 @@ entries = st.one_of(
 draws = st.lists(entries, min_size=0, max_size=8).map(np.array)
 
 
-def projection(row: Floats) -> Floats:
+def projection(row: Floats, *, stochastic: bool = False) -> Floats:
     out = np.array(row, dtype=np.float64)
-    to_sub_simplex.python(out)
+    to_simplex.python(out, stochastic)
     return out
 
 
@@ -244,6 +246,18 @@ def test_the_projection_is_that_of_a_quadratic_program(row: Floats) -> None:
     np.testing.assert_allclose(projection(row), answer.x, atol=1e-6)
 
 
+@examples(80)
+@given(draws.filter(len))
+def test_the_projection_on_the_simplex_is_that_of_exact_sorting(row: Floats) -> None:
+    found = projection(row, stochastic=True)
+    exact = on_the_simplex([Fraction(float(q)) for q in row])
+    np.testing.assert_allclose(found, [float(q) for q in exact], atol=1e-15 * size_of(row) * 8)
+    assert found.min() >= 0.0
+    assert found.sum() == pytest.approx(1.0, abs=1e-15 * size_of(row) * 8)
+    if len(row) == 1:
+        assert found[0] == 1.0
+
+
 @examples(50)
 @given(draws)
 def test_projecting_twice_is_projecting_once(row: Floats) -> None:
@@ -267,3 +281,5 @@ def test_the_projection_by_hand() -> None:
     # What sums to at most 1 stays.
     assert projection(np.array([0.25, 0.5, -2.0])).tolist() == [0.25, 0.5, 0.0]
     assert math.fsum(projection(np.full(3, 1e9))) == pytest.approx(1.0, abs=1e-6)
+    # On the simplex what is missing is shared: 0.25 + 0.5 lacks 0.25, and -2 is too far below to get any of it.
+    assert projection(np.array([0.25, 0.5, -2.0]), stochastic=True).tolist() == pytest.approx([0.375, 0.625, 0.0])

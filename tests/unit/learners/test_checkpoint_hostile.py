@@ -165,6 +165,7 @@ DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
     (one_episode_less, r"episode_2\.context belongs to no episode"),
     # the header
     (in_header("LinearCSSP", "kind"), "the kind is 'LinearCSSP'"),
+    (in_header(2, "version"), "version 2"),  # rows without the goal were estimated otherwise
     (in_header(99, "version"), "version 99"),
     (in_header({"bit_generator": "PCG64"}, "stream"), "draws nothing"),
     (settings(attitude={"name": "greedy"}), "the attitude is"),

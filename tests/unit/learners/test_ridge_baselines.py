@@ -82,34 +82,48 @@ def test_epsilon_greedy_by_hand() -> None:
 
 
 def test_posterior_sampling_by_hand() -> None:
-    # State 0 goes to 1 or to the goal; state 1 waits or arrives. Four triples, three pairs: seven numbers for a plan,
-    # of which those of the goal (the second and the fourth) are not used.
-    support = Support.from_pairs([{0: [1], 1: [2]}, {0: [1, 2]}])
-    numbers = np.random.default_rng(0).standard_normal((3, 7)).round(3).tolist()
+    # Action 0 of state 0 goes to 1 or to the goal, action 1 to the goal; state 1 waits or arrives. Five triples, three
+    # pairs: eight numbers for a plan, of which those of the goal (the second, third and fifth) are not used.
+    support = Support.from_pairs([{0: [1, 2], 1: [2]}, {0: [1, 2]}])
+    numbers = np.random.default_rng(0).standard_normal((3, 8)).round(3).tolist()
     assert numbers == [
-        [0.126, -0.132, 0.640, 0.105, -0.536, 0.362, 1.304],
-        [0.947, -0.704, -1.265, -0.623, 0.041, -2.325, -0.219],
-        [-1.246, -0.732, -0.544, -0.316, 0.412, 1.043, -0.129],
+        [0.126, -0.132, 0.640, 0.105, -0.536, 0.362, 1.304, 0.947],
+        [-0.704, -1.265, -0.623, 0.041, -2.325, -0.219, -1.246, -0.732],
+        [-0.544, -0.316, 0.412, 1.043, -0.129, 1.366, -0.665, 0.352],
     ]
     learner = ps_cssp(support, 1, loss_floor=0.1, spread=0.5, rng=np.random.default_rng(0))
     episode = learner.begin([1.0])
     steps(episode, (0, 0, 0.6, 1))
-    # Without data all is half of the noise. (1, 0): 0.652 / (1 - 0.320) = 0.959. (0, 0): the loss is negative, so 0.1,
-    # and 0.063 * 0.959 = 0.060 more; that is less than the 0.181 of (0, 1).
+    # Without data all is half of the noise. (1, 0): 0.474 / (1 - 0.053) = 0.500. (0, 0): 0.181 + 0.063 * 0.500 = 0.213
+    # is less than the 0.652 of (0, 1).
     assert episode.intervals == 2  # V of (0, 0) has doubled: loss 0.3, row 0.5, noise now 0.5 / sqrt(2) = 0.354 wide
     assert episode.act(1) == 0
-    assert_drawn(episode, losses=[0.3 + 0.354 * 0.041, 0.1, 0.1], rows=[0.5 + 0.354 * 0.947, 1.0, 0.0, 1.0])
+    row, other = 0.5 - 0.354 * 0.704, 0.5 * 0.041
+    assert_drawn(episode, losses=[0.3 - 0.354 * 0.219, 0.1, 0.1], rows=[row, 1.0 - row, 1.0, other, 1.0 - other])
     steps(episode, (1, 0, 1.0, 2))
-    # A new episode is a new draw: (1, 0) has loss 0.5 - 0.354 * 0.129, (0, 1) half of 1.043.
+    # A new episode is a new draw: (1, 0) has loss 0.5 + 0.354 * 0.352 now, and no row but noise; (0, 1) has the floor.
     episode = learner.begin([1.0])
-    assert episode.act(0) == 0
+    assert episode.act(0) == 1
+    row, other = 0.5 - 0.354 * 0.544, 0.354 * 1.043
     assert_drawn(
-        episode, losses=[0.3 + 0.354 * 0.412, 0.5215, 0.4544], rows=[0.5 - 0.354 * 1.246, 1.0, 0.0, 1.0]
+        episode, losses=[0.3 + 0.354 * 1.366, 0.1, 0.6245], rows=[row, 1.0 - row, 1.0, other, 1.0 - other]
     )  # fmt: skip
     plan = episode.plan
     assert plan is not None
-    # 0.4457 + 0.0595 * 0.4544 = 0.4727 is less than 0.5215
-    assert plan.values.tolist() == pytest.approx([0.4727, 0.4544, 0.0], abs=1e-3)
+    # 0.6245 / (1 - 0.3688) = 0.9893; 0.783 + 0.308 * 0.9893 is more than 0.1.
+    assert plan.values.tolist() == pytest.approx([0.1, 0.9893, 0.0], abs=1e-3)
+
+
+def test_a_draw_where_the_goal_cannot_follow_sums_to_one() -> None:
+    # State 0 stays or goes on to 1. Nothing was seen: 1/2 each, and half of the noise, 0.126 and -0.132. That sums to
+    # 0.997; the two share what is missing. Three triples and two pairs: five numbers.
+    support = Support.from_pairs([{0: [0, 1]}, {0: [2]}])
+    numbers = np.random.default_rng(0).standard_normal(5)
+    assert numbers.round(3).tolist() == [0.126, -0.132, 0.640, 0.105, -0.536]
+    episode = ps_cssp(support, 1, loss_floor=0.1, spread=0.5, rng=np.random.default_rng(0)).begin([1.0])
+    episode.act(0)
+    stays = 0.5 + 0.25 * float(numbers[0] - numbers[1])
+    assert_drawn(episode, losses=[0.1, 0.1], rows=[stays, 1.0 - stays, 1.0])
 
 
 def assert_drawn(episode: LRCSSPEpisode, *, losses: list[float], rows: list[float]) -> None:

@@ -81,6 +81,21 @@ def test_a_next_state_outside_the_support_counts_in_full() -> None:
     np.testing.assert_allclose(centre.distances(SSP(wider, np.ones(4), rows)), np.full(4, 0.5))
 
 
+def test_a_problem_that_leads_where_the_support_does_not_is_not_plausible() -> None:
+    # The radii are large enough for anything; state 1 cannot lead to the goal, nor state 0 to itself.
+    narrow = Support.from_pairs([{0: [1, 2]}, {0: [0, 1]}])
+    plausible = ConfidenceSet(narrow, [0.0, 0.0], [1.0, 1.0], [0.5, 0.5, 0.5, 0.5], [9.0, 9.0])
+    for rows, inside in (([0, 0.5, 0.5, 0.5, 0.5, 0], True), ([0, 0.5, 0.5, 0.5, 0.4, 0.1], False),
+                         ([0.1, 0.4, 0.5, 0.5, 0.5, 0], False)):  # fmt: skip
+        assert plausible.contains(SSP(Support.full(2, 1), [0.5, 0.5], rows)) == inside
+
+
+def test_a_row_that_lacks_mass_where_the_goal_cannot_follow_is_an_error() -> None:
+    narrow = Support.from_pairs([{0: [1, 2]}, {0: [0, 1]}])
+    with pytest.raises(ModelError, match=r"state 1, action 0: the row sums to 0\.9, and the pair cannot lead"):
+        ConfidenceSet(narrow, [0.0, 0.0], [1.0, 1.0], [0.5, 0.0, 0.5, 0.4], [0.1, 0.1])
+
+
 def test_a_problem_on_other_pairs_is_an_error() -> None:
     other = SSP.dense([[0.1, 0.1]], [[[0.5, 0.5], [0.0, 1.0]]])
     for ask in (made().contains, made().distances):
@@ -97,7 +112,10 @@ def test_containing_is_what_a_naive_check_says(ssp: SSP, data: st.DataObject) ->
     radii = np.array(data.draw(eighths)) / 8.0
     low = ssp.losses * np.array(data.draw(eighths)) / 8.0
     high = np.minimum(low + np.array(data.draw(eighths)) / 8.0, 1.0)
-    plausible = ConfidenceSet(support, low, high, ssp.probabilities * shares, radii)
+    uniform = np.repeat(1.0 / np.diff(support.next_start), np.diff(support.next_start))
+    lost = np.repeat(support.leads_to_goal, np.diff(support.next_start))  # what is left goes to the goal, if it can
+    centres = ssp.probabilities * shares + np.where(lost, 0.0, (1.0 - shares) * uniform)
+    plausible = ConfidenceSet(support, low, high, centres, radii)
 
     def rows_of(entries: Any) -> list[Any]:
         return [entries[support.row(i)][: len(next_states(support, i))] for i in range(support.pairs)]

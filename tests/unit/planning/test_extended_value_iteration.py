@@ -49,16 +49,17 @@ def test_hope_is_a_reason_to_choose() -> None:
         assert found.values[0] == pytest.approx(value, rel=1e-8)
 
 
-def test_a_pair_whose_support_leaves_out_the_goal_may_hope_for_it() -> None:
-    # The row sums to 0.9 of what was seen; less 0.1 for the radius: 0.2 / (1 - 0.8) = 1. In the model the rest, 0.2,
-    # goes to the goal, which the support does not have.
-    plausible = ConfidenceSet(Support.from_pairs([{0: [0]}]), [0.2], [1.0], [0.9], [0.1])
+@pytest.mark.parametrize(("radius", "stays"), [(0.0, 0.9), (0.1 * sqrt(2.0), 0.8), (9.0, 0.0), (np.inf, 0.0)])
+def test_a_pair_whose_support_leaves_out_the_goal_hopes_only_for_its_next_states(radius: float, stays: float) -> None:
+    # State 0 leads to 0 and 1, state 1 to the goal at 0.3. What one loses the other gains: a radius of r moves
+    # r / sqrt(2). v0 = 0.2 + stays v0 + (1 - stays) 0.3, so v0 = 0.2 / (1 - stays) + 0.3.
+    support = Support.from_pairs([{0: [0, 1]}, {0: [2]}])
+    plausible = ConfidenceSet(support, [0.2, 0.3], [1.0, 1.0], [0.9, 0.1, 1.0], [radius, radius])
     found = extended_value_iteration(plausible, tolerance=1e-9)
-    assert found.values[0] == pytest.approx(1.0, rel=1e-8)
-    np.testing.assert_allclose(found.rows, [0.8], atol=1e-9)
-    model = found.model()
-    assert model.support.next_state.tolist() == [0, 1]
-    np.testing.assert_allclose(model.probabilities, [0.8, 0.2], atol=1e-9)
+    np.testing.assert_allclose(found.values, [0.2 / (1.0 - stays) + 0.3, 0.3, 0.0], rtol=1e-7)
+    np.testing.assert_allclose(found.rows, [stays, 1.0 - stays, 1.0], atol=1e-9)
+    assert found.model().support == support
+    np.testing.assert_allclose(found.model().probabilities, found.rows)
 
 
 def test_a_ball_around_everything_is_straight_to_the_goal() -> None:
