@@ -61,6 +61,13 @@ def whole(value: object, what: str) -> int:
     return int(value)
 
 
+def fraction(value: object, name: str, meaning: str) -> float:
+    """A number strictly between 0 and 1, from Python or NumPy."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.floating) or not 0.0 < value < 1.0:
+        raise ModelError(f"{name} {value!r} is not between 0 and 1; it is {meaning}")
+    return float(value)
+
+
 def numbers(values: ArrayLike, name: str, shape: tuple[int | None, ...], meaning: str) -> NDArray[np.float64]:
     """An array of float64 of the shape given (None: any size), or an error that says what it should have been."""
     try:
