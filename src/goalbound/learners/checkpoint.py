@@ -160,7 +160,7 @@ def _check_learned(learned: Learned, support: Support) -> None:
     within("journal", learned.journal, 0, support.pairs - 1)
     within("bound", learned.bound, 1.0, _MOST)
     within("tally", learned.tally, 0, np.iinfo(np.int64).max // 2)
-    within("alarm", learned.excess.alarm[:2], -1, [support.pairs - 1, support.triples - 1])
+    within("alarm", learned.excess.alarm[:2], [-1, -2], [support.pairs - 1, support.triples - 1])
     _check_values(learned.values)
 
 

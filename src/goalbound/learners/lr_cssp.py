@@ -37,7 +37,7 @@ from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
 from goalbound.learners.knowledge import Knowledge
 from goalbound.learners.learner import SimulatedWorld, truth_of
-from goalbound.learners.linearity import MOST_SUMS, Alarm, NotLinearWarning, alarm_of
+from goalbound.learners.linearity import MOST_SUMS, Alarm, alarm_of
 from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
 from goalbound.learners.showing import shown_plan
@@ -286,8 +286,9 @@ class LRCSSP:
 
     @property
     def alarm(self) -> Alarm | None:
-        """What first contradicted the linear model; None while nothing has."""
-        return alarm_of(self._learned.excess, self.support, self.settings.context_size)
+        """What first contradicted the linear model, or what the learner was told; None while nothing has."""
+        told = self.settings.loss_floor, self.knowledge
+        return alarm_of(self._learned.excess, self.support, self.settings.context_size, *told)
 
     @property
     def doublings(self) -> int:
@@ -432,9 +433,9 @@ class LRCSSP:
 
     def _warn_once(self) -> None:
         """Say it, the first time."""
-        if not self._warned and self._learned.excess.alarm[0] >= 0:
+        if not self._warned and self._learned.excess.alarm[0] >= 0 and (alarm := self.alarm) is not None:
             self._warned = True
-            warnings.warn(str(self.alarm), NotLinearWarning, stacklevel=3)
+            warnings.warn(str(alarm), alarm.cause.warning, stacklevel=3)
 
     def _check_projections(self) -> None:
         if self._learned.tally[FAILED_PROJECTIONS]:

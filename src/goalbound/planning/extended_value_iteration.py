@@ -116,11 +116,11 @@ def extended_value_iteration(
 def _scaled(losses: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
     """Losses times two to the power of the exponent, which is returned: 0 unless the squares of values need it.
 
-    Losses above LARGEST after that are taken to be LARGEST. Optimistic values below it stay what they are, and if one is
-    not below, rounding leaves no upper bound (see :func:`value_bounds`).
+    Losses above LARGEST after that are taken to be LARGEST. Optimistic values below it stay what they are, and if one
+    is not below, rounding leaves no upper bound (see :func:`value_bounds`).
     """
     least, largest = float(losses.min()), float(losses.max())
-    if 1.0 / LARGEST <= least and largest <= LARGEST:
+    if least >= 1.0 / LARGEST and largest <= LARGEST:
         return np.array(losses), 0
     exponent = -math.frexp(least)[1]
     with np.errstate(over="ignore"):
