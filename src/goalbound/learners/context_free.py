@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.world import Tally
+from goalbound.learners.inner import OfInner
 from goalbound.learners.learner import Episode, SimulatedWorld
 from goalbound.learners.saving import bytes_of, can_be_saved, resumed_from
 from goalbound.models import FileFormatError, ModelError
@@ -32,6 +33,12 @@ class ContextBlind:
     >>> blind.begin([0.3, 0.7]).context
     array([1.])
     """
+
+    support = OfInner("The pairs of the learner, and where each may lead.")
+    open_episodes = OfInner("The learner's episodes that were begun and have not ended; also those of a file.")
+    statistics = OfInner("What the learner has seen, all of it under the context [1.0].")
+    estimate = OfInner("The learner's estimate of the average over the contexts that came.")
+    alarm = OfInner("What first contradicted the learner's model; None while nothing has.")
 
     def __init__(self, learner: Any) -> None:
         self.learner = _one_component(learner)
@@ -63,6 +70,13 @@ class ContextBlind:
     def resumed(self, path: str | PathLike[str]) -> ContextBlind:
         """A blind learner that goes on from a file; what is in it was told the same things as this one."""
         return ContextBlind(self.learner.resumed(path))
+
+    def intervals_of(self, context: ArrayLike) -> Any:
+        """What is plausible, under any context."""
+        return self.learner.intervals_of([1.0])
+
+    def __repr__(self) -> str:
+        return f"ContextBlind({self.learner!r})"
 
 
 class PerCell:
@@ -107,6 +121,20 @@ class PerCell:
         """Which part each entry of a context lies in."""
         weights = distribution(context, "context", self.context_size, "component")
         return tuple(np.minimum((self.parts * weights).astype(int), self.parts - 1).tolist())
+
+    @property
+    def open_episodes(self) -> tuple[Any, ...]:
+        """The episodes that were begun and have not ended, cell by cell, in each in the order of begin."""
+        return tuple(episode for learner in self.cells.values() for episode in learner.open_episodes)
+
+    @property
+    def alarms(self) -> dict[tuple[int, ...], Any]:
+        """By cell, what first contradicted its learner's model; cells where nothing has are left out.
+
+        A learner of a cell meets an average over its contexts, so a cell that is too large may be the cause.
+        """
+        found = {cell: getattr(learner, "alarm", None) for cell, learner in self.cells.items()}
+        return {cell: alarm for cell, alarm in found.items() if alarm is not None}
 
     def begin(self, context: ArrayLike) -> Episode:
         """An episode of the cell's learner."""
@@ -170,6 +198,9 @@ class PerCell:
             for n, cell in enumerate(self._checked_cells(header["cells"], arrays)):
                 again.cells[cell] = resumed_from(self._made(n), arrays[f"cell_{n}"])
         return again
+
+    def __repr__(self) -> str:
+        return f"PerCell({self.context_size} components in {self.parts} parts, {len(self.cells)} cells)"
 
     def _checked_cells(self, cells: Any, arrays: dict[str, NDArray[Any]]) -> list[tuple[int, ...]]:
         fine = isinstance(cells, list) and all(isinstance(cell, list) for cell in cells)

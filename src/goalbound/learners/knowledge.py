@@ -106,6 +106,12 @@ class Knowledge:
         check_range(table, 0.0, 1.0, "floor", lambda at: f"the floor of {self.support.pair_name(int(at[0]))}")
         return replace(self, floors=sealed(table))
 
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """[M] which next states may follow under some context: of known rows those with a probability above zero."""
+        learned = np.repeat(~self.row_known, np.diff(self.support.next_start))
+        return learned | self.rows.any(axis=1) if len(self.rows) else learned
+
     def told(self, loss_floor: float, added_loss: float) -> Told:
         """As kernels take it; an error where a known loss is below what is said to be a floor."""
         floor = np.maximum(self.floors, loss_floor)

@@ -32,7 +32,7 @@ from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fre
 from goalbound.kernels.watch import Ledger
 from goalbound.kernels.world import Tally
 from goalbound.learners.attitude import Attitude, optimistic
-from goalbound.learners.door import check_leads
+from goalbound.learners.door import check_leads, checked_support
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
 from goalbound.learners.knowledge import Knowledge
@@ -162,12 +162,13 @@ class LRCSSP:
     def _set_up(
         self, support: Support, settings: Settings, knowledge: Knowledge | None, rng: np.random.Generator | None
     ) -> None:
-        if not isinstance(support, Support):
-            raise ModelError(f"support is a {type(support).__name__}; give a Support, such as problem.support")
         if knowledge is not None and not isinstance(knowledge, Knowledge):
             raise ModelError(f"knowledge is a {type(knowledge).__name__}; begin with Knowledge.nothing(support, d)")
+        checked_support(support)
         if knowledge is not None and (knowledge.support != support or knowledge.context_size != settings.context_size):
             raise ModelError("the knowledge is of another support or context size than the learner's")
+        if knowledge is not None and knowledge.row_known.any():
+            checked_support(support, knowledge.possible)
         self.support = support
         self.settings = settings
         self.knowledge = knowledge

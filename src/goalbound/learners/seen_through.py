@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.world import Tally
+from goalbound.learners.inner import OfInner
 from goalbound.learners.learner import Episode, SimulatedWorld
 from goalbound.models import ModelError
 from goalbound.models.validation import distribution, numbers, sealed
@@ -37,6 +38,12 @@ class SeenThrough:
     array([0.5, 0.5])
     """
 
+    support = OfInner("The pairs of the learner, and where each may lead.")
+    open_episodes = OfInner("The learner's episodes that were begun and have not ended; also those of a file.")
+    statistics = OfInner("What the learner has seen, under the contexts [d'] that it was shown.")
+    estimate = OfInner("The learner's estimate, for contexts [d'] as it is shown them.")
+    alarm = OfInner("What first contradicted the learner's model; None while nothing has.")
+
     def __init__(self, learner: Any, see: Callable[[Floats], ArrayLike] | ArrayLike) -> None:
         self.learner = learner
         self.see: Callable[[Floats], ArrayLike] = see if callable(see) else _by_matrix(see)
@@ -52,6 +59,10 @@ class SeenThrough:
     def plan(self, context: ArrayLike) -> Any:
         """What the learner would do now, by what it sees of the context."""
         return self.learner.plan(self._seen(np.asarray(context, dtype=np.float64)))
+
+    def intervals_of(self, context: ArrayLike) -> Any:
+        """What is plausible, by what the learner sees of the context."""
+        return self.learner.intervals_of(self._seen(np.asarray(context, dtype=np.float64)))
 
     def save(self, path: str | PathLike[str]) -> None:
         """The learner inside, as it saves itself; what it sees through is not in the file."""

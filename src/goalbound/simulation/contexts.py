@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.learners.seen_through import SeenThrough
 from goalbound.models import ModelError
 from goalbound.models.validation import ROW_TOLERANCE, distribution, frozen, numbers, whole
 
@@ -276,6 +277,11 @@ def _check_size(size: int, name: str) -> int:
 
 
 def _knowledge(learner: Any, size: int) -> tuple[Floats, Floats]:
+    if isinstance(learner, SeenThrough):  # its statistics are about what it is shown, not about these contexts
+        raise ModelError(
+            "an adversary looks at what the learner knows of the contexts themselves, and a SeenThrough is shown "
+            "something else; take contexts that do not look, such as Dirichlet or Corners"
+        )
     statistics = getattr(learner, "statistics", None)
     inverse_gram, visits = (getattr(statistics, name, None) for name in ("inverse_gram", "visits"))
     if inverse_gram is None or visits is None:

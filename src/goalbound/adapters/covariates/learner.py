@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from goalbound.adapters.covariates.files import check_digest, map_as_json, map_digest, map_from_json
 from goalbound.adapters.covariates.reading import CovariateMap
+from goalbound.learners.inner import OfInner
 from goalbound.learners.learner import Episode
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import FileFormatError, ModelError
@@ -44,6 +45,12 @@ class CovariateLearner:
     (2, array([1]))
     """
 
+    support = OfInner("The pairs of the learner, and where each may lead.")
+    open_episodes = OfInner("The learner's episodes that were begun and have not ended; also those of a file.")
+    statistics = OfInner("What the learner has seen, in contexts as the map makes them.")
+    estimate = OfInner("The learner's estimate, in contexts as the map makes them.")
+    alarm = OfInner("What first contradicted the learner's model; None while nothing has. A finer map may help.")
+
     def __init__(self, map: CovariateMap, learner: Any) -> None:
         size = _context_size(learner)
         if size is not None and size != map.context_size:
@@ -66,6 +73,10 @@ class CovariateLearner:
     def plan(self, covariates: Any) -> Any:
         """What the learner would do now; for learners that have a ``plan(context)``."""
         return self.learner.plan(self.map(covariates))
+
+    def intervals_of(self, covariates: Any) -> Any:
+        """What is plausible for these covariates; for learners that have ``intervals_of(context)``."""
+        return self.learner.intervals_of(self.map(covariates))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all."""

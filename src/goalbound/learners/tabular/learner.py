@@ -16,7 +16,7 @@ from goalbound.kernels.tabular.layout import HOEFFDING, PSRL, STALE, STEPS, SWEE
 from goalbound.kernels.tabular.play import play
 from goalbound.kernels.tabular.rooms import copied, fresh_learned, fresh_walk
 from goalbound.kernels.world import Tally
-from goalbound.learners.door import check_context_free, check_leads
+from goalbound.learners.door import check_context_free, check_leads, checked_support
 from goalbound.learners.errors import PlanningStopped
 from goalbound.learners.learner import SimulatedWorld, truth_of
 from goalbound.learners.tabular.episode import TabularEpisode
@@ -73,6 +73,7 @@ class TabularLearner:
         tolerance: float = 1e-3,
         rng: np.random.Generator | None = None,
     ) -> None:
+        checked_support(support)
         settings = TabularSettings(method, delta, loss_floor, added_loss, tolerance, known_losses is not None)
         known = None if known_losses is None else checked_losses(known_losses, support, loss_floor)
         if rng is not None and not isinstance(rng, np.random.Generator):
