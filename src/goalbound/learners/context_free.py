@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.world import Tally
+from goalbound.learners.door import check_learner
 from goalbound.learners.inner import OfInner
 from goalbound.learners.learner import Episode, SimulatedWorld
 from goalbound.learners.saving import bytes_of, can_be_saved, resumed_from
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
 from goalbound.models.files.storage import reading
-from goalbound.models.validation import distribution, whole
+from goalbound.models.validation import distribution, generator, size_of
 
 KIND, VERSION = "PerCell", 1
 _KEYS = ("context_size", "parts", "cells")
@@ -107,15 +108,14 @@ class PerCell:
         parts: int = 4,
         rng: np.random.Generator | None = None,
     ) -> None:
-        if whole(context_size, "context_size") < 1 or whole(parts, "parts") < 1:
-            raise ModelError(f"context_size {context_size} and parts {parts} are whole numbers from 1 on")
+        self.context_size = size_of(context_size, "context_size", "a context has at least one entry")
+        self.parts = size_of(parts, "parts", "an entry has at least one part")
         if not callable(make):
             raise ModelError(f"make is a {type(make).__name__}; give a function of rng= that makes a learner of a cell")
-        self.context_size, self.parts = int(context_size), int(parts)
         self.cells: dict[tuple[int, ...], Any] = {}
         """The learners by cell, in the order of their first contexts."""
         self._make = make
-        self._seeds = np.random.default_rng(0).bit_generator.seed_seq if rng is None else rng.bit_generator.seed_seq
+        self._seeds = (np.random.default_rng(0) if rng is None else generator(rng)).bit_generator.seed_seq
 
     def cell(self, context: ArrayLike) -> tuple[int, ...]:
         """Which part each entry of a context lies in."""
@@ -228,6 +228,7 @@ class PerCell:
 
 
 def _one_component(learner: Any) -> Any:
+    check_learner(learner)
     size = getattr(learner, "context_size", 1)
     if size != 1:
         raise ModelError(f"the learner has {size} components; one that is not shown the context has 1")

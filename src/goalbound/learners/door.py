@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.estimation.statistics import step_parts
 from goalbound.kernels import graph
 from goalbound.kernels.jit import engine
 from goalbound.kernels.layout import Rows
 from goalbound.learners.errors import LearnerError
 from goalbound.models import LinearCSSP, ModelError, Step, Support
-from goalbound.models.validation import ROW_TOLERANCE, numbers
+from goalbound.models.support import NO_SUPPORT
+from goalbound.models.validation import ROW_TOLERANCE, numbers, of_type, shown
 from goalbound.planning.reduction import reverse_of
 
 
@@ -19,11 +21,7 @@ def checked_support(support: object, possible: NDArray[np.bool_] | None = None) 
 
     ``possible`` [M] says which next states are left where rows are known. O(M).
     """
-    if not isinstance(support, Support):
-        raise ModelError(
-            f"support is of the type {type(support).__name__}; give a Support, such as problem.support or "
-            "Support.full(states, actions)"
-        )
+    support = of_type(support, Support, "support", NO_SUPPORT)
     to_goal = support.next_state == support.states
     if possible is not None:
         to_goal &= possible
@@ -53,6 +51,12 @@ def _reaching(support: Support, possible: NDArray[np.bool_] | None) -> NDArray[n
     room = np.full(support.states + 1, support.states, dtype=np.int64)
     run(graph.backward_reach)(reverse_of(rows, every, run), support.pair_state, every, 1, choice, room)
     return choice >= 0
+
+
+def check_learner(learner: object, name: str = "learner") -> None:
+    """An error unless this can begin episodes."""
+    if isinstance(learner, type) or not callable(getattr(learner, "begin", None)):
+        raise ModelError(f"{name} is {shown(learner)}, which has no begin(context); give a learner, such as an LRCSSP")
 
 
 def check_context_free(context: ArrayLike) -> None:
@@ -98,6 +102,7 @@ def check_own_step(support: Support, step: Step, at: int | None, action: int | N
     """An error unless a step follows from where the episode is and what it chose."""
     if action is None or at is None:
         raise LearnerError("no action was chosen; act(state) comes before observe(step)")
+    step_parts(step)
     said = support.state(step[0])
     if said != at:
         raise LearnerError(

@@ -42,7 +42,7 @@ from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
 from goalbound.learners.showing import shown_plan
 from goalbound.models import FileFormatError, IntervalSet, LinearCSSP, ModelError, Support
-from goalbound.models.validation import distribution, sealed
+from goalbound.models.validation import check_room, distribution, generator, sealed
 
 SWEEPS = 1_000_000
 """The most sweeps of one plan; a plan that needs more is an error."""
@@ -163,7 +163,9 @@ class LRCSSP:
         self, support: Support, settings: Settings, knowledge: Knowledge | None, rng: np.random.Generator | None
     ) -> None:
         if knowledge is not None and not isinstance(knowledge, Knowledge):
-            raise ModelError(f"knowledge is a {type(knowledge).__name__}; begin with Knowledge.nothing(support, d)")
+            raise ModelError(
+                f"knowledge is of the type {type(knowledge).__name__}; begin with Knowledge.nothing(support, d)"
+            )
         checked_support(support)
         if knowledge is not None and (knowledge.support != support or knowledge.context_size != settings.context_size):
             raise ModelError("the knowledge is of another support or context size than the learner's")
@@ -174,6 +176,7 @@ class LRCSSP:
         self.knowledge = knowledge
         self._rules = settings.rules(support, knowledge)
         size = settings.context_size
+        check_room(support.pairs * size**2 + support.triples * size, f"context_size {size}")
         memory = fresh_memory(support.pairs, support.triples, size, settings.regularization)
         bound = 1.0 if settings.loss_bound is None else float(settings.loss_bound)
         self._learned = fresh_learned(
@@ -187,7 +190,7 @@ class LRCSSP:
         self._desk = fresh_desk(int(np.diff(support.next_start).max()), size)
         by_policies = (self._rules.box.on or not settings.is_optimistic) and support.states <= FEW_STATES
         self._bench = fresh_bench(support.states if by_policies else 0)
-        self._rng = np.random.default_rng(0) if rng is None else rng
+        self._rng = np.random.default_rng(0) if rng is None else generator(rng)
         self._effort = Effort()
         self._view: View | None = None
         self._begun = 0

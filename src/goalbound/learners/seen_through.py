@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.world import Tally
+from goalbound.learners.door import check_learner
 from goalbound.learners.inner import OfInner
 from goalbound.learners.learner import Episode, SimulatedWorld
 from goalbound.models import ModelError
@@ -45,6 +46,7 @@ class SeenThrough:
     alarm = OfInner("What first contradicted the learner's model; None while nothing has.")
 
     def __init__(self, learner: Any, see: Callable[[Floats], ArrayLike] | ArrayLike) -> None:
+        check_learner(learner)
         self.learner = learner
         self.see: Callable[[Floats], ArrayLike] = see if callable(see) else _by_matrix(see)
         inner = getattr(learner, "play_episodes", None)
@@ -53,16 +55,16 @@ class SeenThrough:
 
     def begin(self, context: ArrayLike) -> Episode:
         """An episode of the learner under what it sees of the context."""
-        episode: Episode = self.learner.begin(self._seen(np.asarray(context, dtype=np.float64)))
+        episode: Episode = self.learner.begin(self._seen(_context(context)))
         return episode
 
     def plan(self, context: ArrayLike) -> Any:
         """What the learner would do now, by what it sees of the context."""
-        return self.learner.plan(self._seen(np.asarray(context, dtype=np.float64)))
+        return self.learner.plan(self._seen(_context(context)))
 
     def intervals_of(self, context: ArrayLike) -> Any:
         """What is plausible, by what the learner sees of the context."""
-        return self.learner.intervals_of(self._seen(np.asarray(context, dtype=np.float64)))
+        return self.learner.intervals_of(self._seen(_context(context)))
 
     def save(self, path: str | PathLike[str]) -> None:
         """The learner inside, as it saves itself; what it sees through is not in the file."""
@@ -87,6 +89,10 @@ class SeenThrough:
         return f"SeenThrough({self.learner!r})"
 
 
+def _context(context: ArrayLike) -> Floats:
+    return numbers(context, "context", (None,), "[d], the weights of the components")
+
+
 def _checked(seen: Floats, row: int) -> Floats:
     """The compiled loop looks at nothing again, so what it is shown is checked here as ``begin`` does."""
     if seen.ndim != 1:
@@ -101,6 +107,6 @@ def _by_matrix(matrix: ArrayLike) -> Callable[[Floats], Floats]:
     def see(context: Floats) -> Floats:
         if context.shape != (len(checked),):
             raise ModelError(f"the context has shape {context.shape}; see is a matrix for {len(checked)} entries")
-        return np.asarray(context @ checked)
+        return np.asarray(distribution(context, "context", len(checked), "component") @ checked)
 
     return see

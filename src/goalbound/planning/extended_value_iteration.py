@@ -14,7 +14,7 @@ from goalbound.kernels.optimism import BALL, RESIDUAL, ROUNDING, UNDERFLOW, Outl
 from goalbound.kernels.rooms import fresh_outlook
 from goalbound.models import SSP, ConfidenceSet, ModelError, Support
 from goalbound.models.support import with_goal
-from goalbound.models.validation import fraction, numbers, sealed, whole
+from goalbound.models.validation import fraction, numbers, sealed, shown, whole
 from goalbound.planning.solution import Status
 
 LARGEST = 2.0**400
@@ -80,7 +80,7 @@ def extended_value_iteration(
         )
     tolerance = fraction(tolerance, "tolerance", "relative to the least loss")
     if whole(sweeps, "sweeps") < 1:
-        raise ModelError(f"sweeps is {sweeps}; value iteration makes at least one")
+        raise ModelError(f"sweeps is {shown(sweeps)}; value iteration makes at least one")
     support = plausible.support
     least = float(plausible.loss_low.min())
     if least <= 0.0:

@@ -47,7 +47,7 @@ def test_a_known_row_that_goes_round_closes_the_only_way(name: str) -> None:
 
 def test_many_states_are_counted() -> None:
     support = Support.from_pairs([{0: [20]}] + [{0: [state]} for state in range(1, 20)])
-    with pytest.raises(ModelError, match="from state 1, .* state 8 and 11 more towards the goal"):
+    with pytest.raises(ModelError, match=r"from state 1, .* state 8 and 11 more towards the goal"):
         MAKERS["paper"](support)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.adapters.covariates.files import check_digest, map_as_json, map_digest, map_from_json
-from goalbound.adapters.covariates.reading import CovariateMap
+from goalbound.adapters.covariates.reading import CovariateMap, check_map
+from goalbound.learners.door import check_learner
 from goalbound.learners.inner import OfInner
 from goalbound.learners.learner import Episode
 from goalbound.learners.lr_cssp import LRCSSP
@@ -52,6 +53,8 @@ class CovariateLearner:
     alarm = OfInner("What first contradicted the learner's model; None while nothing has. A finer map may help.")
 
     def __init__(self, map: CovariateMap, learner: Any) -> None:
+        check_map(map)
+        check_learner(learner)
         size = _context_size(learner)
         if size is not None and size != map.context_size:
             raise ModelError(f"the map gives contexts of {map.context_size} entries, and the learner knows {size}")

@@ -23,8 +23,8 @@ from goalbound.learners.tabular.episode import TabularEpisode
 from goalbound.learners.tabular.method import Method
 from goalbound.learners.tabular.plan import TabularPlan
 from goalbound.learners.tabular.settings import TabularSettings, checked_losses
-from goalbound.models import FileFormatError, LinearCSSP, ModelError, Support
-from goalbound.models.validation import sealed
+from goalbound.models import FileFormatError, LinearCSSP, Support
+from goalbound.models.validation import generator, sealed
 from goalbound.planning.extended_value_iteration import value_bounds
 
 MOST_SWEEPS = 1_000_000
@@ -76,8 +76,8 @@ class TabularLearner:
         checked_support(support)
         settings = TabularSettings(method, delta, loss_floor, added_loss, tolerance, known_losses is not None)
         known = None if known_losses is None else checked_losses(known_losses, support, loss_floor)
-        if rng is not None and not isinstance(rng, np.random.Generator):
-            raise ModelError(f"rng is a {type(rng).__name__}; it is a generator: np.random.default_rng(seed)")
+        if rng is not None:
+            generator(rng)
         self.support = support
         self.settings = settings
         self.known_losses = known
