@@ -67,7 +67,7 @@ def array_of(values: Any, name: str, meaning: str) -> NDArray[Any]:
     except Exception as error:  # an object may do anything when it is asked for its array
         raise ModelError(f"{name} is not an array of numbers ({error!s:.200}); it needs {meaning}") from None
     if array.dtype.kind not in "biufO":
-        raise ModelError(f"{name} is {shown(values)}, which are no real numbers; it needs {meaning}")
+        raise ModelError(f"{name} is not an array of numbers ({shown(values)}); it needs {meaning}")
     return array
 
 
@@ -238,8 +238,8 @@ def check_names(names: Sequence[str] | None, size: int, name: str, reserved: str
     """Names, one per thing, all different, none reserved."""
     if names is None:
         return None
-    given = listed(names, name, "a sequence of strings")
-    if not all(isinstance(one, str) for one in given):
+    given = [] if isinstance(names, str) else listed(names, name, "a sequence of strings")
+    if isinstance(names, str) or not all(isinstance(one, str) for one in given):
         raise ModelError(f"{name} must be a sequence of strings")
     if len(given) != size:
         raise ModelError(f"{name} has {len(given)} names for {size}")

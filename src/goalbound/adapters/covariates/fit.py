@@ -144,7 +144,7 @@ def _quantiles(values: Any, count: int) -> Floats:
     numbers = number_column(values)
     numbers = numbers[~np.isnan(numbers)]
     if not len(numbers) or np.isinf(numbers).any():
-        raise ModelError(f"values holds {len(numbers)} numbers to fit to, and all must be finite")
+        raise ModelError(f"values: there are {len(numbers)} numbers to fit to, and all must be finite")
     knots = np.quantile(numbers, np.linspace(0.0, 1.0, count))
     if len(np.unique(knots)) < count:
         raise ModelError(
@@ -158,7 +158,7 @@ def _usable_rows(table: Any) -> Floats:
     table = table if isinstance(table, np.ndarray) and table.ndim else in_a_list(table, "table", "rows of numbers")
     first: Any = next(iter(table), None)
     if first is None or not np.iterable(first):
-        raise ModelError("clusters need a table of rows of numbers, [K, n]; for one column use fit_hats")
+        raise ModelError("clusters need rows of numbers, a table [K, n]; for one column use fit_hats")
     if not len(list(first)):
         raise ModelError("the first row of the table is empty; clusters need rows of numbers, [K, n]")
     data = number_rows(table, len(list(first)))
