@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import datetime
 import math
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,9 @@ import pytest
 
 import goalbound as gb
 from goalbound.adapters import covariates as cov
-from goalbound.adapters.patients import death_state, readmission
+from goalbound.adapters.gymnasium import give_up, negated_rewards, penalty_exit, per_step, restart
+from goalbound.adapters.patients import death_state, read_patients, readmission
+from goalbound.adapters.tntp import Network, link_times, routing_problem
 from goalbound.learners import attitude
 from goalbound.learners.errors import LearnerError
 from goalbound.problems import (
@@ -84,6 +88,8 @@ SSP = gb.SSP.dense([[0.5, 0.2], [0.3, 0.4]], [[[0.2, 0.3, 0.5], [0.0, 0.5, 0.5]]
 PROBLEM = gb.LinearCSSP.mix([SSP, SSP])
 KNOWLEDGE = gb.Knowledge.nothing(SUPPORT, 2)
 PLAUSIBLE = gb.ConfidenceSet(SUPPORT, [0.1] * 4, [0.2] * 4, [0.3, 0.3, 0.4] * 4, [0.1] * 4)
+ONES = [1.0, 1.0]
+NETWORK = Network([1, 2], [2, 3], ONES, ONES, ONES, ONES, ONES, nodes=3)
 HATS = cov.Hats([0.0, 1.0], clamp=True)
 
 
@@ -125,6 +131,15 @@ def begun_world() -> gb.ModelWorld:
     world = gb.ModelWorld(PROBLEM, rng=rng())
     world.begin([0.5, 0.5])
     return world
+
+
+def patients(**others: Any) -> Any:
+    rows = [[[[0.0, 0.5, 0.5], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]] * 2
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "patients.npz"
+        start = [[1.0, 0.0, 0.0]] * 2
+        np.savez(path, tx_mat=rows, reward_of_next_state=[0.0, -1.0, 1.0], p_initial_state=start)
+        return read_patients(path, **others)
 
 
 Case = tuple[Callable[..., Any], dict[str, Any]]
@@ -316,6 +331,23 @@ CASES: dict[str, Case] = {
     "context_report": (cov.context_report, {"map": HATS, "table": [0.0, 0.5]}),
     "map_from_json": (cov.map_from_json, {"values": cov.map_as_json(HATS)}),
     # other people's worlds
+    "read_patients": (patients, {
+        "groups": ("a", "b"), "step_loss": 0.05, "on_death": None, "limit": 2**20,
+    }),
+    "Network": (Network, {
+        "init": [1, 2], "term": [2, 3], "capacity": [1.0, 1.0], "length": [1.0, 1.0], "free_flow_time": [1.0, 1.0],
+        "b": [0.1, 0.1], "power": [4.0, 4.0], "nodes": 3, "zones": 0, "first_thru_node": 1, "toll": [0.0, 0.0],
+    }),
+    "link_times": (link_times, {"network": NETWORK, "volumes": [1.0, 1.0]}),
+    "routing_problem": (routing_problem, {
+        "network": NETWORK, "destination": 3, "regimes": [Regime("night", [1.0, 1.0])], "origin": None,
+        "drop_stranded": True,
+    }),
+    "negated_rewards": (negated_rewards, {"scale": 1.0, "goal_reward": None}),
+    "per_step": (per_step, {"loss": 0.5, "scale": 1.0}),
+    "restart": (restart, {"loss": 1.0}),
+    "penalty_exit": (penalty_exit, {"loss": 1.0}),
+    "give_up": (give_up, {"loss": 1.0}),
     "readmission": (readmission, {"loss": 1.0}),
     "death_state": (death_state, {"loss": 1.0}),
 }  # fmt: skip
@@ -337,6 +369,8 @@ ALSO: dict[tuple[str, str], str] = {
     ("a map", "covariates"): "value|row",
     ("context_report", "table"): "value|row",
     ("map_from_json", "values"): "map",
+    ("Network", "init"): "init|one per link",
+    ("Network", "first_thru_node"): "first_thru_node|first thru node",
 }
 """words, parted by a bar, that name an argument as well as its own name does"""
 NOT_TRIED = {

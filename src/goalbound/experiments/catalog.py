@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from goalbound.experiments.toml import plain_values
 from goalbound.models import ModelError
+from goalbound.models.validation import number, shown
 
 Value = str | int | float | bool | list[Any] | None
 
@@ -49,7 +51,10 @@ class Entry:
                 guess = meant(name, defaults)
                 raise ModelError(f'{where}: {self.name} has no setting "{name}"{guess}; it has {listing}')
         checked = {name: _typed(value, defaults.get(name), f"{where}.{name}") for name, value in given.items()}
-        return {**defaults, **checked}
+        unset = {
+            name: _plain_default(value, f"{where}.{name}") for name, value in defaults.items() if name not in given
+        }
+        return {name: checked[name] if name in checked else unset[name] for name in (*defaults, *checked)}
 
 
 class Catalog:
@@ -91,13 +96,21 @@ def _imported(path: str, where: str) -> Callable[..., Any]:
     return found
 
 
+def _plain_default(default: Any, where: str) -> Any:
+    """The default of a function; results are recorded with it, so a file must be able to hold it."""
+    try:
+        return plain_values(default, where)
+    except ModelError as error:
+        raise ModelError(f"{error} (the default of the function); set it in the file, or change the function") from None
+
+
 def _typed(value: Any, default: Any, where: str) -> Any:
     """A setting has the type of its default; where the default is a word or None, other types are for the function."""
     wanted = type(default)
     if wanted is bool and not isinstance(value, bool):
-        raise ModelError(f"{where} is {value!r}; it needs true or false")
+        raise ModelError(f"{where} is {shown(value)}; it needs true or false")
     if wanted is int and (isinstance(value, bool) or not isinstance(value, int)):
-        raise ModelError(f"{where} is {value!r}; it needs a whole number")
+        raise ModelError(f"{where} is {shown(value)}; it needs a whole number")
     if wanted is float and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise ModelError(f"{where} is {value!r}; it needs a number")
-    return float(value) if wanted is float else value
+        raise ModelError(f"{where} is {shown(value)}; it needs a number")
+    return number(value, where, "a number") if wanted is float else value

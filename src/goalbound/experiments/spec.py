@@ -6,9 +6,9 @@ import hashlib
 import itertools
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,10 +18,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from goalbound.experiments.catalog import Catalog, meant
 from goalbound.experiments.learners import LEARNERS, WATCHABLE
 from goalbound.experiments.things import CONTEXTS, LOSS_LAWS, PROBLEMS
+from goalbound.experiments.toml import plain_values, toml_text, toml_values
 from goalbound.models import ModelError
 from goalbound.simulation.world import LossLaw
 
 _CATALOGS = {"problems": PROBLEMS, "learners": LEARNERS, "contexts": CONTEXTS}
+MOST_RUNS = 1_000_000
+"""Of one experiment."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 Whole = Annotated[int, Field(ge=1, strict=True)]
 
@@ -70,10 +73,11 @@ class ExperimentSpec(BaseModel):
     ) -> ExperimentSpec:
         """Read a TOML file; an error names the key and the remedy."""
         try:
-            values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
             raise ModelError(f"{path}: not a TOML file: {error}") from None
         try:
+            values = toml_values(text)
             return cls.of(values, overrides=overrides, quick=quick)
         except ModelError as error:
             raise ModelError(f"{path}: {error}") from None
@@ -83,21 +87,20 @@ class ExperimentSpec(BaseModel):
         cls, values: Mapping[str, Any], *, overrides: Mapping[str, Any] | None = None, quick: bool = False
     ) -> ExperimentSpec:
         """From the content of a file. Overrides are set last; their keys may have dots (``learners.scale``)."""
-        content = json.loads(json.dumps(values))
-        for changes in ([content.get("quick", {})] if quick else []) + [dict(overrides or {})]:
+        content = plain_values(values)
+        for changes in ([content.get("quick", {})] if quick else []) + [plain_values(overrides or {})]:
             for key, value in changes.items():
                 _set(content, key, value)
         try:
             spec = cls.model_validate(content)
         except ValidationError as error:
             raise ModelError(_said(error, cls.model_fields)) from None
+        _check_sizes(spec)
         spec.check()
         return spec
 
     def as_toml(self) -> str:
         """As a file that :meth:`load` reads."""
-        from goalbound.experiments.toml import toml_text
-
         return toml_text(self.model_dump(exclude_none=True))
 
     def check(self) -> None:
@@ -252,6 +255,23 @@ def json_schema() -> dict[str, Any]:
 def catalog(group: str) -> Catalog:
     """The catalog of "problems", "learners" or "contexts"."""
     return _CATALOGS[group]
+
+
+def _check_sizes(spec: ExperimentSpec) -> None:
+    """Limits that no experiment comes near, so that a slip of the keyboard does not ask for all memory."""
+    for name, most in (("episodes", 2**31 - 1), ("step_limit", 2**62)):
+        if getattr(spec, name) > most:
+            raise ModelError(f"{name} is {getattr(spec, name)}; at most {most} can be played")
+    if isinstance(spec.seeds, int) and spec.seeds > MOST_RUNS:
+        raise ModelError(
+            f"seeds is {spec.seeds}: it is how many seeds there are, at most {MOST_RUNS}; name single ones as a list, "
+            f"seeds = [{spec.seeds}]"
+        )
+    seeds = spec.seeds if isinstance(spec.seeds, int) else len(spec.seeds)
+    values = prod(max(1, len(one)) for one in spec.grid.values())
+    runs = len(spec.problems) * len(spec.contexts) * len(spec.learners) * values * seeds
+    if runs > MOST_RUNS:
+        raise ModelError(f"this experiment has up to {runs} runs; at most {MOST_RUNS} fit in one, cut it into several")
 
 
 def _set(content: dict[str, Any], key: str, value: Any) -> None:

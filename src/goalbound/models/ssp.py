@@ -274,11 +274,11 @@ def start_law(start: Start, states: int) -> NDArray[np.float64]:
     return start
 
 
-def checked_scale(scale: float) -> float:
+def checked_scale(scale: float, name: str = "loss_scale") -> float:
     """A positive finite number."""
     meaning = "what a loss of 1 is in your own unit"
-    if not 0.0 < (found := number(scale, "loss_scale", meaning)) < np.inf:
-        raise ModelError(f"loss_scale {scale} is not a positive number; it is {meaning}")
+    if not 0.0 < (found := number(scale, name, meaning)) < np.inf:
+        raise ModelError(f"{name} {scale} is not a positive number; it is {meaning}")
     return found
 
 
