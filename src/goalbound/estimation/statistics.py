@@ -126,7 +126,7 @@ def step_parts(step: object) -> tuple[Any, Any, Any, Any]:
     """The four parts of a step: a :class:`Step`, or a sequence like it."""
     if not isinstance(step, tuple | list) or len(step) != 4:
         raise ModelError(f"step is {shown(step)}; give Step(state, action, loss, next_state)")
-    return tuple(step)  # type: ignore[return-value]
+    return step[0], step[1], step[2], step[3]
 
 
 def checked_step(support: Support, step: Step) -> tuple[int, int]:

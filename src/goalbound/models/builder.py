@@ -50,7 +50,8 @@ class Builder:
         """One pair: its loss, and where it leads with which probability. ``"goal"`` is the goal."""
         for name, value in (("state", state), ("action", action)):
             of_type(value, str, name, "it is a name, a text")
-        of_type(to, Mapping, "to", "it is a mapping from the names of next states to probabilities")
+        if not isinstance(to, Mapping):
+            raise ModelError(f"to is of the type {type(to).__name__}; it maps next states to probabilities")
         if state == GOAL:
             raise ModelError(f'"{GOAL}" is reserved: nothing can be done there; name that state otherwise')
         if (state, action) in self._pairs:
