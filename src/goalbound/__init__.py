@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from goalbound.learners.context_free import ContextBlind, PerCell
     from goalbound.learners.errors import LearnerError, PlanningStopped, ProjectionFailed
     from goalbound.learners.knowledge import Knowledge
-    from goalbound.learners.linearity import NotLinearWarning
+    from goalbound.learners.linearity import NotLinearWarning, WrongPriorWarning
     from goalbound.learners.lr_cssp import LRCSSP
     from goalbound.learners.plan import Plan
     from goalbound.learners.reference_policies import Clairvoyant, RandomWalk
@@ -107,7 +107,7 @@ _NAMES = {
     "goalbound.learners.errors": ("LearnerError", "PlanningStopped", "ProjectionFailed"),
     "goalbound.learners.context_free": ("ContextBlind", "PerCell"),
     "goalbound.learners.knowledge": ("Knowledge",),
-    "goalbound.learners.linearity": ("NotLinearWarning",),
+    "goalbound.learners.linearity": ("NotLinearWarning", "WrongPriorWarning"),
     "goalbound.learners.lr_cssp": ("LRCSSP",),
     "goalbound.learners.plan": ("Plan",),
     "goalbound.learners.reference_policies": ("Clairvoyant", "RandomWalk"),

@@ -54,6 +54,10 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+    except (ValueError, RecursionError):  # thousands of digits, or of brackets
+        raise UsageError(
+            f"--set: {text[:40]}... cannot be read; whole numbers have at most 19 digits, and lists are not so deep"
+        ) from None
 
 
 def results_folder(spec: ExperimentSpec, *, quick: bool = False) -> Path:

@@ -11,7 +11,7 @@ from goalbound.estimation.widths import Widths, paper
 from goalbound.kernels import gram as kernels
 from goalbound.kernels.jit import engine
 from goalbound.models import ConfidenceSet, ModelError
-from goalbound.models.validation import distribution
+from goalbound.models.validation import distribution, fraction, number, of_type
 
 
 def confidence_set(
@@ -41,15 +41,18 @@ def confidence_set(
     >>> confidence_set(Statistics(Support.full(1, 1), 1), [1.0]).loss_low
     array([0.])
     """
+    of_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")
+    if estimate is not None:
+        of_type(estimate, Estimate, "estimate", "give a projected estimate, or leave it out")
     weights = distribution(context, "context", statistics.context_size, "component")
-    rule = paper() if widths is None else widths
+    rule = paper() if widths is None else of_type(widths, Widths, "widths", "give paper(), or scaled(paper(), by=...)")
     if rule.boxes is not None:
         raise ModelError(
             f"{rule} widths make intervals, not balls, and need what the learner saw on its way; ask "
             "LRCSSP(..., widths=sharp()).intervals_of(context)"
         )
-    if not 0.0 < delta < 1.0:
-        raise ModelError(f"delta {delta} is not between 0 and 1; it is the probability with which the sets may fail")
+    delta = fraction(delta, "delta", "the probability with which the sets may fail")
+    loss_floor = number(loss_floor, "loss_floor", "the least mean loss of a pair, in [0, 1]")
     if not 0.0 <= loss_floor <= 1.0:
         raise ModelError(f"loss_floor {loss_floor} is not in [0, 1]")
     support, memory = statistics.support, statistics.memory

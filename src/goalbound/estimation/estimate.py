@@ -12,7 +12,10 @@ from goalbound.kernels import projection as kernels
 from goalbound.kernels.jit import engine
 from goalbound.kernels.rooms import fresh_desk
 from goalbound.models import LinearCSSP, ModelError, Support
-from goalbound.models.validation import sealed
+from goalbound.models.validation import (
+    of_type,
+    sealed,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +60,7 @@ def ridge_estimate(statistics: Statistics) -> Estimate:
 
     Reads the paper as: each sample is regressed on its own context; a step into the goal is the zero vector.
     """
+    of_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")
     memory, support = statistics.memory, statistics.support
     losses = np.einsum("njk,nk->nj", memory.inverse, memory.loss_sums)
     pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
@@ -75,7 +79,11 @@ def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
     Departs from the paper: where the support excludes the goal they are stochastic, so nothing goes where nothing can.
     Both sets are convex and hold the truth, so that the projection is no further from it than the ridge estimate.
     """
-    support = estimate.support
+    support = of_type(estimate, Estimate, "estimate", "give what ridge_estimate(statistics) gives").support
+    if start is not None:
+        of_type(start, Estimate, "start", "give an earlier answer of project, or leave it out")
+        if start.support != support or start.rows.shape != estimate.rows.shape:
+            raise ModelError("start is an estimate of another support or context size; leave it out")
     size = estimate.losses.shape[1]
     rows = np.zeros_like(estimate.rows) if start is None else np.array(start.rows)
     desk = fresh_desk(int(np.diff(support.next_start).max()), size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -11,7 +13,8 @@ from goalbound.kernels.jit import engine
 from goalbound.kernels.pending import UNIT, Pending
 from goalbound.kernels.rooms import fresh_memory, fresh_pending
 from goalbound.models import ModelError, Step, Support
-from goalbound.models.validation import distribution, whole
+from goalbound.models.support import NO_SUPPORT
+from goalbound.models.validation import check_room, distribution, number, of_type, shown, size_of
 
 SMALLEST_REGULARIZATION = 1e-6
 """Below it the inverse of a Gram matrix is not within 1e-9 any more."""
@@ -31,11 +34,10 @@ class Statistics:
     """
 
     def __init__(self, support: Support, context_size: int, *, regularization: float = 1.0) -> None:
-        if whole(context_size, "context_size") < 1:
-            raise ModelError(f"context_size is {context_size}; a context has at least one entry")
-        self.support = support
-        self.context_size = int(context_size)
+        self.support = of_type(support, Support, "support", NO_SUPPORT)
+        self.context_size = size_of(context_size, "context_size", "a context has at least one entry")
         self.regularization = checked_regularization(regularization)
+        check_room(support.pairs * self.context_size**2, f"context_size {self.context_size}")
         self._memory = fresh_memory(support.pairs, support.triples, self.context_size, self.regularization)
         self._room = np.zeros(self.context_size), np.zeros((self.context_size, self.context_size))
         self._pending = fresh_pending(support.pairs, self.context_size)
@@ -59,7 +61,7 @@ class Statistics:
         pair, place = checked_step(self.support, step)
         engine(self.support.triples)(kernels.record)(
             self._memory, self.support.next_start, self.support.next_state, self.support.states,
-            pair, place, float(step.loss), weights, self.regularization, *self._room,
+            pair, place, float(step[2]), weights, self.regularization, *self._room,
         )  # fmt: skip
 
     @property
@@ -122,21 +124,32 @@ def by_support(support: Support, memory: Memory, slots: NDArray[np.float64]) -> 
 
 def checked_regularization(regularization: float) -> float:
     """A positive finite number."""
-    if not (np.isfinite(regularization) and regularization > 0.0):
+    regularization = number(regularization, "regularization", "a positive number, 1 in the paper")
+    if not 0.0 < regularization < np.inf:
         raise ModelError(f"regularization {regularization} is not a positive number; the paper uses 1")
     if regularization < SMALLEST_REGULARIZATION:
         raise ModelError(
             f"regularization {regularization:g} is too small: inverses lose their digits, and with them the sets their "
             f"proof; use at least {SMALLEST_REGULARIZATION:g} (the paper uses 1)"
         )
-    return float(regularization)
+    return regularization
+
+
+def step_parts(step: object) -> tuple[Any, Any, Any, Any]:
+    """The four parts of a step: a :class:`Step`, or a sequence like it."""
+    if not isinstance(step, tuple | list) or len(step) != 4:
+        raise ModelError(f"step is {shown(step)}; give Step(state, action, loss, next_state)")
+    return step[0], step[1], step[2], step[3]
 
 
 def checked_step(support: Support, step: Step) -> tuple[int, int]:
     """The pair of a step and the place of its next state among the M triples, or an error that says what cannot be."""
-    state, action, loss, following = step
+    state, action, loss, following = step_parts(step)
     pair = support.pair(state, action)
-    following = support.state(following)
+    try:
+        following = support.state(following)
+    except ModelError as error:
+        raise ModelError(f"next_state: {error}") from None
     row = support.row(pair)
     place = row.start + int(np.searchsorted(support.next_state[row], following))
     if place == row.stop or support.next_state[place] != following:
@@ -145,9 +158,11 @@ def checked_step(support: Support, step: Step) -> tuple[int, int]:
             "declare that next state, or use a full support"
         )
     if isinstance(loss, bool) or not isinstance(loss, int | float | np.floating | np.integer):
-        raise ModelError(f"{support.pair_name(pair)}: the loss is {loss!r}, which is no number")
+        raise ModelError(f"{support.pair_name(pair)}: the loss is {shown(loss)}, which is no number")
     if not 0.0 <= loss <= 1.0:  # NaN is neither
-        raise ModelError(f"{support.pair_name(pair)}: the loss is {loss}; losses lie in [0, 1], divide them by a scale")
+        raise ModelError(
+            f"{support.pair_name(pair)}: the loss is {shown(loss)}; losses lie in [0, 1], divide them by a scale"
+        )
     return pair, place
 
 

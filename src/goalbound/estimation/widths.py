@@ -19,13 +19,17 @@ right side of at least sqrt(d) for delta <= 8 e^-4 = 0.146. For other settings :
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from math import isfinite, log, sqrt
+from math import inf, isfinite, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import ModelError, Support
+from goalbound.models.validation import flag, number, of_type
+
+SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
+"""Beyond them the squares of radii are no floats any more."""
 
 
 class Radii(NamedTuple):
@@ -165,7 +169,9 @@ def sharp(
     >>> print(sharp(), sharp(variance=False), sep="; ")
     sharp; sharp without variance
     """
-    boxes = Boxes(goal, half, determinant, entrywise, variance)
+    for name, used in zip(Boxes.__annotations__, (goal, half, determinant, entrywise, variance), strict=True):
+        flag(used, name)
+    boxes = Boxes(bool(goal), bool(half), bool(determinant), bool(entrywise), bool(variance))
     missing = [name for name, used in asdict(boxes).items() if not used]
     return Widths("sharp" + (f" without {', '.join(missing)}" if missing else ""), joint=True, boxes=boxes)
 
@@ -176,6 +182,12 @@ def scaled(widths: Widths, *, by: float) -> Widths:
     >>> print(scaled(paper(), by=0.1))
     0.1 x paper
     """
-    if not (isfinite(by) and by > 0.0):
+    of_type(widths, Widths, "widths", "give paper(), sharp() or printed()")
+    if not 0.0 < (factor := number(by, "by", "the scale that all radii are multiplied by")) < inf:
         raise ModelError(f"by is {by}; a scale is a positive number")
-    return replace(widths, scale=widths.scale * float(by))
+    scale = widths.scale * factor
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        raise ModelError(
+            f"by is {by}, which makes a scale of {scale:g}; scales are from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
+        )
+    return replace(widths, scale=scale)

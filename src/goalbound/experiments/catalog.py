@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from goalbound.experiments.plugins import NO_PLUGINS, Plugin, Plugins, entry_points, installed
+from goalbound.experiments.plugins import (
+    NO_PLUGINS,
+    Plugin,
+    Plugins,
+    entry_points,
+    installed,
+)
+from goalbound.experiments.toml import plain_values
 from goalbound.models import ModelError
+from goalbound.models.validation import number, shown
 
 Value = str | int | float | bool | list[Any] | None
 
@@ -41,11 +48,13 @@ class Entry:
             raise ModelError(f"{where}: the settings of {name} cannot be seen ({error}); make it a function") from None
         entry = cls(name, "", plugin.make, plugin)
         for key, default in entry.settings.items():
-            if not _is_plain(default):
+            try:
+                plain_values(default, key)
+            except ModelError:
                 raise ModelError(
-                    f"{where}: {name} has {key} = {default!r:.60} if nothing is said, which no record can hold; let it "
-                    "be a finite number, a text, a truth value, a list of these, or None"
-                )
+                    f"{where}: {name} has {key} = {shown(default)} if nothing is said, which no record can hold; let "
+                    "it be a finite number, a text, a truth value, a list of these, or None"
+                ) from None
         return entry
 
     @property
@@ -110,22 +119,9 @@ def _typed(value: Any, default: Any, where: str) -> Any:
     """A setting has the type of its default; where the default is a word or None, other types are for the function."""
     wanted = type(default)
     if wanted is bool and not isinstance(value, bool):
-        raise ModelError(f"{where} is {value!r}; it needs true or false")
+        raise ModelError(f"{where} is {shown(value)}; it needs true or false")
     if wanted is int and (isinstance(value, bool) or not isinstance(value, int)):
-        raise ModelError(f"{where} is {value!r}; it needs a whole number")
+        raise ModelError(f"{where} is {shown(value)}; it needs a whole number")
     if wanted is float and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise ModelError(f"{where} is {value!r}; it needs a number")
-    if not _is_plain(value):
-        raise ModelError(f"{where} is {value!r:.60}; it needs finite numbers, texts, truth values, or lists of them")
-    return float(value) if wanted is float else value
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a record can hold it, and give it back the same."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, list | tuple):
-        return all(map(_is_plain, value))
-    if isinstance(value, dict):
-        return all(isinstance(key, str) and _is_plain(one) for key, one in value.items())
-    return value is None or isinstance(value, str | bool | int)
+        raise ModelError(f"{where} is {shown(value)}; it needs a number")
+    return number(value, where, "a number") if wanted is float else plain_values(value, where)

@@ -24,6 +24,7 @@ from goalbound.learners.reference_policies import Clairvoyant, RandomWalk
 from goalbound.learners.seen_through import SeenThrough
 from goalbound.learners.settings import added_loss
 from goalbound.models import LinearCSSP, ModelError, Support
+from goalbound.models.validation import number, shown
 from goalbound.planning import ContextBounds, context_bounds
 from goalbound.problems.treatment_curve import biomarker
 
@@ -270,12 +271,14 @@ def _bound(problem: LinearCSSP, size: int, episodes: int, floor: float, loss_bou
 def _number(name: str, value: str | float, words: tuple[str, ...]) -> float | None:
     if isinstance(value, bool) or (isinstance(value, str) and value not in words):
         guess = meant(value, words) if isinstance(value, str) else ""
-        raise ModelError(f"{name} is {value!r}{guess}; it is a number or one of {', '.join(words)}")
-    return None if isinstance(value, str) else float(value)
+        raise ModelError(f"{name} is {shown(value)}{guess}; it is a number or one of {', '.join(words)}")
+    return None if isinstance(value, str) else number(value, name, f"a number, or one of {', '.join(words)}")
 
 
 def _widths(name: str, scale: float) -> Widths:
     rules: Mapping[str, Callable[[], Widths]] = {"paper": paper, "printed": printed, "sharp": sharp}
+    if not isinstance(name, str):
+        raise ModelError(f"widths is {name!r}; there are {', '.join(rules)}")
     if name not in rules:
         raise ModelError(f'widths is "{name}"{meant(name, rules)}; there are {", ".join(rules)}')
     return rules[name]() if scale == 1.0 else scaled(rules[name](), by=scale)

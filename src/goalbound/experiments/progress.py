@@ -224,7 +224,7 @@ def sentence(event: Event) -> str | None:
         speed = facts["episodes"] / facts["seconds"] if facts["seconds"] > 0.0 else math.inf
         how = "rest of a broken run" if facts["resumed"] else f"{speed:,.0f} episodes/s"
         said = f"{event.label}: expected regret {facts['expected_regret']:,.6g}, {duration(facts['seconds'])} ({how})"
-        return said if facts.get("alarm") is None else f"{said}; not linear: {facts['alarm']}"
+        return said if facts.get("alarm") is None else f"{said}; alarm: {facts['alarm']}"
     if event.kind in ("failed", "retried"):
         return f"{event.label}: {event.kind}: {facts['error']}"
     if event.kind == "stopping":

@@ -5,30 +5,56 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
 
-from goalbound.experiments import spec_errors
-from goalbound.experiments.catalog import meant
-from goalbound.experiments.making import CATALOGS
-from goalbound.experiments.making import catalog as catalog
-from goalbound.experiments.plugins import NO_PLUGINS, Plugins
-from goalbound.experiments.run_spec import GROUPS, digest_of
-from goalbound.experiments.run_spec import Choice as Choice
-from goalbound.experiments.run_spec import RunSpec as RunSpec
-from goalbound.experiments.run_spec import loss_law as loss_law
+from goalbound.experiments import (
+    spec_errors,
+)
+from goalbound.experiments.catalog import (
+    meant,
+)
+from goalbound.experiments.making import (
+    CATALOGS,
+)
+from goalbound.experiments.making import (
+    catalog as catalog,
+)
+from goalbound.experiments.plugins import (
+    NO_PLUGINS,
+    Plugins,
+)
+from goalbound.experiments.run_spec import (
+    GROUPS,
+    digest_of,
+)
+from goalbound.experiments.run_spec import (
+    Choice as Choice,
+)
+from goalbound.experiments.run_spec import (
+    RunSpec as RunSpec,
+)
+from goalbound.experiments.run_spec import (
+    loss_law as loss_law,
+)
+from goalbound.experiments.toml import (
+    plain_values,
+    toml_text,
+)
 from goalbound.models import ModelError
 from goalbound.models.files.storage import file_bytes
 from goalbound.simulation.world import LossLaw
 
 _MOST_BYTES = 2**24
+MOST_RUNS = 1_000_000
+"""Of one experiment."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 Whole = Annotated[int, Field(ge=1, strict=True)]
 Seed = Annotated[int, Field(ge=0, strict=True)]
@@ -107,12 +133,13 @@ class ExperimentSpec(BaseModel):
         plugins: Plugins | Iterable[str] = (),
     ) -> ExperimentSpec:
         """From the content of a file. Overrides are set last; their keys may have dots (``learners.scale``)."""
-        content = _plain(values)
+        content = plain_values(values)
         spec_errors.check_quick(content.get("quick"))
-        for changes in ([content.get("quick")] if quick else []) + [dict(overrides or {})]:
+        for changes in ([content.get("quick")] if quick else []) + [plain_values(overrides or {})]:
             for key, value in changes.items() if isinstance(changes, dict) else ():
                 _set(content, key, value)
         spec = cls._of(content)
+        _check_sizes(spec)
         spec._plugins = Plugins.of(plugins)
         spec.check()
         return spec
@@ -121,7 +148,7 @@ class ExperimentSpec(BaseModel):
     def as_written(cls, path: str | PathLike[str]) -> ExperimentSpec:
         """Read a TOML file for a report: nothing that it names is looked up, and nothing is imported."""
         with _naming_file(path):
-            return cls._of(_plain(_toml(path)))
+            return cls._of(plain_values(_toml(path)))
 
     @classmethod
     def _of(cls, content: dict[str, Any]) -> ExperimentSpec:
@@ -142,8 +169,6 @@ class ExperimentSpec(BaseModel):
 
     def as_toml(self) -> str:
         """As a file that :meth:`load` reads."""
-        from goalbound.experiments.toml import toml_text
-
         return toml_text(self.model_dump(exclude_none=True))
 
     def check(self) -> None:
@@ -245,19 +270,28 @@ def _naming_file(path: str | PathLike[str]) -> Iterator[None]:
 
 
 def _toml(path: str | PathLike[str]) -> dict[str, Any]:
+    content = file_bytes(path, _MOST_BYTES, remedy="no experiment is as large", unpack=False)
     try:
-        content = file_bytes(path, _MOST_BYTES, remedy="no experiment is as large", unpack=False)
-        return tomllib.loads(content.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return toml_values(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
         raise ModelError(f"not a TOML file: {error}") from None
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy that is ours to change."""
-    try:
-        return dict(json.loads(json.dumps(values)))
-    except TypeError as error:
-        raise ModelError(f"{error}; an experiment has texts, numbers, truth values, lists and tables") from None
+def _check_sizes(spec: ExperimentSpec) -> None:
+    """Limits that no experiment comes near, so that a slip of the keyboard does not ask for all memory."""
+    for name, most in (("episodes", 2**31 - 1), ("step_limit", 2**62)):
+        if getattr(spec, name) > most:
+            raise ModelError(f"{name} is {getattr(spec, name)}; at most {most} can be played")
+    if isinstance(spec.seeds, int) and spec.seeds > MOST_RUNS:
+        raise ModelError(
+            f"seeds is {spec.seeds}: it is how many seeds there are, at most {MOST_RUNS}; name single ones as a list, "
+            f"seeds = [{spec.seeds}]"
+        )
+    seeds = spec.seeds if isinstance(spec.seeds, int) else len(spec.seeds)
+    values = prod(max(1, len(one)) for one in spec.grid.values())
+    runs = len(spec.problems) * len(spec.contexts) * len(spec.learners) * values * seeds
+    if runs > MOST_RUNS:
+        raise ModelError(f"this experiment has up to {runs} runs; at most {MOST_RUNS} fit in one, cut it into several")
 
 
 def _set(content: dict[str, Any], key: str, value: Any) -> None:

@@ -78,7 +78,7 @@ COLUMNS: tuple[tuple[str, Callable[[Group], str]], ...] = (
     ("known steps", lambda group: with_band(group.known_share, percent)),
     ("covered runs", lambda group: _covered(group.covered)),
     ("coverage", lambda group: percent(group.coverage.mean)),
-    ("not linear", lambda group: _alarmed(group)),
+    ("alarms", lambda group: _alarmed(group)),
     ("abandoned", lambda group: number(group.abandoned.mean)),
     ("steps", lambda group: number(group.steps.mean)),
     ("intervals", lambda group: number(group.intervals.mean)),
@@ -119,7 +119,7 @@ def csv_text(summary: Summary) -> str:
 
 
 def alarmed(group: Group) -> list[tuple[int, str]]:
-    """The seeds whose learner found the world not linear in what it is shown, and its words."""
+    """The seeds whose learner found what it was told contradicted, or the world not linear, and its words."""
     found = zip(group.seeds, group.alarms, strict=True)
     return [(seed, alarm) for seed, alarm in found if alarm is not None]
 
@@ -182,7 +182,7 @@ def _notes(summary: Summary) -> list[str]:
         if group.abandoned.mean:
             notes.append(f"{where}: episodes were abandoned at the step limit; the true regret is larger")
         if first := next(iter(alarmed(group)), None):
-            notes.append(f"{where}: not linear, seed {first[0]}: {first[1]}")
+            notes.append(f"{where}: alarm, seed {first[0]}: {first[1]}")
     unproven = (one for one in summary.groups if one.guarantee in (UNPROVEN, UNKNOWN))
     notes += dict.fromkeys(f"{one.learner}: {one.constants}" for one in unproven)
     without = dict.fromkeys(one.learner for one in summary.groups if one.guarantee == NONE)

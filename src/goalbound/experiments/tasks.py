@@ -17,7 +17,7 @@ from goalbound.experiments.records import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import RunSpec
 from goalbound.kernels.jit import seconds_compiling
-from goalbound.learners.linearity import NotLinearWarning
+from goalbound.learners.linearity import NotLinearWarning, WrongPriorWarning
 
 Report = Callable[[int, int, float], None]
 """Episodes done, episodes in all, expected regret so far."""
@@ -110,6 +110,7 @@ def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
         spec = RunSpec.from_json(json.loads(task.spec))
         with warnings.catch_warnings():  # the record has it, and the sweep tells it; workers stay silent
             warnings.simplefilter("ignore", NotLinearWarning)
+            warnings.simplefilter("ignore", WrongPriorWarning)
             checkpoint = None if task.checkpoint is None else Path(task.checkpoint)
             record = run(spec, plugins=task.plugins, progress=progress, checkpoint=checkpoint)
         totals = record.facts["totals"]

@@ -12,6 +12,7 @@ import numpy as np
 from goalbound.adapters.covariates.contexts import CovariateContexts, uniform_numbers
 from goalbound.experiments.catalog import Catalog, Entry
 from goalbound.models import LinearCSSP, ModelError
+from goalbound.models.validation import numbers
 from goalbound.problems.catalog import CATALOG as FAMILIES
 from goalbound.simulation.contexts import Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed
 from goalbound.simulation.world import LossLaw, ModelWorld, World, bernoulli, bounded, deterministic
@@ -41,7 +42,7 @@ def frozen_lake(*, map_name: str = "4x4", rates: list[float] | None = None) -> S
     """The real FrozenLake of Gymnasium; the context mixes environments of different success rates (1 and 1/3)."""
     import gymnasium
 
-    chosen = [1.0, 1.0 / 3.0] if rates is None else rates
+    chosen = numbers([1.0, 1.0 / 3.0] if rates is None else rates, "rates", (None,), "success rates, one per component")
     return _real([gymnasium.make("FrozenLake-v1", map_name=map_name, success_rate=float(rate)) for rate in chosen])
 
 
@@ -81,7 +82,7 @@ PROBLEMS = Catalog(
 
 def dirichlet(size: int, *, alpha: float = 1.0) -> Dirichlet:
     """Independent Dirichlet draws; alpha 1 is uniform on the simplex."""
-    return Dirichlet(np.full(size, float(alpha)))
+    return Dirichlet.symmetric(size, alpha=alpha)
 
 
 def corners(size: int) -> Corners:
@@ -91,22 +92,21 @@ def corners(size: int) -> Corners:
 
 def cyclic(size: int, *, contexts: list[Any] | None = None) -> Cyclic:
     """The contexts given, again and again; the corners if none are given."""
-    return Cyclic(np.eye(size) if contexts is None else np.array(contexts, dtype=np.float64))
+    return Cyclic(np.eye(size) if contexts is None else contexts)  # type: ignore[arg-type]
 
 
 def listed(size: int, *, contexts: list[Any] | None = None) -> Listed:
     """The contexts given, one per episode."""
     if contexts is None:
         raise ModelError("listed needs contexts = [[...], ...], one per episode")
-    return Listed(np.array(contexts, dtype=np.float64))
+    return Listed(contexts)  # type: ignore[arg-type]
 
 
 def drifting(size: int, *, episodes: int, start: list[float] | None = None, end: list[float] | None = None,
              wobble: float = 0.0) -> Drifting:  # fmt: skip
     """From one context to another over the whole run; from the first corner to the last if none are given."""
-    first = np.eye(size)[0] if start is None else np.array(start, dtype=np.float64)
-    last = np.eye(size)[-1] if end is None else np.array(end, dtype=np.float64)
-    return Drifting(first, last, episodes=episodes, wobble=wobble)
+    first, last = np.eye(size)[0] if start is None else start, np.eye(size)[-1] if end is None else end
+    return Drifting(first, last, episodes=episodes, wobble=wobble)  # type: ignore[arg-type]
 
 
 def one_number(size: int) -> CovariateContexts:

@@ -1,15 +1,62 @@
-"""Plain values as TOML. Python reads TOML but does not write it."""
+"""Plain values as TOML, and what TOML may hold in an experiment. Python reads TOML but does not write it."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goalbound.models import ModelError
+from goalbound.models.validation import shown
 
+MOST_DEPTH = 20
+"""Lists and tables may stand in each other so deep; an experiment has at most a handful."""
+LARGEST = 2**63 - 1
+"""Of a whole number, as TOML has it."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def toml_values(text: str) -> dict[str, Any]:
+    """The values of a TOML text; one that cannot be read is an error, whatever the parser makes of it."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ModelError(f"not a TOML file: {error}") from None
+    except ValueError:  # Python's own limit
+        raise ModelError("it holds a number of thousands of digits; whole numbers have at most 19") from None
+    except RecursionError:
+        raise ModelError("its lists or tables stand in each other too deep to be read") from None
+
+
+def plain_values(value: Any, where: str = "", depth: int = 0) -> Any:
+    """A copy of values as JSON can hold them, or an error that names the key: no dates, no NaN, nothing endless.
+
+    >>> plain_values({"learners": [{"scale": float("nan")}]})
+    Traceback (most recent call last):
+    ...
+    goalbound.models.errors.ModelError: learners[0].scale is nan; an experiment is made of finite numbers
+    """
+    if depth > MOST_DEPTH:
+        raise ModelError(f"{where[:80]}...: lists and tables stand in each other more than {MOST_DEPTH} deep")
+    if isinstance(value, Mapping):
+        inside = {str(key): f"{where}.{key}" if where else str(key) for key in value}
+        return {str(key): plain_values(one, inside[str(key)], depth + 1) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_values(one, f"{where}[{place}]", depth + 1) for place, one in enumerate(value)]
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        if abs(value) > LARGEST:
+            raise ModelError(f"{where} is {shown(value)}; whole numbers go up to 2^63 - 1")
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ModelError(f"{where} is {value}; an experiment is made of finite numbers")
+        return value
+    raise ModelError(f"{where} is {shown(value)}, a {type(value).__name__}; give a text, a number, true or false")
 
 
 def toml_text(values: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from types import FunctionType
@@ -46,8 +47,14 @@ class Kernel:
     def dispatcher(self) -> Any:
         """The compiled form as Python calls it."""
         if self._dispatcher is None:
-            self._dispatcher = self._jitted(cache=True)
-            _stamp(self._dispatcher, self)
+            try:
+                self._dispatcher = self._jitted(cache=True)
+            except (RuntimeError, OSError) as error:  # no folder that numba knows can be written to
+                _Notice.no_cache(error)
+                self._dispatcher = self._jitted()
+            else:
+                _stamp(self._dispatcher, self)
+                _forgive(self._dispatcher._cache)
         return self._dispatcher
 
     @property
@@ -160,6 +167,26 @@ def _stamp(dispatcher: Any, root: Kernel) -> None:
             os.remove(cached._index_path)
 
 
+def _forgive(cache: Any) -> None:
+    """Let a cache that cannot be read or written, on a full disk say, cost time and nothing else."""
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_or_nothing(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception as error:  # damaged machine code may be anything to the one who unpacks it
+            _Notice.no_cache(error)
+            return None
+
+    def save_or_not(*arguments: Any) -> None:
+        try:
+            save(*arguments)
+        except OSError as error:
+            _Notice.no_cache(error)
+
+    cache.load_overload, cache.save_overload = load_or_nothing, save_or_not
+
+
 def _with_globals(function: FunctionType, changed: dict[str, Any]) -> FunctionType:
     copy = FunctionType(
         function.__code__, {**function.__globals__, **changed}, function.__name__, function.__defaults__
@@ -181,6 +208,7 @@ class _Notice:
     """
 
     told = False
+    told_of_cache = False
     spent = 0.0
     """Seconds of waiting for the compiler or for its cache."""
     compiling = 0.0
@@ -218,6 +246,17 @@ class _Notice:
             self._timer.cancel()
             self._timer = None
             _Notice.compiling += time.perf_counter() - self._since
+
+    @classmethod
+    def no_cache(cls, error: Exception) -> None:
+        """Warn, once, that what is compiled cannot be kept."""
+        if not cls.told_of_cache:
+            cls.told_of_cache = True
+            warnings.warn(
+                f"compiled kernels cannot be kept on disk ({error}), so every process compiles them anew; set "
+                "NUMBA_CACHE_DIR to a folder that can be written, with some room left",
+                stacklevel=2,
+            )
 
     @classmethod
     def _tell(cls) -> None:

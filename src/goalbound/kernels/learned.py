@@ -124,11 +124,12 @@ class Excess(NamedTuple):
     steps: NDArray[np.int64]
     """[N, q]"""
     losses: NDArray[np.float64]
-    """[N, q, 2] sums of loss - high and of low - loss"""
+    """[N, q, 3] sums of loss - high, of low - loss and of declared floor - loss"""
     rows: NDArray[np.float64]
-    """[M, q, 2] likewise, of each next state"""
+    """[M, q, 2] of each next state, without the last"""
     alarm: NDArray[np.int64]
-    """[4] of the first contradiction: the pair, the place in the row (-1: the loss), the part, the episode; -1: none"""
+    """[4] of the first contradiction: the pair, the place in the row (-1: the loss, -2: the loss and its floor), the
+    part, the episode; -1: none"""
 
 
 class Learned(NamedTuple):

@@ -411,7 +411,7 @@ def hold_against_boxes(rules, learned, view, pair, place, loss):
     low = view.plausible.low[first:last]
     high = view.plausible.high[first:last]
     if len(learned.excess.steps) > 0:
-        losses = (view.plausible.losses[pair], view.loss_high[pair])
+        losses = (view.plausible.losses[pair], view.loss_high[pair], rules.told.floor[pair])
         note_step(
             learned.excess, pair, first, place, loss + rules.added_loss, losses, low, high, view.context,
             rules.alarm_log, view.tally[EPISODE],

@@ -33,6 +33,9 @@ ROUNDS = 30
 ROUNDING = 1e-12
 """Room for the rounding of a backup, relative to the largest value."""
 
+UNDERFLOW = 1e-300
+"""More than a backup can lose to underflow, where rounding is not relative."""
+
 BALL, TAKE, BOX = 0, 1, 2
 """Shapes of plausible rows: :attr:`Plausible.shape`."""
 
@@ -322,7 +325,7 @@ def shortfall(residual, floor, largest):
     If T v >= v - r and every backup pays at least ``floor``, then T((1 - x) v) >= (1 - x) T v + x floor >=
     (1 - x)(v - r) + x floor = (1 - x) v, and what is below its own backup is below the fixed point.
     """
-    room = residual + ROUNDING * largest
+    room = residual + ROUNDING * largest + UNDERFLOW
     return room / (room + floor)
 
 

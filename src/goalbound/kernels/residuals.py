@@ -4,7 +4,8 @@ While the model is right and the intervals hold the truth, an outcome of [0, 1] 
 with S the sum of (outcome - upper end) over n steps, exp(z S - z^2 n / 8) is a supermartingale for every z >= 0. Mixed
 over a half-normal z it gives P(some n has S >= sqrt((n / 4 + r) (log((n / 4 + r) / r) + 2 log(1 / failure)))) <=
 failure, for any r > 0. A regression that is linear where the world is not is right on average and wrong in parts of the
-simplex, so sums are kept for each part: the heaviest component, and how heavy it is.
+simplex, so sums are kept for each part: the heaviest component, and how heavy it is. A third sum holds losses against
+the floor that was declared: where it alone is a contradiction, that floor is wrong, whatever the world is.
 """
 
 from math import log, sqrt
@@ -13,6 +14,8 @@ from goalbound.kernels.jit import inlined, lean
 
 PARTS = 4
 """Into how many parts the weight of the heaviest component is cut."""
+LOSS, FLOOR = -1, -2
+"""In the place of a next state: the loss was not in its interval, or it was below its declared floor."""
 PATIENCE = 10.0
 """r: the bound is tightest where n / 4 is some ten times this."""
 
@@ -50,13 +53,16 @@ def note(sums, outcome, low, high, count, alarm_log):
 def note_step(excess, pair, first, place, loss, losses, low, high, context, alarm_log, episode):
     """Before a step is learned from. O(m) for the m next states of the pair, whose places begin at ``first``.
 
-    ``loss`` is held against the interval ``losses`` (low, high), each next state against ``low`` and ``high`` [m].
+    ``loss`` is held against ``losses`` (low, high, the declared floor, which low is not below), each next state against
+    ``low`` and ``high`` [m].
     """
     part = part_of(context)
     excess.steps[pair, part] += 1
     count = excess.steps[pair, part]
-    if note(excess.losses[pair, part], loss, losses[0], losses[1], count, alarm_log):
-        sound_alarm(excess.alarm, pair, -1, part, episode)
+    sums = excess.losses[pair, part]
+    sums[2] += losses[2] - loss
+    if note(sums, loss, losses[0], losses[1], count, alarm_log):
+        sound_alarm(excess.alarm, pair, FLOOR if contradicts(sums[2], count, alarm_log) else LOSS, part, episode)
     for k in range(len(low)):
         outcome = 1.0 if first + k == place else 0.0
         if note(excess.rows[first + k, part], outcome, low[k], high[k], count, alarm_log):

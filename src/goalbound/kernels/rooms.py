@@ -81,7 +81,7 @@ def fresh_excess(pairs: int, triples: int, parts: int) -> Excess:
     tested = parts > 0
     return Excess(
         steps=np.zeros((pairs if tested else 0, parts), dtype=np.int64),
-        losses=np.zeros((pairs if tested else 0, parts, 2)),
+        losses=np.zeros((pairs if tested else 0, parts, 3)),
         rows=np.zeros((triples if tested else 0, parts, 2)),
         alarm=np.full(4, -1, dtype=np.int64),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from goalbound.kernels.learned import HOPE, PLAIN, RMAX, SAMPLE
 from goalbound.models import ModelError
-from goalbound.models.validation import whole
+from goalbound.models.validation import fraction, number, size_of
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,10 @@ class Attitude:
     ceiling: float = inf
 
     def __post_init__(self) -> None:
-        if self.name not in _CODES:
+        if not isinstance(self.name, str) or self.name not in _CODES:
             raise ModelError(f"no attitude is called {self.name!r}; there are {', '.join(_CODES)}")
+        for name, meaning in _MEANINGS.items():
+            object.__setattr__(self, name, number(getattr(self, name), name, meaning))
         if not (0.0 <= self.explore <= 1.0 and isfinite(self.fade) and self.fade >= 0.0):
             raise ModelError(f"explore {self.explore} and fade {self.fade} do not fit; explore is in [0, 1], fade >= 0")
         if not (isfinite(self.spread) and self.spread >= 0.0 and isfinite(self.threshold) and self.threshold >= 0.0):
@@ -69,6 +71,13 @@ class Attitude:
         return self.name
 
 
+_MEANINGS = {
+    "spread": "a standard deviation, from 0 on",
+    "threshold": "the largest doubt about a pair that is known, from 0 on",
+    "explore": "the share of steps that explore in the first episode, in [0, 1]",
+    "fade": "how fast exploring fades, from 0 on",
+    "ceiling": "what no value of a plan is above, from 1 on",
+}
 _CODES = {"optimistic": HOPE, "greedy": PLAIN, "sampled": SAMPLE, "rmax": RMAX}
 
 
@@ -82,7 +91,7 @@ def greedy(*, explore: float = 0.0, fade: float = 0.0, ceiling: float = 1000.0) 
 
     An estimate may have no way to the goal under some context, so values are capped at ``ceiling``.
     """
-    return Attitude("greedy", explore=float(explore), fade=float(fade), ceiling=float(ceiling))
+    return Attitude("greedy", explore=explore, fade=fade, ceiling=ceiling)
 
 
 def sampled(*, spread: float = 0.5, ceiling: float = 1000.0) -> Attitude:
@@ -91,7 +100,7 @@ def sampled(*, spread: float = 0.5, ceiling: float = 1000.0) -> Attitude:
     ``spread`` 1/2 is the noise of a number in [0, 1] at its largest. A draw may have no good way to the goal, so values
     are capped at ``ceiling``.
     """
-    return Attitude("sampled", spread=float(spread), ceiling=float(ceiling))
+    return Attitude("sampled", spread=spread, ceiling=ceiling)
 
 
 def rmax(*, threshold: float, ceiling: float = 1000.0) -> Attitude:
@@ -99,7 +108,7 @@ def rmax(*, threshold: float, ceiling: float = 1000.0) -> Attitude:
 
     Values are capped at ``ceiling``, as those of :func:`greedy` are.
     """
-    return Attitude("rmax", threshold=float(threshold), ceiling=float(ceiling))
+    return Attitude("rmax", threshold=threshold, ceiling=ceiling)
 
 
 def kwik_threshold(context_size: int, *, accuracy: float, delta: float) -> float:
@@ -109,10 +118,9 @@ def kwik_threshold(context_size: int, *, accuracy: float, delta: float) -> float
     Source: Strehl and Littman (2007), as used by Modi et al. (2018); their text leaves two constants open, which are 1
     here.
     """
-    if whole(context_size, "context_size") < 1:
-        raise ModelError(f"context_size is {context_size}; a context has at least one entry")
-    if not 0.0 < delta < 1.0:
-        raise ModelError(f"delta {delta} is not between 0 and 1; it is the probability of failure allowed")
+    context_size = size_of(context_size, "context_size", "a context has at least one entry")
+    delta = fraction(delta, "delta", "the probability of failure allowed")
+    accuracy = number(accuracy, "accuracy", "the error of a probability that is let pass, in (0, 1]")
     if not 0.0 < accuracy <= 1.0:
         raise ModelError(f"accuracy {accuracy} is not in (0, 1]; it is the error of a probability that is let pass")
     root, square = sqrt(context_size), accuracy * accuracy

@@ -186,7 +186,7 @@ def _check_learned(learned: Learned, support: Support) -> None:
     for name in ("contexts", "norms"):
         within(f"pending {name}", getattr(learned.pending, name), 0, np.iinfo(np.int64).max // 2)
     within("restart_log", learned.restart_log, 0.0, _MOST)
-    within("alarm", learned.excess.alarm[:2], -1, [support.pairs - 1, support.triples - 1])
+    within("alarm", learned.excess.alarm[:2], [-1, -2], [support.pairs - 1, support.triples - 1])
     _check_values(learned.values)
 
 

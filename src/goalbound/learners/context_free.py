@@ -10,14 +10,37 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.world import Tally
-from goalbound.learners.copying import deep_copy
+from goalbound.learners.copying import (
+    deep_copy,
+)
+from goalbound.learners.door import (
+    check_learner,
+)
+from goalbound.learners.inner import (
+    OfInner,
+)
 from goalbound.learners.learner import Episode, SimulatedWorld
 from goalbound.learners.saving import bytes_of, can_be_saved, resumed_from, save_inner, with_limit
 from goalbound.models import FileFormatError, ModelError
-from goalbound.models.files.archive import FORMAT, MOST_ARRAYS, check_keys, read_archive, write_archive
-from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.files.storage import LIMIT, reading
-from goalbound.models.validation import distribution, whole
+from goalbound.models.files.archive import (
+    FORMAT,
+    MOST_ARRAYS,
+    check_keys,
+    read_archive,
+    write_archive,
+)
+from goalbound.models.files.saved_files import (
+    SavedFiles,
+)
+from goalbound.models.files.storage import (
+    LIMIT,
+    reading,
+)
+from goalbound.models.validation import (
+    distribution,
+    generator,
+    size_of,
+)
 
 KIND, VERSION = "PerCell", 1
 _KEYS = ("context_size", "parts", "cells")
@@ -34,6 +57,12 @@ class ContextBlind:
     >>> blind.begin([0.3, 0.7]).context
     array([1.])
     """
+
+    support = OfInner("The pairs of the learner, and where each may lead.")
+    open_episodes = OfInner("The learner's episodes that were begun and have not ended; also those of a file.")
+    statistics = OfInner("What the learner has seen, all of it under the context [1.0].")
+    estimate = OfInner("The learner's estimate of the average over the contexts that came.")
+    alarm = OfInner("What first contradicted the learner's model; None while nothing has.")
 
     def __init__(self, learner: Any) -> None:
         self.learner = _one_component(learner)
@@ -69,6 +98,10 @@ class ContextBlind:
         as this one."""
         return ContextBlind(with_limit(self.learner.resumed, path, limit))
 
+    def intervals_of(self, context: ArrayLike) -> Any:
+        """What is plausible, under any context."""
+        return self.learner.intervals_of([1.0])
+
     def __repr__(self) -> str:
         return f"ContextBlind({self.learner!r})"
 
@@ -102,16 +135,15 @@ class PerCell:
         parts: int = 4,
         rng: np.random.Generator | None = None,
     ) -> None:
-        if whole(context_size, "context_size") < 1 or whole(parts, "parts") < 1:
-            raise ModelError(f"context_size {context_size} and parts {parts} are whole numbers from 1 on")
+        self.context_size = size_of(context_size, "context_size", "a context has at least one entry")
+        self.parts = size_of(parts, "parts", "an entry has at least one part")
         if not callable(make):
             raise ModelError(f"make is a {type(make).__name__}; give a function of rng= that makes a learner of a cell")
-        self.context_size, self.parts = int(context_size), int(parts)
         self.cells: dict[tuple[int, ...], Any] = {}
         """The learners by cell, in the order of their first contexts."""
         self._make = make
         self._files = SavedFiles()
-        self._seeds = np.random.default_rng(0).bit_generator.seed_seq if rng is None else rng.bit_generator.seed_seq
+        self._seeds = (np.random.default_rng(0) if rng is None else generator(rng)).bit_generator.seed_seq
 
     __copy__ = deep_copy  # all that learns is in the learners inside
 
@@ -119,6 +151,20 @@ class PerCell:
         """Which part each entry of a context lies in."""
         weights = distribution(context, "context", self.context_size, "component")
         return tuple(np.minimum((self.parts * weights).astype(int), self.parts - 1).tolist())
+
+    @property
+    def open_episodes(self) -> tuple[Any, ...]:
+        """The episodes that were begun and have not ended, cell by cell, in each in the order of begin."""
+        return tuple(episode for learner in self.cells.values() for episode in learner.open_episodes)
+
+    @property
+    def alarms(self) -> dict[tuple[int, ...], Any]:
+        """By cell, what first contradicted its learner's model; cells where nothing has are left out.
+
+        A learner of a cell meets an average over its contexts, so a cell that is too large may be the cause.
+        """
+        found = {cell: getattr(learner, "alarm", None) for cell, learner in self.cells.items()}
+        return {cell: alarm for cell, alarm in found.items() if alarm is not None}
 
     def begin(self, context: ArrayLike) -> Episode:
         """An episode of the cell's learner."""
@@ -190,6 +236,9 @@ class PerCell:
                 again.cells[cell] = resumed_from(self._made(n), arrays[f"cell_{n}"], limit=limit)
         return again
 
+    def __repr__(self) -> str:
+        return f"PerCell({self.context_size} components in {self.parts} parts, {len(self.cells)} cells)"
+
     def _checked_cells(self, cells: Any, arrays: dict[str, NDArray[Any]]) -> list[tuple[int, ...]]:
         fine = isinstance(cells, list) and all(isinstance(cell, list) for cell in cells)
         if not fine or any(
@@ -216,6 +265,7 @@ class PerCell:
 
 
 def _one_component(learner: Any) -> Any:
+    check_learner(learner)
     size = getattr(learner, "context_size", 1)
     if size != 1:
         raise ModelError(f"the learner has {size} components; one that is not shown the context has 1")

@@ -1,13 +1,62 @@
-"""What may come in to a learner: states and steps that follow each other, and problems that fit its support."""
+"""What may come in to a learner: supports with a way to the goal, steps that follow each other, problems that fit."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from goalbound.estimation.statistics import step_parts
+from goalbound.kernels import graph
+from goalbound.kernels.jit import engine
+from goalbound.kernels.layout import Rows
 from goalbound.learners.errors import LearnerError
 from goalbound.models import LinearCSSP, ModelError, Step, Support
-from goalbound.models.validation import ROW_TOLERANCE, numbers
+from goalbound.models.support import NO_SUPPORT
+from goalbound.models.validation import ROW_TOLERANCE, numbers, of_type, shown
+from goalbound.planning.reduction import reverse_of
+
+
+def checked_support(support: object, possible: NDArray[np.bool_] | None = None) -> Support:
+    """A support in which every state may reach the goal; else an error that names those which cannot.
+
+    ``possible`` [M] says which next states are left where rows are known. O(M).
+    """
+    support = of_type(support, Support, "support", NO_SUPPORT)
+    to_goal = support.next_state == support.states
+    if possible is not None:
+        to_goal &= possible
+    direct = np.add.reduceat(to_goal, support.next_start[:-1])
+    if np.add.reduceat(direct, support.pair_start[:-1]).all():
+        return support
+    stuck = np.flatnonzero(~_reaching(support, possible))
+    if len(stuck):
+        names = ", ".join(support.state_name(state) for state in stuck[:8].tolist())
+        more = f" and {len(stuck) - 8} more" if len(stuck) > 8 else ""
+        raise ModelError(
+            f"no pair leads from {names}{more} towards the goal, by the support"
+            + ("" if possible is None else " and the known rows")
+            + "; declare the next states by which the goal is reached, or leave these states out"
+        )
+    return support
+
+
+def _reaching(support: Support, possible: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """[S] the states from which possible next states lead to the goal."""
+    chances = np.ones(support.triples) if possible is None else possible.astype(np.float64)
+    rows = Rows(support.pair_start, support.next_start, support.next_state, np.zeros(support.pairs), chances)
+    for array in (rows.losses, rows.probabilities):  # read-only like a problem's own: one compiled form serves both
+        array.flags.writeable = False
+    run, every = engine(support.triples), np.ones(support.pairs, dtype=np.bool_)
+    choice = np.full(support.states, -1, dtype=np.int64)
+    room = np.full(support.states + 1, support.states, dtype=np.int64)
+    run(graph.backward_reach)(reverse_of(rows, every, run), support.pair_state, every, 1, choice, room)
+    return choice >= 0
+
+
+def check_learner(learner: object, name: str = "learner") -> None:
+    """An error unless this can begin episodes."""
+    if isinstance(learner, type) or not callable(getattr(learner, "begin", None)):
+        raise ModelError(f"{name} is {shown(learner)}, which has no begin(context); give a learner, such as an LRCSSP")
 
 
 def check_context_free(context: ArrayLike) -> None:
@@ -53,6 +102,7 @@ def check_own_step(support: Support, step: Step, at: int | None, action: int | N
     """An error unless a step follows from where the episode is and what it chose."""
     if action is None or at is None:
         raise LearnerError("no action was chosen; act(state) comes before observe(step)")
+    step_parts(step)
     said = support.state(step[0])
     if said != at:
         raise LearnerError(

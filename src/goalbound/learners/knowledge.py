@@ -11,7 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.learned import Told
 from goalbound.models import LinearCSSP, ModelError, Support
-from goalbound.models.validation import check_range, numbers, restore_readonly, sealed, share_frozen
+from goalbound.models.support import (
+    NO_SUPPORT,
+)
+from goalbound.models.validation import (
+    array_of,
+    check_range,
+    check_room,
+    numbers,
+    of_type,
+    restore_readonly,
+    sealed,
+    share_frozen,
+    shown,
+    size_of,
+)
 
 SUM_TOLERANCE = 1e-9
 
@@ -51,6 +65,9 @@ class Knowledge:
     @classmethod
     def nothing(cls, support: Support, context_size: int) -> Knowledge:
         """Nothing but the support."""
+        of_type(support, Support, "support", NO_SUPPORT)
+        context_size = size_of(context_size, "context_size", "a context has at least one entry")
+        check_room(support.pairs * context_size, f"context_size {context_size}")
         none = sealed(np.zeros(support.pairs, dtype=np.bool_))
         return cls(
             support, context_size, none, sealed(np.zeros((support.pairs, context_size))), none,
@@ -79,7 +96,7 @@ class Knowledge:
         known = self.row_known.copy()
         table = self.rows.copy() if len(self.rows) else np.zeros((support.triples, self.context_size))
         if not isinstance(rows, Mapping):
-            raise ModelError(f"rows is a {type(rows).__name__}; give a mapping from (state, action) to a row")
+            raise ModelError(f"rows is of the type {type(rows).__name__}; give a mapping from (state, action) to a row")
         for key, given in rows.items():
             pair = self._pair(key, "rows")
             name = f"the row of {support.pair_name(pair)}"
@@ -108,6 +125,12 @@ class Knowledge:
             table[pair] = self._components(floor, f"the floor of {self.support.pair_name(pair)}").min()
         check_range(table, 0.0, 1.0, "floor", lambda at: f"the floor of {self.support.pair_name(int(at[0]))}")
         return replace(self, floors=sealed(table))
+
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """[M] which next states may follow under some context: of known rows those with a probability above zero."""
+        learned = np.repeat(~self.row_known, np.diff(self.support.next_start))
+        return learned | self.rows.any(axis=1) if len(self.rows) else learned
 
     def told(self, loss_floor: float, added_loss: float) -> Told:
         """As kernels take it; an error where a known loss is below what is said to be a floor."""
@@ -155,7 +178,7 @@ class Knowledge:
 
     def _pair(self, key: Any, what: str) -> int:
         if not (isinstance(key, tuple) and len(key) == 2):
-            raise ModelError(f"{what} has the key {key!r}; keys are pairs: (state, action)")
+            raise ModelError(f"{what} has the key {shown(key)}; keys are pairs: (state, action)")
         return self.support.pair(*key)
 
     def _by_pair(self, given: Any, what: str) -> list[tuple[int, Any]]:
@@ -174,16 +197,17 @@ class Knowledge:
         array = _array(value, name)
         if array.shape not in ((), (self.context_size,)):
             raise ModelError(
-                f"{name} is {value!r}; it is one number, or one for each of {self.context_size} components"
+                f"{name} is {shown(value)}; it is one number, or one for each of {self.context_size} components"
             )
         return np.broadcast_to(array, (self.context_size,))
 
 
 def _array(values: Any, name: str) -> NDArray[np.float64]:
+    array = array_of(values, name, "numbers")
     try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{name} is {values!r:.200}, which are no numbers ({error})") from None
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ModelError(f"{name} is {shown(values)}, which are no numbers ({error})") from None
 
 
 def _next_state_of(name: str) -> Callable[[tuple[int, ...]], str]:

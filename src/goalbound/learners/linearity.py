@@ -1,11 +1,13 @@
-"""When what is observed contradicts the linear model."""
+"""When what is observed contradicts the linear model, or what the learner was told."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from goalbound.kernels.learned import Excess
-from goalbound.kernels.residuals import PARTS
+from goalbound.kernels.residuals import FLOOR, PARTS
+from goalbound.learners.knowledge import Knowledge
 from goalbound.models import Support
 
 FALSE_ALARM = 0.01
@@ -18,9 +20,27 @@ class NotLinearWarning(UserWarning):
     """The world is not linear in the contexts that the learner is shown."""
 
 
+class WrongPriorWarning(UserWarning):
+    """What the learner was told before the first episode is wrong: the loss floor, a known loss or a known row."""
+
+
+class Cause(Enum):
+    """What an alarm says is wrong."""
+
+    NOT_LINEAR = "the world is not linear in the contexts"
+    LOSS_FLOOR = "the declared loss floor is too high"
+    KNOWN_LOSS = "a loss that was said to be known is wrong"
+    KNOWN_ROW = "a row that was said to be known is wrong"
+
+    @property
+    def warning(self) -> type[UserWarning]:
+        """The kind of its warning."""
+        return NotLinearWarning if self is Cause.NOT_LINEAR else WrongPriorWarning
+
+
 @dataclass(frozen=True)
 class Alarm:
-    """What first contradicted the linear model.
+    """What first contradicted the linear model, or what the learner was told.
 
     Attributes:
         pair: the number of the pair.
@@ -29,6 +49,9 @@ class Alarm:
         weights: how heavy that component was, from and to.
         episode: the number of the episode, from 1 on.
         support: for names.
+        cause: what is wrong. A loss floor is blamed only if losses contradict it alone, without any estimate.
+        declared: the loss floor, where it is the cause.
+        of_pair: whether that floor was declared for this pair (knowledge) and not for all (``loss_floor``).
     """
 
     pair: int
@@ -37,6 +60,9 @@ class Alarm:
     weights: tuple[float, float]
     episode: int
     support: Support
+    cause: Cause = Cause.NOT_LINEAR
+    declared: float | None = None
+    of_pair: bool = False
 
     def __str__(self) -> str:
         what = (
@@ -44,18 +70,43 @@ class Alarm:
         )
         return (
             f"episode {self.episode}: {self.support.pair_name(self.pair)}: {what}, under contexts that give component "
-            f"{self.component} a weight of {self.weights[0]:.2f} to {self.weights[1]:.2f}, is not what a linear model "
-            f"allows that fits the other contexts. The world is not linear in these contexts (or changes with time): "
-            f"guarantees do not hold; a finer map of the covariates may help"
+            f"{self.component} a weight of {self.weights[0]:.2f} to {self.weights[1]:.2f}, {self._finding()}"
+        )
+
+    def _finding(self) -> str:
+        if self.cause is Cause.LOSS_FLOOR:
+            blamed = "its floor in the knowledge is" if self.of_pair else "loss_floor is"
+            return (
+                f"is below {self.declared:g}, the floor that was declared: {blamed} too high, and guarantees do not "
+                "hold; declare a number that no mean loss is below (0, with episodes=..., if losses may be zero)"
+            )
+        if self.cause is not Cause.NOT_LINEAR:
+            return (
+                "is not what it was said to be: the knowledge is wrong (or the world is not linear in these contexts, "
+                "or changes with time), and guarantees do not hold; correct it, or leave it to be learned"
+            )
+        return (
+            "is not what a linear model allows that fits the other contexts. The world is not linear in these contexts "
+            "(or changes with time): guarantees do not hold; a finer map of the covariates may help"
         )
 
 
-def alarm_of(excess: Excess, support: Support, size: int) -> Alarm | None:
-    """The alarm, if there was one."""
+def alarm_of(
+    excess: Excess, support: Support, size: int, loss_floor: float = 0.0, knowledge: Knowledge | None = None
+) -> Alarm | None:
+    """The alarm, if there was one, of a learner that was told this floor and this knowledge."""
     pair, place, part, episode = (int(number) for number in excess.alarm)
     if pair < 0:
         return None
     least, step = 1.0 / size, (1.0 - 1.0 / size) / PARTS
     low = least + step * (part % PARTS)
     following = None if place < 0 else int(support.next_state[place])
-    return Alarm(pair, following, part // PARTS, (low, low + step), episode, support)
+    cause, declared, of_pair = Cause.NOT_LINEAR, None, False
+    if place == FLOOR:
+        own = 0.0 if knowledge is None else float(knowledge.floors[pair])
+        cause, declared, of_pair = Cause.LOSS_FLOOR, max(own, loss_floor), own > loss_floor
+    elif knowledge is not None and following is None and knowledge.loss_known[pair]:
+        cause = Cause.KNOWN_LOSS
+    elif knowledge is not None and following is not None and knowledge.row_known[pair]:
+        cause = Cause.KNOWN_ROW
+    return Alarm(pair, following, part // PARTS, (low, low + step), episode, support, cause, declared, of_pair)

@@ -34,21 +34,39 @@ from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fre
 from goalbound.kernels.watch import Ledger
 from goalbound.kernels.world import Tally
 from goalbound.learners.attitude import Attitude, optimistic
-from goalbound.learners.copying import copied_state, deep_copy, restore_state
-from goalbound.learners.door import check_leads
+from goalbound.learners.copying import (
+    copied_state,
+    deep_copy,
+    restore_state,
+)
+from goalbound.learners.door import (
+    check_leads,
+    checked_support,
+)
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
 from goalbound.learners.knowledge import Knowledge
 from goalbound.learners.learner import SimulatedWorld, truth_of
-from goalbound.learners.linearity import MOST_SUMS, Alarm, NotLinearWarning, alarm_of
+from goalbound.learners.linearity import MOST_SUMS, Alarm, alarm_of
 from goalbound.learners.plan import Plan
 from goalbound.learners.settings import Settings
 from goalbound.learners.showing import shown_plan
 from goalbound.models import FileFormatError, IntervalSet, LinearCSSP, ModelError, Support
-from goalbound.models.confidence_set import tightened
-from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.files.storage import LIMIT
-from goalbound.models.validation import distribution, sealed
+from goalbound.models.confidence_set import (
+    tightened,
+)
+from goalbound.models.files.saved_files import (
+    SavedFiles,
+)
+from goalbound.models.files.storage import (
+    LIMIT,
+)
+from goalbound.models.validation import (
+    check_room,
+    distribution,
+    generator,
+    sealed,
+)
 
 SWEEPS = 1_000_000
 """The most sweeps of one plan; a plan that needs more is an error."""
@@ -168,17 +186,21 @@ class LRCSSP:
     def _set_up(
         self, support: Support, settings: Settings, knowledge: Knowledge | None, rng: np.random.Generator | None
     ) -> None:
-        if not isinstance(support, Support):
-            raise ModelError(f"support is a {type(support).__name__}; give a Support, such as problem.support")
         if knowledge is not None and not isinstance(knowledge, Knowledge):
-            raise ModelError(f"knowledge is a {type(knowledge).__name__}; begin with Knowledge.nothing(support, d)")
+            raise ModelError(
+                f"knowledge is of the type {type(knowledge).__name__}; begin with Knowledge.nothing(support, d)"
+            )
+        checked_support(support)
         if knowledge is not None and (knowledge.support != support or knowledge.context_size != settings.context_size):
             raise ModelError("the knowledge is of another support or context size than the learner's")
+        if knowledge is not None and knowledge.row_known.any():
+            checked_support(support, knowledge.possible)
         self.support = support
         self.settings = settings
         self.knowledge = knowledge
         self._rules = settings.rules(support, knowledge)
         size = settings.context_size
+        check_room(support.pairs * size**2 + support.triples * size, f"context_size {size}")
         memory = fresh_memory(support.pairs, support.triples, size, settings.regularization)
         bound = 1.0 if settings.loss_bound is None else float(settings.loss_bound)
         self._learned = fresh_learned(
@@ -192,7 +214,7 @@ class LRCSSP:
         self._desk = fresh_desk(int(np.diff(support.next_start).max()), size)
         by_policies = (self._rules.box.on or not settings.is_optimistic) and support.states <= FEW_STATES
         self._bench = fresh_bench(support.states if by_policies else 0)
-        self._rng = np.random.default_rng(0) if rng is None else rng
+        self._rng = np.random.default_rng(0) if rng is None else generator(rng)
         self._effort = Effort()
         self._view: View | None = None
         self._begun = 0
@@ -304,8 +326,9 @@ class LRCSSP:
 
     @property
     def alarm(self) -> Alarm | None:
-        """What first contradicted the linear model; None while nothing has."""
-        return alarm_of(self._learned.excess, self.support, self.settings.context_size)
+        """What first contradicted the linear model, or what the learner was told; None while nothing has."""
+        told = self.settings.loss_floor, self.knowledge
+        return alarm_of(self._learned.excess, self.support, self.settings.context_size, *told)
 
     @property
     def doublings(self) -> int:
@@ -510,9 +533,9 @@ class LRCSSP:
 
     def _warn_once(self) -> None:
         """Say it, the first time."""
-        if not self._warned and self._learned.excess.alarm[0] >= 0:
+        if not self._warned and self._learned.excess.alarm[0] >= 0 and (alarm := self.alarm) is not None:
             self._warned = True
-            warnings.warn(str(self.alarm), NotLinearWarning, stacklevel=3)
+            warnings.warn(str(alarm), alarm.cause.warning, stacklevel=3)
 
     def _check_projections(self) -> None:
         if self._learned.tally[FAILED_PROJECTIONS]:

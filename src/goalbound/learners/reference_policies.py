@@ -16,9 +16,23 @@ from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.learner import SimulatedWorld, truth_of
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
-from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.files.storage import LIMIT, reading
-from goalbound.models.validation import sealed
+from goalbound.models.files.saved_files import (
+    SavedFiles,
+)
+from goalbound.models.files.storage import (
+    LIMIT,
+    reading,
+)
+from goalbound.models.support import (
+    NO_SUPPORT,
+)
+from goalbound.models.validation import (
+    generator,
+    of_type,
+    sealed,
+    shown,
+    whole,
+)
 from goalbound.planning import solve
 from goalbound.planning.door import require_contextual
 from goalbound.planning.optimal_values import optimal_values
@@ -100,8 +114,8 @@ class RandomWalk:
     """
 
     def __init__(self, support: Support, *, rng: np.random.Generator | None = None) -> None:
-        self.support = support
-        self._rng = np.random.default_rng(0) if rng is None else rng
+        self.support = of_type(support, Support, "support", NO_SUPPORT)
+        self._rng = np.random.default_rng(0) if rng is None else generator(rng)
         self._effort = Effort()
         self._files = SavedFiles()
 
@@ -166,7 +180,7 @@ class RandomEpisode:
         """Any action of the state; the same if it is asked again before ``observe``."""
         here = self._support.state(state)
         if here == self._support.states:
-            raise ModelError(f"nothing can be done in {state}; states are 0 to {self._support.states - 1}")
+            raise ModelError(f"nothing can be done in state {state}; states are 0 to {self._support.states - 1}")
         if self._action is None:
             pair = any_pair.python(self._support.pair_start, here, self._rng.random())
             self._action = int(self._support.pair_action[pair])
@@ -186,8 +200,10 @@ class FixedPolicy:
 
     def act(self, state: int) -> int:
         """The action of the policy."""
-        if not 0 <= state < len(self._policy):
-            raise ModelError(f"nothing can be done in {state}; states are 0 to {len(self._policy) - 1}, then the goal")
+        if not 0 <= whole(state, "state") < len(self._policy):
+            raise ModelError(
+                f"nothing can be done in state {shown(state)}; states are 0 to {len(self._policy) - 1}, then the goal"
+            )
         return int(self._policy[state])
 
     def observe(self, step: Step) -> None:

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.world import Tally
-from goalbound.learners.copying import deep_copy
+from goalbound.learners.copying import (
+    deep_copy,
+)
+from goalbound.learners.door import (
+    check_learner,
+)
+from goalbound.learners.inner import (
+    OfInner,
+)
 from goalbound.learners.learner import Episode, SimulatedWorld
 from goalbound.learners.saving import save_inner, with_limit
 from goalbound.models import ModelError
@@ -40,7 +48,14 @@ class SeenThrough:
     array([0.5, 0.5])
     """
 
+    support = OfInner("The pairs of the learner, and where each may lead.")
+    open_episodes = OfInner("The learner's episodes that were begun and have not ended; also those of a file.")
+    statistics = OfInner("What the learner has seen, under the contexts [d'] that it was shown.")
+    estimate = OfInner("The learner's estimate, for contexts [d'] as it is shown them.")
+    alarm = OfInner("What first contradicted the learner's model; None while nothing has.")
+
     def __init__(self, learner: Any, see: Callable[[Floats], ArrayLike] | ArrayLike) -> None:
+        check_learner(learner)
         self.learner = learner
         self.see: Callable[[Floats], ArrayLike] = see if callable(see) else _ByMatrix(see)
         inner = getattr(learner, "play_episodes", None)
@@ -51,12 +66,16 @@ class SeenThrough:
 
     def begin(self, context: ArrayLike) -> Episode:
         """An episode of the learner under what it sees of the context."""
-        episode: Episode = self.learner.begin(self._seen(np.asarray(context, dtype=np.float64)))
+        episode: Episode = self.learner.begin(self._seen(_context(context)))
         return episode
 
     def plan(self, context: ArrayLike) -> Any:
         """What the learner would do now, by what it sees of the context."""
-        return self.learner.plan(self._seen(np.asarray(context, dtype=np.float64)))
+        return self.learner.plan(self._seen(_context(context)))
+
+    def intervals_of(self, context: ArrayLike) -> Any:
+        """What is plausible, by what the learner sees of the context."""
+        return self.learner.intervals_of(self._seen(_context(context)))
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """The learner inside, as it saves itself; what it sees through is not in the file."""
@@ -81,6 +100,10 @@ class SeenThrough:
         return f"SeenThrough({self.learner!r})"
 
 
+def _context(context: ArrayLike) -> Floats:
+    return numbers(context, "context", (None,), "[d], the weights of the components")
+
+
 def _checked(seen: Floats, row: int) -> Floats:
     """The compiled loop looks at nothing again, so what it is shown is checked here as ``begin`` does."""
     if seen.ndim != 1:
@@ -100,4 +123,4 @@ class _ByMatrix:
     def __call__(self, context: Floats) -> Floats:
         if context.shape != (len(self._rows),):
             raise ModelError(f"the context has shape {context.shape}; see is a matrix for {len(self._rows)} entries")
-        return np.asarray(context @ self._rows)
+        return np.asarray(distribution(context, "context", len(self._rows), "component") @ self._rows)

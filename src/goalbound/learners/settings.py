@@ -16,7 +16,7 @@ from goalbound.learners.attitude import Attitude, optimistic
 from goalbound.learners.knowledge import Knowledge
 from goalbound.learners.linearity import FALSE_ALARM
 from goalbound.models import ModelError, Support
-from goalbound.models.validation import sealed, whole
+from goalbound.models.validation import flag, fraction, number, sealed, shown, size_of
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,7 @@ class Settings:
     check_linearity: bool | None = None
 
     def __post_init__(self) -> None:
-        if whole(self.context_size, "context_size") < 1:
-            raise ModelError(f"context_size is {self.context_size}; a context has at least one entry")
-        if not isinstance(self.widths, Widths):
-            raise ModelError(f"widths is {self.widths!r}; give paper(), sharp(), or scaled(sharp(), by=0.5)")
-        if not 0.0 < self.delta < 1.0:
-            raise ModelError(f"delta {self.delta} is not between 0 and 1; it is the probability of failure allowed")
+        self._check_types()
         if not 0.0 <= self.loss_floor <= 1.0:
             raise ModelError(f"loss_floor {self.loss_floor} is not in [0, 1]; it is the least mean loss of a pair")
         if self.loss_bound is not None and not (np.isfinite(self.loss_bound) and self.loss_bound >= 1.0):
@@ -56,8 +51,7 @@ class Settings:
                 "size depends on the number of episodes. Give episodes=..., or a loss_floor above 0"
             )
         if self.episodes is not None:
-            if whole(self.episodes, "episodes") < 1:
-                raise ModelError(f"episodes is {self.episodes}; it is the number of episodes to come, at least 1")
+            size_of(self.episodes, "episodes", "it is the number of episodes to come, at least 1", most=2**62)
             if self.loss_floor > 0.0:
                 raise ModelError(
                     f"loss_floor is {self.loss_floor:g} and episodes is {self.episodes}; with a loss floor above 0 no "
@@ -80,6 +74,22 @@ class Settings:
         if not self.is_optimistic and (self.loss_bound is not None or self.forget):
             raise ModelError(f"a learner that is {self.attitude} uses no loss_bound; leave out loss_bound and forget")
         checked_regularization(self.regularization)
+
+    def _check_types(self) -> None:
+        size_of(self.context_size, "context_size", "a context has at least one entry")
+        if not isinstance(self.widths, Widths):
+            raise ModelError(f"widths is {shown(self.widths)}; give paper(), sharp(), or scaled(sharp(), by=0.5)")
+        fraction(self.delta, "delta", "the probability of failure allowed")
+        for name, meaning in _MEANINGS.items():
+            if name != "loss_bound" or self.loss_bound is not None:
+                object.__setattr__(self, name, number(getattr(self, name), name, meaning))
+        flag(self.forget, "forget")
+        if not isinstance(self.attitude, Attitude):
+            raise ModelError(
+                f"attitude is {shown(self.attitude)}; leave it out, or give one of goalbound.learners.attitude"
+            )
+        if self.check_linearity is not None:
+            flag(self.check_linearity, "check_linearity")
 
     @property
     def is_optimistic(self) -> bool:
@@ -171,7 +181,7 @@ class Settings:
             "tolerance": float(self.tolerance),
             "attitude": self.attitude.as_json(),
             "replan_factor": float(self.replan_factor),
-            "check_linearity": self.check_linearity,
+            "check_linearity": None if self.check_linearity is None else bool(self.check_linearity),
         }
 
     @classmethod
@@ -201,6 +211,12 @@ def added_loss(support: Support, context_size: int, episodes: int) -> float:
     return min(1.0, float(states * np.cbrt(context_size**2 * actions / episodes)))
 
 
+_MEANINGS = {
+    "loss_floor": "the least mean loss of a pair, in [0, 1]",
+    "loss_bound": "at least the largest optimal loss, and 1",
+    "tolerance": "in (0, 0.4], relative to the loss floor",
+    "replan_factor": "how much the determinant of an unknown pair must grow, from 1 on",
+}
 _TYPES: dict[str, tuple[type, ...]] = {
     "context_size": (int,),
     "delta": (float,),

@@ -13,7 +13,7 @@ from goalbound.models.errors import ModelError
 from goalbound.models.linear_cssp import LinearCSSP
 from goalbound.models.ssp import SSP, Numbering
 from goalbound.models.support import GOAL
-from goalbound.models.validation import numbers
+from goalbound.models.validation import array_of, check_names, listed, numbers, of_type, size_of
 
 Numbers = float | Sequence[float]
 
@@ -36,28 +36,37 @@ class Builder:
     """
 
     def __init__(self, components: Sequence[str] | int | None = None) -> None:
-        if isinstance(components, str):
-            raise ModelError(f'components is "{components}"; it is a number, or a sequence of names')
-        self._names = None if components is None or isinstance(components, int) else tuple(components)
-        self._size: int | None = len(self._names) if self._names is not None else None
-        if isinstance(components, int):
-            self._size = components
-        if self._size is not None and self._size < 1:
-            raise ModelError(f"{self._size} components; a contextual problem has at least one")
+        self._names: tuple[str, ...] | None = None
+        self._size: int | None = None
+        if isinstance(components, bool | int | np.integer):
+            self._size = size_of(components, "components", "a contextual problem has at least one")
+        elif components is not None:
+            named = listed(components, "components", "a number, or a sequence of names")
+            self._size = size_of(len(named), "the number of components", "a contextual problem has at least one")
+            self._names = check_names(named, self._size, "components", None)
         self._pairs: dict[tuple[str, str], tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]] = {}
 
     def add(self, state: str, action: str, *, loss: Numbers, to: Mapping[str, Numbers]) -> None:
         """One pair: its loss, and where it leads with which probability. ``"goal"`` is the goal."""
+        for name, value in (("state", state), ("action", action)):
+            of_type(value, str, name, "it is a name, a text")
+        if not isinstance(to, Mapping):
+            raise ModelError(f"to is of the type {type(to).__name__}; it maps next states to probabilities")
         if state == GOAL:
             raise ModelError(f'"{GOAL}" is reserved: nothing can be done there; name that state otherwise')
         if (state, action) in self._pairs:
             raise ModelError(f'"{action}" in "{state}" was added before; add each pair once')
         if not to:
-            raise ModelError(f'"{action}" in "{state}" leads nowhere; give at least one next state')
+            raise ModelError(f'"{action}" in "{state}" leads nowhere; give at least one next state in to=')
         where = f'"{action}" in "{state}"'
         self._pairs[state, action] = (
             self._numbers(loss, f"the loss of {where}"),
-            {name: self._numbers(p, f'the probability of "{name}" after {where}') for name, p in to.items()},
+            {
+                of_type(name, str, "a next state in to", "it is a name, a text"): self._numbers(
+                    p, f'the probability of "{name}" after {where}'
+                )
+                for name, p in to.items()
+            },
         )
 
     def ssp(self, *, start: str | ArrayLike | None = None, loss_scale: float = 1.0) -> SSP:
@@ -75,7 +84,7 @@ class Builder:
 
     def _numbers(self, value: Numbers, what: str) -> NDArray[np.float64]:
         size = 1 if self._size is None else self._size
-        if np.ndim(value) == 0:
+        if array_of(value, what, "a number").ndim == 0:
             return np.full(size, numbers(value, what, (), "a number"))
         if self._size is None:
             raise ModelError(f"{what} has several numbers, but this builder has no components")

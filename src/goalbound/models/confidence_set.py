@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from goalbound.models.errors import ModelError
 from goalbound.models.ssp import SSP
-from goalbound.models.support import Support
-from goalbound.models.validation import ROW_TOLERANCE, frozen, numbers
+from goalbound.models.support import NO_SUPPORT, Support
+from goalbound.models.validation import ROW_TOLERANCE, frozen, number, numbers, of_type
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +41,7 @@ class ConfidenceSet:
     radii: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        support = self.support
+        support = of_type(self.support, Support, "support", NO_SUPPORT)
         for name, size in (("loss_low", "pairs"), ("loss_high", "pairs"), ("rows", "triples"), ("radii", "pairs")):
             wanted = getattr(support, size)
             array = numbers(getattr(self, name), name, (wanted,), f"shape ({wanted},), one per {size[:-1]}")
@@ -77,6 +77,7 @@ class ConfidenceSet:
 
     def distances(self, ssp: SSP) -> NDArray[np.float64]:
         """[N] how far the rows of a problem are from the centres, the goal left out."""
+        of_type(ssp, SSP, "ssp", "give a problem without context (SSP)")
         if not self.support.same_pairs(ssp.support):
             raise ModelError("the problem has other states or actions than the confidence set")
         apart = -self._row_table(self.support, self.rows) + self._row_table(ssp.support, ssp.probabilities)
@@ -84,6 +85,7 @@ class ConfidenceSet:
 
     def contains(self, ssp: SSP, *, slack: float = 1e-12) -> bool:
         """Whether the problem is plausible: all its losses and all its rows, which lead only where the support says."""
+        slack = number(slack, "slack", "how far outside a number may lie, for rounding")
         rows = self.distances(ssp) <= self.radii + slack
         known, _ = places_of(self.support, ssp.support)
         if (ssp.probabilities[~known] > slack).any():
@@ -126,12 +128,17 @@ class IntervalSet:
     high: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        of_type(self.support, Support, "support", NO_SUPPORT)
         for name, size in (("loss_low", "pairs"), ("loss_high", "pairs"), ("low", "triples"), ("high", "triples")):
             wanted = getattr(self.support, size)
             array = numbers(getattr(self, name), name, (wanted,), f"shape ({wanted},), one per {size[:-1]}")
+            if np.isnan(array).any():
+                raise ModelError(f"{name}[{int(np.flatnonzero(np.isnan(array))[0])}] is not a number")
             object.__setattr__(self, name, frozen(array, np.float64))
-        if (self.loss_high < self.loss_low).any() or (self.high < self.low).any():
-            raise ModelError("an interval ends before it begins; low is not above high")
+        for low, high in (("loss_low", "loss_high"), ("low", "high")):
+            above = np.flatnonzero(getattr(self, low) > getattr(self, high))
+            if len(above):
+                raise ModelError(f"an interval ends before it begins: {low}[{above[0]}] is above {high}[{above[0]}]")
 
     def contains(self, ssp: SSP, *, tolerance: float = 1e-9) -> bool:
         """Whether the losses and rows of a problem lie in all intervals, up to ``tolerance``.
@@ -139,7 +146,8 @@ class IntervalSet:
         The problem has the same pairs; next states outside the support must have probability 0.
         """
         support = self.support
-        if not support.same_pairs(ssp.support):
+        tolerance = number(tolerance, "tolerance", "how far outside a number may lie, for rounding")
+        if not support.same_pairs(of_type(ssp, SSP, "ssp", "give a problem without context (SSP)").support):
             raise ModelError("the problem has other states or actions than the set")
         known, places = places_of(support, ssp.support)
         rows = np.zeros(support.triples)

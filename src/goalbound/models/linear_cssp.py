@@ -13,18 +13,22 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.models.assembly import assemble
 from goalbound.models.errors import ModelError
 from goalbound.models.ssp import SSP, Start, checked_scale, checked_start, dense_support, same_problem, triple_name
-from goalbound.models.support import Support
+from goalbound.models.support import NO_SUPPORT, Support
 from goalbound.models.validation import (
     ROW_TOLERANCE,
+    array_of,
     check_names,
     check_range,
     distribution,
     frozen,
+    listed,
     normalised_rows,
     numbers,
+    of_type,
     restore_readonly,
     sealed,
     share_frozen,
+    shown,
     whole,
 )
 
@@ -56,7 +60,7 @@ class LinearCSSP:
     loss_scale: float = 1.0
 
     def __post_init__(self) -> None:
-        support = self.support
+        support = of_type(self.support, Support, "support", NO_SUPPORT)
         losses = numbers(
             self.losses, "losses", (support.pairs, None), f"shape [N, d] = ({support.pairs}, d), one row per pair"
         )
@@ -105,9 +109,12 @@ class LinearCSSP:
         """
         table = numbers(losses, "losses", (None, None, None), "shape [d, S, A]")
         size, states, actions = table.shape
+        if size < 1:
+            raise ModelError("losses have no component (d = 0); a context has at least one entry")
         rows = numbers(
             transitions, "transitions", (size, states, actions, states + 1),
-            f"shape [d, S, A, S + 1] = ({size}, {states}, {actions}, {states + 1}), the goal last",
+            f"shape [d, S, A, S + 1] = ({size}, {states}, {actions}, {states + 1}), the goal last, as losses has shape "
+            "[d, S, A]",
         )  # fmt: skip
         support, kept = dense_support((rows != 0.0).any(axis=0), state_names, action_names)
         return cls(
@@ -115,7 +122,7 @@ class LinearCSSP:
             table.reshape(size, -1).T,
             rows[:, kept].T,
             _component_first(start),
-            None if component_names is None else tuple(component_names),
+            component_names,  # type: ignore[arg-type]
             loss_scale,
         )
 
@@ -125,9 +132,11 @@ class LinearCSSP:
 
         Starts may differ too; they are then mixed by the context like everything else.
         """
-        parts = list(problems)
+        parts = listed(problems, "problems", "a sequence of problems on the same pairs")
         if not parts:
-            raise ModelError("mix needs at least one problem")
+            raise ModelError("problems is empty; mix needs at least one problem")
+        for place, part in enumerate(parts):
+            of_type(part, SSP, f"problems[{place}]", "give problems without context (SSP)")
         first = parts[0].support
         for place, part in enumerate(parts):
             if not first.same_pairs(part.support):
@@ -156,9 +165,8 @@ class LinearCSSP:
         start: Start = starts[0]
         if any(not np.array_equal(one, starts[0]) for one in starts):
             start = np.column_stack([part.start_distribution for part in parts])
-        called = None if component_names is None else tuple(component_names)
         losses = np.column_stack([part.losses for part in parts])
-        return cls(built.support, losses, built.probabilities, start, called, parts[0].loss_scale)
+        return cls(built.support, losses, built.probabilities, start, component_names, parts[0].loss_scale)  # type: ignore[arg-type]
 
     @property
     def context_size(self) -> int:
@@ -173,7 +181,10 @@ class LinearCSSP:
     def check_context(self, context: ArrayLike | str) -> NDArray[np.float64]:
         """The context (weights, or the name of a component) as a point of the simplex, or an error."""
         if isinstance(context, str):
-            return np.eye(self.context_size)[self._component(context)]
+            try:
+                return np.eye(self.context_size)[self._component(context)]
+            except ModelError as error:
+                raise ModelError(f"context: {error}") from None
         return distribution(context, "context", self.context_size, "component")
 
     def at(self, context: ArrayLike | str) -> SSP:
@@ -201,7 +212,7 @@ class LinearCSSP:
                 raise ModelError(f'no component is called "{component}"{known}')
             return names.index(component)
         if not 0 <= whole(component, "component") < self.context_size:
-            raise ModelError(f"no component {component}; they are 0 to {self.context_size - 1}")
+            raise ModelError(f"no component {shown(component)}; they are 0 to {self.context_size - 1}")
         return int(component)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -255,7 +266,7 @@ def _mixed(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray
 
 
 def _checked_starts(start: Any, support: Support, size: int) -> Start:
-    if np.ndim(start) < 2:
+    if isinstance(start, int | np.integer | str) or array_of(start, "start", "a state or a distribution").ndim < 2:
         return checked_start(start, support)
     laws = numbers(
         start, "start", (support.states, size),
@@ -266,4 +277,7 @@ def _checked_starts(start: Any, support: Support, size: int) -> Start:
 
 
 def _component_first(start: int | str | ArrayLike) -> Any:
-    return start if isinstance(start, str) or np.ndim(start) < 2 else np.asarray(start).T
+    if isinstance(start, int | np.integer | str):
+        return start
+    laws = array_of(start, "start", "a state or a distribution")
+    return start if laws.ndim < 2 else laws.T

@@ -12,17 +12,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.models.assembly import assemble, pair_losses
 from goalbound.models.errors import ModelError
-from goalbound.models.support import GOAL, Support
+from goalbound.models.support import GOAL, NO_SUPPORT, Support
 from goalbound.models.validation import (
+    MOST_COUNTED,
     ROW_TOLERANCE,
     check_range,
     distribution,
     frozen,
+    listed,
     normalised_rows,
+    number,
     numbers,
+    of_type,
     restore_readonly,
     sealed,
     share_frozen,
+    shown,
     whole,
 )
 
@@ -60,7 +65,7 @@ class SSP:
     loss_scale: float = 1.0
 
     def __post_init__(self) -> None:
-        support = self.support
+        support = of_type(self.support, Support, "support", NO_SUPPORT)
         losses = numbers(self.losses, "losses", (support.pairs,), f"shape [N] = ({support.pairs},), one per pair")
         check_range(losses, 0.0, 1.0, "loss", lambda at: support.pair_name(at[0]))
         rows = numbers(
@@ -111,7 +116,7 @@ class SSP:
         states, actions = table.shape
         rows = numbers(
             transitions, "transitions", (states, actions, states + 1),
-            f"shape [S, A, S + 1] = ({states}, {actions}, {states + 1}), the goal last",
+            f"shape [S, A, S + 1] = ({states}, {actions}, {states + 1}), the goal last, as losses has shape [S, A]",
         )  # fmt: skip
         support, kept = dense_support((rows != 0.0), state_names, action_names)
         return cls(support, table.reshape(-1), rows[kept], checked_start(start, support), loss_scale)
@@ -133,8 +138,12 @@ class SSP:
         >>> SSP.from_transitions([("a", "go", "goal", 0.5, 0.1), ("a", "go", "a", 0.5, 0.3)]).losses
         array([0.2])
         """
-        rows = list(transitions)
+        rows = listed(transitions, "transitions", "a sequence of (state, action, next state, probability, loss)")
         for place, row in enumerate(rows):
+            if not isinstance(row, Sequence) or isinstance(row, str | bytes):
+                raise ModelError(
+                    f"transition {place} is {shown(row)}; it needs (state, action, next state, probability, loss)"
+                )
             if len(row) != 5:
                 raise ModelError(
                     f"transition {place} has {len(row)} parts; it needs (state, action, next state, probability, loss)"
@@ -184,23 +193,26 @@ class Numbering:
     """Numbers for the things of a list: the numbers given, or names in the order in which they first appear."""
 
     def __init__(self, kind: str, keys: Iterable[int | str], reserved: str | None = None) -> None:
-        listed = list(keys)
+        given = list(keys)
         self.kind = kind
         self.names: tuple[str, ...] | None = None
         self._index: dict[str, int] = {}
-        if not listed:
+        if not given:
             raise ModelError("there are no transitions; a problem has at least one state with an action")
-        if all(isinstance(key, str) for key in listed):
-            for key in listed:
+        if all(isinstance(key, str) for key in given):
+            for key in given:
                 if key == reserved:
                     raise ModelError(f'"{reserved}" is reserved: nothing can be done there; name that {kind} otherwise')
                 self._index.setdefault(str(key), len(self._index))
             self.names = tuple(self._index)
             self.size = len(self.names)
-        elif any(isinstance(key, str) for key in listed):
+        elif any(isinstance(key, str) for key in given):
             raise ModelError(f"{kind}s are partly numbers and partly names; use one or the other")
         else:
-            self.size = max(whole(key, kind) for key in listed) + 1
+            self.size = max(whole(key, f"transitions: {kind}", most=MOST_COUNTED) for key in given) + 1
+            if kind == "state" and self.size > len(given):  # before anything so large is made
+                lacking = next(n for n in range(self.size) if n not in set(given))
+                raise ModelError(f"state {lacking} has no action; every state needs one, and they are 0, 1, 2, ...")
 
     def __contains__(self, key: object) -> bool:
         return key in self._index if self.names is not None else isinstance(key, int) and 0 <= key < self.size
@@ -210,7 +222,7 @@ class Numbering:
         if self.names is None:
             if isinstance(key, str):
                 raise ModelError(f'transition {place}: {self.kind} "{key}" is a name where the others are numbers')
-            return whole(key, f"transition {place}: {self.kind}")
+            return whole(key, f"transition {place}: {self.kind}", most=MOST_COUNTED)
         if key not in self._index:
             raise ModelError(f'transition {place}: {self.kind} "{key}" has no action; give it one, or lead to "{GOAL}"')
         return self._index[str(key)]
@@ -233,8 +245,8 @@ def dense_support(
         sealed(np.tile(np.arange(actions, dtype=np.int32), states)),
         sealed(np.concatenate(([0], np.cumsum(kept.sum(axis=2).reshape(-1))))),
         sealed(np.nonzero(kept)[2].astype(np.int32)),
-        None if state_names is None else tuple(state_names),
-        None if action_names is None else tuple(action_names),
+        state_names,  # type: ignore[arg-type]
+        action_names,  # type: ignore[arg-type]
     )
     return support, kept
 
@@ -248,7 +260,10 @@ def triple_name(support: Support, triple: int) -> str:
 def checked_start(start: Any, support: Support) -> Start:
     """A state, or a distribution [S]; checked."""
     if isinstance(start, int | np.integer | str):
-        state = support.state(start)  # type: ignore[arg-type]
+        try:
+            state = support.state(start)  # type: ignore[arg-type]
+        except ModelError as error:
+            raise ModelError(f"start: {error}") from None
         if state == support.states:
             raise ModelError(f"start is the goal ({state}); an episode begins in one of the states 0 to {state - 1}")
         return state
@@ -264,11 +279,12 @@ def start_law(start: Start, states: int) -> NDArray[np.float64]:
     return start
 
 
-def checked_scale(scale: float) -> float:
+def checked_scale(scale: float, name: str = "loss_scale") -> float:
     """A positive finite number."""
-    if not (np.isfinite(scale) and scale > 0.0):
-        raise ModelError(f"loss_scale {scale} is not a positive number; it is what a loss of 1 is in your own unit")
-    return float(scale)
+    meaning = "what a loss of 1 is in your own unit"
+    if not 0.0 < (found := number(scale, name, meaning)) < np.inf:
+        raise ModelError(f"{name} {scale} is not a positive number; it is {meaning}")
+    return found
 
 
 def same_problem(one: Any, other: Any) -> bool:

@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models.errors import ModelError
-from goalbound.models.validation import check_names, frozen, integers, restore_readonly, share_frozen, whole
+from goalbound.models.validation import (
+    MOST_COUNTED,
+    check_names,
+    check_room,
+    frozen,
+    integers,
+    listed,
+    restore_readonly,
+    share_frozen,
+    shown,
+    size_of,
+    whole,
+)
 
 GOAL = "goal"
 """The name of the goal. It is reserved: no state may bear it."""
+NO_SUPPORT = "give a Support, such as problem.support or Support.full(states, actions)"
+"""What to do where something else was given."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,10 +78,10 @@ class Support:
         _check_increasing(
             self.pair_action, self.pair_start, lambda s: f"the actions of {self.state_name(s)} are not increasing"
         )
-        actions = int(self.pair_action.max()) + 1
         if self.action_names is not None:
-            actions = max(actions, len(self.action_names))
-        object.__setattr__(self, "action_names", check_names(self.action_names, actions, "action_names", None))
+            called = listed(self.action_names, "action_names", "a sequence of strings")
+            actions = max(int(self.pair_action.max()) + 1, len(called))
+            object.__setattr__(self, "action_names", check_names(called, actions, "action_names", None))
         _check_starts(self.next_start, len(self.next_state), "next_start", "next_state")
         if len(self.next_start) - 1 != self.pairs:
             raise ModelError(
@@ -90,9 +105,13 @@ class Support:
     @classmethod
     def full(cls, states: int, actions: int) -> Support:
         """Every action in every state, and every pair may lead everywhere (the goal included)."""
-        if states < 1 or actions < 1:
-            raise ModelError(f"a support needs a state and an action, not {states} states and {actions} actions")
+        if whole(states, "states") < 1 or whole(actions, "actions") < 1:
+            raise ModelError(
+                f"a support needs a state and an action, not {shown(states)} states and {shown(actions)} actions"
+            )
+        states, actions = size_of(states, "states", ""), size_of(actions, "actions", "")
         pairs = states * actions
+        check_room(pairs * (states + 1), f"a full support of {states} states and {actions} actions")
         return cls(
             np.arange(0, pairs + 1, actions),
             np.tile(np.arange(actions), states),
@@ -116,19 +135,28 @@ class Support:
         pair_start, next_start = [0], [0]
         pair_action: list[int] = []
         next_state: list[int] = []
-        for state, of_state in enumerate(pairs):
-            items = of_state.items() if isinstance(of_state, Mapping) else of_state
-            for action, successors in sorted(items, key=lambda item: item[0]):
+        if isinstance(pairs, Mapping):
+            raise ModelError(
+                f"pairs is a mapping, {shown(pairs)}; give a sequence with, for each state, its actions and their next "
+                "states by number: [{0: [1]}, ...]. Problems with names are made by Builder"
+            )
+        for state, of_state in enumerate(listed(pairs, "pairs", "a sequence, with the actions of each state")):
+            for action, successors in _listed_actions(of_state, state):
                 if len(pair_action) > pair_start[-1] and pair_action[-1] == action:
                     raise ModelError(f"state {state} lists action {action} twice; give each action once")
-                pair_action.append(whole(action, f"state {state}: action"))
-                next_state.extend(sorted({whole(t, f"state {state}, action {action}: next state") for t in successors}))
+                pair_action.append(action)
+                where = f"pairs: state {state}, action {action}: next state"
+                found = {
+                    whole(t, where, least=0, most=MOST_COUNTED) for t in listed(successors, f"{where}s", "a sequence")
+                }
+                next_state.extend(sorted(found))
                 next_start.append(len(next_state))
             pair_start.append(len(pair_action))
-        names = None if state_names is None else tuple(state_names)
+        if not pair_action:
+            raise ModelError("pairs lists no action; a problem has at least one state with an action")
         return cls(
             np.array(pair_start), np.array(pair_action, dtype=np.int64), np.array(next_start),
-            np.array(next_state, dtype=np.int64), names, None if action_names is None else tuple(action_names),
+            np.array(next_state, dtype=np.int64), state_names, action_names,  # type: ignore[arg-type]
         )  # fmt: skip
 
     @property
@@ -244,6 +272,18 @@ def with_goal(support: Support, pairs: NDArray[np.bool_] | None = None) -> tuple
     return wider, kept
 
 
+def _listed_actions(of_state: Any, state: int) -> list[tuple[int, Any]]:
+    """The actions of a state with their next states, by number."""
+    items = of_state.items() if isinstance(of_state, Mapping) else of_state
+    pairs = []
+    for item in listed(items, f"pairs[{state}]", "a mapping from actions to next states, or pairs of them"):
+        if not isinstance(item, tuple | list) or len(item) != 2:
+            raise ModelError(f"pairs[{state}] holds {shown(item)}; it holds an action with its next states")
+        action = whole(item[0], f"pairs: state {state}: action", least=0, most=MOST_COUNTED)
+        pairs.append((action, item[1]))
+    return sorted(pairs, key=lambda pair: pair[0])
+
+
 def _index(key: int | str, last: int, names: tuple[str, ...] | None, kind: str, extra: str | None) -> int:
     if isinstance(key, str):
         if key == extra:
@@ -255,7 +295,7 @@ def _index(key: int | str, last: int, names: tuple[str, ...] | None, kind: str, 
         return names.index(key)
     number = whole(key, kind)
     if not 0 <= number <= last:
-        raise ModelError(f"no {kind} {number}; they are 0 to {last}")
+        raise ModelError(f"no {kind} {shown(number)}; they are 0 to {last}")
     return number
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.models.errors import ModelError
 
+T = TypeVar("T")
+
+MOST_COUNTED = 2**31 - 1
+"""States, actions, components and steps are numbered by 32 bits."""
+MOST_ENTRIES = 2**36
+"""The most numbers that are asked for at once: 512 GiB."""
 ROW_TOLERANCE = 1e-9
 """How far a row of probabilities may sum from 1 before it is an error."""
 
@@ -54,9 +60,36 @@ def share_frozen(data: Any, memo: dict[int, Any]) -> Any:
     return data
 
 
+def shown(value: object, most: int = 80) -> str:
+    """A wrong value as an error shows it: shortened, and by its type where it cannot be written down."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whatever the value does: a number of 5,000 digits is no text either
+        text = f"a value of the type {type(value).__name__}"
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def of_type(value: object, wanted: type[T], name: str, remedy: str) -> T:
+    """The value, if it is of the type; else an error that says what to give."""
+    if not isinstance(value, wanted):
+        raise ModelError(f"{name} is of the type {type(value).__name__}; {remedy}")
+    return value
+
+
+def array_of(values: Any, name: str, meaning: str) -> NDArray[Any]:
+    """What NumPy makes of the values, if that is an array of real numbers or of objects."""
+    try:
+        array = np.asarray(values)
+    except Exception as error:  # an object may do anything when it is asked for its array
+        raise ModelError(f"{name} is not an array of numbers ({error!s:.200}); it needs {meaning}") from None
+    if array.dtype.kind not in "biufO":
+        raise ModelError(f"{name} is not an array of numbers ({shown(values)}); it needs {meaning}")
+    return array
+
+
 def integers(values: ArrayLike, name: str, dtype: type) -> NDArray[Any]:
     """A one-dimensional array of whole numbers that fit the type."""
-    array = np.asarray(values)
+    array = array_of(values, name, "whole numbers")
     if array.ndim != 1:
         raise ModelError(f"{name} has {array.ndim} dimensions; it needs one")
     if array.dtype.kind not in "iu":
@@ -70,18 +103,89 @@ def integers(values: ArrayLike, name: str, dtype: type) -> NDArray[Any]:
     return array
 
 
-def whole(value: object, what: str) -> int:
-    """A whole number, from Python or NumPy."""
+def whole(value: object, what: str, *, least: int | None = None, most: int | None = None) -> int:
+    """A whole number, from Python or NumPy, not below ``least`` nor above ``most`` where these are given."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ModelError(f"{what} {value!r} is not a whole number")
+        raise ModelError(f"{what} {shown(value)} is not a whole number")
+    if (least is not None and value < least) or (most is not None and value > most):
+        limits = " ".join(
+            ([] if least is None else [f"from {least}"]) + (["on"] if most is None else [f"to {most}"])
+        )  # fmt: skip
+        raise ModelError(f"{what} {shown(value)} does not fit; it is a whole number {limits}")
     return int(value)
+
+
+def size_of(value: object, name: str, meaning: str, *, most: int = MOST_COUNTED) -> int:
+    """How many there are of something, or how long: at least 1, and no more than can be numbered."""
+    size = whole(value, name)
+    if size < 1:
+        raise ModelError(f"{name} is {shown(size)}; {meaning}")
+    if size > most:
+        raise ModelError(f"{name} is {shown(size)}, which is more than the {most} that can be numbered")
+    return size
+
+
+def check_room(entries: int, name: str, *, most: int = MOST_ENTRIES) -> None:
+    """An error instead of a request for more memory than any machine has."""
+    if entries > most:
+        raise ModelError(f"{name} is too large: more than {most:.1e} numbers would have to be kept at once")
+
+
+def number(value: object, name: str, meaning: str) -> float:
+    """A number, from Python or NumPy, that is a float: infinity and NaN are, and are for the caller to refuse."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ModelError(f"{name} is {shown(value)}, of the type {type(value).__name__}; it is a number: {meaning}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ModelError(f"{name} is {shown(value)}, which is too large; it is {meaning}") from None
+
+
+def fraction(value: object, name: str, meaning: str) -> float:
+    """A number strictly between 0 and 1, from Python or NumPy."""
+    if not 0.0 < (found := number(value, name, meaning)) < 1.0:
+        raise ModelError(f"{name} {shown(value)} is not between 0 and 1; it is {meaning}")
+    return found
+
+
+def flag(value: object, name: str) -> bool:
+    """True or False, from Python or NumPy."""
+    if not isinstance(value, bool | np.bool_):
+        raise ModelError(f"{name} is {shown(value)}; it is True or False")
+    return bool(value)
+
+
+def generator(value: object, name: str = "rng") -> np.random.Generator:
+    """A stream of random numbers."""
+    return of_type(value, np.random.Generator, name, "it is a generator: np.random.default_rng(seed)")
+
+
+def seeded(seed: object, name: str = "seed") -> np.random.Generator:
+    """The stream of a seed, a whole number from 0 on; a stream as it is."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if whole(seed, name) < 0:
+        raise ModelError(f"{name} {shown(seed)} is negative; it is a whole number from 0 on")
+    return np.random.default_rng(seed)  # type: ignore[arg-type]
+
+
+def listed(values: Any, name: str, meaning: str) -> list[Any]:
+    """What can be gone through, as a list; a text is none."""
+    if isinstance(values, str | bytes):
+        raise ModelError(f"{name} is {shown(values)}; it is {meaning}")
+    try:
+        return list(values)
+    except TypeError:
+        raise ModelError(f"{name} is of the type {type(values).__name__}; it is {meaning}") from None
 
 
 def numbers(values: ArrayLike, name: str, shape: tuple[int | None, ...], meaning: str) -> NDArray[np.float64]:
     """An array of float64 of the shape given (None: any size), or an error that says what it should have been."""
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        array = array_of(values, name, meaning).astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, ModelError):
+            raise
         raise ModelError(f"{name} is not an array of numbers ({error}); it needs {meaning}") from None
     if array.ndim != len(shape) or any(
         want is not None and have != want for want, have in zip(shape, array.shape, strict=True)
@@ -150,15 +254,16 @@ def check_names(names: Sequence[str] | None, size: int, name: str, reserved: str
     """Names, one per thing, all different, none reserved."""
     if names is None:
         return None
-    if isinstance(names, str) or not all(isinstance(one, str) for one in names):
+    given = [] if isinstance(names, str) else listed(names, name, "a sequence of strings")
+    if isinstance(names, str) or not all(isinstance(one, str) for one in given):
         raise ModelError(f"{name} must be a sequence of strings")
-    if len(names) != size:
-        raise ModelError(f"{name} has {len(names)} names for {size}")
+    if len(given) != size:
+        raise ModelError(f"{name} has {len(given)} names for {size}")
     seen: set[str] = set()
-    for one in names:
+    for one in given:
         if one == reserved:
             raise ModelError(f'"{one}" in {name} is reserved; name that state otherwise')
         if one in seen:
             raise ModelError(f'"{one}" stands twice in {name}; names must differ')
         seen.add(one)
-    return tuple(names)
+    return tuple(given)

@@ -119,10 +119,11 @@ def upper_values(mixed: Mixed, values: Floats, shape: Floats) -> Floats | None:
     excess, error = mixed.excess(values)
     with np.errstate(over="ignore"):
         needed = float(np.max((excess + error) / falls, initial=0.0)) * (1.0 + 8.0 * ROUNDING)
-    if not np.isfinite(needed):
-        return None
-    out = values + needed * shape
-    return out + 4.0 * ROUNDING * (np.abs(values) + needed * np.abs(shape))
+        if not np.isfinite(needed):
+            return None
+        out = values + needed * shape
+        out = out + 4.0 * ROUNDING * (np.abs(values) + needed * np.abs(shape))
+    return out if np.isfinite(out).all() else None
 
 
 def lower_values(mixed: Mixed, values: Floats, shape: Floats) -> Floats | None:
@@ -138,7 +139,8 @@ def lower_values(mixed: Mixed, values: Floats, shape: Floats) -> Floats | None:
     with np.errstate(over="ignore"):
         least = float(np.max(-excess[short] / falls[short], initial=0.0)) * (1.0 + 8.0 * ROUNDING)
         greatest = float(np.min(excess[rising] / -falls[rising], initial=np.inf)) * (1.0 - 8.0 * ROUNDING)
-    if not np.isfinite(least) or least > greatest:
-        return None
-    out = values - least * shape
-    return out - 4.0 * ROUNDING * (np.abs(values) + least * np.abs(shape))
+        if not np.isfinite(least) or least > greatest:
+            return None
+        out = values - least * shape
+        out = out - 4.0 * ROUNDING * (np.abs(values) + least * np.abs(shape))
+    return out if np.isfinite(out).all() else None

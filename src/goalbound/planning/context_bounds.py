@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import LinearCSSP, ModelError
+from goalbound.models.validation import fraction, number, shown, whole
 from goalbound.planning.context_point import ContextPoint, ContextPoints, Corners
 from goalbound.planning.door import require_contextual
 from goalbound.planning.properness import blocking_states
@@ -135,11 +136,10 @@ def context_bounds(
     ... regions of the context simplex
     """
     require_contextual(problem)
-    if not 0.0 < tolerance < 1.0:
-        raise ModelError(f"tolerance {tolerance} is not between 0 and 1; it is a relative width")
-    if most_regions < 1:
-        raise ModelError(f"most_regions is {most_regions}; at least 1 region must be looked at")
-    if not seconds > 0.0:
+    tolerance = fraction(tolerance, "tolerance", "a relative width")
+    if whole(most_regions, "most_regions") < 1:
+        raise ModelError(f"most_regions is {shown(most_regions)}; at least 1 region must be looked at")
+    if not number(seconds, "seconds", "the time that may be taken") > 0.0:
         raise ModelError(f"seconds is {seconds}; it must be positive (infinity: no limit)")
     loss_floor = float(problem.losses.min())
     for component, corner in enumerate(np.eye(problem.context_size)):

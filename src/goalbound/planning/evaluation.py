@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels import graph
+from goalbound.kernels import bellman, graph
 from goalbound.kernels.chain import Chain
 from goalbound.kernels.jit import Run
 from goalbound.kernels.layout import Rows
-from goalbound.models import SSP, ModelError
+from goalbound.models import SSP
+from goalbound.models.validation import fraction
 from goalbound.planning.chain import ChainSolver, moves_of
 from goalbound.planning.door import engine_for, require_ssp
 from goalbound.planning.policy_values import PolicyValues
@@ -21,6 +23,10 @@ from goalbound.planning.reduction import rows_of
 from goalbound.planning.solution import Status
 
 SMALLEST_AIM = 1e-30
+SMALLEST_NORMAL = 2.0**-1022
+"""Below it floats are multiples of 2^-1074: fewer digits the smaller they are."""
+LARGE_ENOUGH = 2.0**-400
+"""Where no loss is larger, all are scaled up: what is small beside them would be lost."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +36,8 @@ class Evaluation:
     Attributes:
         values: [S + 1] expected loss until the goal, or for ever; infinite where the policy may pay for ever.
         hitting_times: [S + 1] expected steps to the goal; infinite where it is not reached with probability one.
-        error: the largest relative error of a finite number as the residual tells it (rounding of the residual itself
-            is only guessed); numbers without any accuracy are NaN.
+        error: a bound of the largest relative error of a finite number, from its residual and the rounding in it;
+            numbers without any accuracy are NaN, and the error is then 1 or more.
         status: CONVERGED if the error is at most the tolerance.
     """
 
@@ -43,7 +49,7 @@ class Evaluation:
     @property
     def proper(self) -> bool:
         """Whether the policy reaches the goal with probability one from every state."""
-        return bool(np.isfinite(self.hitting_times).all())
+        return not np.isinf(self.hitting_times).any()  # NaN: it ends, but nobody knows when
 
 
 def evaluate(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> Evaluation:
@@ -58,24 +64,28 @@ def evaluate(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> Evalua
     >>> evaluate(walk, [1]).hitting_times
     array([inf,  0.])
     """
-    if not isinstance(tolerance, int | float) or not 0.0 < tolerance < 1.0:
-        raise ModelError(f"tolerance {tolerance} is not between 0 and 1; it is a relative error")
+    fraction(tolerance, "tolerance", "a relative error")
     rows, run = rows_of(require_ssp(ssp)), engine_for(ssp)
     played = _Played.of(ssp, pairs_of(ssp, policy), rows, run)
     steps, steps_error = _solved(rows._replace(losses=_ones(rows)), played, ~played.unending, run, tolerance)
     paying = played.reaching((played.pairs >= 0) & (rows.losses[np.maximum(played.pairs, 0)] > 0.0), run)
-    values, error = _solved(rows, played, paying & ~played.ruinous, run, tolerance)
+    values, values_error = _solved(rows, played, paying & ~played.ruinous, run, tolerance)
     values[:-1][played.ruinous] = np.inf
     steps[:-1][played.unending] = np.inf
-    error = max(error, steps_error)
+    error = float(max(values_error.max(), steps_error.max()))
     return Evaluation(values, steps, error, Status.CONVERGED if error <= tolerance else Status.ROUNDING)
 
 
 def hitting_times(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> NDArray[np.float64]:
-    """[S + 1] expected steps of a policy to the goal; infinite where it is not reached with probability one."""
+    """[S + 1] expected steps of a policy to the goal; infinite where it is not reached with probability one.
+
+    Relative errors are at most the tolerance; a number that cannot be told that well is NaN.
+    """
+    fraction(tolerance, "tolerance", "a relative error")
     rows, run = rows_of(require_ssp(ssp)), engine_for(ssp)
     played = _Played.of(ssp, pairs_of(ssp, policy), rows, run)
-    steps, _ = _solved(rows._replace(losses=_ones(rows)), played, ~played.unending, run, tolerance)
+    steps, errors = _solved(rows._replace(losses=_ones(rows)), played, ~played.unending, run, tolerance)
+    steps[errors > tolerance] = np.nan
     steps[:-1][played.unending] = np.inf
     return steps
 
@@ -135,26 +145,57 @@ def _ones(rows: Rows) -> NDArray[np.float64]:
 
 def _solved(
     rows: Rows, played: _Played, wanted: NDArray[np.bool_], run: Run, tolerance: float
-) -> tuple[NDArray[np.float64], float]:
-    """[S + 1] values over the wanted states (0 elsewhere), and a bound of their largest relative error."""
-    values = np.zeros(len(wanted) + 1)
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """[S + 1] values over the wanted states (0 elsewhere), and [S + 1] bounds of their relative errors.
+
+    Losses that are all tiny are first multiplied by a power of two: near the smallest floats rounding is no longer
+    relative to the numbers. Numbers without any accuracy are NaN.
+    """
+    values, errors = np.zeros(len(wanted) + 1), np.zeros(len(wanted) + 1)
     if not wanted.any():
-        return values, 0.0
+        return values, errors
     policy = np.where(wanted, played.pairs, -1)
-    losses = rows.losses[policy[wanted]]
-    floor = 1e-3 * float(losses.mean())
+    rows, exponent = _enlarged(rows, policy[wanted])
+    floor = 1e-3 * float(rows.losses[policy[wanted]].mean())
     state = PolicyValues(rows, run, ChainSolver(rows, run, played.order), values, floor)
     aim = tolerance / 8.0
     while True:
         with np.errstate(all="ignore"):  # at the end of the floats; the error bound sees what came of it
             residual = state.evaluate(state.take(policy), aim)
-            moves, _ = state.solver.solve(np.ones(len(wanted)), np.ones(len(wanted)), 0.1)
-        total = state.total
-        # The error solves the chain with the residual on the right, so it is below residual * (v + floor * moves).
-        with np.errstate(all="ignore"):
-            error = 2.0 * (residual + 2.0**-50) * (1.0 + floor * moves[wanted] / total[:-1][wanted])
-        worst = float(np.max(np.where(np.isnan(error), np.inf, error)))
+            total, errors[:-1][wanted] = _with_errors(state, residual, policy, wanted, exponent)
+        worst = float(errors.max())
         if worst <= tolerance or aim < SMALLEST_AIM or (residual > aim and len(state.low)):
-            return (total if worst < 1.0 else np.append(np.where(wanted, np.nan, 0.0), 0.0)), worst
+            return np.where(errors < 1.0, np.ldexp(total, -exponent), np.nan), errors
         aim *= min(1.0 / 8.0, max(1.0 / 1024.0, 0.5 * tolerance / worst))
         state.sharpen()
+
+
+def _enlarged(rows: Rows, pairs: NDArray[np.int64]) -> tuple[Rows, int]:
+    """The rows with the losses of these pairs times two to the power of the exponent, which is returned."""
+    largest = float(rows.losses[pairs].max())
+    if largest >= LARGE_ENOUGH:
+        return rows, 0
+    exponent = -math.frexp(largest)[1]
+    losses = np.zeros(len(rows.losses))
+    losses[pairs] = np.ldexp(rows.losses[pairs], exponent)
+    losses.flags.writeable = False
+    return rows._replace(losses=losses), exponent
+
+
+def _with_errors(
+    state: PolicyValues, residual: float, policy: NDArray[np.int64], wanted: NDArray[np.bool_], exponent: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """[S + 1] the values, and for the wanted states a bound of their relative errors once they are scaled back.
+
+    The error solves the chain with the residual on the right, so it is below residual * (v + floor * moves).
+    """
+    ones = np.ones(len(wanted))
+    moves, missed = state.solver.solve(ones, ones, 0.1)
+    moves = moves / (1.0 - missed) if missed < 1.0 else np.full(len(wanted), np.inf)
+    rounding = state.run(bellman.residual_rounding)(state.rows, policy, state.values, state.low, state.unit)
+    total = state.total
+    found = total[:-1][wanted]
+    error = 2.0 * (residual + rounding + 2.0**-50) * (1.0 + state.floor * moves[wanted] / found)
+    small = found < np.ldexp(SMALLEST_NORMAL, exponent)  # scaled back they are rounded to a multiple of 2^-1074
+    error[small] += np.ldexp(1.0, exponent - 1075) / found[small] * (1.0 + error[small])
+    return total, np.where(np.isnan(error), np.inf, error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,13 +10,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import optimism as kernels
 from goalbound.kernels.jit import engine
-from goalbound.kernels.optimism import BALL, RESIDUAL, ROUNDING, Outlook, Plausible
+from goalbound.kernels.optimism import BALL, RESIDUAL, ROUNDING, UNDERFLOW, Outlook, Plausible
 from goalbound.kernels.rooms import fresh_outlook
 from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.models import SSP, ConfidenceSet, ModelError, Support
 from goalbound.models.support import with_goal
-from goalbound.models.validation import ROW_TOLERANCE, numbers, sealed, whole
+from goalbound.models.validation import (
+    ROW_TOLERANCE,
+    fraction,
+    numbers,
+    sealed,
+    shown,
+    whole,
+)
 from goalbound.planning.solution import Status
+
+LARGEST = 2.0**400
+"""Losses lie between its inverse and it, or are scaled: the squares of values stay far from the ends of the floats."""
+MOST = 2**62
+"""Sweeps; a kernel takes no larger number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +43,8 @@ class OptimisticSolution:
         rows: [M] the most hopeful rows against the values, in the order of the support; the goal's entries hold what
             the others lack, and rows without the goal sum to 1.
         sweeps: how many times all states were gone through.
-        status: CONVERGED if ``values`` and ``upper`` are within the tolerance.
+        status: CONVERGED if ``upper - values <= 4 * tolerance * upper``; ROUNDING if the sweeps have settled but values
+            are so large beside the least loss that rounding may be more than the tolerance.
     """
 
     support: Support
@@ -60,46 +74,90 @@ def extended_value_iteration(
     The inner minimum is closed-form. With v the last values, r a bound of |T v - v| and l the least plausible loss:
     (1 - x) v <= v* with x = r / (r + l), and v* <= (1 + y) v with y = r / (l - r); so both hold from any ``start``
     [S + 1], which may be the values of a neighbouring context. Stops when r <= tolerance * l. One sweep is O(M).
+    Losses so small (or large) that the squares of values are no floats are scaled by a power of two first.
 
     >>> from goalbound.models import Support
     >>> plausible = ConfidenceSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
     >>> extended_value_iteration(plausible).values.round(4)  # 0.2 / (1 - (0.5 - 0.1))
     array([0.3333, 0.    ])
     """
-    if not 0.0 < tolerance < 1.0:
-        raise ModelError(f"tolerance {tolerance} is not between 0 and 1; it is relative to the least loss")
+    if not isinstance(plausible, ConfidenceSet):
+        raise ModelError(
+            f"plausible is of the type {type(plausible).__name__}; extended value iteration takes a ConfidenceSet, the "
+            "balls around estimated rows (goalbound.confidence_set makes one)"
+        )
+    tolerance = fraction(tolerance, "tolerance", "relative to the least loss")
     if whole(sweeps, "sweeps") < 1:
-        raise ModelError(f"sweeps is {sweeps}; value iteration makes at least one")
+        raise ModelError(f"sweeps is {shown(sweeps)}; value iteration makes at least one")
     support = plausible.support
-    floor = float(plausible.loss_low.min())
-    if floor <= 0.0:
+    least = float(plausible.loss_low.min())
+    if least <= 0.0:
         pair = int(plausible.loss_low.argmin())
         raise ModelError(
             f"{support.pair_name(pair)} may have loss 0; optimistic planning needs losses above 0: give a loss floor, "
             "or add a small loss to all pairs"
         )
-    arrays = plausible_arrays(plausible)
-    outlook = _outlook(support, floor, start)
-    made = int(engine(support.triples)(kernels.settle)(arrays, outlook, tolerance * floor, int(sweeps)))
+    losses, exponent = _scaled(plausible.loss_low)
+    floor = math.ldexp(least, exponent)
+    arrays = plausible_arrays(plausible)._replace(losses=losses)
+    outlook = _outlook(support, floor, start, exponent)
+    made = int(engine(support.triples)(kernels.settle)(arrays, outlook, tolerance * floor, min(int(sweeps), MOST)))
     residual = float(outlook.meter[RESIDUAL])
+    lower, upper = _scaled_back(*value_bounds(outlook.values, residual, floor), exponent)
+    status = Status.CONVERGED
+    if residual > tolerance * floor:
+        status = Status.ITERATION_LIMIT
+    elif np.isinf(upper).any() or (upper - lower > 4.0 * tolerance * upper).any():
+        status = Status.ROUNDING
     return OptimisticSolution(
         support,
-        *value_bounds(outlook.values, residual, floor),
+        lower,
+        upper,
         support.pair_action[outlook.policy].astype(np.int64),
         plausible.loss_low,
         hopeful_rows(support, arrays, outlook),
         made,
-        Status.CONVERGED if residual <= tolerance * floor else Status.ITERATION_LIMIT,
+        status,
     )
+
+
+def _scaled(losses: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Losses times two to the power of the exponent, which is returned: 0 unless the squares of values need it.
+
+    Losses above LARGEST after that are taken to be LARGEST. Optimistic values below it stay what they are, and if one
+    is not below, rounding leaves no upper bound (see :func:`value_bounds`).
+    """
+    least, largest = float(losses.min()), float(losses.max())
+    if least >= 1.0 / LARGEST and largest <= LARGEST:
+        return np.array(losses), 0
+    exponent = -math.frexp(least)[1]
+    with np.errstate(over="ignore"):
+        return np.minimum(np.ldexp(losses, exponent), LARGEST), exponent
+
+
+def _scaled_back(
+    lower: NDArray[np.float64], upper: NDArray[np.float64], exponent: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds of the scaled values as bounds of the values: what cannot be told exactly is rounded outwards."""
+    if exponent == 0:
+        return lower, upper
+    with np.errstate(over="ignore"):
+        low, high = np.ldexp(lower, -exponent), np.ldexp(upper, -exponent)
+        low = np.where(np.ldexp(low, exponent) > lower, np.nextafter(low, 0.0), low)
+        high = np.where(np.ldexp(high, exponent) < upper, np.nextafter(high, np.inf), high)
+    return sealed(np.minimum(low, np.finfo(np.float64).max)), sealed(high)
 
 
 def value_bounds(
     values: NDArray[np.float64], residual: float, floor: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Certified lower and upper bounds of the optimistic values (see :func:`extended_value_iteration`)."""
-    room = residual + ROUNDING * float(values.max())
+    """Certified lower and upper bounds of the optimistic values (see :func:`extended_value_iteration`).
+
+    Where losses are so small that the squares of values vanish, backups are only bounds from below: no upper bound.
+    """
+    room = residual + ROUNDING * float(values.max()) + UNDERFLOW
     lower = values * (1.0 - room / (room + floor))
-    if room >= floor:
+    if room >= floor or floor < 1.0 / LARGEST:
         upper = np.full_like(values, np.inf)
         upper[-1] = 0.0
     else:
@@ -116,7 +174,7 @@ def plausible_arrays(plausible: ConfidenceSet) -> Plausible:
     return Plausible(
         BALL, np.inf,
         support.pair_start, support.next_start, used, np.array(support.next_state), np.array(plausible.rows),
-        plausible.radii * plausible.radii, np.where(support.leads_to_goal, mass, NO_GOAL),
+        np.minimum(plausible.radii, 2.0) ** 2, np.where(support.leads_to_goal, mass, NO_GOAL),
         np.array(plausible.loss_low), np.empty(0), np.empty(0),
     )  # fmt: skip
 
@@ -149,7 +207,7 @@ def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArra
     return SSP(full, np.minimum(losses, 1.0), entries)
 
 
-def _outlook(support: Support, floor: float, start: ArrayLike | None) -> Outlook:
+def _outlook(support: Support, floor: float, start: ArrayLike | None, exponent: int) -> Outlook:
     outlook = fresh_outlook(support.states, support.pairs)
     outlook.policy[:] = support.pair_start[:-1]
     if start is None:
@@ -159,5 +217,7 @@ def _outlook(support: Support, floor: float, start: ArrayLike | None) -> Outlook
         if not np.isfinite(values).all():
             state = int(np.flatnonzero(~np.isfinite(values))[0])
             raise ModelError(f"start[{state}] is {values[state]}; values to start from are finite")
-        outlook.values[:-1] = np.maximum(values[:-1], floor)
+        with np.errstate(over="ignore"):
+            scaled = np.ldexp(values[:-1], exponent)
+        outlook.values[:-1] = np.clip(scaled, floor, LARGEST)  # any start will do; from nearer it is shorter
     return outlook

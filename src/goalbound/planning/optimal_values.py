@@ -11,7 +11,7 @@ from goalbound.kernels.jit import Effort
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.many_contexts import NONE, UNKNOWN, Components
 from goalbound.models import LinearCSSP, ModelError
-from goalbound.models.validation import numbers
+from goalbound.models.validation import fraction, numbers
 from goalbound.planning.door import require_contextual
 from goalbound.planning.properness import NoProperPolicy, pairs_of
 from goalbound.planning.solution import Status
@@ -58,8 +58,7 @@ def optimal_values(problem: LinearCSSP, contexts: ArrayLike, *, tolerance: float
            [0.5       , 0.        ]])
     """
     require_contextual(problem)
-    if not isinstance(tolerance, int | float) or not 0.0 < tolerance < 1.0:
-        raise ModelError(f"tolerance {tolerance} is not between 0 and 1; it is a relative width")
+    tolerance = fraction(tolerance, "tolerance", "a relative width")
     asked = _Asked(problem, _checked(problem, contexts), tolerance)
     if problem.support.states <= MOST_ELIMINATED:
         _answer_together(asked)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.models import SSP, ModelError
+from goalbound.models.validation import array_of
 from goalbound.planning.chain import ChainSolver
 from goalbound.planning.door import engine_for, require_ssp
 from goalbound.planning.reduction import reduce, rows_of
@@ -62,7 +63,7 @@ def moving_policy(ssp: SSP, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
 def pairs_of(ssp: SSP, policy: ArrayLike) -> NDArray[np.int64]:
     """The pairs [S] that a policy of actions [S] plays; -1 stays -1. An action that a state lacks is an error."""
     support = ssp.support
-    actions = np.asarray(policy)
+    actions = array_of(policy, "policy", "one action number for each state")
     if actions.shape != (support.states,) or actions.dtype.kind not in "iu":
         raise ModelError(
             f"policy has shape {actions.shape} and type {actions.dtype}; it needs one action number for each of the "
@@ -75,5 +76,8 @@ def pairs_of(ssp: SSP, policy: ArrayLike) -> NDArray[np.int64]:
     wrong = ((keys[found] != wanted) | (actions < 0) | (actions >= support.actions)) & (actions != -1)
     if wrong.any():
         state = int(np.flatnonzero(wrong)[0])
-        support.pair(state, int(actions[state]))  # says what the state has instead
+        try:
+            support.pair(state, int(actions[state]))  # says what the state has instead
+        except ModelError as error:
+            raise ModelError(f"policy[{state}]: {error}") from None
     return np.where(actions == -1, -1, found)

@@ -134,6 +134,7 @@ def longest_time(corners: Corners, pairs: NDArray[np.int64], ceilings: list[Floa
     mixed = Mixed.at(Cut.of(support, pairs), corners)
     bound = np.inf
     smallest = float(mixed.losses.min()) * (1.0 - mixed.margin.max())
+    smallest -= len(corners[0].context) * 5e-324  # mixing may have rounded each part up to a multiple of 2^-1074
     if ceilings and smallest > 0.0:
         with np.errstate(over="ignore"):
             bound = float(min(ceiling.max() for ceiling in ceilings)) / smallest

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from goalbound.kernels import bellman, graph, shortest
 from goalbound.kernels.jit import Run
 from goalbound.models import SSP, ModelError
+from goalbound.models.validation import fraction, shown
 from goalbound.planning.certificate import Certificate, certify
 from goalbound.planning.chain import ChainSolver
 from goalbound.planning.door import engine_for, require_ssp
@@ -62,10 +63,9 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
     >>> solve(SSP.dense([[0.5, 0.2]], [[[0.0, 1.0], [0.5, 0.5]]])).values
     array([0.4, 0. ])
     """
-    if not isinstance(tolerance, int | float) or not 0.0 < tolerance < 1.0:
-        raise ModelError(f"tolerance {tolerance} is not between 0 and 1; it is a relative width")
-    if unreachable not in ("refuse", "exclude"):
-        raise ModelError(f'unreachable is "{unreachable}"; it is "refuse" or "exclude"')
+    tolerance = fraction(tolerance, "tolerance", "a relative width")
+    if not isinstance(unreachable, str) or unreachable not in ("refuse", "exclude"):
+        raise ModelError(f'unreachable is {shown(unreachable)}; it is "refuse" or "exclude"')
     run = engine_for(require_ssp(ssp))
     reduction = reduce(ssp, run)
     if reduction.lost.any() and unreachable == "refuse":

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from goalbound.models import LinearCSSP
 from goalbound.models.assembly import assemble
-from goalbound.problems.settings import whole
+from goalbound.models.validation import seeded
+from goalbound.problems.settings import room, whole
 
 TURN_LOSS, DECOY_LOSS = 0.2, 0.02
 
@@ -38,7 +39,8 @@ def deceptive_lock(
     length = whole(length, "length", least=1)
     context_size = whole(context_size, "context_size", least=1)
     actions = whole(actions, "actions", least=context_size + 1)
-    asked = _combinations(length, actions, context_size, np.random.default_rng(seed))
+    room(3 * length * actions * context_size, "length * actions * context_size")
+    asked = _combinations(length, actions, context_size, seeded(seed))
 
     digit, action = np.divmod(np.arange(length * actions), actions)
     asks = action[:, None] == asked[:, digit].T  # [N, d]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from goalbound.models import LinearCSSP
+from goalbound.models.validation import seeded
 from goalbound.problems.random_cssp import LOSS_FLOOR
-from goalbound.problems.settings import whole
+from goalbound.problems.settings import room, whole
 
 
 def dense_random(
@@ -26,7 +27,8 @@ def dense_random(
     states = whole(states, "states", least=1)
     actions = whole(actions, "actions", least=1)
     size = whole(context_size, "context_size", least=1)
-    rng = np.random.default_rng(seed)
+    room(states * actions * (states + 1) * size, "states * actions * states * context_size")
+    rng = seeded(seed)
     rows = rng.standard_exponential((size, states, actions, states + 1))
     losses = rng.uniform(LOSS_FLOOR, 1.0, size=(size, states, actions))
     return LinearCSSP.dense(losses, rows / rows.sum(axis=-1, keepdims=True))

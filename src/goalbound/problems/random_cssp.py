@@ -6,7 +6,8 @@ import numpy as np
 
 from goalbound.models import LinearCSSP
 from goalbound.models.assembly import assemble
-from goalbound.problems.settings import real, whole
+from goalbound.models.validation import seeded
+from goalbound.problems.settings import real, room, whole
 
 LOSS_FLOOR = 0.1
 """The smallest loss of a random problem."""
@@ -40,7 +41,8 @@ def random_cssp(
     context_size = whole(context_size, "context_size", least=1)
     successors = whole(successors, "successors", least=1)
     floor = real(exit_probability, "exit_probability", least=1e-6, most=1.0)
-    rng = np.random.default_rng(seed)
+    room(states * actions * (successors + 1) * context_size, "states * actions * successors * context_size")
+    rng = seeded(seed)
 
     pairs = states * actions
     targets = rng.integers(states, size=(pairs, successors))

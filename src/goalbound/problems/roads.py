@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.models.assembly import assemble
 from goalbound.models.ssp import Start
-from goalbound.models.validation import frozen, numbers
+from goalbound.models.validation import frozen, numbers, of_type
 from goalbound.problems.settings import real
 
 
@@ -34,6 +34,7 @@ class Regime:
     missed_turn: float = 0.0
 
     def __post_init__(self) -> None:
+        of_type(self.name, str, "the name of a regime", "it is a text")
         times = numbers(self.times, f'the times of regime "{self.name}"', (None,), "shape [L], one per link")
         bad = np.flatnonzero(~(np.isfinite(times) & (times >= 0.0)))
         if len(bad):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from goalbound.models import LinearCSSP
+from goalbound.models.validation import seeded
 from goalbound.problems.roads import Links, Regime, road_problem
-from goalbound.problems.settings import real, whole
+from goalbound.problems.settings import real, room, whole
 
 HEADINGS = {"north": (-1, 0), "east": (0, 1), "south": (1, 0), "west": (0, -1)}
 JAMMED_SHARE = 0.3
@@ -43,7 +44,8 @@ def routing_grid(
     regimes = whole(regimes, "regimes", least=1)
     jam = real(jam, "jam", least=1.0, most=1e6)
     missed_turn = real(missed_turn, "missed_turn", least=0.0, most=0.99)
-    rng = np.random.default_rng(seed)
+    room(16 * rows * columns * regimes, "rows * columns * regimes")
+    rng = seeded(seed)
 
     crossing = np.arange(rows * columns - 1)  # the last one is the goal
     row, column = crossing // columns, crossing % columns

@@ -5,6 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from goalbound.models import ModelError
+from goalbound.models.validation import check_room, number, shown
+
+LARGEST = 10_000_000
+"""The largest whole number that makes sense as a setting of a family."""
+MOST_NUMBERS = 2**31
+"""Of which a problem may be made: 16 GiB."""
 
 
 def whole(value: object, name: str, *, least: int, most: int | None = None) -> int:
@@ -15,12 +21,18 @@ def whole(value: object, name: str, *, least: int, most: int | None = None) -> i
     ...
     goalbound.models.errors.ModelError: rows is 2.5; it needs a whole number, at least 1
     """
-    limits = f"at least {least}" if most is None else f"from {least} to {most}"
+    too_large = isinstance(value, int | np.integer) and value > LARGEST
+    limits = f"at least {least}" if most is None and not too_large else f"from {least} to {most or LARGEST}"
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ModelError(f"{name} is {value!r}; it needs a whole number, {limits}")
-    if value < least or (most is not None and value > most):
-        raise ModelError(f"{name} is {value}; it needs a whole number, {limits}")
+        raise ModelError(f"{name} is {shown(value)}; it needs a whole number, {limits}")
+    if value < least or too_large or (most is not None and value > most):
+        raise ModelError(f"{name} is {shown(value)}; it needs a whole number, {limits}")
     return int(value)
+
+
+def room(entries: int, name: str) -> None:
+    """An error where a problem would be made of more numbers than a machine has room for."""
+    check_room(entries, name, most=MOST_NUMBERS)
 
 
 def real(value: object, name: str, *, least: float, most: float) -> float:
@@ -31,7 +43,11 @@ def real(value: object, name: str, *, least: float, most: float) -> float:
     ...
     goalbound.models.errors.ModelError: drift_loss is 1.5; it needs a number from 0 to 1
     """
-    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not (is_number and least <= float(value) <= most):  # type: ignore[arg-type]  # false for NaN
-        raise ModelError(f"{name} is {value!r}; it needs a number from {least:g} to {most:g}")
-    return float(value)  # type: ignore[arg-type]
+    wanted = f"it needs a number from {least:g} to {most:g}"
+    try:
+        found = number(value, name, "")
+    except ModelError:
+        raise ModelError(f"{name} is {shown(value)}; {wanted}") from None
+    if not least <= found <= most:  # NaN is not
+        raise ModelError(f"{name} is {shown(value)}; {wanted}")
+    return found

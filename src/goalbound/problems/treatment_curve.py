@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.models import LinearCSSP
 from goalbound.models.assembly import assemble
-from goalbound.models.validation import numbers
-from goalbound.problems.settings import real, whole
+from goalbound.models.validation import distribution, numbers
+from goalbound.problems.settings import real, room, whole
 
 LOSS = 0.2
 WEAK, STRONG, BROAD = 0.1, 0.9, 0.4
@@ -44,6 +44,7 @@ def treatment_curve(levels: int = 3, *, knots: int = 33, relapse: float = 0.05) 
     levels = whole(levels, "levels", least=1)
     knots = whole(knots, "knots", least=3, most=1025)
     relapse = real(relapse, "relapse", least=0.0, most=0.1)
+    room(9 * levels * knots, "levels * knots")
     helps = helping_chances(np.linspace(0.0, 1.0, knots)).T
     worsens = (1.0 - helps) * relapse
 
@@ -82,4 +83,5 @@ def biomarker(context: ArrayLike) -> float:
     0.75
     """
     weights = numbers(context, "context", (None,), "d weights, one per knot")
+    weights = distribution(weights, "context", len(weights), "knot")
     return float(np.linspace(0.0, 1.0, len(weights)) @ weights)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from goalbound.models import LinearCSSP
 from goalbound.models.assembly import assemble
-from goalbound.problems.settings import real, whole
+from goalbound.problems.settings import real, room, whole
 
 MOVES = {"north": (-1, 0), "east": (0, 1), "south": (1, 0), "west": (0, -1)}
 DRIFT = "drift"
@@ -48,6 +48,7 @@ def windy_grid(
     walk_loss = real(walk_loss, "walk_loss", least=0.0, most=1.0)
     drift_loss = real(drift_loss, "drift_loss", least=0.0, most=1.0)
     slip = real(slip, "slip", least=0.0, most=0.99)
+    room(65 * rows * columns, "rows * columns")
     grid = _Grid(rows, columns)
     cells = np.arange(rows * columns - 1)
     carried = [grid.moved(cells, wind) for wind in WINDS.values()]

@@ -13,10 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.learners.seen_through import SeenThrough
 from goalbound.models import ModelError
-from goalbound.models.validation import ROW_TOLERANCE, distribution, frozen, numbers, whole
+from goalbound.models.validation import ROW_TOLERANCE, distribution, frozen, number, numbers, shown, size_of, whole
 
 Floats = NDArray[np.float64]
+MOST_COMPONENTS = 100_000
+"""More would need tables larger than any machine has."""
 
 
 class ContextSource(Protocol):
@@ -69,7 +72,8 @@ class Dirichlet:
     @classmethod
     def symmetric(cls, context_size: int, *, alpha: float = 1.0) -> Dirichlet:
         """The same ``alpha`` for each of d components; 1 is uniform on the simplex."""
-        return cls(np.full(_check_size(context_size, "context_size"), alpha, dtype=np.float64))
+        size = _check_size(context_size, "context_size")
+        return cls(np.full(size, number(alpha, "alpha", "a positive number, the same for all components")))
 
     @property
     def context_size(self) -> int:
@@ -179,9 +183,9 @@ class Drifting:
         size = _check_size(len(begin), "start")
         object.__setattr__(self, "start", frozen(distribution(begin, "start", size, "component"), np.float64))
         object.__setattr__(self, "end", frozen(distribution(self.end, "end", size, "component"), np.float64))
-        if whole(self.episodes, "episodes") < 2:
-            raise ModelError(f"episodes is {self.episodes}; a drift takes at least 2")
-        if not 0.0 <= self.wobble <= 1.0:
+        if whole(self.episodes, "episodes", most=2**62) < 2:
+            raise ModelError(f"episodes is {shown(self.episodes)}; a drift takes at least 2")
+        if not 0.0 <= number(self.wobble, "wobble", "the share of each context that is random") <= 1.0:
             raise ModelError(f"wobble {self.wobble} is not in [0, 1]; it is the share of each context that is random")
 
     @property
@@ -271,11 +275,16 @@ def _listed(contexts: ArrayLike, name: str = "contexts") -> Floats:
 
 def _check_size(size: int, name: str) -> int:
     if whole(size, name) < 1:
-        raise ModelError(f"{name}: a context has at least one entry, not {size}")
-    return int(size)
+        raise ModelError(f"{name}: a context has at least one entry, not {shown(size)}")
+    return size_of(size, name, "a context has at least one entry", most=MOST_COMPONENTS)
 
 
 def _knowledge(learner: Any, size: int) -> tuple[Floats, Floats]:
+    if isinstance(learner, SeenThrough):  # its statistics are about what it is shown, not about these contexts
+        raise ModelError(
+            "an adversary looks at what the learner knows of the contexts themselves, and a SeenThrough is shown "
+            "something else; take contexts that do not look, such as Dirichlet or Corners"
+        )
     statistics = getattr(learner, "statistics", None)
     inverse_gram, visits = (getattr(statistics, name, None) for name in ("inverse_gram", "visits"))
     if inverse_gram is None or visits is None:

@@ -46,7 +46,8 @@ from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.learner import SimulatedWorld
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP, ModelError, Step
-from goalbound.models.validation import sealed
+from goalbound.models.validation import number, of_type, sealed
+from goalbound.planning.door import require_contextual
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.simulation.bounds import (
     a_posteriori_bound,
@@ -174,6 +175,8 @@ class Watched:
     def __init__(
         self, learner: LRCSSP, problem: LinearCSSP, *, loss_bound: float | None = None, time_bound: float = inf
     ) -> None:
+        of_type(learner, LRCSSP, "learner", "only an LRCSSP has confidence sets to watch")
+        require_contextual(problem)
         learner.check_fits(problem, problem.context_size)
         if not learner.settings.is_optimistic:
             raise ModelError(f"a learner that is {learner.settings.attitude} has no confidence sets to watch")
@@ -182,12 +185,15 @@ class Watched:
                 "the learner seeks its loss bound by doubling; give the loss_bound of the checks, such as "
                 "context_bounds(problem).loss_bound.upper"
             )
-        bound = learner.loss_bound if loss_bound is None else float(loss_bound)
+        meaning = "at least the largest optimal loss"
+        bound = learner.loss_bound if loss_bound is None else number(loss_bound, "loss_bound", meaning)
         if not (np.isfinite(bound) and bound > 0.0):
             raise ModelError(f"loss_bound is {loss_bound}; it is a positive number, at least the largest optimal loss")
         self.learner = learner
         self.problem = problem
-        self.time_bound = float(time_bound)
+        self.time_bound = number(time_bound, "time_bound", "the longest optimal time T*, or infinity")
+        if not self.time_bound > 0.0:
+            raise ModelError(f"time_bound is {time_bound}; it is a positive number, or infinity where it is not known")
         self._components = components_of(problem)
         self._ledger = fresh_ledger(learner.support.pairs, problem.context_size, watch=True, loss_bound=bound)
         self._look(kernels.watch_all)

@@ -161,7 +161,7 @@ class History:
             f"regret     {self.total_regret:<12.6g} expected {self.total_expected_regret:.6g}",
         ]
         if self.alarm is not None:
-            lines.append(f"not linear: {self.alarm}")
+            lines.append(f"alarm: {self.alarm}")
         tenth = self.episodes // 10
         if tenth:
             early, late = self.expected_regret[:tenth].mean(), self.expected_regret[-tenth:].mean()

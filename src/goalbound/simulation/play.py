@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from goalbound.kernels.jit import engine
 from goalbound.kernels.world import VALUE_TOLERANCE, Tally, expected_gap
 from goalbound.learners.learner import Learner
 from goalbound.models import LinearCSSP, ModelError, Step
-from goalbound.models.validation import sealed, whole
+from goalbound.models.validation import check_room, flag, sealed, shown, size_of, whole
 from goalbound.planning.door import require_contextual
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.simulation.contexts import AdaptiveSource, ContextSource, checked_contexts
@@ -84,7 +85,7 @@ class Streams(NamedTuple):
     def of(cls, seed: int) -> Streams:
         """The children of a seed."""
         if whole(seed, "seed") < 0:
-            raise ModelError(f"seed {seed} is negative; it is a whole number from 0 on")
+            raise ModelError(f"seed {shown(seed)} is negative; it is a whole number from 0 on")
         return cls(*(np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3)))
 
 
@@ -106,16 +107,19 @@ class Simulation:
         compiled: bool = True,
     ) -> None:
         self.problem = require_contextual(problem)
+        _check_source(contexts)
         if contexts.context_size != problem.context_size:
             raise ModelError(f"contexts have {contexts.context_size} entries, the problem {problem.context_size}")
-        if whole(step_limit, "step_limit") < 1:
-            raise ModelError(f"step_limit is {step_limit}; an episode has at least one step")
+        step_limit = size_of(step_limit, "step_limit", "an episode has at least one step", most=2**62)
+        flag(compiled, "compiled")
         self.contexts = contexts
         self.streams = Streams.of(seed)
         self.seed, self.step_limit, self.compiled = int(seed), int(step_limit), compiled
-        self.learner: Learner = _made(learner, self.streams.learner)
+        self.learner: Learner = _made(learner, self.streams.learner, "learner", ("begin",))
         self.world: World = (
-            ModelWorld(problem, rng=self.streams.world) if world is None else _made(world, self.streams.world)
+            ModelWorld(problem, rng=self.streams.world)
+            if world is None
+            else _made(world, self.streams.world, "world", ("begin", "step"))
         )
         if isinstance(self.world, ModelWorld) and self.world.problem is not problem and self.world.problem != problem:
             raise ModelError("the world plays another problem than the one that regret is measured against")
@@ -128,6 +132,8 @@ class Simulation:
         An episode that Ctrl-C breaks off is not counted, though the learner has learned from its steps. ``run`` may
         be called again; it goes on with the context of that episode.
         """
+        if progress is not None and not callable(progress):
+            raise ModelError(f"progress is {shown(progress)}; it is a function of (done, episodes, regret)")
         sizes = self._chunk_sizes(episodes)
         record = Record.empty(episodes, self.problem.context_size)
         done, regret = 0, 0.0
@@ -145,8 +151,8 @@ class Simulation:
         return self._history(record.rows(0, record.finished), interrupted)
 
     def _chunk_sizes(self, episodes: int) -> list[int]:
-        if whole(episodes, "episodes") < 1:
-            raise ModelError(f"episodes is {episodes}; play at least one")
+        size_of(episodes, "episodes", "play at least one")
+        check_room(episodes * (self.problem.context_size + 8), f"a history of {episodes} episodes")
         most = max(1, min(CHUNK, CHUNK_VALUES // (self.problem.support.states + 1)))
         if _is_adaptive(self.contexts):
             most = 1
@@ -281,10 +287,36 @@ def _is_adaptive(contexts: ContextSource | AdaptiveSource) -> bool:
     return hasattr(contexts, "choose")
 
 
-def _made(thing: Any, rng: np.random.Generator) -> Any:
-    """The thing itself, or what the function makes of the stream."""
+def _check_source(contexts: object) -> None:
+    if isinstance(contexts, type) or not (
+        isinstance(getattr(contexts, "context_size", None), int | np.integer)
+        and (hasattr(contexts, "draw") or hasattr(contexts, "choose"))
+    ):
+        raise ModelError(
+            f"contexts is {shown(contexts)}, which is no source of contexts; give one, such as Dirichlet.symmetric(d), "
+            "or Listed(contexts) or Cyclic(contexts) for contexts that are at hand"
+        )
+
+
+def _made(thing: Any, rng: np.random.Generator, name: str, needed: tuple[str, ...]) -> Any:
+    """The thing itself, or what the function makes of the stream; it has the methods that are needed."""
+    made = thing
     if isinstance(thing, type) or not hasattr(thing, "begin"):
         if not callable(thing):
-            raise ModelError(f"a {type(thing).__name__} can neither begin(context) an episode nor be called with rng=")
-        return thing(rng=rng)
-    return thing
+            raise ModelError(
+                f"{name}: a {type(thing).__name__} can neither begin(context) an episode nor be called with rng="
+            )
+        made = _called(thing, rng, name)
+    for method in needed:
+        if not callable(getattr(made, method, None)):
+            raise ModelError(f"{name} is {shown(made)}, which has no {method}(...)")
+    return made
+
+
+def _called(make: Callable[..., Any], rng: np.random.Generator, name: str) -> Any:
+    """What a function makes of the stream; one that takes no ``rng=`` is an error that says so."""
+    try:
+        inspect.signature(make).bind(rng=rng)
+    except (TypeError, ValueError) as error:  # ValueError: something built in, that does not tell what it takes
+        raise ModelError(f"{name}: {shown(make)} cannot be called with rng= ({error})") from None
+    return make(rng=rng)

@@ -13,7 +13,7 @@ from goalbound.kernels.jit import engine
 from goalbound.kernels.world import Components
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.models import LinearCSSP, ModelError, Step, Support
-from goalbound.models.validation import frozen, whole
+from goalbound.models.validation import frozen, generator, number, of_type, whole
 
 
 class World(Protocol):
@@ -41,6 +41,7 @@ class LossLaw:
     spread: float = 0.0
 
     def __post_init__(self) -> None:
+        number(self.spread, "spread", "how wide a bounded law is, in (0, 1]")
         if self.code not in (kernels.DETERMINISTIC, kernels.BERNOULLI, kernels.BOUNDED):
             raise ModelError(f"no law of losses has code {self.code}; use deterministic(), bernoulli() or bounded(...)")
         if self.code == kernels.BOUNDED and not 0.0 < self.spread <= 1.0:
@@ -66,7 +67,7 @@ def bernoulli() -> LossLaw:
 
 def bounded(spread: float) -> LossLaw:
     """The loss is uniform on mean +- spread * min(mean, 1 - mean); ``spread`` in (0, 1]."""
-    return LossLaw(kernels.BOUNDED, float(spread))
+    return LossLaw(kernels.BOUNDED, number(spread, "spread", "in (0, 1], the share of the room that is used"))
 
 
 class ModelWorld:
@@ -93,9 +94,12 @@ class ModelWorld:
         self, problem: LinearCSSP, *, losses: LossLaw | None = None, rng: np.random.Generator
     ) -> None:  # fmt: skip
         if not isinstance(problem, LinearCSSP):
-            raise ModelError(f"a ModelWorld plays a LinearCSSP, not a {type(problem).__name__}; see LinearCSSP.mix")
-        if not isinstance(rng, np.random.Generator):
-            raise ModelError(f"rng is a {type(rng).__name__}; it is a generator: np.random.default_rng(seed)")
+            raise ModelError(
+                f"problem is of the type {type(problem).__name__}: a ModelWorld plays a LinearCSSP; see LinearCSSP.mix"
+            )
+        generator(rng)
+        if losses is not None:
+            of_type(losses, LossLaw, "losses", "give deterministic(), bernoulli() or bounded(...)")
         self.problem = problem
         self.losses = deterministic() if losses is None else losses
         self.rng = rng

@@ -1,5 +1,7 @@
 """Patient tables: small ones by hand, hostile ones, and the published one if it lies beside the project."""
 
+import io
+import struct
 import zipfile
 from pathlib import Path
 
@@ -260,3 +262,39 @@ def test_the_shares_and_the_rounding_of_the_published_table(published: PatientTa
     assert published.shares is not None
     np.testing.assert_allclose(published.shares, [0.8, 0.2])
     assert published.correction < 1e-6  # float32
+
+
+def test_a_damaged_header_of_any_kind_is_a_damaged_file(tmp_path: Path) -> None:
+    """NumPy parses the header as a Python literal, so a damaged byte may be any error of the tokenizer or parser."""
+    good = written(tmp_path, small()).read_bytes()
+    start = good.index(b"\x93NUMPY")
+    rng = np.random.default_rng(0)
+    path = tmp_path / "damaged.npz"
+    words = [b"(((((", b"'''", b"\x00", b"{", b"\\", b"\n  x", b"[" * 60, b"0x", b"1e", b"shape", b"-", b"'"]
+    refused = 0
+    for _ in range(300):
+        damaged = bytearray(good)
+        at = start + int(rng.integers(6, 70))
+        word = words[rng.integers(len(words))] if rng.random() < 0.7 else rng.bytes(3)
+        damaged[at : at + len(word)] = word
+        path.write_bytes(without_checksums(bytes(damaged)))
+        try:
+            read_patients(path, groups=GROUPS)
+        except FileFormatError as error:
+            refused += str(path) in str(error)
+    assert refused > 200  # a byte of padding may be anything
+
+
+def without_checksums(archive: bytes) -> bytes:
+    """The same archive with its checksums computed anew, as someone who damages it on purpose would."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as old:
+        parts = {}
+        for member in old.infolist():
+            begin = member.header_offset + 30 + len(member.filename.encode())
+            begin += struct.unpack("<H", archive[member.header_offset + 28 : member.header_offset + 30])[0]
+            parts[member.filename] = archive[begin : begin + member.file_size]
+    room = io.BytesIO()
+    with zipfile.ZipFile(room, "w") as new:
+        for name, content in parts.items():
+            new.writestr(name, content)
+    return room.getvalue()

@@ -38,13 +38,13 @@ def test_the_summary_says_which_seeds_found_the_world_not_linear():
 def test_the_table_counts_the_runs_and_quotes_the_first_of_them():
     lines = found(None, BENT, BENT).table(width=300).splitlines()
     head = next(line for line in lines if line.startswith("learner"))
-    assert "not linear" in head
+    assert "alarms" in head
     assert any(line.startswith("bent") and "2 of 3" in line for line in lines)
-    assert f"bent on P, C: not linear, seed 1: {BENT}" in lines
+    assert f"bent on P, C: alarm, seed 1: {BENT}" in lines
 
 
 def test_without_an_alarm_the_table_has_no_word_about_it():
-    assert "not linear" not in found(None, None).table()
+    assert "alarm" not in found(None, None).table()
 
 
 def test_the_csv_has_a_count_for_each_group(tmp_path):
@@ -88,4 +88,4 @@ def test_a_sweep_tells_it_once_with_the_run_and_warns_nobody(tmp_path: Path) -> 
     assert ended.facts["alarm"] == alarm
     said = sentence(ended)
     assert said is not None
-    assert said.endswith(f"; not linear: {alarm}")
+    assert said.endswith(f"; alarm: {alarm}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -118,6 +119,44 @@ def test_a_cache_that_cannot_be_read_is_made_anew(tmp_path: Path, monkeypatch: p
     index.write_bytes(index.read_bytes()[:-20])
     again = jit.Kernel(gram.quadratic.function)
     assert again.compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
+
+
+def full_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_costs_the_cache_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "save", full_disk)
+    monkeypatch.setattr(jit._Notice, "told_of_cache", False)
+    kernel = jit.Kernel(gram.quadratic.function)
+    with pytest.warns(UserWarning, match=r"No space left on device\), so every .* set NUMBA_CACHE_DIR") as heard:
+        assert kernel.compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
+    assert kernel.dispatcher(np.eye(2, dtype=np.float32), np.array([0.5, 0.5])) == 0.5  # another form, compiled too
+    assert len(heard) == 1
+
+
+def test_machine_code_that_is_damaged_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit._Notice, "told_of_cache", False)
+    jit.Kernel(gram.quadratic.function).compiled(np.eye(2), np.array([0.5, 0.5]))
+    (code,) = tmp_path.rglob("*.nbc")
+    code.write_bytes(code.read_bytes()[:50])
+    with pytest.warns(UserWarning, match="compiled kernels cannot be kept on disk"):
+        assert jit.Kernel(gram.quadratic.function).compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
+
+
+def test_where_nothing_can_be_written_kernels_are_compiled_without_a_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(blocked / "folder"))
+    locators = [numba.core.caching.UserProvidedCacheLocator]  # as where neither the package nor the home is writable
+    monkeypatch.setattr(numba.core.caching.CacheImpl, "_locator_classes", locators)
+    monkeypatch.setattr(jit._Notice, "told_of_cache", False)
+    with pytest.warns(UserWarning, match="cannot be kept on disk .*no locator available"):
+        assert jit.Kernel(gram.quadratic.function).compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
 
 
 def test_no_kernel_compiles_with_relaxed_arithmetic() -> None:

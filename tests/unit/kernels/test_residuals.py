@@ -77,15 +77,17 @@ def test_coins_at_the_end_of_their_interval_cross_no_more_often_than_the_thresho
 
 INTERVAL = (0.2, 0.5)
 """of the loss and of all next states, when the plan was made"""
+FLOOR = 0.15
+"""that was declared of the loss"""
 CONTEXT = np.array([0.9, 0.1])
 """in part 3"""
 
 
-def note(excess: Excess, place: int, loss: float, *, pair: int = 1, episode: int = 13) -> None:
+def note(excess: Excess, place: int, loss: float, *, pair: int = 1, episode: int = 13, floor: float = FLOOR) -> None:
     """A step of a pair with two next states, of which that in ``place`` followed."""
     low, high = (np.full(2, end) for end in INTERVAL)
     kernels.note_step.python(
-        excess, pair, 2 * pair, place, loss, INTERVAL, low, high, CONTEXT, math.log(1.0 / 0.01), episode
+        excess, pair, 2 * pair, place, loss, (*INTERVAL, floor), low, high, CONTEXT, math.log(1.0 / 0.01), episode
     )
 
 
@@ -93,10 +95,10 @@ def test_a_step_adds_to_the_sums_of_its_pair_and_part_only() -> None:
     excess = fresh_excess(2, 4, PARTS * 2)
     note(excess, 3, 0.6)
     assert np.argwhere(excess.steps).tolist() == [[1, 3]]
-    assert excess.losses[1, 3].tolist() == pytest.approx([0.1, -0.4])  # 0.6 - 0.5 and 0.2 - 0.6
+    assert excess.losses[1, 3].tolist() == pytest.approx([0.1, -0.4, -0.45])  # 0.6 - 0.5, 0.2 - 0.6, 0.15 - 0.6
     assert excess.rows[2, 3].tolist() == pytest.approx([-0.5, 0.2])  # it did not follow
     assert excess.rows[3, 3].tolist() == pytest.approx([0.5, -0.8])  # it did
-    assert np.count_nonzero(excess.losses) + np.count_nonzero(excess.rows) == 6
+    assert np.count_nonzero(excess.losses) + np.count_nonzero(excess.rows) == 7
     assert excess.alarm.tolist() == [-1] * 4
 
 
@@ -118,6 +120,21 @@ def test_the_alarm_names_the_first_contradiction(loss: float, place: int, expect
     for _ in range(300):
         note(excess, place, loss, episode=99)
     assert excess.alarm.tolist() == expected  # only the first one is kept
+
+
+@pytest.mark.parametrize(("floor", "place"), [(0.2, -2), (0.15, -1)])
+def test_losses_below_the_declared_floor_itself_are_told_from_losses_below_the_interval(
+    floor: float, place: int
+) -> None:
+    # Losses of 0 below an interval that begins at 0.2 contradict it at n = 94: 18.8 >= sqrt(33.5 (1.209 + 9.210)) =
+    # 18.68, and 18.6 < 18.61 before. Against a floor of 0.15 the sum is 14.1 then, which contradicts nothing.
+    excess = fresh_excess(2, 4, PARTS * 2)
+    turn = 0
+    while excess.alarm[0] < 0:
+        turn += 1
+        note(excess, 2 + turn % 2, 0.0, floor=floor)
+    assert turn == 94
+    assert excess.alarm.tolist() == [1, place, 3, 13]
 
 
 def test_contradictions_of_different_parts_and_pairs_do_not_add_up() -> None:

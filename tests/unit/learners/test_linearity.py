@@ -11,7 +11,7 @@ import pytest
 
 from goalbound import LRCSSP, Adversary, Dirichlet, Knowledge, ModelWorld, Support, bernoulli, paper, play, sharp
 from goalbound.learners import lr_cssp
-from goalbound.learners.linearity import Alarm, NotLinearWarning
+from goalbound.learners.linearity import Alarm, Cause, NotLinearWarning, WrongPriorWarning
 from goalbound.learners.seen_through import SeenThrough
 from goalbound.models import ModelError, Step
 from goalbound.problems import dense_random, treatment_curve
@@ -72,7 +72,7 @@ def test_curves_seen_by_their_two_ends_are_noticed_and_said_once() -> None:
     alarm = learner.alarm
     assert alarm is not None
     assert str(heard[0].message) == str(alarm) == history.alarm
-    assert f"not linear: {alarm}" in str(history)
+    assert f"alarm: {alarm}" in str(history)
     assert alarm.next_state is not None  # losses are the same for everyone
     assert 1 <= alarm.episode <= 2500
     # The curves are wrong at the ends, in the middle, or where they bend: it says where.
@@ -86,7 +86,7 @@ def test_the_same_curves_seen_by_nine_hats_are_linear() -> None:
         history = treated(learner, np.eye(KNOTS), 2500)
     assert learner.alarm is None
     assert history.alarm is None
-    assert "not linear" not in str(history)
+    assert "alarm" not in str(history)
 
 
 def test_the_alarm_survives_a_stop() -> None:
@@ -140,8 +140,59 @@ def test_knowledge_that_is_wrong_is_noticed() -> None:
     learner = lonely(knowledge=known)
     one_way(learner, [0.3] * 300, [1] * 270 + [0, 1] * 15)
     assert learner.alarm is None
-    with pytest.warns(NotLinearWarning):
+    with pytest.warns(WrongPriorWarning, match="the loss, .* is not what it was said to be: the knowledge is wrong"):
         one_way(learner, [0.9] * 200, [1] * 200)
+    assert learner.alarm is not None
+    assert learner.alarm.cause is Cause.KNOWN_LOSS
+
+
+def test_a_known_row_that_is_wrong_is_named() -> None:
+    known = Knowledge.nothing(Support.full(1, 1), 2).with_rows({(0, 0): [0.1, 0.9]})
+    learner = lonely(knowledge=known)
+    with pytest.warns(WrongPriorWarning, match="how often .* follows, .* is not what it was said to be"):
+        one_way(learner, [0.3] * 600, [0, 1] * 300)
+    assert learner.alarm is not None
+    assert learner.alarm.cause is Cause.KNOWN_ROW
+
+
+@pytest.mark.parametrize("by", ["loss_floor", "knowledge"])
+def test_losses_below_the_declared_floor_are_blamed_on_the_floor(by: str) -> None:
+    # every mean loss is 0.05 and 0.5 was declared: linear, but not what was said
+    known = Knowledge.nothing(Support.full(1, 1), 2)
+    floor = 0.5 if by == "loss_floor" else 0.01
+    learner = LRCSSP(
+        Support.full(1, 1), 2, loss_floor=floor, loss_bound=9.0, widths=sharp(),
+        knowledge=None if by == "loss_floor" else known.with_floors({(0, 0): 0.5}),
+    )  # fmt: skip
+    with pytest.warns(WrongPriorWarning) as heard:
+        one_way(learner, [0.05] * 300, [1] * 300)
+    (message,) = (str(one.message) for one in heard)
+    assert "is below 0.5, the floor that was declared" in message
+    assert ("loss_floor is too high" if by == "loss_floor" else "its floor in the knowledge is too high") in message
+    assert "linear" not in message
+    alarm = learner.alarm
+    assert alarm is not None
+    assert (alarm.cause, alarm.declared) == (Cause.LOSS_FLOOR, 0.5)
+    assert reloaded(learner).alarm == alarm
+
+
+def test_losses_below_what_a_linear_model_fits_but_above_the_floor_are_not_blamed_on_it() -> None:
+    learner = lonely()
+    one_way(learner, [0.9] * 2000, [1] * 2000)
+    with pytest.warns(NotLinearWarning, match="is not linear in these contexts"):
+        one_way(learner, [0.2] * 1500, [1] * 1500)
+    assert learner.alarm is not None
+    assert learner.alarm.cause is Cause.NOT_LINEAR
+
+
+def test_a_loss_that_is_added_does_not_hide_a_floor_that_is_too_high() -> None:
+    # with a floor of 0 a loss is added; the knowledge still declares 0.5 for the pair
+    known = Knowledge.nothing(Support.full(1, 1), 2).with_floors({(0, 0): 0.5})
+    learner = LRCSSP(
+        Support.full(1, 1), 2, loss_floor=0.0, episodes=10_000, loss_bound=9.0, widths=sharp(), knowledge=known
+    )
+    with pytest.warns(WrongPriorWarning, match=r"is below 0.5, the floor that was declared"):
+        one_way(learner, [0.05] * 300, [1] * 300)
 
 
 def test_who_asks_for_no_test_gets_none() -> None:

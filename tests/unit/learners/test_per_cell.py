@@ -308,8 +308,8 @@ def test_under_one_hot_contexts_cells_learn_what_components_learn() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"context_size": 0}, "context_size 0 and parts 2 are whole numbers from 1 on"),
-        ({"parts": 0}, "context_size 3 and parts 0 are whole numbers from 1 on"),
+        ({"context_size": 0}, "context_size is 0; a context has at least one entry"),
+        ({"parts": 0}, "parts is 0; an entry has at least one part"),
         ({"parts": 2.5}, "parts"),
     ],
 )

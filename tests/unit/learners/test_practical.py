@@ -88,11 +88,13 @@ def test_the_page_about_the_dial_prints_what_it_says(capsys: pytest.CaptureFixtu
 
 def test_what_is_not_a_support_widths_or_knowledge_is_an_error_with_a_remedy() -> None:
     problem = dense_random(2, actions=1, context_size=2, seed=0)
-    with pytest.raises(ModelError, match=r"support is a LinearCSSP; give a Support, such as problem\.support"):
+    with pytest.raises(
+        ModelError, match=r"support is of the type LinearCSSP; give a Support, such as problem\.support"
+    ):
         LRCSSP.practical(problem, 2, loss_floor=0.1)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match=r"widths is 'sharp'; give paper\(\), sharp\(\)"):
         LRCSSP(problem.support, 2, loss_floor=0.1, widths="sharp")  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=r"knowledge is a dict; begin with Knowledge\.nothing"):
+    with pytest.raises(ModelError, match=r"knowledge is of the type dict; begin with Knowledge\.nothing"):
         LRCSSP(problem.support, 2, loss_floor=0.1, knowledge={(0, 0): 0.2})  # type: ignore[arg-type]
 
 

@@ -103,7 +103,10 @@ def test_without_a_stream_it_is_always_the_same_walk() -> None:
 
 def test_misuse_is_named() -> None:
     episode = walk().begin("whatever")
-    for state, message in ((3, "nothing can be done in 3; states are 0 to 2"), (-1, "no state -1; they are 0 to 3")):
+    for state, message in (
+        (3, "nothing can be done in state 3; states are 0 to 2"),
+        (-1, "no state -1; they are 0 to 3"),
+    ):
         with pytest.raises(ModelError, match=message):
             episode.act(state)
     other = small_problem(2, states=4)

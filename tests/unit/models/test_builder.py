@@ -68,7 +68,7 @@ def test_each_kind_of_builder_builds_its_kind() -> None:
         contextual.ssp()
     with pytest.raises(ModelError, match=r"this builder has no components; say Builder\(components=\[...\]\)"):
         clinic().linear_cssp()
-    with pytest.raises(ModelError, match="0 components; a contextual problem has at least one"):
+    with pytest.raises(ModelError, match="components is 0; a contextual problem has at least one"):
         Builder(components=0)
 
 

@@ -183,7 +183,7 @@ def test_misuse_is_named() -> None:
         world.begin(np.array([1.0, 1.0]))
     with pytest.raises(ModelError, match="plays a LinearCSSP"):
         ModelWorld(WALK.component(0), rng=np.random.default_rng(0))  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="rng is a int"):
+    with pytest.raises(ModelError, match="rng is of the type int"):
         ModelWorld(WALK, rng=3)  # type: ignore[arg-type]
 
 

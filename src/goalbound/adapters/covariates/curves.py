@@ -21,7 +21,11 @@ from goalbound.adapters.covariates.reading import (
     settled,
 )
 from goalbound.models import ModelError
-from goalbound.models.validation import restore_readonly, whole
+from goalbound.models.validation import (
+    restore_readonly,
+    shown,
+    whole,
+)
 
 MOST_DEGREE = 10
 
@@ -112,7 +116,7 @@ class Splines:
     def __post_init__(self) -> None:
         object.__setattr__(self, "knots", checked_grid(self.knots, "knots", 2))
         if not 0 <= whole(self.degree, "degree") <= MOST_DEGREE:
-            raise ModelError(f"degree is {self.degree}; it is 0 (steps) to {MOST_DEGREE}, mostly 3")
+            raise ModelError(f"degree is {shown(self.degree)}; it is 0 (steps) to {MOST_DEGREE}, mostly 3")
         object.__setattr__(self, "degree", int(self.degree))
         object.__setattr__(self, "clamp", checked_flag(self.clamp, "clamp"))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))

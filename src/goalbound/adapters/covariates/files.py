@@ -19,7 +19,13 @@ from goalbound.adapters.covariates.points import SoftClusters
 from goalbound.adapters.covariates.reading import CovariateMap
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
-from goalbound.models.files.storage import LIMIT, reading
+from goalbound.models.files.storage import (
+    LIMIT,
+    reading,
+)
+from goalbound.models.validation import (
+    shown,
+)
 
 KIND, VERSION = "CovariateMap", 1
 MOST_DEPTH = 8
@@ -95,7 +101,7 @@ def _made(values: Any, depth: int) -> CovariateMap:
     if depth > MOST_DEPTH:
         raise ModelError(f"maps stand in maps more than {MOST_DEPTH} deep")
     if not isinstance(values, dict) or not isinstance(values.get("kind"), str):
-        raise ModelError(f"a map is {str(values)[:80]!r}; it needs an object with a kind")
+        raise ModelError(f"a map is {shown(values)}; it needs an object with a kind")
     if values["kind"] == "FromTransformer":
         raise ModelError(
             f"the map is a FromTransformer ({values.get('identity')!r}), which no file can hold; make it again, and "

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.covariates.curves import Hats, Splines
+from goalbound.adapters.covariates.curves import MOST_DEGREE, Hats, Splines
 from goalbound.adapters.covariates.foreign import FromTransformer
 from goalbound.adapters.covariates.groups import Categories, plain_value
 from goalbound.adapters.covariates.joint import Additive, Tensor
@@ -26,7 +26,8 @@ from goalbound.adapters.covariates.reading import (
 )
 from goalbound.adapters.covariates.tables import column_of, listed
 from goalbound.models import ModelError
-from goalbound.models.validation import sealed, whole
+from goalbound.models.validation import listed as in_a_list
+from goalbound.models.validation import sealed, seeded, shown, whole
 
 LLOYD_ROUNDS = 1000
 """The most rounds of k-means; data that needs more is an error."""
@@ -51,9 +52,9 @@ def fit_splines(values: Any, count: int, *, degree: int = 3, clamp: bool = False
     >>> fit_splines(np.linspace(0, 1, 101), 5).knots
     array([0. , 0.5, 1. ])
     """
-    breaks = whole(count, "count") - whole(degree, "degree") + 1
+    breaks = whole(count, "count") - whole(degree, "degree", least=0, most=MOST_DEGREE) + 1
     if breaks < 2:
-        raise ModelError(f"count is {count}; splines of degree {degree} are at least {degree + 1}")
+        raise ModelError(f"count is {shown(count)}; splines of degree {degree} are at least {degree + 1}")
     return Splines(_quantiles(values, breaks), degree=degree, clamp=clamp)
 
 
@@ -65,11 +66,14 @@ def fit_categories(values: Any, *, min_count: int = 1, other: bool = True) -> Ca
     >>> fit_categories(["A", "B", "A", "C", None, "B"], min_count=2).names
     ('A', 'B', 'other')
     """
-    counts = Counter(
-        value for value in map(plain_value, listed(values))
-        if not is_missing(value)
-    )  # fmt: skip
-    least = whole(min_count, "min_count")
+    given = [value for value in map(plain_value, listed(values)) if not is_missing(value)]
+    for place, value in enumerate(given):
+        if not isinstance(value, str | int | float):
+            raise ModelError(
+                f"values: {shown(value)} (number {place}) is no category, which is a word or a whole number"
+            )
+    counts = Counter(given)
+    least = whole(min_count, "min_count", most=2**62)
     kept = sorted((value for value, count in counts.items() if count >= least), key=lambda one: (str(type(one)), one))
     rare = [value for value in counts if value not in kept]
     if not kept or (rare and not other):
@@ -93,12 +97,13 @@ def fit_clusters(table: Any, count: int, *, seed: int, temperature: float | None
     data = _usable_rows(table)
     if not 1 <= whole(count, "count") <= len(np.unique(data, axis=0)):
         raise ModelError(
-            f"count is {count}; it is from 1 to the number of different rows, {len(np.unique(data, axis=0))}"
+            f"count is {shown(count)}; it is from 1 to the number of different rows of the table, "
+            f"{len(np.unique(data, axis=0))}"
         )
     checked_size(count, "SoftClusters")
     spread = data.std(axis=0)
     scales = np.where(spread > 0.0, spread, 1.0)
-    centres = _lloyd(data / scales, _seeds(data / scales, count, np.random.default_rng(seed)))
+    centres = _lloyd(data / scales, _seeds(data / scales, count, seeded(seed)))
     if temperature is None:
         temperature = 2.0 * float(_squared_distances(data / scales, centres).min(axis=1).mean()) / data.shape[1]
         if temperature == 0.0:
@@ -134,12 +139,13 @@ def fill_missing(map: Map, table: Any) -> Map:
 
 def _quantiles(values: Any, count: int) -> Floats:
     if whole(count, "count") < 2:
-        raise ModelError(f"count is {count}; there are at least 2 knots, the ends")
+        raise ModelError(f"count is {shown(count)}; there are at least 2 knots, the ends")
+    checked_size(count, "by count, the knots")
     numbers = number_column(values)
     numbers = numbers[~np.isnan(numbers)]
     if not len(numbers) or np.isinf(numbers).any():
-        raise ModelError(f"there are {len(numbers)} numbers to fit to, and all must be finite")
-    knots = np.quantile(numbers, np.linspace(0.0, 1.0, checked_size(count, "knots")))
+        raise ModelError(f"values: there are {len(numbers)} numbers to fit to, and all must be finite")
+    knots = np.quantile(numbers, np.linspace(0.0, 1.0, count))
     if len(np.unique(knots)) < count:
         raise ModelError(
             f"{count} quantiles of the values give only {len(np.unique(knots))} different knots, because many values "
@@ -149,13 +155,16 @@ def _quantiles(values: Any, count: int) -> Floats:
 
 
 def _usable_rows(table: Any) -> Floats:
+    table = table if isinstance(table, np.ndarray) and table.ndim else in_a_list(table, "table", "rows of numbers")
     first: Any = next(iter(table), None)
     if first is None or not np.iterable(first):
-        raise ModelError("clusters need rows of numbers, [K, n]; for one column use fit_hats")
+        raise ModelError("clusters need rows of numbers, a table [K, n]; for one column use fit_hats")
+    if not len(list(first)):
+        raise ModelError("the first row of the table is empty; clusters need rows of numbers, [K, n]")
     data = number_rows(table, len(list(first)))
     data = data[~any_of(np.isnan(data))]
     if not len(data) or not all_finite(data).all():
-        raise ModelError(f"there are {len(data)} rows without gaps to fit to, and all must be finite")
+        raise ModelError(f"the table has {len(data)} rows without gaps to fit to, and all must be finite")
     return data
 
 

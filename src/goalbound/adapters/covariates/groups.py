@@ -21,7 +21,11 @@ from goalbound.adapters.covariates.reading import (
 )
 from goalbound.adapters.covariates.tables import listed
 from goalbound.models import ModelError
-from goalbound.models.validation import check_names, restore_readonly
+from goalbound.models.validation import (
+    check_names,
+    restore_readonly,
+    shown,
+)
 
 Category = str | int
 """A word, a whole number, or true and false."""
@@ -49,12 +53,14 @@ class Categories:
 
     def __post_init__(self) -> None:
         given: Any = self.values
-        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
-            raise ModelError(f"values is {self.values!r}; it needs a list of at least one category")
+        if not _is_listed(given) or not len(given):
+            raise ModelError(f"values is {shown(given)}; it needs a list of at least one category")
         values = tuple(plain_value(value) for value in self.values)
         for place, value in enumerate(values):
             if not isinstance(value, str | int):
-                raise ModelError(f"values[{place}] is {value!r}; a category is a word, a whole number, True or False")
+                raise ModelError(
+                    f"values[{place}] is {shown(value)}; a category is a word, a whole number, True or False"
+                )
             if value in values[:place]:
                 raise ModelError(f"values[{place}] is {value!r}, which stands there before; categories must differ")
         object.__setattr__(self, "values", values)
@@ -125,8 +131,8 @@ class Composition:
 
     def __post_init__(self) -> None:
         given: Any = self.parts
-        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
-            raise ModelError(f"parts is {given!r}; it needs a list with the name of at least one part")
+        if not _is_listed(given) or not len(given):
+            raise ModelError(f"parts is {shown(given)}; it needs a list with the name of at least one part")
         names = check_names(tuple(given), len(given), "parts", None)
         object.__setattr__(self, "parts", names)
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
@@ -177,6 +183,13 @@ class Composition:
         return self.read([covariates]).only()
 
 
+def _is_listed(given: Any) -> bool:
+    """Whether these are values one after the other."""
+    if isinstance(given, np.ndarray):
+        return given.ndim == 1
+    return isinstance(given, Sequence) and not isinstance(given, str | bytes)
+
+
 def plain_value(value: Any) -> Any:
     """A value as Python has it; 3.0 is 3, as tables with gaps store whole numbers as floats."""
     if isinstance(value, np.generic):
@@ -190,4 +203,4 @@ def _place(places: dict[Any, int], value: Any) -> int:
         return -1
     if isinstance(value, str | int | float):
         return places.get(value, -1)
-    raise ModelError(f"{value!r} is no category; it needs a word, a whole number, True or False")
+    raise ModelError(f"{shown(value)} is no category; it needs a word, a whole number, True or False")

@@ -13,7 +13,13 @@ import numpy as np
 from goalbound.adapters.covariates.reading import CovariateMap, Floats, Reading, Refusal, checked_size
 from goalbound.adapters.covariates.tables import Column, checked_columns, column_label, column_labels, column_of
 from goalbound.models import ModelError
-from goalbound.models.validation import distribution, frozen, restore_readonly
+from goalbound.models.validation import (
+    distribution,
+    frozen,
+    listed,
+    restore_readonly,
+    shown,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +151,12 @@ class Tensor:
 
 
 def _checked_maps(maps: Sequence[CovariateMap]) -> tuple[CovariateMap, ...]:
-    found = tuple(maps)
+    found = tuple(listed(maps, "maps", "a list of maps of covariates"))
     if not found:
         raise ModelError("maps is empty; it needs at least one map")
     for place, one in enumerate(found):
         if not callable(getattr(one, "read", None)) or isinstance(one, type):
-            raise ModelError(f"maps[{place}] is {one!r}; it needs a map of covariates, such as Hats([20, 80])")
+            raise ModelError(f"maps[{place}] is {shown(one)}; it needs a map of covariates, such as Hats([20, 80])")
     return found
 
 

@@ -12,8 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.adapters.covariates.files import check_digest, map_as_json, map_digest, map_from_json
-from goalbound.adapters.covariates.reading import CovariateMap
-from goalbound.learners.copying import deep_copy
+from goalbound.adapters.covariates.reading import (
+    CovariateMap,
+    check_map,
+)
+from goalbound.learners.copying import (
+    deep_copy,
+)
+from goalbound.learners.door import (
+    check_learner,
+)
+from goalbound.learners.inner import (
+    OfInner,
+)
 from goalbound.learners.learner import Episode
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.saving import bytes_of, with_limit
@@ -47,7 +58,15 @@ class CovariateLearner:
     (2, array([1]))
     """
 
+    support = OfInner("The pairs of the learner, and where each may lead.")
+    open_episodes = OfInner("The learner's episodes that were begun and have not ended; also those of a file.")
+    statistics = OfInner("What the learner has seen, in contexts as the map makes them.")
+    estimate = OfInner("The learner's estimate, in contexts as the map makes them.")
+    alarm = OfInner("What first contradicted the learner's model; None while nothing has. A finer map may help.")
+
     def __init__(self, map: CovariateMap, learner: Any) -> None:
+        check_map(map)
+        check_learner(learner)
         size = _context_size(learner)
         if size is not None and size != map.context_size:
             raise ModelError(f"the map gives contexts of {map.context_size} entries, and the learner knows {size}")
@@ -72,6 +91,10 @@ class CovariateLearner:
     def plan(self, covariates: Any) -> Any:
         """What the learner would do now; for learners that have a ``plan(context)``."""
         return self.learner.plan(self.map(covariates))
+
+    def intervals_of(self, covariates: Any) -> Any:
+        """What is plausible for these covariates; for learners that have ``intervals_of(context)``."""
+        return self.learner.intervals_of(self.map(covariates))
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import ModelError
-from goalbound.models.validation import distribution, frozen
+from goalbound.models.validation import distribution, frozen, number, shown
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -98,6 +98,12 @@ Refuse = tuple[Flags, Callable[[int], str]]
 """[K] which rows are refused, and what is said of one."""
 
 
+def check_map(map: object) -> None:
+    """An error unless this is a map of covariates."""
+    if isinstance(map, type) or not callable(getattr(map, "read", None)):
+        raise ModelError(f"map is {shown(map)}; it needs a map of covariates, such as Hats([20, 80])")
+
+
 def settled(
     contexts: Floats, *, outside: Flags, missing: Flags, instead: Floats | None, refuse: list[Refuse]
 ) -> Reading:
@@ -168,12 +174,16 @@ def number_column(values: Any) -> Floats:
         raise ModelError(f"the values have shape {array.shape}; give one number for each row")
     if array.dtype.kind in "fiub":
         return array.astype(np.float64)
+    if array.dtype.kind in "mMc":
+        raise ModelError(f"the values are {array.dtype}; give one number for each row, such as days since some day")
     return np.array([_number(value, row) for row, value in enumerate(array.tolist())], dtype=np.float64)
 
 
 def number_rows(table: Any, width: int) -> Floats:
     """[K, n] float64, NaN where a value is missing; rows of n values each."""
     array = _as_array(table)
+    if array.ndim == 0:
+        raise ModelError(f"the table is {shown(table)}; give rows of {width} values each")
     if array.ndim == 2 and array.dtype.kind in "fiub" and array.shape[1] == width:
         return array.astype(np.float64)
     rows = [list(row) if np.iterable(row) and not isinstance(row, str) else [row] for row in table]
@@ -191,8 +201,8 @@ def _as_array(values: Any) -> NDArray[Any]:
         return values
     try:
         return np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
-    except ValueError as error:
-        raise ModelError(f"the values are no table ({error}); give one number for each row") from None
+    except Exception as error:  # an object may do anything when it is asked for its array
+        raise ModelError(f"the values are no table ({error!s:.200}); give one number for each row") from None
 
 
 def is_missing(value: Any) -> bool:
@@ -208,7 +218,9 @@ def _number(value: Any, row: int) -> float:
             return float(value)
         except (TypeError, ValueError, OverflowError):
             pass
-    raise ModelError(f"row {row}: {value!r} is no number; a missing one is None or NaN, and words are for Categories")
+    raise ModelError(
+        f"row {row}: {shown(value)} is no number; a missing one is None or NaN, and words are for Categories"
+    )
 
 
 def checked_missing(missing: Any, size: int) -> Floats | None:
@@ -219,23 +231,23 @@ def checked_missing(missing: Any, size: int) -> Floats | None:
 def checked_flag(value: Any, name: str) -> bool:
     """True or false."""
     if not isinstance(value, bool | np.bool_):
-        raise ModelError(f"{name} is {value!r}; it needs True or False")
+        raise ModelError(f"{name} is {shown(value)}; it needs True or False")
     return bool(value)
 
 
 def checked_positive(value: Any, name: str, meaning: str) -> float:
     """A number from 1e-70 to 1e70."""
-    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not real or not 1.0 / LARGEST <= value <= LARGEST:
-        raise ModelError(f"{name} is {value!r}; it needs a positive number, {meaning}")
-    return float(value)
+    found = number(value, name, f"a positive number, {meaning}")
+    if not 1.0 / LARGEST <= found <= LARGEST:
+        raise ModelError(f"{name} is {shown(value)}; it needs a positive number, {meaning}")
+    return found
 
 
 def checked_size(size: int, what: str) -> int:
     """A number of components that a learner can bear."""
     if size > MOST_COMPONENTS:
         raise ModelError(
-            f"{what} would have {size} components; at most {MOST_COMPONENTS} are allowed, and few are best"
+            f"{what} would have {shown(size)} components; at most {MOST_COMPONENTS} are allowed, and few are best"
         )
     return size
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.reading import CovariateMap, Floats
+from goalbound.adapters.covariates.reading import CovariateMap, Floats, check_map
 from goalbound.models import ModelError
 from goalbound.models.validation import sealed
 
@@ -70,6 +70,7 @@ def context_report(map: CovariateMap, table: Any) -> ContextReport:
       at 2  0.3000
       at 9  0.0000  rare
     """
+    check_map(map)
     reading = map.read(table)
     kept = reading.contexts[~np.isnan(reading.contexts[:, 0])]
     if not len(kept):

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from goalbound.models import ModelError
+from goalbound.models.validation import listed as in_a_list
+from goalbound.models.validation import shown
 
 Column = str | int | tuple[str | int, ...]
 """Which column a map reads: its name, its place in a row, or several of them."""
@@ -16,15 +18,18 @@ Column = str | int | tuple[str | int, ...]
 def checked_columns(columns: Iterable[Any], count: int) -> tuple[Column, ...]:
     """One column, or one tuple of columns, for each of so many maps; either all names or all places."""
     if isinstance(columns, str) or not isinstance(columns, Iterable):
-        raise ModelError(f"columns is {columns!r}; it needs a list with one column, or tuple of columns, for each map")
-    found = tuple(tuple(one) if isinstance(one, list | tuple) else one for one in columns)
+        raise ModelError(
+            f"columns is {shown(columns)}; it needs a list with one column, or tuple of columns, for each map"
+        )
+    given = in_a_list(columns, "columns", "a list with one column, or tuple of columns, for each map")
+    found = tuple(tuple(one) if isinstance(one, list | tuple) else one for one in given)
     if len(found) != count:
         raise ModelError(f"there are {len(found)} columns for {count} maps; give one, or a tuple, for each map")
     flat = [one for column in found for one in (column if isinstance(column, tuple) else (column,))]
     by_name = all(isinstance(one, str) for one in flat)
     by_place = all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in flat)
     if not (flat and (by_name or by_place)) or any(column == () for column in found):
-        raise ModelError(f"columns is {found!r}; it needs names only, or places in a row (0, 1, ...) only")
+        raise ModelError(f"columns is {shown(found)}; it needs names only, or places in a row (0, 1, ...) only")
     if by_name:
         return found
     return tuple(tuple(map(int, one)) if isinstance(one, tuple) else int(one) for one in found)
@@ -75,11 +80,12 @@ def _looked_up(holder: Any, column: str | int, where: str) -> Any:
         return holder[column]
     except (KeyError, IndexError, TypeError, ValueError):
         keys = column_keys(holder)
-        has = f": {holder!r}" if keys is None else f"; there are {', '.join(map(str, keys))}"
+        has = f": {shown(holder)}" if keys is None else f"; there are {', '.join(map(str, keys))}"
         kind = "name" if isinstance(column, str) else "place"
         raise ModelError(f"{where} has no {column_label(column)} (by {kind}){has}") from None
 
 
 def listed(values: Any) -> list[Any]:
     """The values as Python has them."""
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+    plain = values.tolist() if hasattr(values, "tolist") else values
+    return in_a_list(plain, "the column of values", "one value for each row")

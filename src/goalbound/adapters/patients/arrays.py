@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 import zipfile
+import zlib
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -99,17 +101,32 @@ def _load(path: str | PathLike[str], limit: int) -> dict[str, NDArray[Any]]:
 
 def _array(name: str, file: Any, size: int) -> NDArray[Any]:
     """One array of numbers; what would need Python objects is refused, not unpickled."""
-    version = np.lib.format.read_magic(file)
-    if version not in ((1, 0), (2, 0)):
-        raise FileFormatError(f"{name} is of npy version {version}; save it again with numpy.savez")
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, by_column, dtype = read(file)
+    shape, by_column, dtype = _header(name, file)
     if dtype.kind not in "fiu":
         raise FileFormatError(f"{name} holds {dtype}; it needs plain numbers")
     left = size - file.tell()
     if math.prod(shape) * dtype.itemsize != left:
         raise FileFormatError(f"{name} claims shape {shape} of {dtype}, and {left} bytes follow; save the file again")
     return np.frombuffer(file.read(left), dtype).reshape(shape, order="F" if by_column else "C")
+
+
+def _header(name: str, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and type of an array. NumPy parses the header as a Python literal, with any error of a parser."""
+    try:
+        with warnings.catch_warnings():  # of a parser about the text of a header
+            warnings.simplefilter("ignore")
+            version = np.lib.format.read_magic(file)
+            if version == (1, 0):
+                return np.lib.format.read_array_header_1_0(file)
+            if version == (2, 0):
+                return np.lib.format.read_array_header_2_0(file)
+    except (zipfile.BadZipFile, zlib.error, EOFError):
+        raise
+    except Exception as error:
+        raise FileFormatError(
+            f"the npy header of {name} is damaged ({type(error).__name__}); save the file again"
+        ) from None
+    raise FileFormatError(f"{name} is of npy version {version}; save it again with numpy.savez")
 
 
 def _kinds(given: NDArray[Any], states: int) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from goalbound.models import ModelError
+from goalbound.models.validation import number
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Death:
     own_state: bool
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", number(self.loss, "the loss of a death", "in [0, 1]"))
         if not 0.0 <= self.loss <= 1.0:
             raise ModelError(f"the loss of a death, {self.loss}, is not in [0, 1]; a loss of 1 is the largest there is")
 
@@ -29,7 +31,7 @@ def readmission(*, loss: float = 1.0) -> Death:
 
     The mean loss of a pair then depends on its chance of death, and a pair that may kill has many next states.
     """
-    return Death(float(loss), False)
+    return Death(loss, False)
 
 
 def death_state(*, loss: float = 1.0) -> Death:
@@ -39,4 +41,4 @@ def death_state(*, loss: float = 1.0) -> Death:
     death is one next state: there is less to learn. Values in each group are those of :func:`readmission`; under a
     mixture of groups the readmission is mixed anew, by the context. Episodes have one step more for each death.
     """
-    return Death(float(loss), True)
+    return Death(loss, True)

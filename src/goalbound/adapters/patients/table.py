@@ -16,7 +16,7 @@ from goalbound.adapters.patients.meaning import Names, published_names
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.models.assembly import assemble
 from goalbound.models.files.storage import reading
-from goalbound.models.validation import sealed
+from goalbound.models.validation import check_names, listed, number, of_type, sealed, size_of
 
 LIMIT = 2**30
 """The most bytes of a file and of its arrays, unless the caller allows more."""
@@ -72,13 +72,17 @@ def read_patients(
     A pair may lead where it does in any group. States and actions have names if the file has the layout of the
     published simulator, and are numbers if not.
     """
-    death = readmission() if on_death is None else on_death
+    death = readmission() if on_death is None else of_type(on_death, Death, "on_death", "give readmission(...)")
+    named = listed(groups, "groups", "a sequence of names, one for each group")
+    step_loss = number(step_loss, "step_loss", "what a step loses, in [0, 1]")
+    limit = size_of(limit, "limit", "it is the most bytes of the file", most=2**62)
     _check_losses(step_loss, death)
     with reading(path, "patient table"):
         arrays = read_arrays(path, limit=limit)
-        if len(groups) != len(arrays.rows):
-            raise ModelError(f"tx_mat has {len(arrays.rows)} groups, and {len(groups)} are named; give groups=[...]")
-        problem = _problem(arrays, groups, step_loss, death)
+        if len(named) != len(arrays.rows):
+            raise ModelError(f"tx_mat has {len(arrays.rows)} groups, and {len(named)} are named; give groups=[...]")
+        check_names(named, len(named), "groups", None)
+        problem = _problem(arrays, named, step_loss, death)
     shown = np.append(arrays.live, -1) if death.own_state else arrays.live
     return PatientTable(
         problem, sealed(shown), None if arrays.shares is None else sealed(arrays.shares), arrays.correction

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.models import ModelError
-from goalbound.models.validation import frozen, numbers
+from goalbound.models.validation import array_of, frozen, numbers, of_type, shown, whole
 
 MOST_NODES = 10_000_000
 """Counts above this are taken for a mistake, before any memory is asked for."""
@@ -49,11 +49,13 @@ class Network:
     link_type: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
-        count = len(np.atleast_1d(self.init))
+        for name in ("nodes", "zones", "first_thru_node"):
+            object.__setattr__(self, name, whole(getattr(self, name), name, least=-(2**62), most=2**62))
+        count = array_of(self.init, "init", "the node that each link leaves").size
         columns: dict[str, NDArray[np.float64]] = {}
         for name in COLUMNS:
             given = getattr(self, name)
-            if name not in REQUIRED and not len(given):
+            if name not in REQUIRED and not array_of(given, name, "numbers, one per link").size:
                 given = np.zeros(count)
             columns[name] = numbers(given, name, (count,), f"{count} numbers, one per link")
         fault = link_fault(columns, self.nodes) or count_fault(self.nodes, self.zones, self.first_thru_node, count)
@@ -81,6 +83,7 @@ def link_times(network: Network, volumes: ArrayLike) -> NDArray[np.float64]:
     A link of capacity 0 has its free-flow time while nobody drives there (or where volume does not matter to it);
     else its time would be infinite, which is an error.
     """
+    of_type(network, Network, "network", "give a Network, such as read_network(path)")
     volume = numbers(volumes, "volumes", (network.links,), f"shape [L] = ({network.links},), one per link")
     bad = np.flatnonzero(~(np.isfinite(volume) & (volume >= 0.0)))
     if len(bad):
@@ -113,7 +116,7 @@ def link_fault(columns: dict[str, NDArray[np.float64]], nodes: int) -> Fault | N
     for name, column in columns.items():
         if name in ("init", "term"):
             good = (column >= 1) & (column <= nodes) & (column == np.floor(column))
-            remedy = f"is no node; nodes are the whole numbers 1 to {nodes}"
+            remedy = f"is no node; nodes are the whole numbers 1 to {shown(nodes)}"
         else:
             good = np.isfinite(column) & ((column >= 0.0) if name in NEVER_NEGATIVE else True)
             remedy = "is not allowed; it must be finite" + (" and not negative" if name in NEVER_NEGATIVE else "")
@@ -128,9 +131,9 @@ def count_fault(nodes: int, zones: int, first_thru_node: int, links: int) -> Fau
     if not links:
         return Fault(None, "there are no links; a network has at least one")
     if not 1 <= nodes <= MOST_NODES:
-        return Fault(None, f"the number of nodes is {nodes}; it must be 1 to {MOST_NODES}")
+        return Fault(None, f"the number of nodes is {shown(nodes)}; it must be 1 to {MOST_NODES}")
     if not 0 <= zones <= nodes:
-        return Fault(None, f"the number of zones is {zones}; it must be 0 to {nodes}, the number of nodes")
+        return Fault(None, f"the number of zones is {shown(zones)}; it must be 0 to {nodes}, the number of nodes")
     if not 1 <= first_thru_node <= nodes + 1:
-        return Fault(None, f"the first thru node is {first_thru_node}; it must be 1 to {nodes + 1}")
+        return Fault(None, f"the first thru node is {shown(first_thru_node)}; it must be 1 to {nodes + 1}")
     return None

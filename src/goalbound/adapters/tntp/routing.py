@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from goalbound.adapters.tntp.network import Network
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.models.ssp import Start
+from goalbound.models.validation import flag, listed, of_type, shown, whole
 from goalbound.problems.roads import Links, Regime, road_problem
 
 
@@ -52,7 +53,8 @@ def routing_problem(
         drop_stranded: False makes :func:`stranded_nodes` an error instead of leaving them out.
     """
     _check_node(network, destination, "destination")
-    _check_regimes(regimes, network)
+    regimes = _checked_regimes(regimes, network)
+    flag(drop_stranded, "drop_stranded")
     if not drop_stranded and len(stranded := stranded_nodes(network, destination=destination)):
         raise ModelError(
             f"{len(stranded)} nodes with links cannot reach node {destination} (the first is node {stranded[0]}); "
@@ -127,15 +129,19 @@ def _start(network: Network, nodes: NDArray[np.int64], origin: int | None, desti
 
 
 def _check_node(network: Network, node: int, what: str) -> None:
-    if not 1 <= node <= network.nodes:
-        raise ModelError(f"{what} {node} is no node of the network; they are 1 to {network.nodes}")
+    of_type(network, Network, "network", "give a Network, such as read_network(path)")
+    if not 1 <= whole(node, what) <= network.nodes:
+        raise ModelError(f"{what} {shown(node)} is no node of the network; they are 1 to {network.nodes}")
 
 
-def _check_regimes(regimes: Sequence[Regime], network: Network) -> None:
-    if not regimes:
+def _checked_regimes(regimes: Sequence[Regime], network: Network) -> list[Regime]:
+    found = listed(regimes, "regimes", "a sequence of Regime(name, times)")
+    if not found:
         raise ModelError("there are no regimes; give at least one, the components of the problem")
-    for regime in regimes:
+    for place, regime in enumerate(found):
+        of_type(regime, Regime, f"regimes[{place}]", "give Regime(name, times)")
         if len(regime.times) != network.links:
             raise ModelError(
                 f'regime "{regime.name}" has {len(regime.times)} times for {network.links} links; give one per link'
             )
+    return found

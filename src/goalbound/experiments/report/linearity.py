@@ -1,4 +1,4 @@
-"""Learners that found the world not linear in what they are shown: as plain values, and as a warning on the page."""
+"""Learners that found their model contradicted by what they observed: as plain values, and as a warning on the page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def warning(data: Mapping[str, Any]) -> str:
     """The alarms as HTML; nothing where there are none."""
     if not data["alarms"]:
         return ""
-    said = "<b>Not linear.</b> These learners found that the world is not linear in what they are shown."
+    said = "<b>Alarm.</b> These learners found that what they observe contradicts their model; each line says how."
     return f'<div class="warning">{said}<ul>{"".join(map(_line, data["alarms"]))}</ul></div>'
 
 

@@ -16,18 +16,37 @@ from goalbound.kernels.tabular.layout import HOEFFDING, PSRL, STALE, STEPS, SWEE
 from goalbound.kernels.tabular.play import play
 from goalbound.kernels.tabular.rooms import copied, fresh_learned, fresh_walk
 from goalbound.kernels.world import Tally
-from goalbound.learners.copying import copied_state, deep_copy, restore_state
-from goalbound.learners.door import check_context_free, check_leads
+from goalbound.learners.copying import (
+    copied_state,
+    deep_copy,
+    restore_state,
+)
+from goalbound.learners.door import (
+    check_context_free,
+    check_leads,
+    checked_support,
+)
 from goalbound.learners.errors import PlanningStopped
 from goalbound.learners.learner import SimulatedWorld, truth_of
 from goalbound.learners.tabular.episode import TabularEpisode
 from goalbound.learners.tabular.method import Method
 from goalbound.learners.tabular.plan import TabularPlan
 from goalbound.learners.tabular.settings import TabularSettings, checked_losses
-from goalbound.models import FileFormatError, LinearCSSP, ModelError, Support
-from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.files.storage import LIMIT
-from goalbound.models.validation import sealed
+from goalbound.models import (
+    FileFormatError,
+    LinearCSSP,
+    Support,
+)
+from goalbound.models.files.saved_files import (
+    SavedFiles,
+)
+from goalbound.models.files.storage import (
+    LIMIT,
+)
+from goalbound.models.validation import (
+    generator,
+    sealed,
+)
 from goalbound.planning.extended_value_iteration import value_bounds
 
 MOST_SWEEPS = 1_000_000
@@ -76,10 +95,11 @@ class TabularLearner:
         tolerance: float = 1e-3,
         rng: np.random.Generator | None = None,
     ) -> None:
+        checked_support(support)
         settings = TabularSettings(method, delta, loss_floor, added_loss, tolerance, known_losses is not None)
         known = None if known_losses is None else checked_losses(known_losses, support, loss_floor)
-        if rng is not None and not isinstance(rng, np.random.Generator):
-            raise ModelError(f"rng is a {type(rng).__name__}; it is a generator: np.random.default_rng(seed)")
+        if rng is not None:
+            generator(rng)
         self.support = support
         self.settings = settings
         self.known_losses = known

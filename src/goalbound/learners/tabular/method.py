@@ -18,7 +18,7 @@ from typing import Any
 
 from goalbound.kernels.tabular.layout import BERNSTEIN, EB, HOEFFDING, PSRL, UC, ULCVI
 from goalbound.models import ModelError
-from goalbound.models.validation import whole
+from goalbound.models.validation import number, size_of
 
 CODES = {
     "uc-ssp": UC, "hoeffding-ssp": HOEFFDING, "bernstein-ssp": BERNSTEIN,
@@ -61,9 +61,10 @@ class Method:
     value_cap: float | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in CODES:
+        if not isinstance(self.name, str) or self.name not in CODES:
             raise ModelError(f"no method is called {self.name!r}; there are {', '.join(CODES)}")
-        _check_positive(self.scale, "scale", "it multiplies every radius or bonus, and 1 is the paper's")
+        why = "it multiplies every radius or bonus, and 1 is the paper's"
+        object.__setattr__(self, "scale", _check_positive(self.scale, "scale", why))
         for name, why in _WHY.items():
             value = getattr(self, name)
             if value is None and name in _NEEDS[self.name]:
@@ -71,10 +72,10 @@ class Method:
             if value is not None and name not in _MAY_HAVE[self.name]:
                 raise ModelError(f"{self.name} has no {name}, and {value!r} was given; leave it out")
             if value is not None and name == "episodes":
-                if whole(value, "episodes") < 1:
-                    raise ModelError(f"episodes is {value}; {why}, at least 1")
+                size_of(value, "episodes", f"{why}, at least 1", most=2**62)
             elif value is not None:
-                _check_positive(value, name, why, least=1.0 if name in ("loss_bound", "time_bound") else 0.0)
+                least = 1.0 if name in ("loss_bound", "time_bound") else 0.0
+                object.__setattr__(self, name, _check_positive(value, name, why, least=least))
 
     @property
     def code(self) -> int:
@@ -133,7 +134,7 @@ def uc_ssp(*, scale: float = 1.0) -> Method:
 
     Cost: one plan per attempt, O(M) per sweep and O(the S rows of the policy) per power of Q; a step O(1).
     """
-    return Method("uc-ssp", float(scale))
+    return Method("uc-ssp", scale)
 
 
 def hoeffding_ssp(*, loss_bound: float, scale: float = 1.0) -> Method:
@@ -155,7 +156,7 @@ def hoeffding_ssp(*, loss_bound: float, scale: float = 1.0) -> Method:
     Cost: a plan nearly every step, O(the rows of the states visited since) and O(M) for a sweep when the residual asks
     for one; a step O(S) to copy the plan.
     """
-    return Method("hoeffding-ssp", float(scale), loss_bound=float(loss_bound))
+    return Method("hoeffding-ssp", scale, loss_bound=loss_bound)
 
 
 def bernstein_ssp(*, scale: float = 1.0) -> Method:
@@ -175,7 +176,7 @@ def bernstein_ssp(*, scale: float = 1.0) -> Method:
 
     Cost: at most about N log2(steps) plans, each O(M) per sweep; a step O(1).
     """
-    return Method("bernstein-ssp", float(scale))
+    return Method("bernstein-ssp", scale)
 
 
 def eb_ssp(*, loss_bound: float | None = None, scale: float = 1.0) -> Method:
@@ -201,7 +202,7 @@ def eb_ssp(*, loss_bound: float | None = None, scale: float = 1.0) -> Method:
     Cost: at most about N log2(steps) plans, each O(M) per sweep, and less where the bonus is as large as the values; a
     step O(1).
     """
-    return Method("eb-ssp", float(scale), loss_bound=None if loss_bound is None else float(loss_bound))
+    return Method("eb-ssp", scale, loss_bound=loss_bound)
 
 
 def ulcvi(*, loss_bound: float, time_bound: float, episodes: int, scale: float = 1.0) -> Method:
@@ -229,7 +230,7 @@ def ulcvi(*, loss_bound: float, time_bound: float, episodes: int, scale: float =
     Cost: a plan O(H M), and O(H N) while bonuses are above all values; memory O(H S); a step O(1).
     """
     return Method(
-        "ulcvi", float(scale), loss_bound=float(loss_bound), time_bound=float(time_bound), episodes=episodes
+        "ulcvi", scale, loss_bound=loss_bound, time_bound=time_bound, episodes=episodes
     )  # fmt: skip
 
 
@@ -253,10 +254,11 @@ def psrl_ssp(*, prior: float = 0.1, value_cap: float = 1000.0, scale: float = 1.
     Cost: a plan O(M) draws and O(M) per sweep, of which a sample that hardly reaches the goal takes many (up to
     value_cap / (f + e)); a step O(1).
     """
-    return Method("psrl-ssp", float(scale), prior=float(prior), value_cap=float(value_cap))
+    return Method("psrl-ssp", scale, prior=prior, value_cap=value_cap)
 
 
-def _check_positive(value: object, name: str, why: str, *, least: float = 0.0) -> None:
-    fine = isinstance(value, float) and isfinite(value) and (value >= least if least else value > 0.0)
-    if not fine:
+def _check_positive(value: object, name: str, why: str, *, least: float = 0.0) -> float:
+    found = number(value, name, why)
+    if not (isfinite(found) and (found >= least if least else found > 0.0)):
         raise ModelError(f"{name} is {value!r}; {why}, a number {f'from {least:g} on' if least else 'above 0'}")
+    return found

@@ -11,11 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.kernels.tabular.layout import HOEFFDING, Rules
 from goalbound.learners.tabular.method import Method
 from goalbound.models import ModelError, Support
-from goalbound.models.validation import check_range, numbers, sealed
+from goalbound.models.validation import check_range, fraction, number, numbers, sealed
 
 LARGEST_TABLE = 50_000_000
 """The most entries of the table of ULCVI, H S."""
 
+_MEANINGS = {
+    "loss_floor": "the least mean loss of a pair, in [0, 1]",
+    "added_loss": "added to every loss, from 0 on",
+    "tolerance": "in (0, 0.4], relative to the least loss",
+}
 _KINDS = {"delta": float, "loss_floor": float, "added_loss": float, "tolerance": float, "losses_are_known": bool}
 
 
@@ -36,8 +41,9 @@ class TabularSettings:
             raise ModelError(
                 f"method is a {type(self.method).__name__}; give one of goalbound.learners.tabular, such as eb_ssp()"
             )
-        if not 0.0 < self.delta < 1.0:
-            raise ModelError(f"delta {self.delta} is not between 0 and 1; it is the probability of failure allowed")
+        fraction(self.delta, "delta", "the probability of failure allowed")
+        for name, meaning in _MEANINGS.items():
+            object.__setattr__(self, name, number(getattr(self, name), name, meaning))
         if not 0.0 <= self.loss_floor <= 1.0:
             raise ModelError(f"loss_floor {self.loss_floor} is not in [0, 1]; it is the least mean loss of a pair")
         if not (np.isfinite(self.added_loss) and self.added_loss >= 0.0):

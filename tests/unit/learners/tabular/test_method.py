@@ -55,7 +55,7 @@ def test_a_method_that_cannot_be_says_why(make: Any, message: str) -> None:
         ({"loss_floor": -0.1}, r"loss_floor -0.1 is not in \[0, 1\]"),
         ({"added_loss": float("inf")}, "added_loss inf"),
         ({"tolerance": 0.5}, r"tolerance 0.5 is not in \(0, 0.4\]"),
-        ({"rng": 3}, "rng is a int; it is a generator"),
+        ({"rng": 3}, "rng is of the type int; it is a generator"),
         ({"known_losses": [0.5]}, r"known_losses has shape \(1,\); it needs 2 losses"),
         ({"known_losses": [0.5, 1.5]}, r"known_losses\[1\]: loss 1.5 is not in \[0, 1\]"),
         ({"known_losses": [0.5, 0.1]}, r"known_losses\[1\] \(state 0, action 1\) is 0.1, below the loss_floor 0.2"),

@@ -1,0 +1,451 @@
+"""Wrong arguments of public constructors and functions: one clear error each, of our own kind, that names the argument.
+
+Every argument of every callable below is given each of the wrong values, the others being right. A value may also be
+fine (0.5 is a good tolerance); what may not happen is any other exception, or one that leaves the reader to guess.
+``GOALBOUND_EXAMPLES=20`` also tries twenty thousand pairs of wrong arguments, fresh ones at each run.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import goalbound as gb
+from goalbound.adapters import covariates as cov
+from goalbound.adapters.gymnasium import give_up, negated_rewards, penalty_exit, per_step, restart
+from goalbound.adapters.patients import death_state, read_patients, readmission
+from goalbound.adapters.tntp import Network, link_times, routing_problem
+from goalbound.learners import attitude
+from goalbound.learners.errors import LearnerError
+from goalbound.problems import (
+    biomarker,
+    catalog_entry,
+    deceptive_lock,
+    dense_random,
+    long_corridor,
+    random_cssp,
+    routing_grid,
+    treatment_curve,
+    treatment_ladder,
+    windy_grid,
+)
+from goalbound.problems.roads import Regime
+from tests.strategies import EXAMPLES_FACTOR
+
+OURS = (gb.ModelError, LearnerError, gb.PlanningStopped, gb.ProjectionFailed)
+
+
+def nested(depth: int) -> list[Any]:
+    out: list[Any] = []
+    for _ in range(depth):
+        out = [out]
+    return out
+
+
+class Unhelpful:
+    """Neither a number nor an array, and it says so rudely."""
+
+    def __array__(self, *_: object, **__: object) -> Any:
+        raise RuntimeError("no array")
+
+    def __repr__(self) -> str:
+        return "Unhelpful()"
+
+
+WRONG: dict[str, Any] = {
+    "None": None, "text": "x", "a number as text": "0.1", "no text": "", "bytes": b"1", "nan": math.nan,
+    "inf": math.inf, "-inf": -math.inf, "-1": -1, "0": 0, "-0.5": -0.5, "0.5": 0.5, "1.5": 1.5, "2**62": 2**62,
+    "2**64": 2**64, "10**30": 10**30, "-10**30": -(10**30), "10**400": 10**400, "1e308": 1e308,
+    "denormal": 5e-324, "5001 digits": 10**5000, "minus 5001 digits": -(10**5000),
+    "True": True, "False": False, "1j": 1j, "[]": [], "[[]]": [[]], "[1.0]": [1.0], "[[1.0]]": [[1.0]],
+    "[nan]": [math.nan],
+    "[inf, 1]": [math.inf, 1.0], "[-1, 2]": [-1.0, 2.0], "[None]": [None], "['a']": ["a"],
+    "ragged": [[1.0], [2.0, 3.0]],
+    "[10**400]": [10**400], "deep": nested(200), "{}": {}, "names": {"a": {"b": ["c"]}}, "{(0, 0): 'x'}": {(0, 0): "x"},
+    "a set": {1, 2}, "a range": range(3), "an object": object(), "unhelpful": Unhelpful(), "a class": int,
+    "a function": lambda *_, **__: None, "a date": datetime.date(2020, 1, 1), "a fraction": Fraction(1, 2),
+    "decimal nan": Decimal("NaN"), "decimal": Decimal("0.5"), "numpy nan": np.float64("nan"),
+    "numpy bool": np.True_, "numpy int": np.int8(-1), "float32": np.float32(0.5), "no dimension": np.array(0.5),
+    "empty": np.array([]), "empty 2d": np.empty((0, 3)), "3d": np.zeros((2, 2, 2)),
+    "complex array": np.array([1j, 0.0]),
+    "dates": np.array(["2020-01-01"], dtype="datetime64[D]"), "durations": np.array([1], dtype="timedelta64[s]"),
+    "texts": np.array(["a", "b"]), "objects": np.array([object(), None]), "records": np.zeros(2, dtype=[("a", "f8")]),
+    "bools": np.array([True, False]), "huge ints": np.array([2**63], dtype=np.uint64), "iterator": iter(()),
+}  # fmt: skip
+
+SUPPORT = gb.Support.full(2, 2)
+SSP = gb.SSP.dense([[0.5, 0.2], [0.3, 0.4]], [[[0.2, 0.3, 0.5], [0.0, 0.5, 0.5]], [[0.5, 0.0, 0.5], [0.1, 0.1, 0.8]]])
+PROBLEM = gb.LinearCSSP.mix([SSP, SSP])
+KNOWLEDGE = gb.Knowledge.nothing(SUPPORT, 2)
+PLAUSIBLE = gb.ConfidenceSet(SUPPORT, [0.1] * 4, [0.2] * 4, [0.3, 0.3, 0.4] * 4, [0.1] * 4)
+ONES = [1.0, 1.0]
+NETWORK = Network([1, 2], [2, 3], ONES, ONES, ONES, ONES, ONES, nodes=3)
+HATS = cov.Hats([0.0, 1.0], clamp=True)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def learner(**others: Any) -> gb.LRCSSP:
+    return gb.LRCSSP(**{"support": SUPPORT, "context_size": 2, "loss_floor": 0.1, **others})
+
+
+def stepped(**parts: Any) -> None:
+    episode = learner().begin([0.5, 0.5])
+    step = {"state": 0, "action": episode.act(0), "loss": 0.5, "next_state": 2, **parts}
+    episode.observe(gb.Step(**step))
+
+
+def tabular(**others: Any) -> Any:
+    return gb.TabularLearner(**{"support": SUPPORT, "method": gb.eb_ssp(), "loss_floor": 0.1, **others})
+
+
+def played(**others: Any) -> Any:
+    return gb.play(**{"problem": PROBLEM, "learner": gb.Clairvoyant(PROBLEM), "contexts": gb.Corners(2), **others})
+
+
+def built(components: int | None = None) -> gb.Builder:
+    plan = gb.Builder(components)
+    plan.add("s", "a", loss=0.1, to={"goal": 1.0})
+    return plan
+
+
+def driven() -> Any:
+    episode = learner().begin([0.5, 0.5])
+    episode.act(0)
+    return episode
+
+
+def begun_world() -> gb.ModelWorld:
+    world = gb.ModelWorld(PROBLEM, rng=rng())
+    world.begin([0.5, 0.5])
+    return world
+
+
+def patients(**others: Any) -> Any:
+    rows = [[[[0.0, 0.5, 0.5], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]] * 2
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "patients.npz"
+        start = [[1.0, 0.0, 0.0]] * 2
+        np.savez(path, tx_mat=rows, reward_of_next_state=[0.0, -1.0, 1.0], p_initial_state=start)
+        return read_patients(path, **others)
+
+
+Case = tuple[Callable[..., Any], dict[str, Any]]
+"""a callable, and right values of the arguments that are made wrong one after the other"""
+
+CASES: dict[str, Case] = {
+    # problems
+    "Support": (gb.Support, {
+        "pair_start": [0, 1], "pair_action": [0], "next_start": [0, 1], "next_state": [1], "state_names": None,
+        "action_names": None,
+    }),
+    "Support.full": (gb.Support.full, {"states": 2, "actions": 2}),
+    "Support.from_pairs": (gb.Support.from_pairs, {"pairs": [{0: [1]}], "state_names": None, "action_names": None}),
+    "Support.pair": (SUPPORT.pair, {"state": 0, "action": 0}),
+    "Support.state": (SUPPORT.state, {"state": 0}),
+    "SSP": (gb.SSP, {
+        "support": SSP.support, "losses": SSP.losses, "probabilities": SSP.probabilities, "start": 0, "loss_scale": 1.0,
+    }),
+    "SSP.dense": (gb.SSP.dense, {
+        "losses": [[0.5]], "transitions": [[[0.5, 0.5]]], "start": 0, "state_names": None, "action_names": None,
+        "loss_scale": 1.0,
+    }),
+    "SSP.from_transitions": (gb.SSP.from_transitions, {
+        "transitions": [(0, 0, 1, 1.0, 0.5)], "start": 0, "loss_scale": 1.0,
+    }),
+    "LinearCSSP": (gb.LinearCSSP, {
+        "support": PROBLEM.support, "losses": PROBLEM.losses, "probabilities": PROBLEM.probabilities, "start": 0,
+        "component_names": None, "loss_scale": 1.0,
+    }),
+    "LinearCSSP.dense": (gb.LinearCSSP.dense, {
+        "losses": [[[0.5]]], "transitions": [[[[0.5, 0.5]]]], "start": 0, "state_names": None, "action_names": None,
+        "component_names": None, "loss_scale": 1.0,
+    }),
+    "LinearCSSP.mix": (gb.LinearCSSP.mix, {"problems": [SSP], "component_names": None}),
+    "LinearCSSP.at": (PROBLEM.at, {"context": [0.5, 0.5]}),
+    "LinearCSSP.component": (PROBLEM.component, {"component": 0}),
+    "Builder": (gb.Builder, {"components": 2}),
+    "Builder.add": (lambda **a: gb.Builder().add(**a), {"state": "s", "action": "a", "loss": 0.1, "to": {"goal": 1.0}}),
+    "Builder.ssp": (lambda **a: built().ssp(**a), {"start": "s", "loss_scale": 1.0}),
+    "Builder.linear_cssp": (lambda **a: built(2).linear_cssp(**a), {"start": "s", "loss_scale": 1.0}),
+    "ConfidenceSet": (gb.ConfidenceSet, {
+        "support": SUPPORT, "loss_low": [0.1] * 4, "loss_high": [0.2] * 4, "rows": [0.3, 0.3, 0.4] * 4,
+        "radii": [0.1] * 4,
+    }),
+    "ConfidenceSet.contains": (PLAUSIBLE.contains, {"ssp": SSP, "slack": 0.1}),
+    "IntervalSet": (gb.IntervalSet, {
+        "support": SUPPORT, "loss_low": [0.1] * 4, "loss_high": [0.2] * 4, "low": [0.0] * 12, "high": [1.0] * 12,
+    }),
+    # planning
+    "solve": (gb.solve, {"ssp": SSP, "tolerance": 1e-6, "unreachable": "refuse"}),
+    "evaluate": (gb.evaluate, {"ssp": SSP, "policy": [0, 0], "tolerance": 1e-6}),
+    "hitting_times": (gb.hitting_times, {"ssp": SSP, "policy": [0, 0], "tolerance": 1e-6}),
+    "is_proper": (gb.is_proper, {"ssp": SSP, "policy": [0, 0]}),
+    "blocking_states": (gb.blocking_states, {"ssp": SSP}),
+    "optimal_values": (gb.optimal_values, {"problem": PROBLEM, "contexts": [[0.5, 0.5]], "tolerance": 1e-6}),
+    "context_bounds": (gb.context_bounds, {"problem": PROBLEM, "tolerance": 0.5, "most_regions": 3, "seconds": 9.0}),
+    "extended_value_iteration": (gb.extended_value_iteration, {
+        "plausible": PLAUSIBLE, "tolerance": 1e-3, "start": None, "sweeps": 100,
+    }),
+    # estimation
+    "Statistics": (gb.Statistics, {"support": SUPPORT, "context_size": 2, "regularization": 1.0}),
+    "Statistics.record": (lambda **a: gb.Statistics(SUPPORT, 2).record(**a), {
+        "context": [0.5, 0.5], "step": gb.Step(0, 0, 0.5, 2),
+    }),
+    "ridge_estimate": (gb.ridge_estimate, {"statistics": gb.Statistics(SUPPORT, 2)}),
+    "project": (gb.project, {"estimate": gb.ridge_estimate(gb.Statistics(SUPPORT, 2)), "start": None}),
+    "confidence_set": (gb.confidence_set, {
+        "statistics": gb.Statistics(SUPPORT, 2), "context": [0.5, 0.5], "widths": gb.paper(), "delta": 0.1,
+        "loss_floor": 0.1, "estimate": None,
+    }),
+    "scaled": (gb.scaled, {"widths": gb.paper(), "by": 0.5}),
+    "sharp": (gb.sharp, {"goal": True, "half": True, "determinant": True, "entrywise": True, "variance": True}),
+    # learners
+    "LRCSSP": (gb.LRCSSP, {
+        "support": SUPPORT, "context_size": 2, "delta": 0.1, "loss_floor": 0.1, "loss_bound": None,
+        "widths": gb.sharp(), "regularization": 1.0, "forget": False, "tolerance": 1e-3, "attitude": None,
+        "replan_factor": 1.0, "check_linearity": None, "knowledge": None, "rng": None,
+    }),
+    "LRCSSP without floor": (gb.LRCSSP, {"support": SUPPORT, "context_size": 2, "loss_floor": 0.0, "episodes": 9}),
+    "LRCSSP.practical": (gb.LRCSSP.practical, {
+        "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "loss_bound": 4.0, "knowledge": None, "scale": 0.5,
+        "delta": 0.1,
+    }),
+    "LRCSSP.begin": (learner().begin, {"context": [0.5, 0.5]}),
+    "LRCSSP.plan": (learner().plan, {"context": [0.5, 0.5]}),
+    "LRCSSP.intervals_of": (learner(widths=gb.sharp()).intervals_of, {"context": [0.5, 0.5]}),
+    "LRCSSP act": (lambda **a: learner().begin([0.5, 0.5]).act(**a), {"state": 0}),
+    "LRCSSP observe": (stepped, {"state": 0, "action": 0, "loss": 0.5, "next_state": 2}),
+    "LRCSSP observe step": (lambda step: driven().observe(step), {"step": gb.Step(0, 0, 0.5, 2)}),
+    "greedy_ridge": (gb.greedy_ridge, {
+        "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "episodes": None, "regularization": 1.0,
+    }),
+    "epsilon_greedy": (gb.epsilon_greedy, {
+        "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "explore": 1.0, "fade": 0.3, "regularization": 1.0,
+        "rng": None,
+    }),
+    "ps_cssp": (gb.ps_cssp, {
+        "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "spread": 0.5, "ceiling": 9.0, "rng": None,
+    }),
+    "kwik_rmax": (gb.kwik_rmax, {
+        "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "accuracy": 0.1, "threshold": None, "delta": 0.1,
+    }),
+    "greedy": (attitude.greedy, {"explore": 0.5, "fade": 0.5, "ceiling": 9.0}),
+    "sampled": (attitude.sampled, {"spread": 0.5, "ceiling": 9.0}),
+    "rmax": (attitude.rmax, {"threshold": 0.5, "ceiling": 9.0}),
+    "kwik_threshold": (attitude.kwik_threshold, {"context_size": 2, "accuracy": 0.1, "delta": 0.1}),
+    "Knowledge.nothing": (gb.Knowledge.nothing, {"support": SUPPORT, "context_size": 2}),
+    "Knowledge.with_losses": (KNOWLEDGE.with_losses, {"losses": {(0, 0): 0.2}}),
+    "Knowledge.with_losses of a pair": (lambda loss: KNOWLEDGE.with_losses({(0, 0): loss}), {"loss": 0.2}),
+    "Knowledge.with_rows": (KNOWLEDGE.with_rows, {"rows": {(0, 0): [0.5, 0.5, 0.0]}}),
+    "Knowledge.with_rows of a pair": (lambda row: KNOWLEDGE.with_rows({(0, 0): row}), {"row": [0.5, 0.5, 0.0]}),
+    "Knowledge.with_floors": (KNOWLEDGE.with_floors, {"floors": {(0, 0): 0.2}}),
+    "TabularLearner": (gb.TabularLearner, {
+        "support": SUPPORT, "method": gb.psrl_ssp(), "delta": 0.1, "loss_floor": 0.1, "added_loss": 0.0,
+        "known_losses": None, "tolerance": 1e-3, "rng": None,
+    }),
+    "TabularLearner.begin": (tabular().begin, {"context": [1.0]}),
+    "uc_ssp": (gb.uc_ssp, {"scale": 1.0}),
+    "hoeffding_ssp": (gb.hoeffding_ssp, {"loss_bound": 2.0, "scale": 1.0}),
+    "bernstein_ssp": (gb.bernstein_ssp, {"scale": 1.0}),
+    "eb_ssp": (gb.eb_ssp, {"loss_bound": None, "scale": 1.0}),
+    "ulcvi": (gb.ulcvi, {"loss_bound": 2.0, "time_bound": 2.0, "episodes": 9, "scale": 1.0}),
+    "psrl_ssp": (gb.psrl_ssp, {"prior": 0.1, "value_cap": 9.0, "scale": 1.0}),
+    "ContextBlind": (gb.ContextBlind, {"learner": tabular()}),
+    "PerCell": (gb.PerCell, {"make": lambda rng: tabular(), "context_size": 2, "parts": 2, "rng": None}),
+    "PerCell.begin": (gb.PerCell(lambda rng: tabular(), 2).begin, {"context": [0.5, 0.5]}),
+    "SeenThrough": (gb.SeenThrough, {"learner": learner(), "see": [[1.0, 0.0], [0.0, 1.0]]}),
+    "SeenThrough.begin": (gb.SeenThrough(learner(), np.eye(2)).begin, {"context": [0.5, 0.5]}),
+    "Clairvoyant": (gb.Clairvoyant, {"problem": PROBLEM}),
+    "Clairvoyant.begin": (gb.Clairvoyant(PROBLEM).begin, {"context": [0.5, 0.5]}),
+    "Clairvoyant act": (lambda state: gb.Clairvoyant(PROBLEM).begin([0.5, 0.5]).act(state), {"state": 0}),
+    "RandomWalk": (gb.RandomWalk, {"support": SUPPORT, "rng": None}),
+    "RandomWalk act": (lambda state: gb.RandomWalk(SUPPORT).begin([1.0]).act(state), {"state": 0}),
+    # simulation
+    "play": (played, {
+        "problem": PROBLEM, "learner": gb.Clairvoyant(PROBLEM), "contexts": gb.Corners(2), "episodes": 2, "seed": 0,
+        "step_limit": 9, "world": None, "progress": None, "compiled": False,
+    }),
+    "ModelWorld": (gb.ModelWorld, {"problem": PROBLEM, "losses": None, "rng": rng()}),
+    "ModelWorld.begin": (gb.ModelWorld(PROBLEM, rng=rng()).begin, {"context": [0.5, 0.5]}),
+    "ModelWorld.step": (lambda action: begun_world().step(action), {"action": 0}),
+    "bounded": (gb.bounded, {"spread": 0.5}),
+    "Dirichlet": (gb.Dirichlet, {"alpha": [1.0, 1.0]}),
+    "Dirichlet.symmetric": (gb.Dirichlet.symmetric, {"context_size": 2, "alpha": 1.0}),
+    "Corners": (gb.Corners, {"context_size": 2}),
+    "Listed": (gb.Listed, {"contexts": [[0.5, 0.5]]}),
+    "Cyclic": (gb.Cyclic, {"contexts": [[0.5, 0.5]]}),
+    "Drifting": (gb.Drifting, {"start": [1.0, 0.0], "end": [0.0, 1.0], "episodes": 3, "wobble": 0.1}),
+    "Adversary": (gb.Adversary, {"candidates": [[0.5, 0.5]]}),
+    "Adversary.anywhere": (gb.Adversary.anywhere, {"context_size": 2}),
+    "Watched": (gb.Watched, {
+        "learner": learner(loss_bound=9.0), "problem": PROBLEM, "loss_bound": 9.0, "time_bound": 9.0,
+    }),
+    # families
+    "random_cssp": (random_cssp, {
+        "states": 2, "actions": 2, "context_size": 2, "successors": 2, "exit_probability": 0.5, "seed": 0,
+    }),
+    "dense_random": (dense_random, {"states": 2, "actions": 2, "context_size": 2, "seed": 0}),
+    "deceptive_lock": (deceptive_lock, {"length": 2, "actions": 4, "context_size": 2, "seed": 0}),
+    "long_corridor": (long_corridor, {"length": 2, "stride": 1, "step_loss": 0.1}),
+    "routing_grid": (routing_grid, {"rows": 2, "columns": 2, "regimes": 2, "jam": 4.0, "missed_turn": 0.1}),
+    "treatment_curve": (treatment_curve, {"levels": 2, "knots": 3, "relapse": 0.05}),
+    "treatment_ladder": (treatment_ladder, {"levels": 2, "markers": 2, "relapse": 0.05}),
+    "windy_grid": (windy_grid, {"rows": 2, "columns": 2, "walk_loss": 0.4, "drift_loss": 0.1, "slip": 0.1}),
+    "biomarker": (biomarker, {"context": [0.5, 0.5]}),
+    "catalog_entry": (catalog_entry, {"name": "windy-grid"}),
+    "Regime": (Regime, {"name": "night", "times": [1.0], "missed_turn": 0.1}),
+    # covariates
+    "Hats": (cov.Hats, {"knots": [0.0, 1.0], "clamp": False, "missing": None}),
+    "Splines": (cov.Splines, {"knots": [0.0, 0.5, 1.0], "degree": 2, "clamp": False, "missing": None}),
+    "Periodic": (cov.Periodic, {"period": 24.0, "knots": [0.0, 8.0, 16.0], "missing": None}),
+    "Categories": (cov.Categories, {"values": ["a", "b"], "other": False, "missing": None}),
+    "Composition": (cov.Composition, {"parts": ["a", "b"], "missing": None}),
+    "SoftClusters": (cov.SoftClusters, {
+        "centres": [[0.0], [1.0]], "temperature": 1.0, "scales": None, "missing": None,
+    }),
+    "Barycentric": (cov.Barycentric, {
+        "points": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "clamp": False, "missing": None, "simplices": None,
+    }),
+    "Additive": (cov.Additive, {"maps": [HATS, HATS], "columns": ["a", "b"], "weights": None}),
+    "Tensor": (cov.Tensor, {"maps": [HATS, HATS], "columns": ["a", "b"]}),
+    "fit_hats": (cov.fit_hats, {"values": [0.0, 0.5, 1.0], "count": 2, "clamp": False}),
+    "fit_splines": (cov.fit_splines, {"values": [0.0, 0.5, 1.0], "count": 4, "degree": 2, "clamp": False}),
+    "fit_categories": (cov.fit_categories, {"values": ["a", "b"], "min_count": 1, "other": True}),
+    "fit_clusters": (cov.fit_clusters, {"table": [[0.0], [1.0], [2.0]], "count": 2, "seed": 0, "temperature": None}),
+    "CovariateLearner": (cov.CovariateLearner, {"map": HATS, "learner": learner()}),
+    "CovariateLearner.begin": (cov.CovariateLearner(HATS, learner()).begin, {"covariates": 0.5}),
+    "a map": (HATS, {"covariates": 0.5}),
+    "context_report": (cov.context_report, {"map": HATS, "table": [0.0, 0.5]}),
+    "map_from_json": (cov.map_from_json, {"values": cov.map_as_json(HATS)}),
+    # other people's worlds
+    "read_patients": (patients, {
+        "groups": ("a", "b"), "step_loss": 0.05, "on_death": None, "limit": 2**20,
+    }),
+    "Network": (Network, {
+        "init": [1, 2], "term": [2, 3], "capacity": [1.0, 1.0], "length": [1.0, 1.0], "free_flow_time": [1.0, 1.0],
+        "b": [0.1, 0.1], "power": [4.0, 4.0], "nodes": 3, "zones": 0, "first_thru_node": 1, "toll": [0.0, 0.0],
+    }),
+    "link_times": (link_times, {"network": NETWORK, "volumes": [1.0, 1.0]}),
+    "routing_problem": (routing_problem, {
+        "network": NETWORK, "destination": 3, "regimes": [Regime("night", [1.0, 1.0])], "origin": None,
+        "drop_stranded": True,
+    }),
+    "negated_rewards": (negated_rewards, {"scale": 1.0, "goal_reward": None}),
+    "per_step": (per_step, {"loss": 0.5, "scale": 1.0}),
+    "restart": (restart, {"loss": 1.0}),
+    "penalty_exit": (penalty_exit, {"loss": 1.0}),
+    "give_up": (give_up, {"loss": 1.0}),
+    "readmission": (readmission, {"loss": 1.0}),
+    "death_state": (death_state, {"loss": 1.0}),
+}  # fmt: skip
+
+ALSO: dict[tuple[str, str], str] = {
+    **{(name, "ssp"): "problem" for name in ("solve", "evaluate", "hitting_times", "is_proper", "blocking_states")},
+    ("SSP.from_transitions", "transitions"): "transition",
+    ("Builder.add", "to"): "to|probability",
+    ("Knowledge.with_losses", "losses"): "losses|the loss of",
+    ("Knowledge.with_rows", "rows"): "rows|the row of",
+    ("Knowledge.with_floors", "floors"): "floors|the floor of",
+    ("Drifting", "start"): "start|end has shape",
+    ("catalog_entry", "name"): "name|called",
+    ("Barycentric", "simplices"): "simpl",
+    ("fit_hats", "values"): "values|row",
+    ("fit_splines", "values"): "values|row",
+    ("fit_clusters", "table"): "table|row|values",
+    ("CovariateLearner.begin", "covariates"): "value|row",
+    ("a map", "covariates"): "value|row",
+    ("context_report", "table"): "value|row",
+    ("map_from_json", "values"): "map",
+    ("Network", "init"): "init|one per link",
+    ("Network", "first_thru_node"): "first_thru_node|first thru node",
+}
+"""words, parted by a bar, that name an argument as well as its own name does"""
+NOT_TRIED = {
+    # made by us and only read by others
+    "Bound", "BoundStatus", "ContextBounds", "Diagnosis", "Estimate", "Evaluation", "History", "OptimisticSolution",
+    "Plan", "Solution", "Status", "Step", "Widths",
+    # classes that others are made from, and errors
+    "Simulation", "TabularLearner", "ModelError", "FileFormatError", "LearnerError", "NoProperPolicy",
+    "NotLinearWarning", "PlanningStopped", "ProjectionFailed", "WrongPriorWarning",
+    # no arguments; files are tried by tests/unit/models/test_files_hostile.py; by their methods above
+    "bernoulli", "deterministic", "paper", "printed", "load", "save", "Knowledge", "play",
+}  # fmt: skip
+"""public names that are not called with wrong arguments here"""
+FINE = {("play", "progress", "a class")}
+"""what a function of the user's own does is the user's"""
+
+
+def complaint(case: str, given: dict[str, Any], wrong: list[str]) -> str | None:
+    """What is wrong with how the callable takes these arguments; None if nothing is."""
+    function, right = CASES[case]
+    try:
+        with warnings.catch_warnings(), np.errstate(over="raise", invalid="raise", divide="raise"):
+            warnings.simplefilter("error")
+            function(**{**right, **given})
+    except OURS as error:
+        said = str(error)
+        names = [ALSO.get((case, name), name) for name in wrong]
+        if not any(part in said for name in names for part in name.split("|")):
+            return f"does not name {' or '.join(names)}: {said:.200}"
+        return "has no words" if not said else None
+    except Exception as error:
+        return f"{type(error).__name__}: {error!s:.200}"
+    return None
+
+
+def singles() -> Iterator[tuple[str, str]]:
+    return ((case, name) for case, (_, right) in CASES.items() for name in right)
+
+
+@pytest.mark.parametrize(("case", "name"), list(singles()))
+def test_a_wrong_argument_is_an_error_that_names_it(case: str, name: str) -> None:
+    found = {
+        label: complaint(case, {name: value}, [name])
+        for label, value in WRONG.items()
+        if (case, name, label) not in FINE
+    }
+    assert {label: said for label, said in found.items() if said is not None} == {}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_right_arguments_are_right(case: str) -> None:
+    assert complaint(case, {}, []) is None
+
+
+@pytest.mark.skipif(EXAMPLES_FACTOR == 1, reason="GOALBOUND_EXAMPLES=20 tries pairs of wrong arguments")
+def test_two_wrong_arguments_are_an_error_that_names_one_of_them() -> None:
+    drawn = np.random.default_rng()
+    cases = [case for case, (_, right) in CASES.items() if len(right) > 1]
+    found = []
+    for _ in range(1000 * EXAMPLES_FACTOR):
+        case = cases[drawn.integers(len(cases))]
+        names = drawn.choice(list(CASES[case][1]), size=2, replace=False).tolist()
+        labels = [list(WRONG)[place] for place in drawn.integers(len(WRONG), size=2)]
+        if not any((case, name, label) in FINE for name, label in zip(names, labels, strict=True)):
+            given = {name: WRONG[label] for name, label in zip(names, labels, strict=True)}
+            said = complaint(case, given, names)
+            found += [] if said is None else [(case, dict(zip(names, labels, strict=True)), said)]
+    assert found == []
+
+
+def test_everything_public_that_takes_arguments_is_tried() -> None:
+    """Whoever adds a public name adds it here, or says why not."""
+    tried = {function for function, _ in CASES.values()}
+    missing = [
+        name for name in gb.__all__
+        if callable(value := getattr(gb, name)) and value not in tried and name not in NOT_TRIED
+    ]  # fmt: skip
+    assert missing == []
