@@ -18,9 +18,10 @@ def greedy_ridge(
 ) -> LRCSSP:
     """Plans in the ridge estimate as if it were the truth: no bonus, no exploration.
 
-    No guarantee. What a pair never showed is 0 in the estimate, and its missing mass leads to the goal: the ridge
-    shrinks towards optimism by lambda / (lambda + visits), which is all the exploring it does. Plans at each episode,
-    and when the Gram determinant of a pair doubles, so that no loop lasts. Costs less than LR-CSSP per step.
+    No guarantee. What a pair never showed is 0 in the estimate, and its missing mass leads to the goal (where it cannot
+    by the support, to all next states alike): the ridge shrinks towards optimism by lambda / (lambda + visits), which
+    is all the exploring it does. Plans at each episode, and when the Gram determinant of a pair doubles, so that no
+    loop lasts. Costs less than LR-CSSP per step.
 
     >>> from goalbound import Support
     >>> learner = greedy_ridge(Support.full(2, 2), 3, loss_floor=0.1)
@@ -75,9 +76,9 @@ def ps_cssp(
 
     The coefficients of a row have posterior N(P^, spread^2 V^-1), independently; so under a context c the row itself
     is N(P^ c, (spread w)^2 I) with w the norm of c in V^-1. That is drawn, for every next state of the support, and
-    projected on the sub-simplex; likewise the loss, clipped to [loss floor, 1]. A new draw at each episode, and when
-    the Gram determinant of a pair doubles. No guarantee is known. A plan looks at all pairs: O(M d + N d^2), and O(M)
-    for each sweep of value iteration.
+    projected on the sub-simplex, or on the simplex where the goal cannot follow; likewise the loss, clipped to
+    [loss floor, 1]. A new draw at each episode, and when the Gram determinant of a pair doubles. No guarantee is known.
+    A plan looks at all pairs: O(M d + N d^2), and O(M) for each sweep of value iteration.
 
     >>> from goalbound import Support
     >>> learner = ps_cssp(Support.full(2, 2), 2, loss_floor=0.1, rng=np.random.default_rng(1))
