@@ -44,10 +44,7 @@ from goalbound.experiments.run_spec import (
 from goalbound.experiments.run_spec import (
     loss_law as loss_law,
 )
-from goalbound.experiments.toml import (
-    plain_values,
-    toml_text,
-)
+from goalbound.experiments.toml import plain_values, toml_text, toml_values
 from goalbound.models import ModelError
 from goalbound.models.files.storage import file_bytes
 from goalbound.simulation.world import LossLaw
