@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.learned import COUNTED, INTERVAL, PLANNED, Learned, View
+from goalbound.kernels.learned import COUNTED, FAILED_PROJECTIONS, INTERVAL, PLANNED, Learned, View
 from goalbound.kernels.rooms import fresh_learned, fresh_memory, fresh_view
 from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.learners.episode import LRCSSPEpisode
@@ -76,6 +76,8 @@ def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
         entries = _checked_episodes(header["episodes"], header, support)
         fill(_named("learned", learner._learned), arrays)
         _check_learned(learner._learned, support)
+        if settings.is_optimistic:  # its sets bear with any projection
+            within("failed projections", learner._learned.tally[FAILED_PROJECTIONS : FAILED_PROJECTIONS + 1], 0, 0)
         for place, entry in enumerate(entries):
             view = learner._fresh_view()
             fill(_named(f"episode_{place}", view), arrays)

@@ -99,15 +99,17 @@ def two_states_in_one_slot(header: Header, arrays: Arrays) -> None:
 
 
 def an_action_without_a_plan(header: Header, arrays: Arrays) -> None:
+    header["acts"] = 3
     for place, entry in enumerate(header["episodes"]):
-        entry |= {"state": 0, "action": 0}
+        entry |= {"state": 0, "action": 0, "acted": place}
         arrays[f"episode_{place}.tally"][1] = 0
 
 
 def an_action_that_its_state_lacks(header: Header, arrays: Arrays) -> None:
     header["action_names"] = ["one", "two", "a third that no state has"]
+    header["acts"] = 3
     for place, entry in enumerate(header["episodes"]):
-        entry |= {"state": 0, "action": 2}
+        entry |= {"state": 0, "action": 2, "acted": place}
         arrays[f"episode_{place}.tally"][1] = 1
 
 
