@@ -438,7 +438,10 @@ def hold_pending_against_boxes(rules, learned, view, pair, sign):
     first = rules.next_start[pair]
     last = rules.next_start[pair + 1]
     if len(learned.excess.steps) > 0:
-        losses = (view.plausible.losses[pair] - rules.added_loss, view.loss_high[pair] - rules.added_loss)
+        losses = (
+            view.plausible.losses[pair] - rules.added_loss, view.loss_high[pair] - rules.added_loss,
+            rules.told.floor[pair] - rules.added_loss,
+        )  # fmt: skip
         low = view.plausible.low[first:last]
         high = view.plausible.high[first:last]
         note_pending(learned.excess, pair, first, losses, low, high, view.context, sign)

@@ -79,6 +79,7 @@ def note_pending(excess, pair, first, losses, low, high, context, sign):
     excess.steps[pair, part] += sign
     excess.losses[pair, part, 0] -= sign * losses[1]
     excess.losses[pair, part, 1] += sign * (losses[0] - 1.0)
+    excess.losses[pair, part, 2] += sign * (losses[2] - 1.0)
     for k in range(len(low)):
         excess.rows[first + k, part, 0] -= sign * high[k]
         excess.rows[first + k, part, 1] += sign * (low[k] - 1.0)
@@ -89,8 +90,10 @@ def note_reported(excess, pair, first, count, place, loss, context, alarm_log, e
     """The outcome of a visit of :func:`note_pending` has come. O(m) for the m = ``count`` next states."""
     part = part_of(context)
     steps = excess.steps[pair, part]
-    if note(excess.losses[pair, part], loss, 1.0, 0.0, steps, alarm_log):
-        sound_alarm(excess.alarm, pair, -1, part, episode)
+    sums = excess.losses[pair, part]
+    sums[2] += 1.0 - loss
+    if note(sums, loss, 1.0, 0.0, steps, alarm_log):
+        sound_alarm(excess.alarm, pair, FLOOR if contradicts(sums[2], steps, alarm_log) else LOSS, part, episode)
     for k in range(count):
         outcome = 1.0 if first + k == place else 0.0
         if note(excess.rows[first + k, part], outcome, 1.0, 0.0, steps, alarm_log):
