@@ -46,7 +46,7 @@ from goalbound.experiments.run_spec import (
 )
 from goalbound.experiments.toml import plain_values, toml_text, toml_values
 from goalbound.models import ModelError
-from goalbound.models.files.storage import file_bytes
+from goalbound.models.files.storage import file_bytes, file_name
 from goalbound.simulation.world import LossLaw
 
 _MOST_BYTES = 2**24
@@ -117,7 +117,7 @@ class ExperimentSpec(BaseModel):
                 installed packages offer by entry points needs no leave.
         """
         with _naming_file(path):
-            allowed = Plugins.of(plugins, folder=Path(path).parent)
+            allowed = Plugins.of(plugins, folder=Path(file_name(path)).parent)
             return cls.of(_toml(path), overrides=overrides, quick=quick, plugins=allowed)
 
     @classmethod

@@ -23,6 +23,7 @@ from goalbound import (
     LRCSSP,
     ContextBlind,
     FileConflictError,
+    ModelError,
     PerCell,
     RandomWalk,
     SeenThrough,
@@ -436,9 +437,9 @@ def test_files_that_are_gone_are_not_remembered(tmp_path: Path) -> None:
 @POSIX
 def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FileConflictError, match="pipe is no regular file"):
+    with pytest.raises(ModelError, match="pipe: this is a pipe, not a regular file; nothing was written"):
         fresh().save(tmp_path / "pipe")
-    with pytest.raises(FileConflictError, match="is a folder; save to a file in it"):
+    with pytest.raises(ModelError, match="this is a directory, not a regular file; nothing was written"):
         fresh().save(tmp_path)
 
 

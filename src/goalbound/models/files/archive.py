@@ -30,7 +30,15 @@ from numpy.typing import NDArray
 
 from goalbound.models.errors import FileFormatError, ModelError
 from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.files.storage import LIMIT, atomic_write, file_bytes, reading, strict_json, warn_if_large
+from goalbound.models.files.storage import (
+    LIMIT,
+    atomic_write,
+    file_bytes,
+    reading,
+    strict_json,
+    warn_if_large,
+    writable_target,
+)
 
 FORMAT = "goalbound"
 """What the header of every archive of ours gives as its format."""
@@ -74,6 +82,7 @@ def write_archive(
     members = {name: _storable(name, array) for name, array in arrays.items()}
     head = json.dumps(header, allow_nan=False).encode()
     replace = None if files is None else partial(files.replace, overwrite=overwrite)
+    writable_target(path)
     if files is not None and not overwrite:
         files.check(path)  # again at the end, for good; here, so that nothing is written in vain
     with atomic_write(path, replace=replace) as file:

@@ -35,10 +35,8 @@ class SavedFiles:
             status = os.stat(target)
         except FileNotFoundError:
             return
-        if stat.S_ISDIR(status.st_mode):
-            raise FileConflictError(f"{os.fspath(path)} is a folder; save to a file in it")
-        if not stat.S_ISREG(status.st_mode):
-            raise FileConflictError(f"{os.fspath(path)} is no regular file; {_REMEDY}")
+        if not stat.S_ISREG(status.st_mode):  # since the beginning of the save
+            raise FileConflictError(f"{os.fspath(path)} is no regular file any more; save to another path")
         known = {digest for digests in self._digests.values() for digest in digests}
         if known and _digest(target) in known:
             return

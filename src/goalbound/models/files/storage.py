@@ -190,6 +190,17 @@ def _no_constant(text: str) -> None:
     raise ValueError(f"{text} is no number")
 
 
+def writable_target(path: str | PathLike[str]) -> Path:
+    """Where a file of this name is written: links are followed, and what is there already must be a regular file."""
+    target = Path(os.path.realpath(file_name(path)))
+    if os.path.lexists(target):  # what is moved over a device would be in its place
+        try:
+            _check_regular(os.lstat(target).st_mode, "nothing was written: give the name of a file")
+        except FileFormatError as error:
+            raise ModelError(f"{file_name(path)}: {error}") from None
+    return target
+
+
 @contextmanager
 def atomic_write(
     path: str | PathLike[str], *, replace: Callable[[Path, Path], None] | None = None
@@ -198,12 +209,7 @@ def atomic_write(
 
     ``replace(draft, target)`` puts it there; it may refuse. :func:`os.replace` if left out.
     """
-    target = Path(os.path.realpath(file_name(path)))
-    if os.path.lexists(target):  # what is moved over a device would be in its place
-        try:
-            _check_regular(os.lstat(target).st_mode, "nothing was written: give the name of a file")
-        except FileFormatError as error:
-            raise ModelError(f"{file_name(path)}: {error}") from None
+    target = writable_target(path)
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     file = open(draft, "xb")  # noqa: SIM115 - closed below, before it is moved
     try:
