@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from math import log, sqrt
+from math import log, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -97,8 +97,10 @@ def inside(learner: LRCSSP, problem: LinearCSSP) -> bool:
     size, states, scale = settings.context_size, support.states, settings.widths.scale
     logs = np.log1p(statistics.visits / settings.regularization)
     root = sqrt(settings.regularization)
-    rho = scale * (np.sqrt(size * (log(8 * support.pairs * states / settings.delta) + logs)) + root)
-    loss_rho = scale * (np.sqrt(size * (log(8 * support.pairs / settings.delta) + logs)) + root)
+    # Data that was forgotten r times has the share 6 / (pi (r + 1))^2 of delta.
+    delta = settings.delta * (6.0 / (pi * (learner.doublings + 1)) ** 2 if settings.forget else 1.0)
+    rho = scale * (np.sqrt(size * (log(8 * support.pairs * states / delta) + logs)) + root)
+    loss_rho = scale * (np.sqrt(size * (log(8 * support.pairs / delta) + logs)) + root)
     off = problem.losses - learner.estimate.losses
     losses = np.sqrt(np.einsum("nj,njk,nk->n", off, statistics.gram, off))
     off_rows = (problem.probabilities - learner.estimate.rows).reshape(support.pairs, states + 1, size)[:, :-1]
