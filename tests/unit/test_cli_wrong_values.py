@@ -9,6 +9,7 @@ import pytest
 
 from goalbound.cli import main
 from goalbound.experiments.catalog import Entry
+from goalbound.experiments.plugins import Plugin
 from goalbound.experiments.spec import MOST_RUNS, ExperimentSpec
 from goalbound.models import ModelError
 
@@ -110,7 +111,5 @@ def odd(problem: object, *, patience: object = object()) -> None:
 
 @pytest.mark.parametrize("make", [endless, odd])
 def test_a_default_of_a_third_party_that_no_record_can_hold_is_named(make: Any) -> None:
-    entry = Entry("mine:make", "", make)
-    with pytest.raises(ModelError, match=r"learners\[0\].patience is .*\(the default of the function\); set it in"):
-        entry.checked({}, "learners[0]")
-    assert entry.checked({"patience": 3.0}, "learners[0]") == {"patience": 3.0}
+    with pytest.raises(ModelError, match=r"learners\[0\]: mine:make has patience = .*, which no record can hold"):
+        Entry.of("mine:make", Plugin(make, "mine:make"), "learners[0]")
