@@ -140,7 +140,7 @@ def test_words_of_the_user_are_shown_too(place, said):
 
 
 def test_an_experiment_is_shown_by_check_run_report_and_figures(place, said):
-    assert r"seeing \u001b]0;owned" in said("check", "evil.toml")
+    assert r"failing \u001b]0;owned" in said("check", "evil.toml")
     told = said("run", "evil.toml", "--workers", "1")
     for part in ("Who", "ladder", "seeing", "failing"):
         assert rf"{part} \u001b]0;owned" in told

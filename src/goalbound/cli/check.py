@@ -153,9 +153,22 @@ def _inside(path: Path) -> Any:
 
     kind = _kind(str(path))
     if _BY_KIND.get(kind) is _other_learner:
-        return kind
+        return _KnownByKind(kind)
     learner = (TabularLearner if kind == "TabularLearner" else LRCSSP).load(path)
     return learner if isinstance(learner, LRCSSP) and learner.settings.context_size > 1 else ContextBlind(learner)
+
+
+class _KnownByKind:
+    """Stands for a learner that only one made alike can go on from: it has a name, and cannot be played."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def begin(self, context: Any) -> None:
+        raise ModelError(f"{self._kind}: only a learner made alike can go on from this file: resumed(path)")
+
+    def __repr__(self) -> str:
+        return self._kind
 
 
 def _not_here(rows: Any) -> Any:

@@ -54,7 +54,7 @@ def check(tmp_path, monkeypatch, capsys):
     ("change", "said"),
     [
         ("learners.0.scale=-1.0", ["learners (lr-cssp): ", "-1"]),
-        ("learners.0.scale=nan", ["learners[0].scale is nan", "finite"]),
+        ("learners.0.scale=nan", ["learners.0.scale is nan", "finite"]),
         ("contexts=[{use='dirichlet', alpha=inf}]", ["contexts[0].alpha is inf", "finite"]),
         ("learners.0.widths=sharpe", ['widths is "sharpe" (did you mean "sharp"?)', "paper, printed, sharp"]),
         ("learners.0.delta=2.0", ["delta 2.0"]),
@@ -165,7 +165,7 @@ def saved(name: str) -> None:
     [
         ("hats", "a learner with its map of covariates; CovariateLearner(Hats of 2 components, LRCSSP(2 states,"),
         ("tabular in a map", "a learner with its map of covariates; CovariateLearner(Hats of 2 components, ContextB"),
-        ("cells in a map", "a learner with its map of covariates; CovariateLearner(Hats of 2 components, 'PerCell')"),
+        ("cells in a map", "a learner with its map of covariates; CovariateLearner(Hats of 2 components, PerCell)"),
         ("tabular", "a learner; TabularLearner("),
         ("cells", "a learner (PerCell), which one made alike goes on from: resumed(path)"),
         ("walk", "a learner (RandomWalk), which one made alike goes on from: resumed(path)"),
