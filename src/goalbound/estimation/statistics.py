@@ -18,6 +18,8 @@ from goalbound.models.validation import check_room, distribution, number, of_typ
 
 SMALLEST_REGULARIZATION = 1e-6
 """Below it the inverse of a Gram matrix is not within 1e-9 any more."""
+LARGEST_REGULARIZATION = 1e100
+"""Above it squares overflow."""
 
 
 class Statistics:
@@ -127,6 +129,11 @@ def checked_regularization(regularization: float) -> float:
     regularization = number(regularization, "regularization", "a positive number, 1 in the paper")
     if not 0.0 < regularization < np.inf:
         raise ModelError(f"regularization {regularization} is not a positive number; the paper uses 1")
+    if regularization > LARGEST_REGULARIZATION:
+        raise ModelError(
+            f"regularization {regularization:g} is too large: no data would ever count; use at most "
+            f"{LARGEST_REGULARIZATION:g} (the paper uses 1)"
+        )
     if regularization < SMALLEST_REGULARIZATION:
         raise ModelError(
             f"regularization {regularization:g} is too small: inverses lose their digits, and with them the sets their "

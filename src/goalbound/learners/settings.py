@@ -18,6 +18,9 @@ from goalbound.learners.linearity import FALSE_ALARM
 from goalbound.models import ModelError, Support
 from goalbound.models.validation import flag, fraction, number, sealed, shown, size_of
 
+SMALLEST_DELTA = 1e-200
+"""Below it the logarithms of the radii are no numbers."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -79,7 +82,8 @@ class Settings:
         size_of(self.context_size, "context_size", "a context has at least one entry")
         if not isinstance(self.widths, Widths):
             raise ModelError(f"widths is {shown(self.widths)}; give paper(), sharp(), or scaled(sharp(), by=0.5)")
-        fraction(self.delta, "delta", "the probability of failure allowed")
+        if fraction(self.delta, "delta", "the probability of failure allowed") < SMALLEST_DELTA:
+            raise ModelError(f"delta {self.delta} is too small to be divided by; use at least {SMALLEST_DELTA:g}")
         for name, meaning in _MEANINGS.items():
             if name != "loss_bound" or self.loss_bound is not None:
                 object.__setattr__(self, name, number(getattr(self, name), name, meaning))

@@ -180,9 +180,7 @@ def test_an_array_that_claims_more_than_it_has_asks_for_no_memory(tmp_path: Path
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb.npz"
     np.savez_compressed(path, **(small() | {"tx_mat": np.zeros((2, 2, 500, 500))}))
-    with pytest.raises(
-        FileFormatError, match="tx_mat has 8000128 bytes; with the others that is above 1000000: raise"
-    ):
+    with pytest.raises(FileFormatError, match="tx_mat has 8000128 bytes; with the others that is above 1000000: raise"):
         read_patients(path, groups=GROUPS, limit=1_000_000)
 
 

@@ -315,7 +315,7 @@ def test_the_constants_of_the_bound_by_the_variance() -> None:
 
 def variance_bound(sums: Floats, level: float, x: Floats, scale: float = 1.0) -> float:
     rules = SimpleNamespace(box=SimpleNamespace(scale=scale))
-    return float(boxes.by_variance.python(rules, sums, level, x, len(x)))
+    return float(boxes.by_variance.python(rules, sums, level, x, 0.0, len(x)))
 
 
 @st.composite
@@ -367,7 +367,7 @@ def test_the_trace_bounds_the_determinant(case: tuple[Floats, float, Floats]) ->
     sums, level, x = case
     size = len(x)
     found = boxes.variance_level.python(float(np.trace(sums)), size, level)
-    exact = 0.5 * np.linalg.slogdet(sums / boxes.RIDGE + np.eye(size))[1] + boxes.CUT * size + level
+    exact = 0.5 * np.linalg.slogdet(sums / boxes.RIDGE + np.eye(size))[1] + boxes.CUT * size + level + boxes.SUMMED
     assert found >= exact - 1e-12 * exact
     if size == 1:
         assert found == pytest.approx(exact, rel=1e-12)
