@@ -25,7 +25,7 @@ from tests.unit.learners.driving import COMPILED, MODES, PYTHON, draw_step, kern
 from tests.unit.learners.taught import Seen, data, rho, rows_of, supports, teach
 
 NARROW: dict[str, Any] = {**MODES["narrow"], "tolerance": 1e-9}
-UNSEEN = scaled(paper(), by=1e-300)
+UNSEEN = scaled(paper(), by=1e-100)
 """widths below the last bit of any number here: estimates are taken at their word"""
 
 
