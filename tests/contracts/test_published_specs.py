@@ -8,7 +8,9 @@ import pytest
 from goalbound.cli import main
 from goalbound.experiments import facts
 from goalbound.experiments.learners import LEARNERS
-from goalbound.experiments.spec import ExperimentSpec
+from goalbound.experiments.records import read_record
+from goalbound.experiments.spec import ExperimentSpec, RunSpec
+from tests.support.golden import assert_golden, digest_of_record
 
 FILES = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
 UNSEEN = ("baselines-contexts", "baselines-gymnasium", "covariates", "dial", "dial-gymnasium")
@@ -70,3 +72,9 @@ def test_the_quick_form_runs_from_the_file_to_the_report(file, tmp_path, capsys,
         assert group["expected_regret"]["mean"] >= 0.0
     page = (folder / "report.html").read_text()
     assert all(run.learner.label in page for run in spec.runs())
+    records = [read_record(path) for path in sorted((folder / "records").iterdir())]
+    assert_golden(file.stem, {_name(record.spec): digest_of_record(record) for record in records})
+
+
+def _name(run: RunSpec) -> str:
+    return " | ".join((*run.group, str(run.seed)))
