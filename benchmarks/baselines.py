@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.learner import make_task
 from goalbound import LRCSSP, LinearCSSP, ModelWorld, context_bounds
-from goalbound.learners import ridge_baselines, tabular
+from goalbound.learners import ridge, tabular
 from goalbound.simulation.record import Record
 
 ROUNDS = 3
@@ -55,10 +55,10 @@ def contextual() -> Mapping[str, Maker]:
     """Learners that see the context, LR-CSSP first."""
     return {
         "LR-CSSP": _lr_cssp,
-        "greedy ridge": _ridge(ridge_baselines.greedy_ridge),
-        "epsilon-greedy": _ridge(ridge_baselines.epsilon_greedy),
-        "PS-CSSP": _ridge(ridge_baselines.ps_cssp),
-        "KWIK-Rmax": _ridge(ridge_baselines.kwik_rmax),
+        "greedy ridge": _ridge(ridge.greedy_ridge),
+        "epsilon-greedy": _ridge(ridge.epsilon_greedy),
+        "PS-CSSP": _ridge(ridge.ps_cssp),
+        "KWIK-Rmax": _ridge(ridge.kwik_rmax),
     }
 
 

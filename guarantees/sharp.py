@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from goalbound import Dirichlet, Support, Widths, paper, scaled, sharp
-from goalbound.estimation import Boxes
+from goalbound.estimation import IntervalPieces
 from goalbound.problems import dense_random
 from guarantees.coverage import CONFIDENCE, covered_runs, lower_limit, refuted
 from guarantees.environments import ENVIRONMENTS
 from guarantees.result import Check, Result, Tell, quiet
 from guarantees.settings import DELTA, Instance, certified, dense, go_on, simulation, vague
 
-PIECES = tuple(Boxes.__annotations__)
+PIECES = tuple(IntervalPieces.__annotations__)
 CONTEXTS = ("Dirichlet", "adversary")
 NARROW = 0.1
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
         sharp,
     )
     from goalbound.experiments.plugins import plugin
-    from goalbound.learners.context_free import ContextBlind, PerCell
+    from goalbound.learners.context_free import ContextBlind, Discretized
+    from goalbound.learners.context_map import MappedContexts
     from goalbound.learners.errors import LearnerError, PlanningStopped, ProjectionFailed
-    from goalbound.learners.knowledge import Knowledge
     from goalbound.learners.linearity import NotLinearWarning, WrongPriorWarning
     from goalbound.learners.lr_cssp import LRCSSP
     from goalbound.learners.plan import Plan
-    from goalbound.learners.reference_policies import Clairvoyant, RandomWalk
-    from goalbound.learners.ridge_baselines import epsilon_greedy, greedy_ridge, kwik_rmax, ps_cssp
-    from goalbound.learners.seen_through import SeenThrough
+    from goalbound.learners.prior import PriorKnowledge
+    from goalbound.learners.reference import Clairvoyant, RandomWalk
+    from goalbound.learners.ridge import epsilon_greedy, greedy_ridge, kwik_rmax, ps_cssp
     from goalbound.learners.tabular import (
         TabularLearner,
         bernstein_ssp,
@@ -105,14 +105,14 @@ _NAMES = {
     ),
     "goalbound.experiments.plugins": ("plugin",),
     "goalbound.learners.errors": ("LearnerError", "PlanningStopped", "ProjectionFailed"),
-    "goalbound.learners.context_free": ("ContextBlind", "PerCell"),
-    "goalbound.learners.knowledge": ("Knowledge",),
+    "goalbound.learners.context_free": ("ContextBlind", "Discretized"),
+    "goalbound.learners.prior": ("PriorKnowledge",),
     "goalbound.learners.linearity": ("NotLinearWarning", "WrongPriorWarning"),
     "goalbound.learners.lr_cssp": ("LRCSSP",),
     "goalbound.learners.plan": ("Plan",),
-    "goalbound.learners.reference_policies": ("Clairvoyant", "RandomWalk"),
-    "goalbound.learners.ridge_baselines": ("epsilon_greedy", "greedy_ridge", "kwik_rmax", "ps_cssp"),
-    "goalbound.learners.seen_through": ("SeenThrough",),
+    "goalbound.learners.reference": ("Clairvoyant", "RandomWalk"),
+    "goalbound.learners.ridge": ("epsilon_greedy", "greedy_ridge", "kwik_rmax", "ps_cssp"),
+    "goalbound.learners.context_map": ("MappedContexts",),
     "goalbound.learners.tabular": (
         "TabularLearner",
         "bernstein_ssp",

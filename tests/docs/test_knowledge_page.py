@@ -11,8 +11,8 @@ def test_the_page_on_knowledge_tells_the_learner_what_it_says(capsys: pytest.Cap
     for block in blocks("docs/knowledge.md"):
         exec(block, names)
     learner = names["learner"]
-    assert learner.knowledge.row_known.tolist() == [True, False, False]
-    np.testing.assert_array_equal(learner.knowledge.losses[1], [0.1, 0.2, 0.4])
+    assert learner.prior.row_known.tolist() == [True, False, False]
+    np.testing.assert_array_equal(learner.prior.losses[1], [0.1, 0.2, 0.4])
     assert learner.statistics.visits.sum() == 0  # the observation was refused
     printed = capsys.readouterr().out
     assert "led to goal" in printed

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from goalbound import LRCSSP, Dirichlet, play, sharp
-from goalbound.kernels.optimism import least_in_box
+from goalbound.kernels.value_iteration import min_over_intervals
 from goalbound.problems import dense_random
 
 PROBLEM = dense_random(10, actions=3, context_size=3, seed=0)
@@ -43,13 +43,13 @@ def test_the_joint_ball_is_never_the_larger_lower_bound() -> None:
         play(PROBLEM, learner, Dirichlet.symmetric(3), episodes=3000, seed=stage)
         for context in rng.dirichlet(np.ones(3), size=3):
             values = learner.plan(context).values
-            view = learner._fresh_view()
-            intervals = learner.intervals_of(context)
-            view.plausible.low[:], view.plausible.high[:] = intervals.low, intervals.high
-            view.plausible.state[:] = SUPPORT.next_state
-            view.plausible.used[:] = np.diff(SUPPORT.next_start)
+            view = learner._new_episode_state()
+            intervals = learner.interval_set(context)
+            view.sets.low[:], view.sets.high[:] = intervals.low, intervals.high
+            view.sets.state[:] = SUPPORT.next_state
+            view.sets.used[:] = np.diff(SUPPORT.next_start)
             for pair in np.flatnonzero(learner.statistics.visits > 0).tolist():
-                box, _ = least_in_box.python(view.plausible, pair, values, 0.0, np.inf)
+                box, _ = min_over_intervals.python(view.sets, pair, values, 0.0, np.inf)
                 assert joint_bound(learner, pair, context, values) <= box
                 compared += 1
     assert compared == 3 * 3 * SUPPORT.pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goalbound.estimation import Boxes
+from goalbound.estimation import IntervalPieces
 from guarantees import sharp as part
 from guarantees.coverage import covered_runs, lower_limit
 from guarantees.settings import Instance, certified, dense
@@ -32,8 +32,8 @@ def test_the_truth_stays_in_the_intervals(name: str, instances: list[Instance]) 
 
 
 def test_every_piece_is_left_out_once_and_stands_alone_once() -> None:
-    pieces = set(Boxes.__annotations__)
-    found = {name: {piece for piece in pieces if getattr(widths.boxes, piece)} for name, widths in rules().items()}
+    pieces = set(IntervalPieces.__annotations__)
+    found = {name: {piece for piece in pieces if getattr(widths.intervals, piece)} for name, widths in rules().items()}
     assert found["sharp"] == pieces
     assert found["no piece"] == set()
     for piece in pieces:

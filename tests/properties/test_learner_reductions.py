@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.estimation import paper, scaled
-from goalbound.kernels.gram import REFRESH
+from goalbound.kernels.regression import RENEW_EVERY
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP
 from tests.reference.optimism import is_stochastic
@@ -103,7 +103,7 @@ def test_corners_are_separate_problems_to_every_estimate(size: int) -> None:
 
     Not equal: the radii, in which d and *all* visits of the pair stand. Under corner j the optimistic loss is
     L_j - (sqrt(d log(8 N (1 + tau) / delta)) + 1) w with the joint d and tau, so the joint learner is the more
-    hopeful one. (Inverses are equal up to ``REFRESH`` visits of a pair, when they are computed anew.)
+    hopeful one. (Inverses are equal up to ``RENEW_EVERY`` visits of a pair, when they are computed anew.)
     """
     problem = small_problem(5, context_size=size)
     learners = [learners for learners, _, _ in one_hot(problem, 60, NARROW)][-1]
@@ -111,7 +111,7 @@ def test_corners_are_separate_problems_to_every_estimate(size: int) -> None:
     off = ~np.eye(size, dtype=np.bool_)
     assert (joint.statistics.gram[:, off] == 0.0).all()
     assert (joint.statistics.inverse_gram[:, off] == 0.0).all()
-    assert joint.statistics.visits.max() < REFRESH
+    assert joint.statistics.visits.max() < RENEW_EVERY
     for j, single in enumerate(learners.single):
         statistics = single.statistics
         np.testing.assert_array_equal(joint.statistics.gram[:, j, j], statistics.gram[:, 0, 0])
@@ -154,4 +154,4 @@ def test_without_radii_corners_are_separate_problems_altogether(size: int) -> No
         assert action in plan.policy
         steps += 1
     assert steps > 100
-    assert joint.statistics.visits.max() < REFRESH
+    assert joint.statistics.visits.max() < RENEW_EVERY

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.learners.attitude import Attitude, greedy, rmax, sampled
+from goalbound.learners.exploration import Exploration, greedy, rmax, sampled
 from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
 from goalbound.learners.plan import Plan
 from goalbound.models import Step, Support
@@ -37,20 +37,20 @@ THRESHOLD, CEILING = 0.45, 30.0
 class Kind:
     """A learner, and how its twin looks at a pair."""
 
-    attitude: Attitude
-    look: naive.Attitude
+    exploration: Exploration
+    look: naive.Exploration
     factor: float = 2.0
 
     def learner(self, support: Support, size: int, seed: int) -> LRCSSP:
         return LRCSSP(
-            support, size, loss_floor=FLOOR, tolerance=TOLERANCE, attitude=self.attitude, replan_factor=self.factor,
-            rng=np.random.default_rng(seed),
+            support, size, loss_floor=FLOOR, tolerance=TOLERANCE, exploration=self.exploration,
+            replan_factor=self.factor, rng=np.random.default_rng(seed),
         )  # fmt: skip
 
     def twin(self, support: Support, size: int, seed: int) -> NaiveRidge:
-        told = self.attitude
+        told = self.exploration
         return NaiveRidge(
-            support, size, loss_floor=FLOOR, attitude=self.look, factor=self.factor, ceiling=told.ceiling,
+            support, size, loss_floor=FLOOR, exploration=self.look, factor=self.factor, ceiling=told.ceiling,
             explore=told.explore, fade=told.fade, draws=told.name == "sampled", rng=np.random.default_rng(seed),
         )  # fmt: skip
 
@@ -163,9 +163,9 @@ def test_both_draw_the_same_numbers_and_no_others() -> None:
         assert twins.learner._rng.bit_generator.state == twins.twin.rng.bit_generator.state
 
 
-def told(attitude: Attitude, size: int, *, factor: float = 2.0) -> LRCSSP:
+def told(exploration: Exploration, size: int, *, factor: float = 2.0) -> LRCSSP:
     return LRCSSP(
-        SUPPORT, size, loss_floor=FLOOR, tolerance=TOLERANCE, attitude=attitude, replan_factor=factor,
+        SUPPORT, size, loss_floor=FLOOR, tolerance=TOLERANCE, exploration=exploration, replan_factor=factor,
         rng=np.random.default_rng(1),
     )  # fmt: skip
 
@@ -211,12 +211,15 @@ def test_who_knows_everything_is_greedy_and_who_knows_nothing_hopes(
 @examples(10)
 @given(data(SUPPORT, 3), contexts(3), st.permutations(range(3)), st.sampled_from([greedy(), rmax(threshold=0.5)]))
 def test_the_names_of_the_components_do_not_matter(
-    seen: list[Seen], context: NDArray[np.float64], order: list[int], attitude: Attitude
+    seen: list[Seen], context: NDArray[np.float64], order: list[int], exploration: Exploration
 ) -> None:
     renamed = [Seen(one.context[order], one.step) for one in seen]
-    if any(near_known(told(attitude, 3), seen, context)):
+    if any(near_known(told(exploration, 3), seen, context)):
         return
-    one, other = plan_after(told(attitude, 3), seen, context), plan_after(told(attitude, 3), renamed, context[order])
+    one, other = (
+        plan_after(told(exploration, 3), seen, context),
+        plan_after(told(exploration, 3), renamed, context[order]),
+    )
     assert (one is None) == (other is None)
     if one is not None and other is not None:
         np.testing.assert_allclose(one.values, other.values, rtol=1e-8)
@@ -227,7 +230,7 @@ def near_known(learner: LRCSSP, seen: list[Seen], context: NDArray[np.float64]) 
     """By pair: whether rounding may decide if it is known."""
     gram = teach(learner, seen).statistics.gram
     doubt = np.abs(np.linalg.solve(gram, context[None, :, None])).sum(axis=(1, 2))
-    return [learner.settings.attitude.name == "rmax" and abs(one - 0.5) < 1e-9 for one in doubt]
+    return [learner.settings.exploration.name == "rmax" and abs(one - 0.5) < 1e-9 for one in doubt]
 
 
 def plan_after(learner: LRCSSP, seen: list[Seen], context: NDArray[np.float64]) -> Plan | None:

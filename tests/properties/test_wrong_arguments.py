@@ -25,7 +25,7 @@ from goalbound.adapters import covariates as cov
 from goalbound.adapters.gymnasium import give_up, negated_rewards, penalty_exit, per_step, restart
 from goalbound.adapters.patients import death_state, read_patients, readmission
 from goalbound.adapters.tntp import Network, link_times, routing_problem
-from goalbound.learners import attitude
+from goalbound.learners import exploration
 from goalbound.learners.errors import LearnerError
 from goalbound.problems import (
     biomarker,
@@ -86,7 +86,7 @@ WRONG: dict[str, Any] = {
 SUPPORT = gb.Support.full(2, 2)
 SSP = gb.SSP.dense([[0.5, 0.2], [0.3, 0.4]], [[[0.2, 0.3, 0.5], [0.0, 0.5, 0.5]], [[0.5, 0.0, 0.5], [0.1, 0.1, 0.8]]])
 PROBLEM = gb.LinearCSSP.mix([SSP, SSP])
-KNOWLEDGE = gb.Knowledge.nothing(SUPPORT, 2)
+KNOWLEDGE = gb.PriorKnowledge.nothing(SUPPORT, 2)
 PLAUSIBLE = gb.ConfidenceSet(SUPPORT, [0.1] * 4, [0.2] * 4, [0.3, 0.3, 0.4] * 4, [0.1] * 4)
 ONES = [1.0, 1.0]
 NETWORK = Network([1, 2], [2, 3], ONES, ONES, ONES, ONES, ONES, nodes=3)
@@ -215,17 +215,17 @@ CASES: dict[str, Case] = {
     # learners
     "LRCSSP": (gb.LRCSSP, {
         "support": SUPPORT, "context_size": 2, "delta": 0.1, "loss_floor": 0.1, "loss_bound": None,
-        "widths": gb.sharp(), "regularization": 1.0, "forget": False, "tolerance": 1e-3, "attitude": None,
-        "replan_factor": 1.0, "check_linearity": None, "knowledge": None, "rng": None,
+        "widths": gb.sharp(), "regularization": 1.0, "forget": False, "tolerance": 1e-3, "exploration": None,
+        "replan_factor": 1.0, "check_linearity": None, "prior": None, "rng": None,
     }),
     "LRCSSP without floor": (gb.LRCSSP, {"support": SUPPORT, "context_size": 2, "loss_floor": 0.0, "episodes": 9}),
     "LRCSSP.practical": (gb.LRCSSP.practical, {
-        "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "loss_bound": 4.0, "knowledge": None, "scale": 0.5,
+        "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "loss_bound": 4.0, "prior": None, "scale": 0.5,
         "delta": 0.1,
     }),
     "LRCSSP.begin": (learner().begin, {"context": [0.5, 0.5]}),
     "LRCSSP.plan": (learner().plan, {"context": [0.5, 0.5]}),
-    "LRCSSP.intervals_of": (learner(widths=gb.sharp()).intervals_of, {"context": [0.5, 0.5]}),
+    "LRCSSP.intervals_of": (learner(widths=gb.sharp()).interval_set, {"context": [0.5, 0.5]}),
     "LRCSSP act": (lambda **a: learner().begin([0.5, 0.5]).act(**a), {"state": 0}),
     "LRCSSP observe": (stepped, {"state": 0, "action": 0, "loss": 0.5, "next_state": 2}),
     "LRCSSP observe step": (lambda step: driven().observe(step), {"step": gb.Step(0, 0, 0.5, 2)}),
@@ -242,11 +242,11 @@ CASES: dict[str, Case] = {
     "kwik_rmax": (gb.kwik_rmax, {
         "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "accuracy": 0.1, "threshold": None, "delta": 0.1,
     }),
-    "greedy": (attitude.greedy, {"explore": 0.5, "fade": 0.5, "ceiling": 9.0}),
-    "sampled": (attitude.sampled, {"spread": 0.5, "ceiling": 9.0}),
-    "rmax": (attitude.rmax, {"threshold": 0.5, "ceiling": 9.0}),
-    "kwik_threshold": (attitude.kwik_threshold, {"context_size": 2, "accuracy": 0.1, "delta": 0.1}),
-    "Knowledge.nothing": (gb.Knowledge.nothing, {"support": SUPPORT, "context_size": 2}),
+    "greedy": (exploration.greedy, {"explore": 0.5, "fade": 0.5, "ceiling": 9.0}),
+    "sampled": (exploration.sampled, {"spread": 0.5, "ceiling": 9.0}),
+    "rmax": (exploration.rmax, {"threshold": 0.5, "ceiling": 9.0}),
+    "kwik_threshold": (exploration.kwik_threshold, {"context_size": 2, "accuracy": 0.1, "delta": 0.1}),
+    "Knowledge.nothing": (gb.PriorKnowledge.nothing, {"support": SUPPORT, "context_size": 2}),
     "Knowledge.with_losses": (KNOWLEDGE.with_losses, {"losses": {(0, 0): 0.2}}),
     "Knowledge.with_losses of a pair": (lambda loss: KNOWLEDGE.with_losses({(0, 0): loss}), {"loss": 0.2}),
     "Knowledge.with_rows": (KNOWLEDGE.with_rows, {"rows": {(0, 0): [0.5, 0.5, 0.0]}}),
@@ -264,10 +264,10 @@ CASES: dict[str, Case] = {
     "ulcvi": (gb.ulcvi, {"loss_bound": 2.0, "time_bound": 2.0, "episodes": 9, "scale": 1.0}),
     "psrl_ssp": (gb.psrl_ssp, {"prior": 0.1, "value_cap": 9.0, "scale": 1.0}),
     "ContextBlind": (gb.ContextBlind, {"learner": tabular()}),
-    "PerCell": (gb.PerCell, {"make": lambda rng: tabular(), "context_size": 2, "parts": 2, "rng": None}),
-    "PerCell.begin": (gb.PerCell(lambda rng: tabular(), 2).begin, {"context": [0.5, 0.5]}),
-    "SeenThrough": (gb.SeenThrough, {"learner": learner(), "see": [[1.0, 0.0], [0.0, 1.0]]}),
-    "SeenThrough.begin": (gb.SeenThrough(learner(), np.eye(2)).begin, {"context": [0.5, 0.5]}),
+    "Discretized": (gb.Discretized, {"make": lambda rng: tabular(), "context_size": 2, "parts": 2, "rng": None}),
+    "Discretized.begin": (gb.Discretized(lambda rng: tabular(), 2).begin, {"context": [0.5, 0.5]}),
+    "MappedContexts": (gb.MappedContexts, {"learner": learner(), "see": [[1.0, 0.0], [0.0, 1.0]]}),
+    "MappedContexts.begin": (gb.MappedContexts(learner(), np.eye(2)).begin, {"context": [0.5, 0.5]}),
     "Clairvoyant": (gb.Clairvoyant, {"problem": PROBLEM}),
     "Clairvoyant.begin": (gb.Clairvoyant(PROBLEM).begin, {"context": [0.5, 0.5]}),
     "Clairvoyant act": (lambda state: gb.Clairvoyant(PROBLEM).begin([0.5, 0.5]).act(state), {"state": 0}),
@@ -384,7 +384,7 @@ NOT_TRIED = {
     # takes whatever is to be marked
     "plugin",
     # no arguments; files are tried by tests/unit/models/test_files_hostile.py; by their methods above
-    "bernoulli", "deterministic", "paper", "printed", "load", "save", "Knowledge", "play",
+    "bernoulli", "deterministic", "paper", "printed", "load", "save", "PriorKnowledge", "play",
 }  # fmt: skip
 """public names that are not called with wrong arguments here"""
 FINE = {("play", "progress", "a class")}

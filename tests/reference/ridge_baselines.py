@@ -65,7 +65,7 @@ class Noise(NamedTuple):
     """[N]"""
 
 
-Attitude = Callable[["NaiveRidge", int], Look]
+Exploration = Callable[["NaiveRidge", int], Look]
 
 
 class OutOfReach(Exception):
@@ -78,7 +78,7 @@ def estimated(twin: NaiveRidge, pair: int) -> Look:
     return Look(float(regression.losses @ twin.context), regression.rows @ twin.context, False)
 
 
-def drawn(spread: float) -> Attitude:
+def drawn(spread: float) -> Exploration:
     """A draw: the row of a pair is N(P c, (spread w)^2 I) and its loss N(l c, (spread w)^2), w^2 = c V^-1 c."""
 
     def look(twin: NaiveRidge, pair: int) -> Look:
@@ -94,7 +94,7 @@ def drawn(spread: float) -> Attitude:
     return look
 
 
-def known_or_goal(threshold: float) -> Attitude:
+def known_or_goal(threshold: float) -> Exploration:
     """The estimate where the sum of |V^-1 c| is at most the threshold; else straight to the goal, at the floor."""
 
     def look(twin: NaiveRidge, pair: int) -> Look:
@@ -121,7 +121,7 @@ class NaiveRidge:
         size: int,
         *,
         loss_floor: float,
-        attitude: Attitude,
+        exploration: Exploration,
         factor: float = 2.0,
         ceiling: float = math.inf,
         regularization: float = 1.0,
@@ -130,7 +130,7 @@ class NaiveRidge:
         draws: bool = False,
         rng: np.random.Generator | None = None,
     ) -> None:
-        self.support, self.size, self.loss_floor, self.attitude = support, size, loss_floor, attitude
+        self.support, self.size, self.loss_floor, self.exploration = support, size, loss_floor, exploration
         self.factor, self.ceiling, self.regularization = factor, ceiling, regularization
         self.explore, self.fade, self.draws = explore, fade, draws
         self.rng = np.random.default_rng(0) if rng is None else rng
@@ -205,7 +205,7 @@ class NaiveRidge:
             self.noise = Noise(
                 self.rng.standard_normal(self.support.triples), self.rng.standard_normal(self.support.pairs)
             )
-        self.looks = [self.attitude(self, pair) for pair in pairs]
+        self.looks = [self.exploration(self, pair) for pair in pairs]
         self._determinants = [float(np.linalg.det(self.regression(pair).gram)) for pair in pairs]
         following = [next_states(self.support, pair) for pair in pairs]
         self.values = best_of_all_policies(

@@ -25,14 +25,14 @@ from tests.reference.tabular import (
     NaiveUCSSP,
     NaiveULCVI,
 )
-from tests.reference.tabular_sets import Told
+from tests.reference.tabular_sets import PriorArrays
 from tests.reference.tabular_twins import Naive, Twins
 
 PRECISE, USUAL, COARSE = 1e-9, 1e-3, 0.05
 """tolerances of value iteration"""
 
 
-def learner_of(told: Told, method: Method, *, seed: int = 0, tolerance: float = PRECISE) -> TabularLearner:
+def learner_of(told: PriorArrays, method: Method, *, seed: int = 0, tolerance: float = PRECISE) -> TabularLearner:
     return TabularLearner(
         told.support, method, delta=told.delta, loss_floor=told.loss_floor, added_loss=told.added_loss,
         known_losses=told.known_losses, tolerance=tolerance, rng=np.random.default_rng(seed),
@@ -45,12 +45,12 @@ class Kind:
 
     method: Callable[[float], Method]
     """from the scale"""
-    naive: Callable[[Told, np.random.Generator], Naive]
+    naive: Callable[[PriorArrays, np.random.Generator], Naive]
     scales: tuple[float, ...]
     zero_floor: bool = False
     """whether a floor of 0 is allowed"""
 
-    def twins(self, told: Told, seed: int, *, tolerance: float = PRECISE) -> Twins:
+    def twins(self, told: PriorArrays, seed: int, *, tolerance: float = PRECISE) -> Twins:
         learner = learner_of(told, self.method(told.scale), seed=seed, tolerance=tolerance)
         return Twins(learner, self.naive(told, np.random.default_rng(seed)), tolerance=tolerance)
 

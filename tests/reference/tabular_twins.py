@@ -24,7 +24,7 @@ from tests.reference.tabular import (
     NaiveUCSSP,
     NaiveULCVI,
 )
-from tests.reference.tabular_sets import Bonused, Optimum, Told, attempt_lengths, l1_rows, uc_radius
+from tests.reference.tabular_sets import Bonused, Optimum, PriorArrays, attempt_lengths, l1_rows, uc_radius
 
 Naive = NaiveUCSSP | NaiveHoeffdingSSP | NaiveBernsteinSSP | NaiveEBSSP | NaiveULCVI | NaivePSRLSSP
 
@@ -32,7 +32,7 @@ ROUNDING = 1e-9
 """between two ways to sum the same numbers, relative to the largest value: very generous"""
 
 
-class Room(NamedTuple):
+class MethodWorkspace(NamedTuple):
     """What the tolerance allows, relative to the largest exact value."""
 
     values: float
@@ -41,14 +41,14 @@ class Room(NamedTuple):
     """how far the exact backup of a choice may be above the best"""
 
 
-def room_of(naive: Naive, tolerance: float) -> Room:
+def room_of(naive: Naive, tolerance: float) -> MethodWorkspace:
     """For value iteration to a change r where no loss is below f: v* (f - r) / f <= v <= v* (f + r) / f. What is shown
     may be v f / (f + r), and the pair that is best against v is off by 2 |v - v*|, and r if found within a sweep.
 
     r / f is the tolerance; for UC-SSP it is 1 / (2 t).
     """
     share = naive.precision / naive.told.floor if isinstance(naive, NaiveUCSSP) else tolerance
-    return Room(2.0 * share + ROUNDING, 4.0 * share + ROUNDING)
+    return MethodWorkspace(2.0 * share + ROUNDING, 4.0 * share + ROUNDING)
 
 
 class Twins:
@@ -64,7 +64,7 @@ class Twins:
         self.episode: TabularEpisode
 
     @property
-    def room(self) -> Room:
+    def room(self) -> MethodWorkspace:
         return room_of(self.naive, self.tolerance)
 
     def begin(self) -> None:
@@ -127,7 +127,7 @@ class Twins:
             self._compare_bonused(shown.values, naive.plan)
             naive.policy = self._taken_over(shown.policy)
         elif isinstance(naive, NaiveUCSSP):
-            self.lengths = possible_lengths(naive, self.room.choice)
+            self.lengths = possible_lengths(naive, self.workspace.choice)
             self.seen["lengths determined"] += self.lengths[0] == self.lengths[1]
             self.seen["long attempts"] += self.lengths[0] > 2
             self._compare_optima(shown.values, naive.planned(late=False))
@@ -139,7 +139,7 @@ class Twins:
 
     def _compare_optima(self, shown: NDArray[np.float64], exact: Optimum) -> None:
         assert shown[-1] == 0.0
-        assert (np.abs(shown - exact.values) <= self.room.values * exact.values).all(), (shown, exact.values)
+        assert (np.abs(shown - exact.values) <= self.workspace.values * exact.values).all(), (shown, exact.values)
 
     def _compare_bonused(self, shown: NDArray[np.float64], exact: Bonused) -> None:
         np.testing.assert_allclose(shown, exact.values, rtol=ROUNDING, atol=ROUNDING)
@@ -161,10 +161,10 @@ class Twins:
             return close_to_least(self.told, stage.low, state, stage.policy[state])
         if isinstance(naive, NaiveEBSSP):
             return close_to_least(self.told, naive.plan, state, naive.policy[state])
-        return close_to_best(self.told, naive.plan, state, self.room.choice)
+        return close_to_best(self.told, naive.plan, state, self.workspace.choice)
 
 
-def close_to_best(told: Told, plan: Optimum, state: int, room: float) -> list[int]:
+def close_to_best(told: PriorArrays, plan: Optimum, state: int, room: float) -> list[int]:
     """The pairs of a state whose backup is within the room of the best; pairs whose backup does not depend on the
     values (no mass stays) are exact, so of these only the first of the best is fitting."""
     pairs = told.pairs_of(state)
@@ -175,7 +175,7 @@ def close_to_best(told: Told, plan: Optimum, state: int, room: float) -> list[in
     return close
 
 
-def close_to_least(told: Told, plan: Bonused, state: int, chosen: int) -> list[int]:
+def close_to_least(told: PriorArrays, plan: Bonused, state: int, chosen: int) -> list[int]:
     """The pairs of a state whose backup is the least up to rounding. Backups that were cut at 0 are equal without
     rounding, so of these the rule for ties (``chosen``) decides."""
     room = ROUNDING * (1.0 + plan.values.max())

@@ -202,7 +202,7 @@ def _record(path: str) -> str:
 
 _BY_KIND: dict[Any, Callable[[Namespace], str]] = {
     "LRCSSP": _learner, "TabularLearner": _tabular_learner, "CovariateLearner": _covariate_learner,
-    "PerCell": _other_learner, "RandomWalk": _other_learner, "RunCheckpoint": _unfinished,
+    "Discretized": _other_learner, "RandomWalk": _other_learner, "RunCheckpoint": _unfinished,
 }  # fmt: skip
 
 

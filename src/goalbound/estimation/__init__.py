@@ -3,11 +3,11 @@
 from goalbound.estimation.confidence import confidence_set
 from goalbound.estimation.estimate import Estimate, project, ridge_estimate
 from goalbound.estimation.statistics import Statistics
-from goalbound.estimation.widths import Boxes, Widths, paper, printed, scaled, sharp
+from goalbound.estimation.widths import IntervalPieces, Widths, paper, printed, scaled, sharp
 
 __all__ = [
-    "Boxes",
     "Estimate",
+    "IntervalPieces",
     "Statistics",
     "Widths",
     "confidence_set",

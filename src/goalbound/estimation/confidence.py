@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.estimation.estimate import Estimate, project, ridge_estimate
 from goalbound.estimation.statistics import Statistics
 from goalbound.estimation.widths import Widths, paper
-from goalbound.kernels import gram as kernels
+from goalbound.kernels import regression as kernels
 from goalbound.kernels.jit import engine
 from goalbound.models import ConfidenceSet, ModelError
 from goalbound.models.validation import distribution, fraction, number, of_type
@@ -46,7 +46,7 @@ def confidence_set(
         of_type(estimate, Estimate, "estimate", "give a projected estimate, or leave it out")
     weights = distribution(context, "context", statistics.context_size, "component")
     rule = paper() if widths is None else of_type(widths, Widths, "widths", "give paper(), or scaled(paper(), by=...)")
-    if rule.boxes is not None:
+    if rule.intervals is not None:
         raise ModelError(
             f"{rule} widths make intervals, not balls, and need what the learner saw on its way; ask "
             "LRCSSP(..., widths=sharp()).intervals_of(context)"
@@ -55,7 +55,7 @@ def confidence_set(
     loss_floor = number(loss_floor, "loss_floor", "the least mean loss of a pair, in [0, 1]")
     if not 0.0 <= loss_floor <= 1.0:
         raise ModelError(f"loss_floor {loss_floor} is not in [0, 1]")
-    support, memory = statistics.support, statistics.memory
+    support, regression = statistics.support, statistics.regression
     rule.check(support, statistics.context_size, delta=delta, regularization=statistics.regularization)
     model = project(ridge_estimate(statistics)) if estimate is None else estimate
     if not model.projected:
@@ -64,7 +64,7 @@ def confidence_set(
         raise ModelError(f"{model} is not an estimate from {statistics}")
     norm, loss_error, gap = _errors(statistics, model, weights)
     radii = rule.radii(support, delta=delta)
-    grown = np.log(1.0 + memory.visits / statistics.regularization)
+    grown = np.log(1.0 + regression.visits / statistics.regularization)
     root = np.sqrt(statistics.regularization)
     rho = np.sqrt(statistics.context_size * (radii.next_log + grown)) + root
     missing = statistics.pending_norms
@@ -82,16 +82,20 @@ def confidence_set(
 
 def _errors(statistics: Statistics, model: Estimate, context: NDArray[np.float64]) -> NDArray[np.float64]:
     """[3, N] certified: the norm of the context, the error of the estimated loss, the gap of the projection."""
-    support, memory = statistics.support, statistics.memory
+    support, regression = statistics.support, statistics.regression
     run = engine(support.triples)
     x, residual = np.zeros_like(context), np.zeros_like(context)
     sums = statistics.next_sums
     out = np.zeros((3, support.pairs))
     for pair in range(support.pairs):
-        gram, row = memory.gram[pair], support.row(pair)
+        gram, row = regression.gram[pair], support.row(pair)
         count = int((support.next_state[row] < support.states).sum())
-        solved = run(kernels.solve_context)(gram, memory.inverse[pair], context, statistics.regularization, x, residual)
-        error = run(kernels.ridge_error)(gram, memory.loss_sums[pair], model.losses[pair], statistics.regularization)
+        solved = run(kernels.solve_context)(
+            gram, regression.inverse[pair], context, statistics.regularization, x, residual
+        )
+        error = run(kernels.ridge_error)(
+            gram, regression.loss_sums[pair], model.losses[pair], statistics.regularization
+        )
         stochastic = count == row.stop - row.start
         gap = run(kernels.projection_gap)(gram, sums[row], model.rows[row], count, stochastic)
         out[:, pair] = solved[0], error, gap

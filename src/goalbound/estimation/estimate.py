@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from goalbound.estimation.statistics import Statistics, by_support
 from goalbound.kernels import projection as kernels
+from goalbound.kernels.active_set import new_projection_workspace
 from goalbound.kernels.jit import engine
-from goalbound.kernels.rooms import fresh_desk
 from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.models.validation import (
     of_type,
@@ -61,12 +61,12 @@ def ridge_estimate(statistics: Statistics) -> Estimate:
     Reads the paper as: each sample is regressed on its own context; a step into the goal is the zero vector.
     """
     of_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")
-    memory, support = statistics.memory, statistics.support
-    losses = np.einsum("njk,nk->nj", memory.inverse, memory.loss_sums)
+    regression, support = statistics.regression, statistics.support
+    losses = np.einsum("njk,nk->nj", regression.inverse, regression.loss_sums)
     pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
-    sums = by_support(support, memory, memory.next_sums)
-    rows = _goal_rest(support, np.einsum("mjk,mk->mj", memory.inverse[pair], sums))
-    return Estimate(support, sealed(losses), sealed(rows), sealed(memory.gram.copy()), projected=False)
+    sums = by_support(support, regression, regression.next_sums)
+    rows = _goal_rest(support, np.einsum("mjk,mk->mj", regression.inverse[pair], sums))
+    return Estimate(support, sealed(losses), sealed(rows), sealed(regression.gram.copy()), projected=False)
 
 
 def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
@@ -86,15 +86,15 @@ def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
             raise ModelError("start is an estimate of another support or context size; leave it out")
     size = estimate.losses.shape[1]
     rows = np.zeros_like(estimate.rows) if start is None else np.array(start.rows)
-    desk = fresh_desk(int(np.diff(support.next_start).max()), size)
+    scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
     run = engine(support.triples)(kernels.project)
     for pair in range(support.pairs):
         row = support.row(pair)
         count = int((support.next_state[row] < support.states).sum())  # the goal stands last in its row
-        desk.target[:count] = estimate.rows[row][:count]
+        scratch.target[:count] = estimate.rows[row][:count]
         gram = np.array(estimate.gram[pair])
         stochastic = not support.leads_to_goal[pair]
-        if run(gram, np.linalg.inv(gram), count, stochastic, desk, rows[row]) < 0:
+        if run(gram, np.linalg.inv(gram), count, stochastic, scratch, rows[row]) < 0:
             raise ArithmeticError(
                 f"{support.pair_name(pair)}: the projection did not converge; the Gram matrix has condition number "
                 f"{np.linalg.cond(gram):.1e}"

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels import gram as kernels
-from goalbound.kernels.gram import Memory
+from goalbound.kernels import regression as kernels
 from goalbound.kernels.jit import engine
-from goalbound.kernels.pending import UNIT, Pending
-from goalbound.kernels.rooms import fresh_memory, fresh_pending
+from goalbound.kernels.pending import UNIT, Pending, new_pending
+from goalbound.kernels.regression import RegressionSums, new_regression_sums
 from goalbound.models import ModelError, Step, Support
 from goalbound.models.support import NO_SUPPORT
 from goalbound.models.validation import check_room, distribution, number, of_type, shown, size_of
@@ -40,18 +39,18 @@ class Statistics:
         self.context_size = size_of(context_size, "context_size", "a context has at least one entry")
         self.regularization = checked_regularization(regularization)
         check_room(support.pairs * self.context_size**2, f"context_size {self.context_size}")
-        self._memory = fresh_memory(support.pairs, support.triples, self.context_size, self.regularization)
+        self._sums = new_regression_sums(support.pairs, support.triples, self.context_size, self.regularization)
         self._room = np.zeros(self.context_size), np.zeros((self.context_size, self.context_size))
-        self._pending = fresh_pending(support.pairs, self.context_size)
+        self._pending = new_pending(support.pairs, self.context_size)
         self._watching = False
 
     @classmethod
-    def over(cls, support: Support, memory: Memory, regularization: float, pending: Pending) -> Statistics:
+    def over(cls, support: Support, regression: RegressionSums, regularization: float, pending: Pending) -> Statistics:
         """A look at the memory of a learner: it shows what the learner learns, as it learns."""
         statistics = object.__new__(cls)
         statistics.support, statistics.regularization = support, regularization
-        statistics.context_size = memory.loss_sums.shape[1]
-        statistics._memory, statistics._pending = memory, pending
+        statistics.context_size = regression.loss_sums.shape[1]
+        statistics._sums, statistics._pending = regression, pending
         statistics._watching = True
         return statistics
 
@@ -62,14 +61,14 @@ class Statistics:
         weights = distribution(context, "context", self.context_size, "component")
         pair, place = checked_step(self.support, step)
         engine(self.support.triples)(kernels.record)(
-            self._memory, self.support.next_start, self.support.next_state, self.support.states,
+            self._sums, self.support.next_start, self.support.next_state, self.support.states,
             pair, place, float(step[2]), weights, self.regularization, *self._room,
         )  # fmt: skip
 
     @property
     def visits(self) -> NDArray[np.int64]:
         """[N] how often each pair was played."""
-        return _shown(self._memory.visits)
+        return _shown(self._sums.visits)
 
     @property
     def pending(self) -> NDArray[np.int64]:
@@ -84,43 +83,43 @@ class Statistics:
     @property
     def gram(self) -> NDArray[np.float64]:
         """[N, d, d] lambda I + sum of c c^T."""
-        return _shown(self._memory.gram)
+        return _shown(self._sums.gram)
 
     @property
     def inverse_gram(self) -> NDArray[np.float64]:
         """[N, d, d]"""
-        return _shown(self._memory.inverse)
+        return _shown(self._sums.inverse)
 
     @property
     def loss_sums(self) -> NDArray[np.float64]:
         """[N, d] sum of loss * c."""
-        return _shown(self._memory.loss_sums)
+        return _shown(self._sums.loss_sums)
 
     @property
     def next_sums(self) -> NDArray[np.float64]:
         """[M, d] sum of c over the steps that led to each next state of the support, the goal included."""
-        sums = by_support(self.support, self._memory, self._memory.next_sums)
+        sums = by_support(self.support, self._sums, self._sums.next_sums)
         to_goal = np.flatnonzero(self.support.next_state == self.support.states)
         pair = np.searchsorted(self.support.next_start, to_goal, side="right") - 1
-        sums[to_goal] = self._memory.goal_sums[pair]
+        sums[to_goal] = self._sums.goal_sums[pair]
         return sums
 
     @property
-    def memory(self) -> Memory:
+    def regression(self) -> RegressionSums:
         """The arrays themselves, as kernels take them."""
-        return self._memory
+        return self._sums
 
     def __repr__(self) -> str:
         inside = repr(self.support).removeprefix("Support(")[:-1]
         return f"Statistics({inside}, {self.context_size} components, {int(self.visits.sum())} steps)"
 
 
-def by_support(support: Support, memory: Memory, slots: NDArray[np.float64]) -> NDArray[np.float64]:
+def by_support(support: Support, regression: RegressionSums, slots: NDArray[np.float64]) -> NDArray[np.float64]:
     """[M, d] rows by slot brought into the order of the support; 0 where a next state was never seen."""
     out = np.zeros_like(slots)
-    seen = np.flatnonzero(memory.slot >= 0)
+    seen = np.flatnonzero(regression.seen_index >= 0)
     pair = np.searchsorted(support.next_start, seen, side="right") - 1
-    out[seen] = slots[support.next_start[pair] + memory.slot[seen]]
+    out[seen] = slots[support.next_start[pair] + regression.seen_index[seen]]
     return out
 
 

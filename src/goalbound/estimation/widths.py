@@ -37,7 +37,7 @@ class Radii(NamedTuple):
 
     next_factor: NDArray[np.float64]
     """[N] radius of the rows of a pair = factor * rho"""
-    doubt_factor: NDArray[np.float64]
+    known_factor: NDArray[np.float64]
     """[N] beta of the known test = factor * rho"""
     width_factor: NDArray[np.float64]
     """[N] what one more unit of radius adds to beta, whatever the scale"""
@@ -49,7 +49,7 @@ class Radii(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Boxes:
+class IntervalPieces:
     """What the sharp widths are made of; each piece can be left out, to see what it brings.
 
     Attributes:
@@ -81,7 +81,7 @@ class Widths:
     name: str
     joint: bool
     scale: float = 1.0
-    boxes: Boxes | None = None
+    intervals: IntervalPieces | None = None
 
     @property
     def proven(self) -> bool:
@@ -98,7 +98,7 @@ class Widths:
         # leads only to the goal.
         return Radii(
             next_factor=self.scale * (np.sqrt(following) if self.joint else np.minimum(following, 1.0)),
-            doubt_factor=self.scale * np.maximum(following, 1.0),
+            known_factor=self.scale * np.maximum(following, 1.0),
             width_factor=np.sqrt(np.maximum(following, 1.0)),
             loss_factor=self.scale,
             loss_log=log(8.0 * support.pairs / delta),
@@ -107,7 +107,7 @@ class Widths:
 
     def check(self, support: Support, context_size: int, *, delta: float, regularization: float) -> None:
         """An error if the regularization is too large for the proof (see the top of this file)."""
-        if not self.proven or self.boxes is not None:  # boxes count the bias as it is, whatever lambda
+        if not self.proven or self.intervals is not None:  # boxes count the bias as it is, whatever lambda
             return
         radii = self.radii(support, delta=delta)
         room = sqrt(context_size * min(radii.loss_log, radii.next_log)) / 2.0
@@ -120,29 +120,30 @@ class Widths:
 
     def as_json(self) -> dict[str, Any]:
         """For the header of a checkpoint, and for records of results."""
-        boxes = None if self.boxes is None else asdict(self.boxes)
-        return {"name": self.name, "joint": self.joint, "scale": self.scale, "boxes": boxes}
+        intervals = None if self.intervals is None else asdict(self.intervals)
+        return {"name": self.name, "joint": self.joint, "scale": self.scale, "intervals": intervals}
 
     @classmethod
     def from_json(cls, values: Any) -> Widths:
         """What :meth:`as_json` gave; keys and types are checked."""
         kinds = {"name": str, "joint": bool, "scale": float}
-        if not isinstance(values, dict) or set(values) != {*kinds, "boxes"}:
-            raise ModelError(f"widths is {values!r:.200}; it needs {sorted([*kinds, 'boxes'])}")
+        if not isinstance(values, dict) or set(values) != {*kinds, "intervals"}:
+            raise ModelError(f"widths is {values!r:.200}; it needs {sorted([*kinds, 'intervals'])}")
         if any(type(values[key]) is not kind for key, kind in kinds.items()):
             raise ModelError(f"widths is {values!r:.200}; a name, whether it is joint, and a scale are of wrong types")
         if not (isfinite(values["scale"]) and values["scale"] > 0.0):
             raise ModelError(f"the scale of the widths is {values['scale']}; it is a positive number")
-        boxes = values["boxes"]
-        if boxes is not None:
-            if not isinstance(boxes, dict) or set(boxes) != set(Boxes.__annotations__):
+        intervals = values["intervals"]
+        if intervals is not None:
+            if not isinstance(intervals, dict) or set(intervals) != set(IntervalPieces.__annotations__):
                 raise ModelError(
-                    f"the boxes of the widths are {boxes!r:.200}; they need {sorted(Boxes.__annotations__)}"
+                    f"the intervals of the widths are {intervals!r:.200}; they need "
+                    f"{sorted(IntervalPieces.__annotations__)}"
                 )
-            if any(type(used) is not bool for used in boxes.values()):
-                raise ModelError(f"the boxes of the widths are {boxes!r:.200}; each piece is true or false")
-            boxes = Boxes(**boxes)
-        return cls(values["name"], values["joint"], values["scale"], boxes)
+            if any(type(used) is not bool for used in intervals.values()):
+                raise ModelError(f"the boxes of the widths are {intervals!r:.200}; each piece is true or false")
+            intervals = IntervalPieces(**intervals)
+        return cls(values["name"], values["joint"], values["scale"], intervals)
 
     def __str__(self) -> str:
         return self.name if self.scale == 1.0 else f"{self.scale:g} x {self.name}"
@@ -164,16 +165,16 @@ def sharp(
     """Sets that hold the truth with the same probability and are much smaller: an interval for the loss, and for each
     next state, of a pair under a context. docs/explanation/sharp.md has the proofs, and what each piece brings.
 
-    Each piece (see :class:`Boxes`) can be left out, to see what it brings; the sets are valid all the same.
+    Each piece (see :class:`IntervalPieces`) can be left out, to see what it brings; the sets are valid all the same.
 
     >>> print(sharp(), sharp(variance=False), sep="; ")
     sharp; sharp without variance
     """
-    for name, used in zip(Boxes.__annotations__, (goal, half, determinant, entrywise, variance), strict=True):
+    for name, used in zip(IntervalPieces.__annotations__, (goal, half, determinant, entrywise, variance), strict=True):
         flag(used, name)
-    boxes = Boxes(bool(goal), bool(half), bool(determinant), bool(entrywise), bool(variance))
-    missing = [name for name, used in asdict(boxes).items() if not used]
-    return Widths("sharp" + (f" without {', '.join(missing)}" if missing else ""), joint=True, boxes=boxes)
+    intervals = IntervalPieces(bool(goal), bool(half), bool(determinant), bool(entrywise), bool(variance))
+    missing = [name for name, used in asdict(intervals).items() if not used]
+    return Widths("sharp" + (f" without {', '.join(missing)}" if missing else ""), joint=True, intervals=intervals)
 
 
 def scaled(widths: Widths, *, by: float) -> Widths:

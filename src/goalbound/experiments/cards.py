@@ -12,10 +12,10 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from goalbound.experiments.learners import LEARNERS
-from goalbound.learners.context_free import ContextBlind, PerCell
+from goalbound.learners.context_free import ContextBlind, Discretized
+from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.reference_policies import Clairvoyant, RandomWalk
-from goalbound.learners.seen_through import SeenThrough
+from goalbound.learners.reference import Clairvoyant, RandomWalk
 from goalbound.learners.tabular import TabularLearner
 from goalbound.learners.tabular.method import CODES
 from goalbound.models import ModelError
@@ -155,7 +155,7 @@ def card_of(learner: Any, settings: Mapping[str, Any]) -> LearnerCard:
     if type(inner) is LRCSSP:
         used, widths = inner.settings, inner.settings.widths
         if not used.is_optimistic:
-            return _baseline(settings, tests=used.attitude.threshold > 0.0)
+            return _baseline(settings, tests=used.exploration.threshold > 0.0)
         return _confidence_sets(widths.name, widths.scale, used.delta, is_proven=widths.proven)
     if type(inner) is TabularLearner:
         return _context_free(inner.settings.method.name, inner.settings.method.scale, inner.settings.delta)
@@ -196,8 +196,8 @@ def weakest(cards: Iterable[LearnerCard]) -> LearnerCard:
 
 def _inner(learner: Any) -> Any:
     """The learner inside what watches it or stands between it and the context; of cells, the first one."""
-    while isinstance(learner, Watched | ContextBlind | SeenThrough | PerCell):
-        if isinstance(learner, PerCell):
+    while isinstance(learner, Watched | ContextBlind | MappedContexts | Discretized):
+        if isinstance(learner, Discretized):
             learner = next(iter(learner.cells.values()), None) or learner.example()
         else:
             learner = learner.learner

@@ -14,17 +14,18 @@ from goalbound.experiments.facts import provenance
 from goalbound.experiments.fingerprint import problem_digest
 from goalbound.experiments.records import canonical
 from goalbound.experiments.spec import RunSpec
+from goalbound.kernels.records import named_arrays
 from goalbound.learners import saving
-from goalbound.learners.learner import Learner
+from goalbound.learners.protocol import Learner
 from goalbound.models import FileFormatError, LinearCSSP, ModelError
 from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
 from goalbound.models.files.storage import LIMIT, reading
 from goalbound.simulation import Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed, ModelWorld, Simulation
 from goalbound.simulation.diagnostics import Watched
 
-KIND, VERSION = "RunCheckpoint", 1
+KIND, VERSION = "RunCheckpoint", 2
 _KEYS = ("id", "episodes", "streams", "provenance", "problem")
-_LEDGER = ("terms", "counts", "sums", "uncovered", "unknown")
+_SCRATCH = frozenset({"scratch"})
 _STATELESS = (Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed)
 _CODES = {np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.bool_): "|b1", np.dtype(np.uint8): "|u1"}
 
@@ -58,7 +59,7 @@ def save(running: Running, path: Path) -> None:
         "provenance": provenance(spec),
         "problem": problem_digest(simulation.problem),
     }  # fmt: skip
-    arrays = {**collector.arrays(), **_ledger(simulation), "learner": saving.bytes_of(_savable(simulation))}
+    arrays = {**collector.arrays(), **_audit(simulation), "learner": saving.bytes_of(_savable(simulation))}
     path.parent.mkdir(parents=True, exist_ok=True)
     write_archive(path, header, arrays, any_size=True)
 
@@ -86,7 +87,7 @@ def resume(running: Running, path: Path) -> bool:
 def _restore(running: Running, path: Path) -> None:
     """All is checked before anything is changed."""
     spec, simulation, collector = running
-    mine = {**collector.arrays(), **_ledger(simulation)}
+    mine = {**collector.arrays(), **_audit(simulation)}
     allowed = {name: _CODES[array.dtype] for name, array in mine.items()} | {"learner": "|u1"}
     limit = max(LIMIT, path.stat().st_size)  # it is our own, so that no size is too large
     header, arrays = read_archive(
@@ -106,9 +107,9 @@ def _restore(running: Running, path: Path) -> None:
         if type(done) is not int or not 0 <= done <= spec.episodes:
             raise FileFormatError(f"episodes is {done!r}; the run has {spec.episodes}")
         states = _checked_states(header["streams"], simulation)
-        learner = saving.resumed_from(_savable(simulation), arrays["learner"], limit=limit)
+        learner = saving.restored_from(_savable(simulation), arrays["learner"], limit=limit)
     collector.restore(arrays, done)
-    for name, array in _ledger(simulation).items():
+    for name, array in _audit(simulation).items():
         array[...] = arrays[name]
     for stream, state in zip(simulation.streams, states, strict=True):
         stream.bit_generator.state = state
@@ -116,11 +117,11 @@ def _restore(running: Running, path: Path) -> None:
     _put_learner(simulation, learner)
 
 
-def _ledger(simulation: Simulation) -> dict[str, NDArray[Any]]:
+def _audit(simulation: Simulation) -> dict[str, NDArray[Any]]:
     """What was watched, as views."""
     if not isinstance(simulation.learner, Watched):
         return {}
-    return {f"ledger.{name}": getattr(simulation.learner._ledger, name) for name in _LEDGER}
+    return dict(named_arrays("audit", simulation.learner._audit, without=_SCRATCH))
 
 
 def _put_learner(simulation: Simulation, learner: Learner) -> None:

@@ -16,9 +16,9 @@ import goalbound
 from goalbound.experiments.learners import BOUNDS_TOLERANCE
 from goalbound.experiments.spec import RunSpec
 from goalbound.learners.context_free import ContextBlind
+from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.errors import PlanningStopped
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.seen_through import SeenThrough
 from goalbound.learners.tabular import TabularLearner
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
@@ -35,7 +35,7 @@ _STEPS = {2: 40, 3: 10}
 
 def inner_learner(learner: Any) -> Any:
     """The learner inside what watches it or stands between it and the context."""
-    while isinstance(learner, Watched | ContextBlind | SeenThrough):
+    while isinstance(learner, Watched | ContextBlind | MappedContexts):
         learner = learner.learner
     return learner
 
@@ -83,10 +83,10 @@ def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
     if not isinstance(inner, LRCSSP):
         return dict(spec.learner.settings)
     used = inner.settings.as_json()
-    widths, attitude = used.pop("widths"), used.pop("attitude")
+    widths, exploration = used.pop("widths"), used.pop("exploration")
     told = {**spec.learner.settings, **used, "added_loss": inner.added_loss}
     if not inner.settings.is_optimistic:
-        return told | {"attitude": attitude["name"], "threshold": attitude["threshold"]}
+        return told | {"exploration": exploration["name"], "threshold": exploration["threshold"]}
     return {
         **told, "widths": widths["name"], "scale": widths["scale"],
         "final_loss_bound": inner.loss_bound, "doublings": inner.doublings,

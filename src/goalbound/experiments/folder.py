@@ -151,7 +151,7 @@ class Folder:
         _write(self.record(finished.id), finished.record)
         self._tidy(finished.id)
         line = {"id": finished.id, "seconds": round(finished.seconds, 3), "steps": finished.steps,
-                "resumed": finished.resumed}  # fmt: skip
+                "restored": finished.restored}  # fmt: skip
         _append(self.times, json.dumps(line))
 
     def keep_failure(self, failed: Failed, run: RunSpec) -> None:
@@ -207,7 +207,7 @@ def _time(line: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(line)
         return {"id": str(found["id"]), "seconds": float(found["seconds"]), "steps": int(found["steps"]),
-                "resumed": bool(found["resumed"])}  # fmt: skip
+                "restored": bool(found["restored"])}  # fmt: skip
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -16,12 +16,12 @@ import numpy as np
 from goalbound.adapters.covariates import CovariateMap, Hats, Splines
 from goalbound.estimation import Widths, paper, printed, scaled, sharp
 from goalbound.experiments.catalog import Catalog, Entry, meant
-from goalbound.learners import ridge_baselines, tabular
-from goalbound.learners.context_free import ContextBlind, PerCell
-from goalbound.learners.learner import Learner
+from goalbound.learners import ridge, tabular
+from goalbound.learners.context_free import ContextBlind, Discretized
+from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.reference_policies import Clairvoyant, RandomWalk
-from goalbound.learners.seen_through import SeenThrough
+from goalbound.learners.protocol import Learner
+from goalbound.learners.reference import Clairvoyant, RandomWalk
 from goalbound.learners.settings import added_loss
 from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.models.validation import number, shown
@@ -83,9 +83,7 @@ def greedy_ridge(
 ) -> LRCSSP:  # fmt: skip
     """Plans in the estimate as it is."""
     told = _told(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
-    return ridge_baselines.greedy_ridge(
-        _support(problem, support), problem.context_size, **told, regularization=regularization
-    )
+    return ridge.greedy_ridge(_support(problem, support), problem.context_size, **told, regularization=regularization)
 
 
 def epsilon_greedy(
@@ -94,7 +92,7 @@ def epsilon_greedy(
 ) -> LRCSSP:  # fmt: skip
     """Greedy, with random steps that fade."""
     told = _told(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
-    return ridge_baselines.epsilon_greedy(
+    return ridge.epsilon_greedy(
         _support(problem, support), problem.context_size, **told, explore=explore, fade=fade,
         regularization=regularization, rng=rng,
     )  # fmt: skip
@@ -106,7 +104,7 @@ def ps_cssp(
 ) -> LRCSSP:  # fmt: skip
     """Thompson sampling on the ridge posterior."""
     told = _told(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
-    return ridge_baselines.ps_cssp(
+    return ridge.ps_cssp(
         _support(problem, support), problem.context_size, **told, spread=spread, ceiling=ceiling,
         regularization=regularization, rng=rng,
     )  # fmt: skip
@@ -118,7 +116,7 @@ def kwik_rmax(
 ) -> LRCSSP:  # fmt: skip
     """KWIK_LR-Rmax, adapted."""
     told = _told(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
-    return ridge_baselines.kwik_rmax(
+    return ridge.kwik_rmax(
         _support(problem, support), problem.context_size, **told, accuracy=accuracy, delta=delta,
         regularization=regularization,
     )  # fmt: skip
@@ -193,7 +191,7 @@ def _seeing(problem: LinearCSSP, sees: str, parts: int, made: Callable[..., Any]
     if sees == "nothing":
         return ContextBlind(made(1, rng))
     if sees == "cell":
-        return PerCell(partial(made, 1), problem.context_size, parts=parts, rng=rng)
+        return Discretized(partial(made, 1), problem.context_size, parts=parts, rng=rng)
     if sees in _MAPS:
         return _through_map(problem, _MAPS[sees](parts), made, rng)
     guess = meant(sees, ("context", "nothing", "cell", *_MAPS))
@@ -213,11 +211,11 @@ _MAPS: Mapping[str, Callable[[int], CovariateMap]] = {
 
 def _through_map(
     problem: LinearCSSP, seen: CovariateMap, made: Callable[..., Any], rng: np.random.Generator
-) -> SeenThrough:
+) -> MappedContexts:
     names = problem.component_names or ("",)
     if not all(name.startswith("x = ") for name in names):
         raise ModelError('this problem has no contexts of one number x; use sees = "context", "nothing" or "cell"')
-    return SeenThrough(made(seen.context_size, rng), lambda context: seen(biomarker(context)))
+    return MappedContexts(made(seen.context_size, rng), lambda context: seen(biomarker(context)))
 
 
 def _support(problem: LinearCSSP, word: str) -> Support:

@@ -113,7 +113,7 @@ class Pace:
         elif event.kind == "started":
             self.running[event.id] = 0
             self._own[event.id] = _Own(facts["episodes"])
-            if facts["resumed"]:
+            if facts["restored"]:
                 self._resumed.add(event.id)
         elif event.kind == "progress" and event.id in self.running:
             self._moved(event.id, facts["done"])
@@ -222,7 +222,7 @@ def sentence(event: Event) -> str | None:
         return f"{event.label}: damaged, is done again ({facts['reason']})"
     if event.kind == "finished":
         speed = facts["episodes"] / facts["seconds"] if facts["seconds"] > 0.0 else math.inf
-        how = "rest of a broken run" if facts["resumed"] else f"{speed:,.0f} episodes/s"
+        how = "rest of a broken run" if facts["restored"] else f"{speed:,.0f} episodes/s"
         said = f"{event.label}: expected regret {facts['expected_regret']:,.6g}, {duration(facts['seconds'])} ({how})"
         return said if facts.get("alarm") is None else f"{said}; alarm: {facts['alarm']}"
     if event.kind in ("failed", "retried"):

@@ -27,8 +27,8 @@ from goalbound.experiments.run_spec import GROUPS, RunSpec, digest_of, loss_law
 from goalbound.experiments.things import Stage, stage_of
 from goalbound.kernels.jit import TOY_WORK
 from goalbound.learners.context_free import ContextBlind
-from goalbound.learners.learner import Learner
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.planning import ContextBounds
 from goalbound.simulation import Listed, Simulation

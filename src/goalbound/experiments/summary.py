@@ -208,7 +208,7 @@ def _speeds(times: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     return {
         str(line["id"]): float(line["seconds"]) / int(line["steps"])
         for line in times
-        if not line.get("resumed") and int(line["steps"]) > 0
+        if not line.get("restored") and int(line["steps"]) > 0
     }
 
 

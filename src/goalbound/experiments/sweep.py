@@ -172,7 +172,7 @@ class _Ledger:
                 self.folder.keep_failure(outcome, self.runs[outcome.id])
         if isinstance(outcome, Finished):
             self.done.append(outcome.id)
-            told = ("seconds", "episodes", "steps", "expected_regret", "resumed", "alarm")
+            told = ("seconds", "episodes", "steps", "expected_regret", "restored", "alarm")
             facts = {name: getattr(outcome, name) for name in told}
             self._tell("finished", outcome.id, facts)
         else:

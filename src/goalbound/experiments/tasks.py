@@ -62,7 +62,7 @@ class Finished:
     episodes: int
     steps: int
     expected_regret: float
-    resumed: bool
+    restored: bool
     version: str
     """Of goalbound, where it ran."""
     alarm: str | None = None
@@ -105,7 +105,7 @@ def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
 
     if stop():
         return Stopped(task.id)
-    started, resumed = time.perf_counter() - seconds_compiling(), task.resumes
+    started, restored = time.perf_counter() - seconds_compiling(), task.resumes
     try:
         spec = RunSpec.from_json(json.loads(task.spec))
         with warnings.catch_warnings():  # the record has it, and the sweep tells it; workers stay silent
@@ -117,7 +117,7 @@ def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
         seconds = time.perf_counter() - seconds_compiling() - started
         return Finished(
             task.id, record_bytes(record), seconds, spec.episodes, int(totals["steps"]),
-            float(totals["expected_regret"]), resumed, goalbound.__version__, record.facts["alarm"],
+            float(totals["expected_regret"]), restored, goalbound.__version__, record.facts["alarm"],
         )  # fmt: skip
     except KeyboardInterrupt:
         return Stopped(task.id)

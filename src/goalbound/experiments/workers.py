@@ -62,7 +62,7 @@ def in_this_process(tasks: Sequence[Task], *, tell: Tell, stop: Callable[[], boo
 
 
 def _start(task: Task) -> dict[str, Any]:
-    return {"episodes": task.episodes, "resumed": task.resumes}
+    return {"episodes": task.episodes, "restored": task.resumes}
 
 
 @dataclass(frozen=True)

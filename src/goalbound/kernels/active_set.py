@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.gram import invert
 from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.regression import invert
 
 REFINEMENTS = 10
 """Most steps of iterative refinement of one guess; nearly always none is needed."""
@@ -18,7 +18,7 @@ SLACK = 1e-13
 """How far a sign may be wrong, in units of probabilities."""
 
 
-class Desk(NamedTuple):
+class ProjectionWorkspace(NamedTuple):
     """Room to work in, for rows of up to m next states and contexts of size d."""
 
     target: NDArray[np.float64]
@@ -49,39 +49,59 @@ class Desk(NamedTuple):
     """[1] the largest entry of the target, at least 1"""
 
 
+def new_projection_workspace(longest: int, size: int) -> ProjectionWorkspace:
+    """Room to project rows of up to ``longest`` next states."""
+    longest = max(longest, 1)
+    return ProjectionWorkspace(
+        target=np.zeros((longest, size)),
+        fixed=np.zeros((longest, size), dtype=np.bool_),
+        tight=np.zeros(size, dtype=np.bool_),
+        parts=np.zeros((longest, size, size)),
+        block=np.zeros((size, size)),
+        total=np.zeros((size, size)),
+        solved=np.zeros((size, size)),
+        sums=np.zeros(size),
+        multiplier=np.zeros(size),
+        vector=np.zeros(size),
+        free=np.zeros(size, dtype=np.int64),
+        trial=np.zeros((longest, size)),
+        scale=np.ones(1),
+    )
+
+
 @inlined
-def solve_row(inverse, desk, r, size, wide, out_rows):
-    """The row under its fixed entries, no column tight, into ``out_rows[r]``; ``desk.parts[r]`` is its response to
+def solve_row(inverse, scratch, r, size, wide, out_rows):
+    """The row under its fixed entries, no column tight, into ``out_rows[r]``; ``scratch.parts[r]`` is its response to
     the multipliers of the columns, the inverse of the free block of V padded with zeros (where ``wide`` asks for it).
 
     Entries are fixed one after the other, as one conditions a Gaussian: O(d) for the first, then O(d^2) each.
     """
     for j in range(size):
-        out_rows[r, j] = desk.target[r, j]
-    part = desk.parts[r]
+        out_rows[r, j] = scratch.target[r, j]
+    part = scratch.parts[r]
     copied = False
     for z in range(size):
-        if not desk.fixed[r, z]:
+        if not scratch.fixed[r, z]:
             continue
         if not copied:
             copied = True
-            pull = out_rows[r, z] / inverse[z, z]
+            dual = out_rows[r, z] / inverse[z, z]
             for j in range(size):
-                out_rows[r, j] -= inverse[j, z] * pull
+                out_rows[r, j] -= inverse[j, z] * dual
             for j in range(size):
                 factor = inverse[j, z] / inverse[z, z]
                 for k in range(size):
                     part[j, k] = inverse[j, k] - factor * inverse[z, k]
         else:
             pivot = part[z, z]
-            pull = out_rows[r, z] / pivot
+            dual = out_rows[r, z] / pivot
             for j in range(size):
-                desk.vector[j] = part[j, z]
-                out_rows[r, j] -= part[j, z] * pull
+                scratch.vector[j] = part[j, z]
+                out_rows[r, j] -= part[j, z] * dual
             for j in range(size):
-                factor = desk.vector[j] / pivot
+                factor = scratch.vector[j] / pivot
                 for k in range(size):
-                    part[j, k] -= factor * desk.vector[k]
+                    part[j, k] -= factor * scratch.vector[k]
         out_rows[r, z] = 0.0
         for j in range(size):  # exactly 0, so that later pivots do not meet rounding
             part[j, z] = 0.0
@@ -93,153 +113,153 @@ def solve_row(inverse, desk, r, size, wide, out_rows):
 
 
 @lean
-def solve_row_anew(gram, desk, r, size, out_rows):
+def solve_row_anew(gram, scratch, r, size, out_rows):
     """The same as :func:`solve_row` from the free block of V itself: O(d^3), but no digit is lost to the inverse."""
     count = 0
     for j in range(size):
         out_rows[r, j] = 0.0
-        if not desk.fixed[r, j]:
-            desk.free[count] = j
+        if not scratch.fixed[r, j]:
+            scratch.free[count] = j
             count += 1
     for a in range(count):
         for b in range(count):
-            desk.block[a, b] = gram[desk.free[a], desk.free[b]]
-    invert(desk.block, count, desk.solved)
+            scratch.block[a, b] = gram[scratch.free[a], scratch.free[b]]
+    invert(scratch.block, count, scratch.solved)
     for j in range(size):
         for k in range(size):
-            desk.parts[r, j, k] = 0.0
+            scratch.parts[r, j, k] = 0.0
     for a in range(count):
-        entry = desk.target[r, desk.free[a]]
+        entry = scratch.target[r, scratch.free[a]]
         for b in range(count):
-            desk.parts[r, desk.free[a], desk.free[b]] = desk.solved[a, b]
-            pull = 0.0
+            scratch.parts[r, scratch.free[a], scratch.free[b]] = scratch.solved[a, b]
+            dual = 0.0
             for k in range(size):
-                if desk.fixed[r, k]:
-                    pull += gram[desk.free[b], k] * desk.target[r, k]
-            entry += desk.solved[a, b] * pull
-        out_rows[r, desk.free[a]] = entry
+                if scratch.fixed[r, k]:
+                    dual += gram[scratch.free[b], k] * scratch.target[r, k]
+            entry += scratch.solved[a, b] * dual
+        out_rows[r, scratch.free[a]] = entry
 
 
 @inlined
-def solve_sets(gram, inverse, count, desk, anew, out_rows):
+def solve_active_set(gram, inverse, count, scratch, anew, out_rows):
     """The optimum for the sets as they are, signs not looked at, into ``out_rows``. Whether it was found."""
     size = gram.shape[0]
     some_tight = False
     for j in range(size):
-        some_tight = some_tight or desk.tight[j]
-        desk.multiplier[j] = 0.0
+        some_tight = some_tight or scratch.tight[j]
+        scratch.multiplier[j] = 0.0
     for r in range(count):
         if anew:
-            solve_row_anew(gram, desk, r, size, out_rows)
+            solve_row_anew(gram, scratch, r, size, out_rows)
         else:
-            solve_row(inverse, desk, r, size, some_tight, out_rows)
+            solve_row(inverse, scratch, r, size, some_tight, out_rows)
     if some_tight:
         for j in range(size):
             for k in range(size):
-                desk.total[j, k] = 0.0
+                scratch.total[j, k] = 0.0
         for r in range(count):
             for j in range(size):
                 for k in range(size):
-                    desk.total[j, k] += desk.parts[r, j, k]
-        if not solve_columns(desk, size):
+                    scratch.total[j, k] += scratch.parts[r, j, k]
+        if not solve_columns(scratch, size):
             return False
-        fill_columns(count, desk, out_rows)
+        fill_columns(count, scratch, out_rows)
     for _ in range(REFINEMENTS):
-        if largest_slope(gram, count, desk, out_rows) <= 1.0:
+        if largest_slope(gram, count, scratch, out_rows) <= 1.0:
             return True
-        refine(gram, count, desk, some_tight, out_rows)
-    return largest_slope(gram, count, desk, out_rows) <= 1.0
+        refine(gram, count, scratch, some_tight, out_rows)
+    return largest_slope(gram, count, scratch, out_rows) <= 1.0
 
 
 @lean
-def solve_columns(desk, size):
+def solve_columns(scratch, size):
     """The inverse of the tight block of ``total``, into ``solved``. Whether there is one."""
     count = 0
     for j in range(size):
-        if desk.tight[j]:
-            desk.free[count] = j
+        if scratch.tight[j]:
+            scratch.free[count] = j
             count += 1
     for a in range(count):
         for b in range(count):
-            desk.block[a, b] = desk.total[desk.free[a], desk.free[b]]
-        if desk.block[a, a] <= 0.0:
+            scratch.block[a, b] = scratch.total[scratch.free[a], scratch.free[b]]
+        if scratch.block[a, a] <= 0.0:
             return False  # a tight column without a free entry
-    invert(desk.block, count, desk.solved)
+    invert(scratch.block, count, scratch.solved)
     return True
 
 
 @inlined
-def fill_columns(count, desk, rows):
+def fill_columns(count, scratch, rows):
     """Move the multipliers of the tight columns, and the rows with them, until these columns sum to 1."""
     size = rows.shape[1]
     tight = 0
     for j in range(size):
-        desk.vector[j] = 0.0
-        desk.sums[j] = -1.0
+        scratch.vector[j] = 0.0
+        scratch.sums[j] = -1.0
         for r in range(count):
-            desk.sums[j] += rows[r, j]
-        if desk.tight[j]:
+            scratch.sums[j] += rows[r, j]
+        if scratch.tight[j]:
             tight += 1
     for a in range(tight):
         push = 0.0
         for b in range(tight):
-            push += desk.solved[a, b] * desk.sums[desk.free[b]]
-        desk.vector[desk.free[a]] = push
-        desk.multiplier[desk.free[a]] += push
+            push += scratch.solved[a, b] * scratch.sums[scratch.free[b]]
+        scratch.vector[scratch.free[a]] = push
+        scratch.multiplier[scratch.free[a]] += push
     for r in range(count):
         for j in range(size):
-            if not desk.fixed[r, j]:
-                pull = 0.0
+            if not scratch.fixed[r, j]:
+                dual = 0.0
                 for k in range(size):
-                    pull += desk.parts[r, j, k] * desk.vector[k]
-                rows[r, j] -= pull
+                    dual += scratch.parts[r, j, k] * scratch.vector[k]
+                rows[r, j] -= dual
 
 
 @inlined
-def slope_at(gram, desk, rows, r, j):
+def slope_at(gram, scratch, rows, r, j):
     """What is left of V (p - t) + mu at an entry (0 at the free ones, not negative at the fixed ones), and how much of
     it may be rounding."""
-    slope = desk.multiplier[j]
-    size = max(abs(slope), gram[j, j] * desk.scale[0])
+    slope = scratch.multiplier[j]
+    size = max(abs(slope), gram[j, j] * scratch.scale[0])
     for k in range(gram.shape[0]):
-        part = gram[j, k] * (rows[r, k] - desk.target[r, k])
+        part = gram[j, k] * (rows[r, k] - scratch.target[r, k])
         slope += part
         size = max(size, abs(part))
     return slope, SLACK * size
 
 
 @inlined
-def largest_slope(gram, count, desk, rows):
+def largest_slope(gram, count, scratch, rows):
     """How far the equations of the free entries are from holding; rounding makes up to 1 of it."""
     largest = 0.0
     for r in range(count):
         for j in range(gram.shape[0]):
-            if not desk.fixed[r, j]:
-                slope, rounding = slope_at(gram, desk, rows, r, j)
+            if not scratch.fixed[r, j]:
+                slope, rounding = slope_at(gram, scratch, rows, r, j)
                 largest = max(largest, abs(slope) / rounding)
     for j in range(gram.shape[0]):
-        if desk.tight[j]:
+        if scratch.tight[j]:
             excess = -1.0
             for r in range(count):
                 excess += rows[r, j]
-            largest = max(largest, abs(excess) / (SLACK * desk.scale[0]))
+            largest = max(largest, abs(excess) / (SLACK * scratch.scale[0]))
     return largest
 
 
 @inlined
-def refine(gram, count, desk, some_tight, rows):
+def refine(gram, count, scratch, some_tight, rows):
     """One step of iterative refinement: the inverse of a Gram matrix of condition number 1e6 has lost ten digits."""
     size = gram.shape[0]
     for r in range(count):
         some_fixed = some_tight
         for j in range(size):
-            some_fixed = some_fixed or desk.fixed[r, j]
-            desk.vector[j] = 0.0 if desk.fixed[r, j] else slope_at(gram, desk, rows, r, j)[0]
+            some_fixed = some_fixed or scratch.fixed[r, j]
+            scratch.vector[j] = 0.0 if scratch.fixed[r, j] else slope_at(gram, scratch, rows, r, j)[0]
         if some_fixed:  # else the row is its target, and its part was never filled
             for j in range(size):
-                pull = 0.0
+                dual = 0.0
                 for k in range(size):
-                    pull += desk.parts[r, j, k] * desk.vector[k]
-                rows[r, j] -= pull
+                    dual += scratch.parts[r, j, k] * scratch.vector[k]
+                rows[r, j] -= dual
     if some_tight:
-        fill_columns(count, desk, rows)
+        fill_columns(count, scratch, rows)

@@ -94,7 +94,7 @@ def improve_and_bound(rows, values, policy):
 
 
 @kernel
-def settle(rows, tolerance, room, policy):
+def value_iteration(rows, tolerance, room, policy):
     """Policy iteration from ``policy[S]`` (pairs); whether it ends with ``room.values`` certified to the tolerance.
 
     False if it does not settle in ROUNDS policies, meets one that is not proper, or if the bounds of
@@ -124,7 +124,7 @@ def settle_each(components, contexts, first, tolerance, starts, rows, room, poli
         context = contexts[n]
         mix(components.losses, context, rows.losses)
         mix(components.probabilities, context, rows.probabilities)
-        settled = policy[0] >= 0 and settle(rows, tolerance, room, policy)
+        settled = policy[0] >= 0 and value_iteration(rows, tolerance, room, policy)
         if not settled:
             heaviest = 0
             for j in range(1, len(context)):
@@ -135,7 +135,7 @@ def settle_each(components, contexts, first, tolerance, starts, rows, room, poli
             if starts[heaviest, 0] != NONE:
                 for s in range(len(policy)):
                     policy[s] = starts[heaviest, s]
-                settled = settle(rows, tolerance, room, policy)
+                settled = value_iteration(rows, tolerance, room, policy)
         if not settled:
             return n, -1
         for s in range(len(room.values)):

@@ -32,6 +32,15 @@ class Pending(NamedTuple):
     """[N] sum of the norms of their contexts in V^-1 when they began to count, in UNITs; the norms only fall"""
 
 
+def new_pending(pairs: int, size: int) -> Pending:
+    """All outcomes are known."""
+    return Pending(
+        visits=np.zeros(pairs, dtype=np.int64),
+        contexts=np.zeros((pairs, size), dtype=np.int64),
+        norms=np.zeros(pairs, dtype=np.int64),
+    )
+
+
 @inlined
 def in_units(number):
     """The least whole number of UNITs that is not below ``number``."""

@@ -19,7 +19,7 @@ points, in the norm that it projects in: what a ball around the ridge estimate h
 holds (Lemma dynamics-proj-main).
 """
 
-from goalbound.kernels.active_set import SLACK, slope_at, solve_sets
+from goalbound.kernels.active_set import SLACK, slope_at, solve_active_set
 from goalbound.kernels.jit import inlined, lean
 
 ROUNDS = 16
@@ -41,66 +41,66 @@ def feasible(target, count, stochastic):
 
 
 @inlined
-def guess(rows, count, stochastic, desk):
+def initial_active_set(rows, count, stochastic, scratch):
     """Which entries are 0 and which columns sum to 1 in ``rows``; a column that must, and has nothing, is all free."""
     for j in range(rows.shape[1]):
         total = 0.0
         for r in range(count):
-            desk.fixed[r, j] = rows[r, j] <= 0.0
+            scratch.fixed[r, j] = rows[r, j] <= 0.0
             total += rows[r, j]
-        desk.tight[j] = stochastic or total > 1.0 - 1e-9
+        scratch.tight[j] = stochastic or total > 1.0 - 1e-9
         if stochastic and total <= 0.0:
             for r in range(count):
-                desk.fixed[r, j] = False
+                scratch.fixed[r, j] = False
 
 
 @inlined
-def mend_sets(gram, count, stochastic, desk, rows):
+def update_active_set(gram, count, stochastic, scratch, rows):
     """Free what pulls inwards, fix what went below 0; the same for the columns. Whether nothing had to change."""
     size = gram.shape[0]
-    slack = SLACK * desk.scale[0]
+    slack = SLACK * scratch.scale[0]
     right = True
     for j in range(size):
         total = 0.0
         for r in range(count):
             total += rows[r, j]
-        if desk.tight[j]:
-            if not stochastic and desk.multiplier[j] < -slack * gram[j, j]:
-                desk.tight[j] = False
+        if scratch.tight[j]:
+            if not stochastic and scratch.multiplier[j] < -slack * gram[j, j]:
+                scratch.tight[j] = False
                 right = False
         elif total > 1.0 + slack:
-            desk.tight[j] = True
+            scratch.tight[j] = True
             right = False
     for r in range(count):
         for j in range(size):
-            if desk.fixed[r, j]:
-                slope, rounding = slope_at(gram, desk, rows, r, j)
+            if scratch.fixed[r, j]:
+                slope, rounding = slope_at(gram, scratch, rows, r, j)
                 if slope < -rounding:
-                    desk.fixed[r, j] = False
+                    scratch.fixed[r, j] = False
                     right = False
             elif rows[r, j] < -slack:
-                desk.fixed[r, j] = True
+                scratch.fixed[r, j] = True
                 right = False
     return right
 
 
 @lean
-def descend(gram, inverse, count, stochastic, desk, rows):
+def descend(gram, inverse, count, stochastic, scratch, rows):
     """The active set method from feasible ``rows``: one constraint at a time, the objective never rises, so that it
     cannot go in circles. Returns the number of steps, or -1."""
     size = gram.shape[0]
-    guess(rows, count, stochastic, desk)
+    initial_active_set(rows, count, stochastic, scratch)
     most = 20 * (count + 1) * size
     for step in range(most):
-        if not solve_sets(gram, inverse, count, desk, True, desk.trial):
+        if not solve_active_set(gram, inverse, count, scratch, True, scratch.trial):
             return -1
-        if not advance(count, desk, rows) and not let_go(gram, count, stochastic, desk, rows):
+        if not line_search(count, scratch, rows) and not release_constraint(gram, count, stochastic, scratch, rows):
             return step + 1
     return -1
 
 
 @inlined
-def advance(count, desk, rows):
+def line_search(count, scratch, rows):
     """Go from ``rows`` towards ``trial`` until a constraint is met, which then holds. Whether there was one."""
     size = rows.shape[1]
     share = 1.0
@@ -111,56 +111,56 @@ def advance(count, desk, rows):
         wanted = 0.0
         for r in range(count):
             total += rows[r, j]
-            wanted += desk.trial[r, j]
-            if not desk.fixed[r, j] and desk.trial[r, j] < 0.0:
-                reach = rows[r, j] / (rows[r, j] - desk.trial[r, j])
+            wanted += scratch.trial[r, j]
+            if not scratch.fixed[r, j] and scratch.trial[r, j] < 0.0:
+                reach = rows[r, j] / (rows[r, j] - scratch.trial[r, j])
                 if reach < share:
                     share, row, column = reach, r, j
-        if not desk.tight[j] and wanted > 1.0:
+        if not scratch.tight[j] and wanted > 1.0:
             reach = max(1.0 - total, 0.0) / (wanted - total)
             if reach < share:
                 share, row, column = reach, -1, j
     for r in range(count):
         for j in range(size):
-            entry = rows[r, j] + share * (desk.trial[r, j] - rows[r, j])
-            rows[r, j] = desk.trial[r, j] if share == 1.0 else max(entry, 0.0)
+            entry = rows[r, j] + share * (scratch.trial[r, j] - rows[r, j])
+            rows[r, j] = scratch.trial[r, j] if share == 1.0 else max(entry, 0.0)
     if column < 0:
         return False
     if row < 0:
-        desk.tight[column] = True
+        scratch.tight[column] = True
     else:
-        desk.fixed[row, column] = True
+        scratch.fixed[row, column] = True
         rows[row, column] = 0.0
     return True
 
 
 @inlined
-def let_go(gram, count, stochastic, desk, rows):
+def release_constraint(gram, count, stochastic, scratch, rows):
     """Free the constraint that pulls inwards most. Whether there was one."""
     size = gram.shape[0]
-    worst = -SLACK * desk.scale[0]
+    worst = -SLACK * scratch.scale[0]
     row = -1
     column = -1
     for j in range(size):
-        if desk.tight[j] and not stochastic and desk.multiplier[j] < worst * gram[j, j]:
-            worst, row, column = desk.multiplier[j] / gram[j, j], -1, j
+        if scratch.tight[j] and not stochastic and scratch.multiplier[j] < worst * gram[j, j]:
+            worst, row, column = scratch.multiplier[j] / gram[j, j], -1, j
         for r in range(count):
-            if desk.fixed[r, j]:
-                slope, rounding = slope_at(gram, desk, rows, r, j)
+            if scratch.fixed[r, j]:
+                slope, rounding = slope_at(gram, scratch, rows, r, j)
                 if slope < -rounding and slope / gram[j, j] < worst:
                     worst, row, column = slope / gram[j, j], r, j
     if column < 0:
         return False
     if row < 0:
-        desk.tight[column] = False
+        scratch.tight[column] = False
     else:
-        desk.fixed[row, column] = False
+        scratch.fixed[row, column] = False
     return True
 
 
 @inlined
-def project(gram, inverse, count, stochastic, desk, rows):
-    """Project ``desk.target[:count]``; ``rows[:count]`` holds the last answer and takes the new one.
+def project(gram, inverse, count, stochastic, scratch, rows):
+    """Project ``scratch.target[:count]``; ``rows[:count]`` holds the last answer and takes the new one.
 
     ``stochastic``: columns sum to 1, not to at most 1. A single such row is certain, whatever its target.
     Returns the number of guesses that it took (0: nothing to do), or -1 if the optimality conditions were never met.
@@ -171,30 +171,30 @@ def project(gram, inverse, count, stochastic, desk, rows):
         for j in range(size):
             rows[0, j] = 1.0
         return 0
-    if feasible(desk.target, count, stochastic):
+    if feasible(scratch.target, count, stochastic):
         for r in range(count):
             for j in range(size):
-                rows[r, j] = desk.target[r, j]
+                rows[r, j] = scratch.target[r, j]
         return 0
-    desk.scale[0] = 1.0
+    scratch.scale[0] = 1.0
     for r in range(count):
         for j in range(size):
-            desk.scale[0] = max(desk.scale[0], abs(desk.target[r, j]))
-    guess(rows, count, stochastic, desk)
+            scratch.scale[0] = max(scratch.scale[0], abs(scratch.target[r, j]))
+    initial_active_set(rows, count, stochastic, scratch)
     for tries in range(ROUNDS):
-        if not solve_sets(gram, inverse, count, desk, False, rows):
+        if not solve_active_set(gram, inverse, count, scratch, False, rows):
             break
-        if mend_sets(gram, count, stochastic, desk, rows):
-            tidy(rows, count, stochastic)
+        if update_active_set(gram, count, stochastic, scratch, rows):
+            clip_feasible(rows, count, stochastic)
             return tries + 1
-    tidy(rows, count, stochastic)
-    steps = descend(gram, inverse, count, stochastic, desk, rows)
-    tidy(rows, count, stochastic)
+    clip_feasible(rows, count, stochastic)
+    steps = descend(gram, inverse, count, stochastic, scratch, rows)
+    clip_feasible(rows, count, stochastic)
     return ROUNDS + steps if steps > 0 else -1
 
 
 @inlined
-def tidy(rows, count, stochastic):
+def clip_feasible(rows, count, stochastic):
     """Make ``rows`` feasible: no entry below 0, no column above 1; or all at 1 (one that has nothing is uniform)."""
     for j in range(rows.shape[1]):
         total = 0.0

@@ -15,31 +15,31 @@ NO_GOAL = np.inf
 
 
 @inlined
-def cannot_reach_goal(rules, pair):
+def cannot_reach_goal(constants, pair):
     """Whether the goal is not among the next states of a pair; it would stand last."""
-    return rules.next_state[rules.next_start[pair + 1] - 1] != len(rules.pair_start) - 1
+    return constants.next_state[constants.next_start[pair + 1] - 1] != len(constants.pair_start) - 1
 
 
 @lean
-def declare_rows(rules, learned):
+def declare_rows(constants, learner):
     """Without data: all next states of these pairs get their slots, and the estimate is the projection of 0 in the
     norm of lambda I, which is uniform; a single next state is certain."""
-    memory = learned.memory
-    for pair in range(len(memory.seen)):
-        if not cannot_reach_goal(rules, pair):
+    regression = learner.regression
+    for pair in range(len(regression.seen)):
+        if not cannot_reach_goal(constants, pair):
             continue
-        first = rules.next_start[pair]
-        count = rules.next_start[pair + 1] - first
-        memory.seen[pair] = count
+        first = constants.next_start[pair]
+        count = constants.next_start[pair + 1] - first
+        regression.seen[pair] = count
         for k in range(count):
-            memory.slot[first + k] = k
-            memory.slot_state[first + k] = rules.next_state[first + k]
-            for j in range(learned.rows.shape[1]):
-                learned.rows[first + k, j] = 1.0 / count
+            regression.seen_index[first + k] = k
+            regression.seen_state[first + k] = constants.next_state[first + k]
+            for j in range(learner.rows.shape[1]):
+                learner.rows[first + k, j] = 1.0 / count
 
 
 @lean
-def least_in_simplex_ball(plausible, pair, values, enough):
+def min_over_simplex_ball(sets, pair, values, cutoff):
     """The least sum of p v over p >= 0 with sum 1 and |p - centre|^2 <= ball. Returns it, and t, w and v0 of its p.
 
     With v0 the least value, d = v - v0, and A the entries that are left (n of them, a the mean of their d), the others
@@ -57,12 +57,12 @@ def least_in_simplex_ball(plausible, pair, values, enough):
 
     So there are at most as many rounds as entries, and the last p has no wrong sign: it is the optimum. The entries at
     v0 are never dropped, so that sum_A (d - a)^2 is not small against d^2; rounding is then that of a sum of p v.
-    O(count) for each round; two or three do as a rule. Stops early, with a lower bound, if that is at least ``enough``.
+    O(count) for each round; two or three do as a rule. Stops early, with a lower bound, if that is at least ``cutoff``.
     """
-    first = plausible.next_start[pair]
-    last = first + plausible.used[pair]
-    ball = plausible.ball[pair]
-    v0, reach, shared = least_value(plausible, first, last, values)
+    first = sets.next_start[pair]
+    last = first + sets.used[pair]
+    ball = sets.ball[pair]
+    v0, reach, shared = least_value(sets, first, last, values)
     if ball >= reach:
         return v0, np.inf, shared, v0
     t = 0.0
@@ -76,8 +76,8 @@ def least_in_simplex_ball(plausible, pair, values, enough):
         emptied = 0.0
         squares = 0.0
         for k in range(first, last):
-            d = values[plausible.state[k]] - v0
-            q = plausible.centre[k]
+            d = values[sets.state[k]] - v0
+            q = sets.centre[k]
             if q - t * d + w > 0.0:
                 n += 1
                 total += d
@@ -93,21 +93,21 @@ def least_in_simplex_ball(plausible, pair, values, enough):
         mean = total / n
         curve = 0.0
         for k in range(first, last):
-            d = values[plausible.state[k]] - v0
-            if plausible.centre[k] - t * d + w > 0.0:
+            d = values[sets.state[k]] - v0
+            if sets.centre[k] - t * d + w > 0.0:
                 curve += (d - mean) * (d - mean)
         if curve <= 0.0:  # what is left is worth v0
             return v0, np.inf, shared, v0
         t = max(t, sqrt(max(ball - squares - emptied * emptied / n, 0.0) / curve))
         w = t * mean + emptied / n
         bound = max(bound, height + emptied * mean - t * curve)
-        if v0 + bound >= enough:
+        if v0 + bound >= cutoff:
             break
     return v0 + bound, t, w, v0
 
 
 @inlined
-def least_value(plausible, first, last, values):
+def least_value(sets, first, last, values):
     """The least value v0 of the next states; how far the centre is, squared, from the nearest row that leads only to
     next states worth v0; and what that row adds to each of them."""
     v0 = np.inf
@@ -115,10 +115,10 @@ def least_value(plausible, first, last, values):
     others = 0.0
     squares = 0.0
     for k in range(first, last):
-        v0 = min(v0, values[plausible.state[k]])
+        v0 = min(v0, values[sets.state[k]])
     for k in range(first, last):
-        q = plausible.centre[k]
-        if values[plausible.state[k]] == v0:
+        q = sets.centre[k]
+        if values[sets.state[k]] == v0:
             n += 1
         else:
             others += q
@@ -128,12 +128,12 @@ def least_value(plausible, first, last, values):
 
 
 @lean
-def fill_simplex_row(plausible, pair, values, out_row):
-    """The row of :func:`least_in_simplex_ball`, by slot; returns what it is worth."""
-    least, t, w, v0 = least_in_simplex_ball(plausible, pair, values, np.inf)
-    first = plausible.next_start[pair]
-    for k in range(plausible.used[pair]):
-        d = values[plausible.state[first + k]] - v0
-        q = plausible.centre[first + k] + w
+def simplex_ball_row(sets, pair, values, out_row):
+    """The row of :func:`min_over_simplex_ball`, by slot; returns what it is worth."""
+    least, t, w, v0 = min_over_simplex_ball(sets, pair, values, np.inf)
+    first = sets.next_start[pair]
+    for k in range(sets.used[pair]):
+        d = values[sets.state[first + k]] - v0
+        q = sets.centre[first + k] + w
         out_row[k] = q if d == 0.0 else max(q - t * d, 0.0)
     return least

@@ -3,22 +3,27 @@ number that is used as an index is checked before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.learned import COUNTED, FAILED_PROJECTIONS, INTERVAL, PLANNED, Learned, View
-from goalbound.kernels.rooms import fresh_learned, fresh_memory, fresh_view
+from goalbound.kernels.records import named_arrays
+from goalbound.kernels.regression import new_regression_sums
+from goalbound.kernels.state import (
+    EpisodeState,
+    LearnerState,
+    new_episode_state,
+    new_learner_state,
+)
 from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.episode_arrays import ONE_EPISODE, stacked, unstacked, with_stacked
-from goalbound.learners.filling import CODES, fill, within
+from goalbound.learners.filling import CODES, MANY, fill, within, within_record
 from goalbound.learners.generator import generator_from, state_of
-from goalbound.learners.knowledge import Knowledge
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import Settings
 from goalbound.models import FileFormatError, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
@@ -27,11 +32,11 @@ from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.files.storage import LIMIT, reading
 from goalbound.models.validation import distribution, sealed
 
-KIND, VERSION = "LRCSSP", 3
+KIND, VERSION = "LRCSSP", 4
 _KEYS = ("settings", "begun", "acts", "episodes", "stream", "state_names", "action_names")
 _EPISODE_KEYS = {"number", "state", "action", "acted"}
 _KNOWN = {"loss_known": "|b1", "losses": "<f8", "row_known": "|b1", "rows": "<f8", "floors": "<f8"}
-_SHARED = {"pair_start", "next_start"}  # arrays of the support, which stand there once
+_SHARED = frozenset({"pair_start", "next_start"})  # arrays of the support, which stand there once
 _MOST = np.finfo(np.float64).max
 
 
@@ -42,17 +47,20 @@ def write_checkpoint(learner: LRCSSP, path: str | PathLike[str], *, overwrite: b
         "format": FORMAT, "version": VERSION, "kind": KIND,
         "settings": learner.settings.as_json(),
         "begun": learner._begun, "acts": learner._acts,
-        "stream": state_of(learner._rng) if learner.settings.attitude.draws else None,
+        "stream": state_of(learner._rng) if learner.settings.exploration.draws else None,
         "episodes": [
             {"number": one.number, "state": one._state, "action": one._action, "acted": one._acted} for one in episodes
         ],
         "state_names": learner.support.state_names, "action_names": learner.support.action_names,
     }  # fmt: skip
-    arrays: dict[str, NDArray[Any]] = {**support_arrays(learner.support), **dict(_named("learned", learner._learned))}
-    if learner.knowledge is not None:
-        arrays |= {f"knowledge.{name}": getattr(learner.knowledge, name) for name in _KNOWN}
+    arrays: dict[str, NDArray[Any]] = {
+        **support_arrays(learner.support),
+        **dict(named_arrays("state", learner._state, without=_SHARED)),
+    }
+    if learner.prior is not None:
+        arrays |= {f"prior.{name}": getattr(learner.prior, name) for name in _KNOWN}
     for place, episode in enumerate(episodes):
-        arrays |= dict(_named(f"episode_{place}", episode._view))
+        arrays |= dict(named_arrays(f"episode_{place}", episode._arrays, without=_SHARED))
     write_archive(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
 
 
@@ -71,18 +79,18 @@ def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
         support = support_from(header, arrays)
         settings = Settings.from_json(header["settings"])
         _check_size(arrays, support, settings.context_size)
-        knowledge = _knowledge(arrays, support, settings.context_size)
-        learner = LRCSSP._of(support, settings, knowledge, _stream(header["stream"], settings))
+        prior = _knowledge(arrays, support, settings.context_size)
+        learner = LRCSSP._of(support, settings, prior, _stream(header["stream"], settings))
         entries = _checked_episodes(header["episodes"], header, support)
-        fill(_named("learned", learner._learned), arrays)
-        _check_learned(learner._learned, support)
+        fill(named_arrays("state", learner._state, without=_SHARED), arrays)
+        _check_state(learner._state, support)
         if settings.is_optimistic:  # its sets bear with any projection
-            within("failed projections", learner._learned.tally[FAILED_PROJECTIONS : FAILED_PROJECTIONS + 1], 0, 0)
+            within_record("totals", learner._state.totals, failed_projections=(0, 0))
         for place, entry in enumerate(entries):
-            view = learner._fresh_view()
-            fill(_named(f"episode_{place}", view), arrays)
-            _check_view(view, entry, support)
-            learner._adopt(LRCSSPEpisode(learner, view), entry)
+            episode_state = learner._new_episode_state()
+            fill(named_arrays(f"episode_{place}", episode_state, without=_SHARED), arrays)
+            _check_episode(episode_state, entry, support)
+            learner._adopt(LRCSSPEpisode(learner, episode_state), entry)
         _check_all_used(arrays, learner)
         _await_again(learner)
         learner._begun, learner._acts = header["begun"], header["acts"]
@@ -98,9 +106,9 @@ def _await_again(learner: LRCSSP) -> None:
         learner._await(episode)
 
 
-def _knowledge(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> Knowledge | None:
+def _knowledge(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> PriorKnowledge | None:
     """What the learner was told of single pairs, checked as if it were told now."""
-    found = {name: arrays[f"knowledge.{name}"] for name in _KNOWN if f"knowledge.{name}" in arrays}
+    found = {name: arrays[f"prior.{name}"] for name in _KNOWN if f"prior.{name}" in arrays}
     if not found:
         return None
     if set(found) != set(_KNOWN):
@@ -111,40 +119,31 @@ def _knowledge(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> 
     }  # fmt: skip
     for name, shape in shapes.items():
         if found[name].shape != shape:
-            raise FileFormatError(f"knowledge.{name} has shape {found[name].shape}; the support asks for {shape}")
+            raise FileFormatError(f"prior.{name} has shape {found[name].shape}; the support asks for {shape}")
     for name in ("losses", "rows", "floors"):
-        within(f"knowledge.{name}", found[name], 0.0, 1.0)
+        within(f"prior.{name}", found[name], 0.0, 1.0)
     if len(found["rows"]):
         sums = np.add.reduceat(found["rows"], support.next_start[:-1], axis=0)[found["row_known"]]
         within("a known row", sums, 1.0 - 1e-9, 1.0 + 1e-9)
-    return Knowledge(support, size, **{name: sealed(array.copy()) for name, array in found.items()})
+    return PriorKnowledge(support, size, **{name: sealed(array.copy()) for name, array in found.items()})
 
 
 def _stream(state: Any, settings: Settings) -> np.random.Generator | None:
     """The learner's own stream, as it was."""
-    if not settings.attitude.draws:
+    if not settings.exploration.draws:
         if state is not None:
             raise FileFormatError("there is a stream, but the learner draws nothing")
         return None
     return generator_from(state)
 
 
-def _named(prefix: str, group: Any) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays of nested NamedTuples, each under its path."""
-    for name, value in group._asdict().items():
-        if isinstance(value, tuple):
-            yield from _named(f"{prefix}.{name}", value)
-        elif isinstance(value, np.ndarray) and name not in _SHARED:
-            yield f"{prefix}.{name}", value
-
-
 def _allowed() -> dict[str, str]:
     """The arrays that a checkpoint may have: names, or patterns for those of episodes, and their types."""
-    learned = fresh_learned(fresh_memory(1, 1, 1, 1.0), np.array([0, 1]), 1.0, 1.0)
-    view = fresh_view(np.array([0, 1]), np.array([0, 1]), 1)
-    allowed = dict(SUPPORT_ARRAYS) | {f"knowledge.{name}": code for name, code in _KNOWN.items()}
-    allowed |= {name: CODES[array.dtype] for name, array in _named("learned", learned)}
-    for name, array in _named(ONE_EPISODE, view):
+    learner_state = new_learner_state(new_regression_sums(1, 1, 1, 1.0), np.array([0, 1]), 1.0, 1.0)
+    episode_state = new_episode_state(np.array([0, 1]), np.array([0, 1]), 1)
+    allowed = dict(SUPPORT_ARRAYS) | {f"prior.{name}": code for name, code in _KNOWN.items()}
+    allowed |= {name: CODES[array.dtype] for name, array in named_arrays("state", learner_state, without=_SHARED)}
+    for name, array in named_arrays(ONE_EPISODE, episode_state, without=_SHARED):
         allowed[name.replace(".", r"\.")] = CODES[array.dtype]
     return allowed
 
@@ -152,44 +151,49 @@ def _allowed() -> dict[str, str]:
 def _check_size(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> None:
     """The largest array of a learner is there, so that a header alone cannot claim memory."""
     shape = (support.pairs, size, size)
-    if "learned.memory.gram" not in arrays or arrays["learned.memory.gram"].shape != shape:
-        raise FileFormatError(f"learned.memory.gram is missing or not of shape {shape}, as support and settings ask")
+    if "state.regression.gram" not in arrays or arrays["state.regression.gram"].shape != shape:
+        raise FileFormatError(f"state.regression.gram is missing or not of shape {shape}, as support and settings ask")
 
 
 def _check_all_used(arrays: dict[str, NDArray[Any]], learner: LRCSSP) -> None:
     """Every array belongs to the support, to the learner or to an episode of the header."""
-    used = {*SUPPORT_ARRAYS, *dict(_named("learned", learner._learned)), *(f"knowledge.{name}" for name in _KNOWN)}
+    used = {
+        *SUPPORT_ARRAYS,
+        *dict(named_arrays("state", learner._state, without=_SHARED)),
+        *(f"prior.{name}" for name in _KNOWN),
+    }
     for place, episode in enumerate(learner._loaded):
-        used |= set(dict(_named(f"episode_{place}", episode._view)))
+        used |= set(dict(named_arrays(f"episode_{place}", episode._arrays, without=_SHARED)))
     unknown = sorted(set(arrays) - used)
     if unknown:
         raise FileFormatError(f"{unknown[0]} belongs to no episode that the header knows")
 
 
-def _check_learned(learned: Learned, support: Support) -> None:
-    memory = learned.memory
+def _check_state(learner_state: LearnerState, support: Support) -> None:
+    regression = learner_state.regression
     lengths = np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states)
-    within("visits", memory.visits, 0, np.iinfo(np.int64).max // 2)
-    within("seen", memory.seen, 0, lengths)
-    within("slot", memory.slot, -1, np.repeat(memory.seen, np.diff(support.next_start)) - 1)
-    within("slot_state", memory.slot_state, 0, support.states - 1)
-    taken = np.flatnonzero(memory.slot >= 0)
+    within("visits", regression.visits, 0, MANY)
+    within("seen", regression.seen, 0, lengths)
+    within("seen_index", regression.seen_index, -1, np.repeat(regression.seen, np.diff(support.next_start)) - 1)
+    within("seen_state", regression.seen_state, 0, support.states - 1)
+    taken = np.flatnonzero(regression.seen_index >= 0)
     pair = np.searchsorted(support.next_start, taken, side="right") - 1
-    stands = memory.slot_state[support.next_start[pair] + memory.slot[taken]]
-    within("slot_state", stands, support.next_state[taken], support.next_state[taken])
-    within("seen", memory.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
+    stands = regression.seen_state[support.next_start[pair] + regression.seen_index[taken]]
+    within("seen_state", stands, support.next_state[taken], support.next_state[taken])
+    within("seen", regression.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
     whole = ~support.leads_to_goal  # all next states of such a pair have their slots
-    within("seen", memory.seen[whole], lengths[whole], lengths[whole])
-    within("policy", learned.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
-    within("journal", learned.journal, 0, support.pairs - 1)
-    within("bound", learned.bound, 1.0, _MOST)
-    within("tally", learned.tally, 0, np.iinfo(np.int64).max // 2)
-    within("pending visits", learned.pending.visits, 0, memory.visits)
+    within("seen", regression.seen[whole], lengths[whole], lengths[whole])
+    within("policy", learner_state.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within("change_log", learner_state.change_log, 0, support.pairs - 1)
+    within_record("totals", learner_state.totals, loss_bound=(1.0, _MOST))
+    within("pending visits", learner_state.pending.visits, 0, regression.visits)
     for name in ("contexts", "norms"):
-        within(f"pending {name}", getattr(learned.pending, name), 0, np.iinfo(np.int64).max // 2)
-    within("restart_log", learned.restart_log, 0.0, _MOST)
-    within("alarm", learned.excess.alarm[:2], [-1, -2], [support.pairs - 1, support.triples - 1])
-    _check_values(learned.values)
+        within(f"pending {name}", getattr(learner_state.pending, name), 0, MANY)
+    within_record(
+        "violation", learner_state.linearity.violation, found=(0, 1), pair=(0, support.pairs - 1),
+        place=(-2, support.triples - 1),
+    )  # fmt: skip
+    _check_values(learner_state.values)
 
 
 def _check_values(values: NDArray[np.float64]) -> None:
@@ -197,22 +201,20 @@ def _check_values(values: NDArray[np.float64]) -> None:
     within("values of the goal", values[-1:], 0.0, 0.0)
 
 
-def _check_view(view: View, entry: dict[str, Any], support: Support) -> None:
-    distribution(view.context, "context", len(view.context), "component")
+def _check_episode(episode_state: EpisodeState, entry: dict[str, Any], support: Support) -> None:
+    distribution(episode_state.context, "context", len(episode_state.context), "component")
     lengths = np.diff(support.next_start)
-    within("policy", view.outlook.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
-    within("used", view.plausible.used, 0, lengths)
-    whole = view.plausible.mass == NO_GOAL
-    within("used", view.plausible.used[whole], lengths[whole], lengths[whole])
-    within("mass", view.plausible.mass[support.leads_to_goal], 0.0, _MOST)
-    within("state", view.plausible.state, 0, support.states)
-    within("tally", view.tally, 0, np.iinfo(np.int64).max // 2)
-    within("interval", view.tally[INTERVAL : INTERVAL + 1], 1, np.iinfo(np.int64).max // 2)
-    within("gauge", view.gauge, 0.0, _MOST)
-    _check_values(view.outlook.values)
-    within("counted", view.tally[COUNTED : COUNTED + 1], 0, 1 if entry["action"] is not None else 0)
+    within("policy", episode_state.iteration.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within("used", episode_state.sets.used, 0, lengths)
+    whole = episode_state.sets.mass == NO_GOAL
+    within("used", episode_state.sets.used[whole], lengths[whole], lengths[whole])
+    within("mass", episode_state.sets.mass[support.leads_to_goal], 0.0, _MOST)
+    within("state", episode_state.sets.state, 0, support.states)
+    counted = (0, 1 if entry["action"] is not None else 0)
+    within_record("progress", episode_state.progress, interval=(1, MANY), counted=counted)
+    _check_values(episode_state.iteration.values)
     if entry["action"] is not None:
-        if entry["state"] is None or not view.tally[PLANNED]:
+        if entry["state"] is None or not episode_state.progress["planned"]:
             raise FileFormatError(f"an episode is {entry!r}; an action needs a state and a plan")
         support.pair(entry["state"], entry["action"])
 

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.world import Tally
+from goalbound.learners.checks import (
+    check_learner,
+)
 from goalbound.learners.copying import (
     deep_copy,
 )
-from goalbound.learners.door import (
-    check_learner,
+from goalbound.learners.protocol import Episode, SimulatedWorld
+from goalbound.learners.saving import bytes_of, can_be_saved, restored_from, save_inner, with_limit
+from goalbound.learners.wrapper import (
+    InnerAttribute,
 )
-from goalbound.learners.inner import (
-    OfInner,
-)
-from goalbound.learners.learner import Episode, SimulatedWorld
-from goalbound.learners.saving import bytes_of, can_be_saved, resumed_from, save_inner, with_limit
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.archive import (
     FORMAT,
@@ -42,7 +42,7 @@ from goalbound.models.validation import (
     size_of,
 )
 
-KIND, VERSION = "PerCell", 1
+KIND, VERSION = "Discretized", 1
 _KEYS = ("context_size", "parts", "cells")
 
 
@@ -58,11 +58,11 @@ class ContextBlind:
     array([1.])
     """
 
-    support = OfInner("The pairs of the learner, and where each may lead.")
-    open_episodes = OfInner("The learner's episodes that were begun and have not ended; also those of a file.")
-    statistics = OfInner("What the learner has seen, all of it under the context [1.0].")
-    estimate = OfInner("The learner's estimate of the average over the contexts that came.")
-    alarm = OfInner("What first contradicted the learner's model; None while nothing has.")
+    support = InnerAttribute("The pairs of the learner, and where each may lead.")
+    open_episodes = InnerAttribute("The learner's episodes that were begun and have not ended; also those of a file.")
+    statistics = InnerAttribute("What the learner has seen, all of it under the context [1.0].")
+    estimate = InnerAttribute("The learner's estimate of the average over the contexts that came.")
+    alarm = InnerAttribute("What first contradicted the learner's model; None while nothing has.")
 
     def __init__(self, learner: Any) -> None:
         self.learner = _one_component(learner)
@@ -93,20 +93,20 @@ class ContextBlind:
         """The learner inside, as it saves itself."""
         save_inner(self.learner, path, overwrite=overwrite)
 
-    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> ContextBlind:
+    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> ContextBlind:
         """A blind learner that goes on from a file of at most ``limit`` bytes; what is in it was told the same things
         as this one."""
-        return ContextBlind(with_limit(self.learner.resumed, path, limit))
+        return ContextBlind(with_limit(self.learner.restored, path, limit))
 
-    def intervals_of(self, context: ArrayLike) -> Any:
+    def interval_set(self, context: ArrayLike) -> Any:
         """What is plausible, under any context."""
-        return self.learner.intervals_of([1.0])
+        return self.learner.interval_set([1.0])
 
     def __repr__(self) -> str:
         return f"ContextBlind({self.learner!r})"
 
 
-class PerCell:
+class Discretized:
     """Plays contextual problems with one context-free learner for each cell of the contexts.
 
     Each entry of the context is cut into equal parts; contexts whose entries lie in the same parts share a cell, and a
@@ -121,7 +121,7 @@ class PerCell:
         rng: the source of the learners' streams; cell number n, in the order of their first contexts, gets child n.
 
     >>> from goalbound import LRCSSP, Support
-    >>> learner = PerCell(lambda rng: LRCSSP(Support.full(2, 2), 1, loss_floor=0.1), 2, parts=4)
+    >>> learner = Discretized(lambda rng: LRCSSP(Support.full(2, 2), 1, loss_floor=0.1), 2, parts=4)
     >>> _ = learner.begin([0.3, 0.7]), learner.begin([0.4, 0.6]), learner.begin([1.0, 0.0])
     >>> list(learner.cells)
     [(1, 2), (3, 0)]
@@ -201,7 +201,7 @@ class PerCell:
         return self._made(len(self.cells))
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the learners of all cells to one file; :meth:`resumed` reads it.
+        """Write the learners of all cells to one file; :meth:`restored` reads it.
 
         A file that someone else wrote is replaced only with ``overwrite``.
         """
@@ -216,7 +216,7 @@ class PerCell:
         }  # fmt: skip
         write_archive(path, header, arrays, files=self._files, overwrite=overwrite)
 
-    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> PerCell:
+    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Discretized:
         """A learner made like this one that goes on from a file of at most ``limit`` bytes; nothing here is changed."""
         files = SavedFiles()
         header, arrays = read_archive(
@@ -230,14 +230,14 @@ class PerCell:
                     f"it was written for {header['context_size']!r} components in {header['parts']!r} parts, and this "
                     f"learner has {self.context_size} in {self.parts}; make it with the same"
                 )
-            again = PerCell(self._make, self.context_size, parts=self.parts)
+            again = Discretized(self._make, self.context_size, parts=self.parts)
             again._seeds, again._files = self._seeds, files
             for n, cell in enumerate(self._checked_cells(header["cells"], arrays)):
-                again.cells[cell] = resumed_from(self._made(n), arrays[f"cell_{n}"], limit=limit)
+                again.cells[cell] = restored_from(self._made(n), arrays[f"cell_{n}"], limit=limit)
         return again
 
     def __repr__(self) -> str:
-        return f"PerCell({self.context_size} components in {self.parts} parts, {len(self.cells)} cells)"
+        return f"Discretized({self.context_size} components in {self.parts} parts, {len(self.cells)} cells)"
 
     def _checked_cells(self, cells: Any, arrays: dict[str, NDArray[Any]]) -> list[tuple[int, ...]]:
         fine = isinstance(cells, list) and all(isinstance(cell, list) for cell in cells)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.estimation.statistics import checked_step
-from goalbound.kernels.learned import COUNTED, INTERVAL, INTERVALS, PLANNED, UNKNOWN_STEPS, View
+from goalbound.kernels.state import EpisodeState
+from goalbound.learners.checks import check_own_step, checked_state
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
-from goalbound.learners.door import check_own_step, checked_state
 from goalbound.learners.errors import LearnerError
 from goalbound.learners.plan import Plan
 from goalbound.models import Step
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 class LRCSSPEpisode:
     """One way to the goal under one context: ``act``, then ``observe`` what came of it, until the goal."""
 
-    def __init__(self, learner: LRCSSP, view: View) -> None:
+    def __init__(self, learner: LRCSSP, episode_state: EpisodeState) -> None:
         self.learner = learner
-        self._held: View | None = view
-        self._context, self._tally = view.context, view.tally
+        self._held: EpisodeState | None = episode_state
+        self._context, self._progress = episode_state.context, episode_state.progress
         self._state: int | None = None
         self._action: int | None = None
         self._acted: int | None = None  # the number of the visit whose outcome is awaited, in the order of act
@@ -41,7 +41,7 @@ class LRCSSPEpisode:
     __copy__ = deep_copy
 
     @property
-    def _view(self) -> View:
+    def _arrays(self) -> EpisodeState:
         if self._held is None:
             raise LearnerError("the episode has ended; begin(context) a new one")
         return self._held
@@ -52,14 +52,14 @@ class LRCSSPEpisode:
         Asked again before ``observe``, it gives the same answer. The learner holds the episode until its outcome comes
         or it is abandoned.
         """
-        support, view = self.learner.support, self._view
+        support, episode_state = self.learner.support, self._arrays
         here = checked_state(support, state, self._state)
         if self._action is not None:
             return self._action
-        if view.tally[PLANNED] == 0:
-            self.learner._prepare(view)
+        if episode_state.progress["planned"] == 0:
+            self.learner._prepare(episode_state)
         self._state = here
-        pair = self.learner._choose(view, here)
+        pair = self.learner._choose(episode_state, here)
         self._action = int(support.pair_action[pair])
         self.learner._await_outcome(self, pair)
         return self._action
@@ -75,8 +75,8 @@ class LRCSSPEpisode:
             raise LearnerError("the episode has ended; nothing can follow the goal")
         check_own_step(support, step, self._state, self._action)
         pair, place = checked_step(support, step)
-        if self.learner.knowledge is not None:
-            self.learner.knowledge.check_step(pair, place, self._context)
+        if self.learner.prior is not None:
+            self.learner.prior.check_step(pair, place, self._context)
         self.learner._observe(self, pair, place, float(step[2]))
         self._action = None
         self._state = support.state(step[3])
@@ -115,26 +115,26 @@ class LRCSSPEpisode:
     @property
     def _counted(self) -> bool:
         """Whether the visit whose outcome is awaited is in the Gram matrix already."""
-        return bool(self._tally[COUNTED])
+        return bool(self._progress["counted"])
 
     @property
     def plan(self) -> Plan | None:
         """The plan that is held, or None if there is none (the next ``act`` makes a new one)."""
-        if self._held is None or not self._held.tally[PLANNED]:
+        if self._held is None or not self._held.progress["planned"]:
             return None
         return self.learner._shown(self._held)
 
     @property
     def interval(self) -> int:
         """m, the number of the present interval."""
-        return int(self._tally[INTERVAL])
+        return int(self._progress["interval"])
 
     @property
     def intervals(self) -> int:
         """How many intervals the episode has had."""
-        return int(self._tally[INTERVALS])
+        return int(self._progress["intervals"])
 
     @property
     def unknown_steps(self) -> int:
         """How many steps played a pair that was not known."""
-        return int(self._tally[UNKNOWN_STEPS])
+        return int(self._progress["unknown_steps"])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from goalbound.kernels.learned import Excess
-from goalbound.kernels.residuals import FLOOR, PARTS
-from goalbound.learners.knowledge import Knowledge
+from goalbound.kernels.linearity_test import FLOOR, PARTS, LinearityTest
+from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import Support
 
 FALSE_ALARM = 0.01
@@ -39,7 +38,7 @@ class Cause(Enum):
 
 
 @dataclass(frozen=True)
-class Alarm:
+class ModelViolation:
     """What first contradicted the linear model, or what the learner was told.
 
     Attributes:
@@ -91,22 +90,22 @@ class Alarm:
         )
 
 
-def alarm_of(
-    excess: Excess, support: Support, size: int, loss_floor: float = 0.0, knowledge: Knowledge | None = None
-) -> Alarm | None:
+def model_violation(
+    test: LinearityTest, support: Support, size: int, loss_floor: float = 0.0, prior: PriorKnowledge | None = None
+) -> ModelViolation | None:
     """The alarm, if there was one, of a learner that was told this floor and this knowledge."""
-    pair, place, part, episode = (int(number) for number in excess.alarm)
-    if pair < 0:
+    if not test.violation["found"]:
         return None
+    pair, place, part, episode = (int(test.violation[name]) for name in ("pair", "place", "part", "episode"))
     least, step = 1.0 / size, (1.0 - 1.0 / size) / PARTS
     low = least + step * (part % PARTS)
     following = None if place < 0 else int(support.next_state[place])
     cause, declared, of_pair = Cause.NOT_LINEAR, None, False
     if place == FLOOR:
-        own = 0.0 if knowledge is None else float(knowledge.floors[pair])
+        own = 0.0 if prior is None else float(prior.floors[pair])
         cause, declared, of_pair = Cause.LOSS_FLOOR, max(own, loss_floor), own > loss_floor
-    elif knowledge is not None and following is None and knowledge.loss_known[pair]:
+    elif prior is not None and following is None and prior.loss_known[pair]:
         cause = Cause.KNOWN_LOSS
-    elif knowledge is not None and following is not None and knowledge.row_known[pair]:
+    elif prior is not None and following is not None and prior.row_known[pair]:
         cause = Cause.KNOWN_ROW
-    return Alarm(pair, following, part // PARTS, (low, low + step), episode, support, cause, declared, of_pair)
+    return ModelViolation(pair, following, part // PARTS, (low, low + step), episode, support, cause, declared, of_pair)

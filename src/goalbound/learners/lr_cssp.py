@@ -12,45 +12,42 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.estimation import Estimate, Statistics, Widths, paper, project, ridge_estimate, scaled, sharp
 from goalbound.estimation.statistics import by_support
-from goalbound.kernels import learning as kernels
-from goalbound.kernels import rollout
-from goalbound.kernels.elimination import FEW_STATES, fresh_bench
+from goalbound.kernels import algorithm as kernels
+from goalbound.kernels import episode_loop
+from goalbound.kernels.active_set import new_projection_workspace
+from goalbound.kernels.audit import RegretAudit, new_regret_audit
+from goalbound.kernels.confidence import pair_set
+from goalbound.kernels.elimination import fresh_bench
 from goalbound.kernels.jit import Effort
-from goalbound.kernels.learned import (
-    DOUBLINGS,
-    FAILED_PROJECTIONS,
-    LOSS_BOUND,
-    OPENED,
-    PLANNED,
-    RESTART,
-    RESTARTS,
-    SAMPLE,
-    View,
+from goalbound.kernels.linearity_test import PARTS
+from goalbound.kernels.records import assign
+from goalbound.kernels.regression import new_regression_sums
+from goalbound.kernels.state import (
+    POSTERIOR,
+    EpisodeState,
+    new_episode_state,
+    new_learner_state,
 )
-from goalbound.kernels.looks import look_at
-from goalbound.kernels.optimism import BALL, BOX
-from goalbound.kernels.residuals import PARTS
-from goalbound.kernels.rooms import fresh_desk, fresh_learned, fresh_ledger, fresh_memory, fresh_view
-from goalbound.kernels.watch import Ledger
+from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL
 from goalbound.kernels.world import Tally
-from goalbound.learners.attitude import Attitude, optimistic
+from goalbound.learners.checks import (
+    check_leads,
+    checked_support,
+)
 from goalbound.learners.copying import (
     copied_state,
     deep_copy,
     restore_state,
 )
-from goalbound.learners.door import (
-    check_leads,
-    checked_support,
-)
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
-from goalbound.learners.knowledge import Knowledge
-from goalbound.learners.learner import SimulatedWorld, truth_of
-from goalbound.learners.linearity import MOST_SUMS, Alarm, alarm_of
+from goalbound.learners.exploration import Exploration, optimistic
+from goalbound.learners.linearity import ModelViolation, model_violation
 from goalbound.learners.plan import Plan
+from goalbound.learners.prior import PriorKnowledge
+from goalbound.learners.protocol import SimulatedWorld, truth_of
 from goalbound.learners.settings import Settings
-from goalbound.learners.showing import shown_plan
+from goalbound.learners.showing import make_plan
 from goalbound.models import FileFormatError, IntervalSet, LinearCSSP, ModelError, Support
 from goalbound.models.confidence_set import (
     tightened,
@@ -91,8 +88,8 @@ class LRCSSP:
         forget: whether a doubling of the bound forgets the data, as printed, or keeps it.
         tolerance: value iteration ends when no value changes by more than this share of the loss floor. The values
             stay certified lower bounds whatever it is.
-        attitude: :func:`goalbound.learners.attitude.optimistic`, the paper's, if left out; the others are for
-            :mod:`goalbound.learners.ridge_baselines`, and have no guarantee.
+        attitude: :func:`goalbound.learners.exploration.optimistic`, the paper's, if left out; the others are for
+            :mod:`goalbound.learners.ridge`, and have no guarantee.
         replan_factor: 1 is the paper's: every unknown step ends its interval. Above 1, only if the determinant of the
             Gram matrix of its pair has grown by this factor since the plan.
         check_linearity: whether outcomes are tested against the linear model, with sharp widths only: an :attr:`alarm`
@@ -127,18 +124,18 @@ class LRCSSP:
         episodes: int | None = None,
         forget: bool = False,
         tolerance: float = 1e-3,
-        attitude: Attitude | None = None,
+        exploration: Exploration | None = None,
         replan_factor: float = 1.0,
         check_linearity: bool | None = None,
-        knowledge: Knowledge | None = None,
+        prior: PriorKnowledge | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         settings = Settings(
             context_size, delta, loss_floor, loss_bound, paper() if widths is None else widths,
-            regularization, episodes, forget, tolerance, optimistic() if attitude is None else attitude, replan_factor,
-            check_linearity,
+            regularization, episodes, forget, tolerance, optimistic() if exploration is None else exploration,
+            replan_factor, check_linearity,
         )  # fmt: skip
-        self._set_up(support, settings, knowledge, rng)
+        self._set_up(support, settings, prior, rng)
 
     @classmethod
     def practical(
@@ -148,7 +145,7 @@ class LRCSSP:
         *,
         loss_floor: float,
         loss_bound: float | None = None,
-        knowledge: Knowledge | None = None,
+        prior: PriorKnowledge | None = None,
         scale: float = 0.5,
         delta: float = 0.1,
         episodes: int | None = None,
@@ -180,43 +177,42 @@ class LRCSSP:
         """
         return cls(
             support, context_size, loss_floor=loss_floor, loss_bound=loss_bound, widths=scaled(sharp(), by=scale),
-            replan_factor=2.0, check_linearity=True, knowledge=knowledge, delta=delta, episodes=episodes,
+            replan_factor=2.0, check_linearity=True, prior=prior, delta=delta, episodes=episodes,
         )  # fmt: skip
 
     def _set_up(
-        self, support: Support, settings: Settings, knowledge: Knowledge | None, rng: np.random.Generator | None
+        self, support: Support, settings: Settings, prior: PriorKnowledge | None, rng: np.random.Generator | None
     ) -> None:
-        if knowledge is not None and not isinstance(knowledge, Knowledge):
+        if prior is not None and not isinstance(prior, PriorKnowledge):
             raise ModelError(
-                f"knowledge is of the type {type(knowledge).__name__}; begin with Knowledge.nothing(support, d)"
+                f"knowledge is of the type {type(prior).__name__}; begin with PriorKnowledge.nothing(support, d)"
             )
         checked_support(support)
-        if knowledge is not None and (knowledge.support != support or knowledge.context_size != settings.context_size):
+        if prior is not None and (prior.support != support or prior.context_size != settings.context_size):
             raise ModelError("the knowledge is of another support or context size than the learner's")
-        if knowledge is not None and knowledge.row_known.any():
-            checked_support(support, knowledge.possible)
+        if prior is not None and prior.row_known.any():
+            checked_support(support, prior.possible)
         self.support = support
         self.settings = settings
-        self.knowledge = knowledge
-        self._rules = settings.rules(support, knowledge)
+        self.prior = prior
+        self._constants = settings.constants(support, prior)
         size = settings.context_size
         check_room(support.pairs * size**2 + support.triples * size, f"context_size {size}")
-        memory = fresh_memory(support.pairs, support.triples, size, settings.regularization)
+        regression = new_regression_sums(support.pairs, support.triples, size, settings.regularization)
         bound = 1.0 if settings.loss_bound is None else float(settings.loss_bound)
-        self._learned = fresh_learned(
-            memory,
+        self._state = new_learner_state(
+            regression,
             support.pair_start,
-            self._rules.loss_floor,
+            self._constants.loss_floor,
             bound,
-            variance=self._rules.box.variance,
-            parts=PARTS * size if self._tests_linearity() else 0,
+            variance=self._constants.intervals.variance,
+            parts=PARTS * size if self._constants.tests_linearity else 0,
         )
-        self._desk = fresh_desk(int(np.diff(support.next_start).max()), size)
-        by_policies = (self._rules.box.on or not settings.is_optimistic) and support.states <= FEW_STATES
-        self._bench = fresh_bench(support.states if by_policies else 0)
+        self._scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
+        self._bench = fresh_bench(support.states if self._constants.policy_iteration else 0)
         self._rng = np.random.default_rng(0) if rng is None else generator(rng)
         self._effort = Effort()
-        self._view: View | None = None
+        self._arrays: EpisodeState | None = None
         self._begun = 0
         self._warned = False
         self._files = SavedFiles()
@@ -225,7 +221,7 @@ class LRCSSP:
         self._acts = 0
         self._awaited: dict[int, LRCSSPEpisode] = {}  # by number of the visit, so in the order of act
         self._uncounted: dict[int, list[LRCSSPEpisode]] = {}  # of each pair, those that are in no Gram matrix yet
-        self._effort.engine(support.triples)(kernels.wipe)(self._rules, self._learned)
+        self._effort.engine(support.triples)(kernels.reset_data)(self._constants, self._state)
 
     __getstate__ = copied_state
     __setstate__ = restore_state
@@ -233,10 +229,10 @@ class LRCSSP:
 
     @classmethod
     def _of(
-        cls, support: Support, settings: Settings, knowledge: Knowledge | None, rng: np.random.Generator | None
+        cls, support: Support, settings: Settings, prior: PriorKnowledge | None, rng: np.random.Generator | None
     ) -> LRCSSP:
         learner = object.__new__(cls)
-        learner._set_up(support, settings, knowledge, rng)
+        learner._set_up(support, settings, prior, rng)
         return learner
 
     def _adopt(self, episode: LRCSSPEpisode, entry: dict[str, Any]) -> None:
@@ -251,9 +247,9 @@ class LRCSSP:
         Nothing is planned yet. Which interval number an episode has is settled here; which plan, at its first ``act``.
         """
         weights = distribution(context, "context", self.settings.context_size, "component")
-        view = self._fresh_view()
-        self._effort.engine(self.support.triples)(kernels.begin)(self._rules, self._learned, view, weights)
-        return LRCSSPEpisode(self, view)
+        episode_state = self._new_episode_state()
+        self._effort.engine(self.support.triples)(kernels.begin)(self._constants, self._state, episode_state, weights)
+        return LRCSSPEpisode(self, episode_state)
 
     def plan(self, context: ArrayLike) -> Plan:
         """What the learner would do now under a context. Nothing is changed by looking.
@@ -263,87 +259,93 @@ class LRCSSP:
         """
         weights = distribution(context, "context", self.settings.context_size, "component")
         self._check_projections()
-        view = self._fresh_view()
+        episode_state = self._new_episode_state()
         run = self._effort.engine(self.support.triples)
-        tally = self._learned.tally.copy()
-        run(kernels.begin)(self._rules, self._learned, view, weights)
-        self._learned.tally[:] = tally
-        if not run(kernels.plan)(self._rules, self._learned, view, self._bench, SWEEPS):
+        totals = self._state.totals.copy()
+        run(kernels.begin)(self._constants, self._state, episode_state, weights)
+        assign(self._state.totals, totals)
+        if not run(kernels.plan)(self._constants, self._state, episode_state, self._bench, SWEEPS):
             raise _stopped()
-        hoped = run(kernels.hoped_value)(self._rules, view)
-        while self._rules.doubling and view.gauge[LOSS_BOUND] < hoped:
-            view.gauge[LOSS_BOUND] *= 2.0
-        return self._shown(view)
+        hoped = run(kernels.max_optimistic_value)(self._constants, episode_state)
+        while self._constants.doubling and episode_state.progress["loss_bound"] < hoped:
+            episode_state.progress["loss_bound"] *= 2.0
+        return self._shown(episode_state)
 
     @property
     def context_size(self) -> int:
         """d"""
         return self.settings.context_size
 
-    def intervals_of(self, context: ArrayLike) -> IntervalSet:
+    def interval_set(self, context: ArrayLike) -> IntervalSet:
         """The intervals of losses and next states that are plausible under a context; only with :func:`sharp` widths.
 
         Both ends of an interval are those of rows that sum to 1: what the others leave is cut off. Plans need not do
         so, as their rows sum to 1 anyway. Nothing is changed by looking.
         """
-        if not self._rules.box.on:
+        if not self._constants.intervals.on:
             raise ModelError(
                 f"the {self.settings.manner} have no intervals; confidence_set(...) gives their sets, or use sharp()"
             )
-        view = self._fresh_view()
-        view.context[:] = distribution(context, "context", self.settings.context_size, "component")
-        run = self._effort.engine(self.support.triples)(look_at)
+        episode_state = self._new_episode_state()
+        episode_state.context[:] = distribution(context, "context", self.settings.context_size, "component")
+        run = self._effort.engine(self.support.triples)(pair_set)
         for pair in range(self.support.pairs):
-            run(self._rules, self._learned, view, pair)
-        found = view.plausible
+            run(self._constants, self._state, episode_state, pair)
+        found = episode_state.sets
         low, high = tightened(self.support, found.low, found.high)
-        return IntervalSet(self.support, found.losses, view.loss_high, low, high)
+        return IntervalSet(self.support, found.losses, episode_state.loss_high, low, high)
 
     @property
     def statistics(self) -> Statistics:
         """What was seen so far; it shows what the learner learns, as it learns."""
-        learned = self._learned
-        return Statistics.over(self.support, learned.memory, self.settings.regularization, learned.pending)
+        learner_state = self._state
+        return Statistics.over(
+            self.support, learner_state.regression, self.settings.regularization, learner_state.pending
+        )
 
     @property
     def estimate(self) -> Estimate:
         """The projected estimate; ``estimate.model()`` is a problem."""
-        if self._rules.box.on:  # boxes need no projection, so none is kept
+        if self._constants.intervals.on:  # boxes need no projection, so none is kept
             return project(ridge_estimate(self.statistics))
-        memory = self._learned.memory
-        rows = by_support(self.support, memory, self._learned.rows)
+        regression = self._state.regression
+        rows = by_support(self.support, regression, self._state.rows)
         to_goal = self.support.next_state == self.support.states
         pair = np.searchsorted(self.support.next_start, np.flatnonzero(to_goal), side="right") - 1
         rows[to_goal] = 1.0 - np.add.reduceat(rows, self.support.next_start[:-1], axis=0)[pair]
         return Estimate(
-            self.support, sealed(self._learned.losses.copy()), sealed(rows), sealed(memory.gram.copy()), projected=True
+            self.support,
+            sealed(self._state.losses.copy()),
+            sealed(rows),
+            sealed(regression.gram.copy()),
+            projected=True,
         )
 
     @property
     def loss_bound(self) -> float:
         """B: as given, or as far as doubling has come."""
-        return float(self._learned.bound[0])
+        return float(self._state.totals["loss_bound"])
 
     @property
-    def alarm(self) -> Alarm | None:
+    def alarm(self) -> ModelViolation | None:
         """What first contradicted the linear model, or what the learner was told; None while nothing has."""
-        told = self.settings.loss_floor, self.knowledge
-        return alarm_of(self._learned.excess, self.support, self.settings.context_size, *told)
+        told = self.settings.loss_floor, self.prior
+        return model_violation(self._state.linearity, self.support, self.settings.context_size, *told)
 
     @property
     def doublings(self) -> int:
         """How often B was raised."""
-        return int(self._learned.tally[DOUBLINGS])
+        return int(self._state.totals["doublings"])
 
     @property
     def intervals(self) -> int:
         """m, the intervals opened so far: an unknown step ends one, whether or not a new plan is made."""
-        return int(self._learned.tally[OPENED])
+        return int(self._state.totals["intervals"])
 
     @property
     def added_loss(self) -> float:
         """epsilon, what the zero-loss variant adds to every step; 0 if there is a loss floor."""
-        return self._rules.added_loss
+        return self._constants.added_loss
 
     @property
     def open_episodes(self) -> tuple[LRCSSPEpisode, ...]:
@@ -364,30 +366,30 @@ class LRCSSP:
         step_limit: int,
         tally: Tally,
         shown: NDArray[np.float64] | None = None,
-        ledger: Ledger | None = None,
+        audit: RegretAudit | None = None,
     ) -> None:
         """Play one episode in a simulated world for each of the contexts [K, d], in compiled code.
 
         The same episodes, to the bit, as ``begin``, ``act`` and ``observe`` give. ``values`` [K, S + 1] are the true
         optimal values, for the regret only. ``shown`` [K, d'] is what the learner sees instead of the contexts;
-        ``ledger`` takes what only someone who knows the truth can see.
+        ``audit`` takes what only someone who knows the truth can see.
         """
         problem = world.problem
         seen = contexts if shown is None else shown
         self.check_fits(problem, seen.shape[1])
         truth = truth_of(world)
-        if self._view is None:
-            self._view = self._fresh_view()
+        if self._arrays is None:
+            self._arrays = self._new_episode_state()
         for pair in list(self._uncounted):
             self._count_awaited(pair, None)
-        kept = fresh_ledger(self.support.pairs) if ledger is None else ledger
+        kept = new_regret_audit(self.support.pairs) if audit is None else audit
         played = 0
         while played < len(contexts):
-            run = self._effort.engine((len(contexts) - played) * self.support.triples)(rollout.play)
+            run = self._effort.engine((len(contexts) - played) * self.support.triples)(episode_loop.play)
             # As Python, one episode at a time: how long they are, and so whether the compiler pays, is seen only then.
-            last = played + 1 if run is rollout.play.python else len(contexts)
+            last = played + 1 if run is episode_loop.play.python else len(contexts)
             ended = run(
-                self._rules, self._learned, self._view, self._desk, self._bench, truth, contexts[played:last],
+                self._constants, self._state, self._arrays, self._scratch, self._bench, truth, contexts[played:last],
                 seen[played:last], values[played:last], world.rng, self._rng, int(step_limit), SWEEPS, kept,
                 Tally._make(column[played:last] for column in tally),
             )  # fmt: skip
@@ -404,8 +406,8 @@ class LRCSSP:
     def check_fits(self, problem: LinearCSSP, context_size: int) -> None:
         """An error unless the problem has the learner's pairs and leads only where it may, under contexts it knows."""
         check_leads(self.support, problem)
-        if self.knowledge is not None:
-            self.knowledge.check_problem(problem)
+        if self.prior is not None:
+            self.prior.check_problem(problem)
         if context_size != self.settings.context_size:
             raise ModelError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
 
@@ -431,48 +433,48 @@ class LRCSSP:
 
         return read_checkpoint(path, limit=limit)
 
-    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
+    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
         """:meth:`load`, for a file whose learner was told the same things as this one; else an error."""
         learner = LRCSSP.load(path, limit=limit)
-        if (learner.settings, learner.support, learner.knowledge) != (self.settings, self.support, self.knowledge):
+        if (learner.settings, learner.support, learner.prior) != (self.settings, self.support, self.prior):
             raise FileFormatError(f"{path}: the learner in it was told other things: {learner}, not {self}")
         return learner
 
-    def _shown(self, view: View) -> Plan:
+    def _shown(self, episode_state: EpisodeState) -> Plan:
         known = self._effort.engine(self.support.triples)(kernels.is_known)
-        return shown_plan(self.support, self._rules, view, known)
+        return make_plan(self.support, self._constants, episode_state, known)
 
-    def _fresh_view(self) -> View:
-        attitude = self.settings.attitude
-        return fresh_view(
+    def _new_episode_state(self) -> EpisodeState:
+        exploration = self.settings.exploration
+        return new_episode_state(
             self.support.pair_start, self.support.next_start, self.settings.context_size,
-            shape=BOX if self._rules.box.on else BALL, ceiling=self._ceiling(),
-            sampled=attitude.code == SAMPLE,
+            shape=INTERVAL_SET if self._constants.intervals.on else L2_BALL, ceiling=self._ceiling(),
+            sampled=exploration.code == POSTERIOR,
         )  # fmt: skip
 
     def _ceiling(self) -> float:
         """No optimal value is above the loss bound, where one was given; rows that are boxes may need to be told."""
         bound = self.settings.loss_bound
-        return float(bound) if self._rules.box.on and bound is not None else self.settings.attitude.ceiling
+        return float(bound) if self._constants.intervals.on and bound is not None else self.settings.exploration.ceiling
 
-    def _prepare(self, view: View) -> None:
+    def _prepare(self, episode_state: EpisodeState) -> None:
         self._check_projections()
-        if self.settings.attitude.code == SAMPLE:
-            self._effort.engine(self.support.triples)(kernels.resample)(view, self._rng)
-        run = self._effort.engine(self.support.triples)(kernels.prepare)
-        if not run(self._rules, self._learned, view, self._bench, SWEEPS):
-            view.tally[PLANNED] = 0
+        if self.settings.exploration.code == POSTERIOR:
+            self._effort.engine(self.support.triples)(kernels.draw_noise)(episode_state, self._rng)
+        run = self._effort.engine(self.support.triples)(kernels.plan_with_doubling)
+        if not run(self._constants, self._state, episode_state, self._bench, SWEEPS):
+            episode_state.progress["planned"] = 0
             raise _stopped()
 
-    def _choose(self, view: View, state: int) -> int:
+    def _choose(self, episode_state: EpisodeState, state: int) -> int:
         """The pair to play in a state."""
-        if self.settings.attitude.explore > 0.0:
-            return int(self._effort.engine(0)(kernels.choose)(self._rules, view, state, self._rng))
-        return int(view.outlook.policy[state])
+        if self.settings.exploration.explore > 0.0:
+            return int(self._effort.engine(0)(kernels.select_pair)(self._constants, episode_state, state, self._rng))
+        return int(episode_state.iteration.policy[state])
 
     def _await_outcome(self, episode: LRCSSPEpisode, pair: int) -> None:
         """A pair was played. Which visits count, and in which order, must not depend on when outcomes are reported."""
-        episode._view.tally[RESTART] = self._learned.tally[RESTARTS]
+        episode._arrays.progress["restarts"] = self._state.totals["restarts"]
         episode._acted, episode._pair = self._acts, pair
         self._acts += 1
         self._await(episode)
@@ -501,8 +503,8 @@ class LRCSSP:
         if not earlier:
             return
         for episode in earlier:
-            run = self._effort.engine(self.support.triples)(kernels.leave_pending)
-            run(self._rules, self._learned, episode._view, self._desk, pair)
+            run = self._effort.engine(self.support.triples)(kernels.keep_pending)
+            run(self._constants, self._state, episode._arrays, self._scratch, pair)
         del waiting[: len(earlier)]
         if not waiting:
             del self._uncounted[pair]
@@ -510,7 +512,7 @@ class LRCSSP:
     def _observe(self, episode: LRCSSPEpisode, pair: int, place: int, loss: float) -> None:
         self._count_awaited(pair, episode)
         run = self._effort.engine(0)(kernels.observe)
-        run(self._rules, self._learned, episode._view, self._desk, pair, place, loss)
+        run(self._constants, self._state, episode._arrays, self._scratch, pair, place, loss)
         self._no_longer_awaited(episode)
         self._warn_once()
 
@@ -521,24 +523,19 @@ class LRCSSP:
             run = self._effort.engine(self.support.triples)
             if not missing_at_random:
                 self._count_awaited(pair, episode)
-                run(kernels.leave_pending)(self._rules, self._learned, episode._view, self._desk, pair)
+                run(kernels.keep_pending)(self._constants, self._state, episode._arrays, self._scratch, pair)
             elif episode._counted:
-                run(kernels.withdraw_visit)(self._rules, self._learned, episode._view, self._desk, pair)
+                run(kernels.withdraw_visit)(self._constants, self._state, episode._arrays, self._scratch, pair)
         self._no_longer_awaited(episode)
-
-    def _tests_linearity(self) -> bool:
-        asked, size = self.settings.check_linearity, self.settings.context_size
-        sums = PARTS * size * 2 * (self.support.pairs + self.support.triples)
-        return self._rules.box.on and (sums <= MOST_SUMS if asked is None else asked)
 
     def _warn_once(self) -> None:
         """Say it, the first time."""
-        if not self._warned and self._learned.excess.alarm[0] >= 0 and (alarm := self.alarm) is not None:
+        if not self._warned and self._state.linearity.violation["found"] and (alarm := self.alarm) is not None:
             self._warned = True
             warnings.warn(str(alarm), alarm.cause.warning, stacklevel=3)
 
     def _check_projections(self) -> None:
-        if self._learned.tally[FAILED_PROJECTIONS]:
+        if self._state.totals["failed_projections"]:
             raise ProjectionFailed(
                 "a projection did not meet its optimality conditions; a Gram matrix is too ill-conditioned. "
                 "Raise the regularization"
@@ -546,7 +543,7 @@ class LRCSSP:
 
     def __repr__(self) -> str:
         inside = repr(self.support).removeprefix("Support(")[:-1]
-        steps = int(self._learned.memory.visits.sum())
+        steps = int(self._state.regression.visits.sum())
         return f"LRCSSP({inside}, {self.settings.context_size} components, {self.settings.manner}, {steps} steps)"
 
 

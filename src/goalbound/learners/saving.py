@@ -1,6 +1,6 @@
 """Learners inside other files: as the bytes of their own.
 
-A learner that can be saved has ``save(path)``, and ``resumed(path)``: one made alike that goes on from the file. The
+A learner that can be saved has ``save(path)``, and ``restored(path)``: one made alike that goes on from the file. The
 second is a method of a fresh learner, so that functions and streams it was made with need not be in the file.
 """
 
@@ -22,11 +22,11 @@ from goalbound.models.files.storage import LIMIT
 
 
 def can_be_saved(learner: Any) -> bool:
-    """Whether it has ``save`` and ``resumed``, and so has what it may be made of."""
+    """Whether it has ``save`` and ``restored``, and so has what it may be made of."""
     inner = getattr(learner, "learner", None)
     if inner is None and callable(getattr(learner, "example", None)):
         inner = learner.example()
-    able = callable(getattr(learner, "save", None)) and callable(getattr(learner, "resumed", None))
+    able = callable(getattr(learner, "save", None)) and callable(getattr(learner, "restored", None))
     return able and (inner is None or can_be_saved(inner))
 
 
@@ -40,12 +40,12 @@ def bytes_of(learner: Any) -> NDArray[np.uint8]:
         return np.frombuffer(path.read_bytes(), np.uint8)
 
 
-def resumed_from(fresh: Any, data: NDArray[np.uint8], *, limit: int = LIMIT) -> Any:
+def restored_from(fresh: Any, data: NDArray[np.uint8], *, limit: int = LIMIT) -> Any:
     """A learner like ``fresh`` that goes on from the bytes, which came from a file that was read with this limit."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "learner.npz"
         path.write_bytes(data.tobytes())
-        return with_limit(fresh.resumed, path, limit)
+        return with_limit(fresh.restored, path, limit)
 
 
 def save_inner(learner: Any, path: str | PathLike[str], *, overwrite: bool) -> None:

@@ -10,11 +10,12 @@ import numpy as np
 
 from goalbound.estimation import Widths
 from goalbound.estimation.statistics import checked_regularization
-from goalbound.kernels.learned import HOPE, BoxRules, Rules
-from goalbound.kernels.residuals import PARTS
-from goalbound.learners.attitude import Attitude, optimistic
-from goalbound.learners.knowledge import Knowledge
-from goalbound.learners.linearity import FALSE_ALARM
+from goalbound.kernels.elimination import FEW_STATES
+from goalbound.kernels.linearity_test import PARTS
+from goalbound.kernels.state import OPTIMISTIC, Constants, IntervalConstants
+from goalbound.learners.exploration import Exploration, optimistic
+from goalbound.learners.linearity import FALSE_ALARM, MOST_SUMS
+from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import ModelError, Support
 from goalbound.models.validation import flag, fraction, number, sealed, shown, size_of
 
@@ -35,7 +36,7 @@ class Settings:
     episodes: int | None
     forget: bool
     tolerance: float
-    attitude: Attitude = field(default_factory=optimistic)
+    exploration: Exploration = field(default_factory=optimistic)
     replan_factor: float = 1.0
     check_linearity: bool | None = None
 
@@ -72,10 +73,12 @@ class Settings:
                 f"replan_factor {self.replan_factor} is not a number from 1 on; it is how much the determinant of an "
                 "unknown pair must grow before its step ends the interval (1: every unknown step does)"
             )
-        if self.check_linearity and self.widths.boxes is None:
+        if self.check_linearity and self.widths.intervals is None:
             raise ModelError(f"check_linearity needs sharp() widths; {self.widths} widths have no intervals to test")
         if not self.is_optimistic and (self.loss_bound is not None or self.forget):
-            raise ModelError(f"a learner that is {self.attitude} uses no loss_bound; leave out loss_bound and forget")
+            raise ModelError(
+                f"a learner that is {self.exploration} uses no loss_bound; leave out loss_bound and forget"
+            )
         checked_regularization(self.regularization)
 
     def _check_types(self) -> None:
@@ -88,9 +91,9 @@ class Settings:
             if name != "loss_bound" or self.loss_bound is not None:
                 object.__setattr__(self, name, number(getattr(self, name), name, meaning))
         flag(self.forget, "forget")
-        if not isinstance(self.attitude, Attitude):
+        if not isinstance(self.exploration, Exploration):
             raise ModelError(
-                f"attitude is {shown(self.attitude)}; leave it out, or give one of goalbound.learners.attitude"
+                f"attitude is {shown(self.exploration)}; leave it out, or give one of goalbound.learners.exploration"
             )
         if self.check_linearity is not None:
             flag(self.check_linearity, "check_linearity")
@@ -98,12 +101,12 @@ class Settings:
     @property
     def is_optimistic(self) -> bool:
         """Whether it plans in confidence sets, as the paper does."""
-        return self.attitude.code == HOPE
+        return self.exploration.code == OPTIMISTIC
 
     @property
     def manner(self) -> str:
         """In a few words: the widths, or the attitude of a learner without them."""
-        return f"{self.widths} widths" if self.is_optimistic else str(self.attitude)
+        return f"{self.widths} widths" if self.is_optimistic else str(self.exploration)
 
     def added_loss(self, support: Support) -> float:
         """epsilon, or 0 if there is a loss floor."""
@@ -111,21 +114,22 @@ class Settings:
             return 0.0
         return added_loss(support, self.context_size, self.episodes)
 
-    def rules(self, support: Support, knowledge: Knowledge | None = None) -> Rules:
+    def constants(self, support: Support, prior: PriorKnowledge | None = None) -> Constants:
         """The constants of the kernels."""
-        known = Knowledge.nothing(support, self.context_size) if knowledge is None else knowledge
+        known = PriorKnowledge.nothing(support, self.context_size) if prior is None else prior
         if self.is_optimistic:
             self.widths.check(support, self.context_size, delta=self.delta, regularization=self.regularization)
         radii = self.widths.radii(support, delta=self.delta)
         added = self.added_loss(support)
         floor = self.loss_floor + added
-        return Rules(
+        intervals = self._interval_constants(support, known)
+        return Constants(
             pair_state=support.pair_state,
             pair_start=support.pair_start,
             next_start=support.next_start,
             next_state=support.next_state,
             next_factor=sealed(radii.next_factor),
-            doubt_factor=sealed(radii.doubt_factor),
+            known_factor=sealed(radii.known_factor),
             width_factor=sealed(radii.width_factor),
             loss_factor=radii.loss_factor,
             loss_log=radii.loss_log,
@@ -137,34 +141,43 @@ class Settings:
             tolerance=float(self.tolerance * floor),
             doubling=self.loss_bound is None and self.is_optimistic,
             forget=bool(self.forget),
-            attitude=self.attitude.code,
+            exploration=self.exploration.code,
             growth=log(self.replan_factor) * (1.0 - 1e-12),  # sums of logarithms may round to just below
-            spread=self.attitude.spread,
-            threshold=self.attitude.threshold,
-            explore=self.attitude.explore,
-            fade=self.attitude.fade,
-            box=self._box_rules(support, known),
-            told=known.told(self.loss_floor, added),
+            spread=self.exploration.spread,
+            threshold=self.exploration.threshold,
+            explore=self.exploration.explore,
+            fade=self.exploration.fade,
+            intervals=intervals,
+            prior=known.arrays(self.loss_floor, added),
+            policy_iteration=(intervals.on or not self.is_optimistic) and support.states <= FEW_STATES,
+            tests_linearity=intervals.on and self._tests_linearity(support),
             alarm_log=log(2 * PARTS * self.context_size * (support.pairs + support.triples) / FALSE_ALARM),
         )
 
-    def _box_rules(self, support: Support, known: Knowledge) -> BoxRules:
+    def _tests_linearity(self, support: Support) -> bool:
+        """As asked for; if nothing was said, where the sums for it are not too many."""
+        sums = PARTS * self.context_size * 2 * (support.pairs + support.triples)
+        return sums <= MOST_SUMS if self.check_linearity is None else self.check_linearity
+
+    def _interval_constants(self, support: Support, known: PriorKnowledge) -> IntervalConstants:
         """What is known needs no share of the failure probability."""
-        boxes, scale = self.widths.boxes, self.widths.scale
-        if boxes is None or not self.is_optimistic:
-            return BoxRules(*[False] * 5, *[0.0] * 5)
-        learned = np.repeat(~known.row_known, np.diff(support.next_start))
-        rows = max(1, int(learned.sum() if boxes.goal else (learned & (support.next_state < support.states)).sum()))
+        intervals, scale = self.widths.intervals, self.widths.scale
+        if intervals is None or not self.is_optimistic:
+            return IntervalConstants(*[False] * 5, *[0.0] * 5)
+        unknown = np.repeat(~known.row_known, np.diff(support.next_start))
+        if not intervals.goal:
+            unknown &= support.next_state < support.states
+        rows = max(1, int(unknown.sum()))
         losses = max(1, int((~known.loss_known).sum()))
-        each = 16.0 if boxes.variance else 8.0
+        each = 16.0 if intervals.variance else 8.0
         share = log(each * rows / self.delta)
-        return BoxRules(
+        return IntervalConstants(
             on=True,
-            goal=boxes.goal,
-            determinant=boxes.determinant,
-            entrywise=boxes.entrywise,
-            variance=boxes.variance,
-            noise=scale * (0.5 if boxes.half else 1.0),
+            goal=intervals.goal,
+            determinant=intervals.determinant,
+            entrywise=intervals.entrywise,
+            variance=intervals.variance,
+            noise=scale * (0.5 if intervals.half else 1.0),
             loss_log=log(8.0 * losses / self.delta),
             row_log=share,
             variance_log=share,
@@ -183,7 +196,7 @@ class Settings:
             "episodes": None if self.episodes is None else int(self.episodes),
             "forget": bool(self.forget),
             "tolerance": float(self.tolerance),
-            "attitude": self.attitude.as_json(),
+            "exploration": self.exploration.as_json(),
             "replan_factor": float(self.replan_factor),
             "check_linearity": None if self.check_linearity is None else bool(self.check_linearity),
         }
@@ -200,7 +213,7 @@ class Settings:
             **{
                 **values,
                 "widths": Widths.from_json(values["widths"]),
-                "attitude": Attitude.from_json(values["attitude"]),
+                "exploration": Exploration.from_json(values["exploration"]),
             }
         )
 

@@ -20,7 +20,7 @@ SWEEPS = 16
 """As many sweeps may be spent before the Krylov method is thought to be cheaper."""
 SETTING_UP = 30_000
 """Setting up the Krylov method takes about as long as sweeping over this many states."""
-PATIENCE = 4
+MIXTURE_VARIANCE = 4
 """Sweeps after which their rate is looked at."""
 KRYLOV_STEPS = 60
 CLUSTER_STATES = 64
@@ -123,7 +123,7 @@ class ChainSolver:
         """Sweeps while they are quick, then the Krylov method."""
         x = np.zeros(self.states)
         most = SWEEPS + SETTING_UP // self.states
-        reached, _ = self.run(kernels.sweep_until)(chain, rhs, unit, target, most, PATIENCE, backwards, x)
+        reached, _ = self.run(kernels.sweep_until)(chain, rhs, unit, target, most, MIXTURE_VARIANCE, backwards, x)
         if reached > target:
             if self._coarse is None:
                 self._coarse = self._factored(chain)

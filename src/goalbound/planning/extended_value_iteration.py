@@ -8,11 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels import optimism as kernels
+from goalbound.kernels import value_iteration as kernels
 from goalbound.kernels.jit import engine
-from goalbound.kernels.optimism import BALL, RESIDUAL, ROUNDING, UNDERFLOW, Outlook, Plausible
-from goalbound.kernels.rooms import fresh_outlook
 from goalbound.kernels.stochastic_rows import NO_GOAL
+from goalbound.kernels.value_iteration import (
+    L2_BALL,
+    ROUNDING,
+    UNDERFLOW,
+    UncertaintySet,
+    ValueIterationState,
+    new_value_iteration_state,
+)
 from goalbound.models import SSP, ConfidenceSet, ModelError, Support
 from goalbound.models.support import with_goal
 from goalbound.models.validation import (
@@ -62,7 +68,7 @@ class OptimisticSolution:
 
 
 def extended_value_iteration(
-    plausible: ConfidenceSet,
+    sets: ConfidenceSet,
     *,
     tolerance: float = 1e-6,
     start: ArrayLike | None = None,
@@ -81,29 +87,31 @@ def extended_value_iteration(
     >>> extended_value_iteration(plausible).values.round(4)  # 0.2 / (1 - (0.5 - 0.1))
     array([0.3333, 0.    ])
     """
-    if not isinstance(plausible, ConfidenceSet):
+    if not isinstance(sets, ConfidenceSet):
         raise ModelError(
-            f"plausible is of the type {type(plausible).__name__}; extended value iteration takes a ConfidenceSet, the "
+            f"plausible is of the type {type(sets).__name__}; extended value iteration takes a ConfidenceSet, the "
             "balls around estimated rows (goalbound.confidence_set makes one)"
         )
     tolerance = fraction(tolerance, "tolerance", "relative to the least loss")
     if whole(sweeps, "sweeps") < 1:
         raise ModelError(f"sweeps is {shown(sweeps)}; value iteration makes at least one")
-    support = plausible.support
-    least = float(plausible.loss_low.min())
+    support = sets.support
+    least = float(sets.loss_low.min())
     if least <= 0.0:
-        pair = int(plausible.loss_low.argmin())
+        pair = int(sets.loss_low.argmin())
         raise ModelError(
             f"{support.pair_name(pair)} may have loss 0; optimistic planning needs losses above 0: give a loss floor, "
             "or add a small loss to all pairs"
         )
-    losses, exponent = _scaled(plausible.loss_low)
+    losses, exponent = _scaled(sets.loss_low)
     floor = math.ldexp(least, exponent)
-    arrays = plausible_arrays(plausible)._replace(losses=losses)
-    outlook = _outlook(support, floor, start, exponent)
-    made = int(engine(support.triples)(kernels.settle)(arrays, outlook, tolerance * floor, min(int(sweeps), MOST)))
-    residual = float(outlook.meter[RESIDUAL])
-    lower, upper = _scaled_back(*value_bounds(outlook.values, residual, floor), exponent)
+    arrays = plausible_arrays(sets)._replace(losses=losses)
+    iteration = _outlook(support, floor, start, exponent)
+    made = int(
+        engine(support.triples)(kernels.value_iteration)(arrays, iteration, tolerance * floor, min(int(sweeps), MOST))
+    )
+    residual = float(iteration.progress["residual"])
+    lower, upper = _scaled_back(*value_bounds(iteration.values, residual, floor), exponent)
     status = Status.CONVERGED
     if residual > tolerance * floor:
         status = Status.ITERATION_LIMIT
@@ -113,9 +121,9 @@ def extended_value_iteration(
         support,
         lower,
         upper,
-        support.pair_action[outlook.policy].astype(np.int64),
-        plausible.loss_low,
-        hopeful_rows(support, arrays, outlook),
+        support.pair_action[iteration.policy].astype(np.int64),
+        sets.loss_low,
+        optimistic_rows(support, arrays, iteration),
         made,
         status,
     )
@@ -165,26 +173,26 @@ def value_bounds(
     return sealed(lower), sealed(upper)
 
 
-def plausible_arrays(plausible: ConfidenceSet) -> Plausible:
+def plausible_arrays(sets: ConfidenceSet) -> UncertaintySet:
     """The confidence set as kernels take it. The goal stands last in a row, so leaving it out moves nothing."""
-    support = plausible.support
-    used = np.add.reduceat(plausible.to_state, support.next_start[:-1]).astype(np.int64)
-    squares = np.where(plausible.to_state, plausible.rows * plausible.rows, 0.0)
+    support = sets.support
+    used = np.add.reduceat(sets.to_state, support.next_start[:-1]).astype(np.int64)
+    squares = np.where(sets.to_state, sets.rows * sets.rows, 0.0)
     mass = np.add.reduceat(squares, support.next_start[:-1])
-    return Plausible(
-        BALL, np.inf,
-        support.pair_start, support.next_start, used, np.array(support.next_state), np.array(plausible.rows),
-        np.minimum(plausible.radii, 2.0) ** 2, np.where(support.leads_to_goal, mass, NO_GOAL),
-        np.array(plausible.loss_low), np.empty(0), np.empty(0),
+    return UncertaintySet(
+        L2_BALL, np.inf,
+        support.pair_start, support.next_start, used, np.array(support.next_state), np.array(sets.rows),
+        np.minimum(sets.radii, 2.0) ** 2, np.where(support.leads_to_goal, mass, NO_GOAL),
+        np.array(sets.loss_low), np.empty(0), np.empty(0),
     )  # fmt: skip
 
 
-def hopeful_rows(support: Support, plausible: Plausible, outlook: Outlook) -> NDArray[np.float64]:
+def optimistic_rows(support: Support, sets: UncertaintySet, iteration: ValueIterationState) -> NDArray[np.float64]:
     """[M] the most hopeful row of every pair against the values, for slots that are in the order of the support."""
     rows = np.zeros(support.triples)
-    run = engine(support.triples)(kernels.hopeful_row)
+    run = engine(support.triples)(kernels.optimistic_row)
     for pair in range(support.pairs):
-        run(plausible, pair, outlook.values, outlook.pull[pair], rows[support.row(pair)])
+        run(sets, pair, iteration.values, iteration.dual[pair], rows[support.row(pair)])
     to_goal = np.flatnonzero(support.next_state == support.states)
     pair_of = np.searchsorted(support.next_start, to_goal, side="right") - 1
     rows[to_goal] = 0.0
@@ -207,11 +215,11 @@ def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArra
     return SSP(full, np.minimum(losses, 1.0), entries)
 
 
-def _outlook(support: Support, floor: float, start: ArrayLike | None, exponent: int) -> Outlook:
-    outlook = fresh_outlook(support.states, support.pairs)
-    outlook.policy[:] = support.pair_start[:-1]
+def _outlook(support: Support, floor: float, start: ArrayLike | None, exponent: int) -> ValueIterationState:
+    iteration = new_value_iteration_state(support.states, support.pairs)
+    iteration.policy[:] = support.pair_start[:-1]
     if start is None:
-        outlook.values[:-1] = floor
+        iteration.values[:-1] = floor
     else:
         values = numbers(start, "start", (support.states + 1,), f"shape [S + 1] = ({support.states + 1},)")
         if not np.isfinite(values).all():
@@ -219,5 +227,5 @@ def _outlook(support: Support, floor: float, start: ArrayLike | None, exponent: 
             raise ModelError(f"start[{state}] is {values[state]}; values to start from are finite")
         with np.errstate(over="ignore"):
             scaled = np.ldexp(values[:-1], exponent)
-        outlook.values[:-1] = np.clip(scaled, floor, LARGEST)  # any start will do; from nearer it is shorter
-    return outlook
+        iteration.values[:-1] = np.clip(scaled, floor, LARGEST)  # any start will do; from nearer it is shorter
+    return iteration

@@ -35,7 +35,7 @@ from goalbound.planning.solution import Solution, Status
 ITERATIONS = 1000
 FORCING = 0.02
 """Each evaluation brings the residual down to this share of what it found."""
-PATIENCE = 20
+MIXTURE_VARIANCE = 20
 """As many times the policy may still change at the smallest residual: more is rounding going round."""
 EXACT_STATES = 30
 """Up to this many states, what floats cannot settle is settled in fractions."""
@@ -161,7 +161,7 @@ class _Search:
                 return True  # nothing switched at the residual before; the certificate looks at all pairs once more
             switched = self._improve(state.unit * (max(aim, 0.1 * target) / 4.0))
             at_aim += target <= aim or stalled
-            if (not switched and (target <= aim or stalled)) or at_aim > PATIENCE:
+            if (not switched and (target <= aim or stalled)) or at_aim > MIXTURE_VARIANCE:
                 self._return_to(proper)
                 return not stalled
             settled = not switched

@@ -65,14 +65,14 @@ def a_posteriori_bound(
         time_bound: T*; only the zero-loss variant needs it. Its regret is K epsilon T* more at most, since adding
             epsilon to every loss raises no optimal value by more than epsilon T*.
     """
-    settings, rules = learner.settings, learner.settings.rules(learner.support)
-    if rules.box.on:  # the width of a box is no function of the visits alone
+    settings, constants = learner.settings, learner.settings.constants(learner.support)
+    if constants.intervals.on:  # the width of a box is no function of the visits alone
         return inf
     size, lam = settings.context_size, settings.regularization
     grown = log1p(max(steps, int(learner.statistics.visits.max())) / lam)
-    rho = sqrt(size * (rules.next_log + grown)) + sqrt(lam)
-    loss_rho = rules.loss_factor * (sqrt(size * (rules.loss_log + grown)) + sqrt(lam))
-    spread = float((rules.next_factor * np.sqrt(next_states(learner.support))).max())
+    rho = sqrt(size * (constants.next_log + grown)) + sqrt(lam)
+    loss_rho = constants.loss_factor * (sqrt(size * (constants.loss_log + grown)) + sqrt(lam))
+    spread = float((constants.next_factor * np.sqrt(next_states(learner.support))).max())
     largest = _largest_potential(learner)
     epochs = 1 + learner.doublings if settings.forget else 1
     potential = epochs * largest / log1p(largest) * size * log1p(steps / (size * lam))
@@ -94,7 +94,7 @@ def slack(learner: LRCSSP, *, steps: int, optimal_loss: float) -> float:
     tolerance * sum of v*(first states), as a plan's value exceeds the exact optimistic one by that share at most, and
     tolerance * l_min per step, as no value is further from its backup.
     """
-    return learner.settings.tolerance * optimal_loss + learner.settings.rules(learner.support).tolerance * steps
+    return learner.settings.tolerance * optimal_loss + learner.settings.constants(learner.support).tolerance * steps
 
 
 def zero_loss_excess(learner: LRCSSP, *, episodes: int, time_bound: float) -> float:
@@ -124,15 +124,15 @@ def unknown_visits_bound(
         intervals: M.
         loss_bound: the largest B that the test has used; the learner's own now if left out.
     """
-    settings, rules = learner.settings, learner.settings.rules(learner.support)
-    if rules.box.on:  # the width of a box is no function of the visits alone
+    settings, constants = learner.settings, learner.settings.constants(learner.support)
+    if constants.intervals.on:  # the width of a box is no function of the visits alone
         return np.full(learner.support.pairs, inf)
     bound = learner.loss_bound if loss_bound is None else loss_bound
     size, lam = settings.context_size, settings.regularization
     tau = np.broadcast_to(np.asarray(visits, dtype=np.float64), learner.support.pairs)
-    rho = np.sqrt(size * (rules.next_log + np.log1p(tau / lam))) + sqrt(lam)
-    doubt = np.maximum(rules.doubt_factor * rho, sqrt(log(4.0 * max(intervals, 1) / settings.delta)))
-    threshold = rules.loss_floor / (10.0 * bound * doubt)
+    rho = np.sqrt(size * (constants.next_log + np.log1p(tau / lam))) + sqrt(lam)
+    known_width = np.maximum(constants.known_factor * rho, sqrt(log(4.0 * max(intervals, 1) / settings.delta)))
+    threshold = constants.loss_floor / (10.0 * bound * known_width)
     grown = size * np.log1p(tau / (size * lam))
     if settings.replan_factor > 1.0:
         largest = _largest_potential(learner)

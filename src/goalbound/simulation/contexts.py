@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.learners.seen_through import SeenThrough
+from goalbound.learners.context_map import MappedContexts
 from goalbound.models import ModelError
 from goalbound.models.validation import ROW_TOLERANCE, distribution, frozen, number, numbers, shown, size_of, whole
 
@@ -280,9 +280,9 @@ def _check_size(size: int, name: str) -> int:
 
 
 def _knowledge(learner: Any, size: int) -> tuple[Floats, Floats]:
-    if isinstance(learner, SeenThrough):  # its statistics are about what it is shown, not about these contexts
+    if isinstance(learner, MappedContexts):  # its statistics are about what it is shown, not about these contexts
         raise ModelError(
-            "an adversary looks at what the learner knows of the contexts themselves, and a SeenThrough is shown "
+            "an adversary looks at what the learner knows of the contexts themselves, and a MappedContexts is shown "
             "something else; take contexts that do not look, such as Dirichlet or Corners"
         )
     statistics = getattr(learner, "statistics", None)

@@ -23,28 +23,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.estimation import Statistics
 from goalbound.estimation.statistics import checked_step
-from goalbound.kernels import watch as kernels
-from goalbound.kernels.jit import Kernel, engine
-from goalbound.kernels.learned import PLANNED
-from goalbound.kernels.rooms import fresh_ledger
-from goalbound.kernels.watch import (
-    COVERED,
-    EPISODES,
-    INTERVAL_SHARE,
-    LONG_INTERVALS,
-    MARTINGALE_SHARE,
-    NOISE,
-    OPTIMAL,
-    POTENTIAL,
-    RISES,
-    STEPS,
-    WATCHED,
-    WIDTHS,
+from goalbound.kernels import audit as kernels
+from goalbound.kernels.audit import (
+    new_regret_audit,
 )
+from goalbound.kernels.jit import Kernel, engine
 from goalbound.kernels.world import Tally
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
-from goalbound.learners.learner import SimulatedWorld
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.protocol import SimulatedWorld
 from goalbound.models import LinearCSSP, ModelError, Step
 from goalbound.models.validation import number, of_type, sealed
 from goalbound.planning.door import require_contextual
@@ -179,7 +166,7 @@ class Watched:
         require_contextual(problem)
         learner.check_fits(problem, problem.context_size)
         if not learner.settings.is_optimistic:
-            raise ModelError(f"a learner that is {learner.settings.attitude} has no confidence sets to watch")
+            raise ModelError(f"a learner that is {learner.settings.exploration} has no confidence sets to watch")
         if loss_bound is None and learner.settings.loss_bound is None:
             raise ModelError(
                 "the learner seeks its loss bound by doubling; give the loss_bound of the checks, such as "
@@ -195,8 +182,8 @@ class Watched:
         if not self.time_bound > 0.0:
             raise ModelError(f"time_bound is {time_bound}; it is a positive number, or infinity where it is not known")
         self._components = components_of(problem)
-        self._ledger = fresh_ledger(learner.support.pairs, problem.context_size, watch=True, loss_bound=bound)
-        self._look(kernels.watch_all)
+        self._audit = new_regret_audit(learner.support.pairs, problem.context_size, watch=True, loss_bound=bound)
+        self._look(kernels.audit_all_pairs)
 
     __getstate__ = copied_state
     __setstate__ = restore_state
@@ -224,41 +211,40 @@ class Watched:
         if world.problem is not self.problem and world.problem != self.problem:
             raise ModelError("the world plays another problem than the one that the learner is watched with")
         self.learner.play_episodes(
-            world, contexts, values, step_limit=step_limit, tally=tally, ledger=self._ledger
+            world, contexts, values, step_limit=step_limit, tally=tally, audit=self._audit
         )  # fmt: skip
 
     def report(self) -> Diagnosis:
         """What was seen up to now."""
-        learner, ledger = self.learner, self._ledger
-        counts, sums = ledger.counts, ledger.sums
-        steps, episodes, unknown = int(counts[STEPS]), int(counts[EPISODES]), int(ledger.unknown.sum())
+        learner, audit = self.learner, self._audit
+        steps, episodes, unknown = int(audit.totals["steps"]), int(audit.totals["episodes"]), int(audit.unknown.sum())
         raised = 1.0 + learner.settings.tolerance
         others = (
-            raised * sums[WIDTHS]
-            + martingale_bound(steps, delta=learner.settings.delta, loss_bound=raised * ledger.loss_bound + 1.0)
-            + slack(learner, steps=steps, optimal_loss=float(sums[OPTIMAL]))
+            raised * audit.totals["widths"]
+            + martingale_bound(steps, delta=learner.settings.delta, loss_bound=raised * audit.loss_bound + 1.0)
+            + slack(learner, steps=steps, optimal_loss=float(audit.totals["optimal"]))
             + raised * zero_loss_excess(learner, episodes=episodes, time_bound=self.time_bound)
         )
         return Diagnosis(
             episodes=episodes,
             steps=steps,
-            intervals=int(counts[WATCHED]),
-            covered_intervals=int(counts[COVERED]),
-            long_intervals=int(counts[LONG_INTERVALS]),
-            interval_share=float(sums[INTERVAL_SHARE]),
-            martingale_share=float(sums[MARTINGALE_SHARE]),
-            potential=float(sums[POTENTIAL]),
-            terms=RegretTerms(*ledger.terms.tolist()),
-            loss_noise=float(sums[NOISE]),
-            unknown_visits=sealed(ledger.unknown.copy()),
+            intervals=int(audit.totals["intervals"]),
+            covered_intervals=int(audit.totals["covered"]),
+            long_intervals=int(audit.totals["long_intervals"]),
+            interval_share=float(audit.totals["interval_share"]),
+            martingale_share=float(audit.totals["martingale_share"]),
+            potential=float(audit.totals["potential"]),
+            terms=RegretTerms(*(float(audit.totals[name]) for name in kernels.TERMS)),
+            loss_noise=float(audit.totals["noise"]),
+            unknown_visits=sealed(audit.unknown.copy()),
             unknown_visits_bound=sealed(self._most_unknown(steps)),
-            loss_bound=ledger.loss_bound,
+            loss_bound=audit.loss_bound,
             lemma_bound=a_posteriori_bound(
                 learner, steps=steps, episodes=episodes, unknown_visits=unknown,
-                loss_bound=ledger.loss_bound, time_bound=self.time_bound,
+                loss_bound=audit.loss_bound, time_bound=self.time_bound,
             ),
-            measured_bound=float(others + raised * ledger.loss_bound * (unknown + learner.doublings)),
-            own_bound=float(others + sums[RISES]),
+            measured_bound=float(others + raised * audit.loss_bound * (unknown + learner.doublings)),
+            own_bound=float(others + audit.totals["rises"]),
         )  # fmt: skip
 
     def _most_unknown(self, steps: int) -> NDArray[np.float64]:
@@ -270,8 +256,8 @@ class Watched:
 
     def _look(self, kernel: Kernel, *arguments: Any) -> None:
         """Run a kernel of watching on this ledger, truth and learner."""
-        rules, learned = self.learner._rules, self.learner._learned
-        engine(self.learner.support.triples)(kernel)(self._ledger, self._components, rules, learned, *arguments)
+        constants, learned = self.learner._constants, self.learner._state
+        engine(self.learner.support.triples)(kernel)(self._audit, self._components, constants, learned, *arguments)
 
 
 class WatchedEpisode:
@@ -286,14 +272,14 @@ class WatchedEpisode:
 
     def act(self, state: int) -> int:
         """The learner's action."""
-        watched, view = self._watched, self._episode._view
+        watched, view = self._watched, self._episode._arrays
         here = watched.problem.support.state(state)
-        begins, planned = self._episode.state is None, bool(view.tally[PLANNED])
-        before = nan if begins else float(view.outlook.values[here])
+        begins, planned = self._episode.state is None, bool(view.progress["planned"])
+        before = nan if begins else float(view.iteration.values[here])
         self._action = self._episode.act(state)
         if not planned:
             optimal = optimal_values(watched.problem, view.context[None])[0, here] if begins else 0.0
-            watched._look(kernels.watch_plan, view, here, before, optimal)
+            watched._look(kernels.audit_plan, view, here, before, optimal)
         return self._action
 
     def observe(self, step: Step) -> None:
@@ -303,11 +289,11 @@ class WatchedEpisode:
         state, action, loss, following = step
         if self._action is not None and (support.state(state), support.action(action)) == (episode.state, self._action):
             pair, _ = checked_step(support, step)
-            view = episode._view
+            view = episode._arrays
             numbers = support.state(state), pair, support.state(following)
-            watched._look(kernels.watch_step, view, view.context, *numbers, float(loss))
+            watched._look(kernels.audit_step, view, view.context, *numbers, float(loss))
             episode.observe(step)
-            watched._look(kernels.watch_pair, pair)
+            watched._look(kernels.audit_pair, pair)
             self._action = None
         else:
             episode.observe(step)  # which says what is wrong

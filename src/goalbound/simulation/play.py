@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.jit import engine
 from goalbound.kernels.world import VALUE_TOLERANCE, Tally, expected_gap
-from goalbound.learners.learner import Learner
+from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP, ModelError, Step
 from goalbound.models.validation import check_room, flag, sealed, shown, size_of, whole
 from goalbound.planning.door import require_contextual
@@ -60,7 +60,7 @@ def play(
 
     Ctrl-C ends the run early: finished episodes are kept, and the history says that it was interrupted.
 
-    >>> from goalbound.learners.reference_policies import Clairvoyant
+    >>> from goalbound.learners.reference import Clairvoyant
     >>> from goalbound.simulation.contexts import Cyclic
     >>> problem = LinearCSSP.dense([[[0.5, 0.2]]], [[[[0.0, 1.0], [0.9, 0.1]]]])
     >>> print(play(problem, Clairvoyant(problem), Cyclic([[1.0]]), episodes=4))

@@ -1,4 +1,4 @@
-"""Does a learner keep the contract of :class:`goalbound.learners.learner.Learner`?"""
+"""Does a learner keep the contract of :class:`goalbound.learners.protocol.Learner`?"""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_learner(
     Checked: ``begin``, ``act`` and ``observe`` are there; ``act`` gives an action of the state, in every state, the
     same if it is asked again; the context that ``begin`` is given stays as it is (a ``Step`` cannot be changed);
     episodes arrive; all that is random comes from ``rng=``; several episodes may be open at once; ``play_episodes``,
-    if there is one, plays what the plain loop plays, to the bit; ``save`` and ``load`` (or ``resumed``, of a fresh
+    if there is one, plays what the plain loop plays, to the bit; ``save`` and ``load`` (or ``restored``, of a fresh
     learner, which experiments use), if there are, go on exactly.
 
     >>> from goalbound import Clairvoyant
@@ -81,7 +81,7 @@ class _Check:
             with found.step(place):
                 check()
         if not found.lines:  # else these say nothing new
-            for place, check in (("play_episodes", self.compiles_alike), ("save and load", self.goes_on)):
+            for place, check in (("play_episodes", self.compiles_alike), ("save and load", self.plan_is_valid)):
                 with found.step(place):
                     check()
         found.close()
@@ -234,11 +234,11 @@ class _Check:
                 "one for the next state of each step, one for the loss if its law is random, no others",
             )  # fmt: skip
 
-    def goes_on(self) -> None:
+    def plan_is_valid(self) -> None:
         learner = self.learner()
         if not callable(getattr(learner, "save", None)):
             return
-        load = getattr(self.learner(), "resumed", None) or getattr(type(learner), "load", None)
+        load = getattr(self.learner(), "restored", None) or getattr(type(learner), "load", None)
         if not callable(load):
             self.found.add(
                 "load", f"a {type(learner).__name__} has save, but neither load nor resumed",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.world import Tally
-from goalbound.learners.learner import Learner
+from goalbound.learners.protocol import Learner
 from goalbound.models import Step
 from goalbound.testing.small_world import SmallWorld
 

@@ -16,7 +16,7 @@ from goalbound.adapters.tntp import (
 from goalbound.models import FileFormatError, ModelError
 from goalbound.planning import is_proper, solve
 
-PLAIN = """<NUMBER OF ZONES> 2
+GREEDY = """<NUMBER OF ZONES> 2
 <NUMBER OF NODES> 4
 <FIRST THRU NODE> 3
 <NUMBER OF LINKS> 4
@@ -59,7 +59,7 @@ def written(tmp_path: Path, text: str, name: str = "made_net.tntp") -> Path:
 
 
 def test_a_plain_file_is_read_into_arrays(tmp_path):
-    roads = read_network(written(tmp_path, PLAIN))
+    roads = read_network(written(tmp_path, GREEDY))
     assert (roads.nodes, roads.zones, roads.first_thru_node, roads.links) == (4, 2, 3, 4)
     assert roads.init.tolist() == [1, 3, 4, 3]
     assert roads.term.tolist() == [3, 4, 2, 2]
@@ -71,7 +71,7 @@ def test_a_plain_file_is_read_into_arrays(tmp_path):
 
 
 def test_odd_headers_columns_comments_and_missing_semicolons_say_the_same(tmp_path):
-    plain, odd = read_network(written(tmp_path, PLAIN)), read_network(written(tmp_path, ODD, "odd_net.tntp"))
+    plain, odd = read_network(written(tmp_path, GREEDY)), read_network(written(tmp_path, ODD, "odd_net.tntp"))
     for name in ("init", "term", "capacity", "length", "free_flow_time", "b", "power", "link_type"):
         assert np.array_equal(getattr(plain, name), getattr(odd, name)), name
     assert (odd.nodes, odd.zones, odd.first_thru_node) == (4, 2, 3)
@@ -81,7 +81,7 @@ def test_odd_headers_columns_comments_and_missing_semicolons_say_the_same(tmp_pa
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
 def test_windows_line_ends_byte_marks_and_old_encodings_do_not_matter(tmp_path, encoding):
     path = tmp_path / "made_net.tntp"
-    path.write_bytes(("~ Köln\n" + PLAIN).replace("\n", "\r\n").encode(encoding))
+    path.write_bytes(("~ Köln\n" + GREEDY).replace("\n", "\r\n").encode(encoding))
     assert read_network(path).links == 4
 
 
@@ -119,9 +119,9 @@ def test_a_column_nobody_knows_is_passed_over(tmp_path):
     ],
 )  # fmt: skip
 def test_a_broken_file_is_an_error_that_names_the_place_and_the_remedy(tmp_path, old, new, message):
-    assert old in PLAIN
+    assert old in GREEDY
     with pytest.raises(FileFormatError, match=message) as error:
-        read_network(written(tmp_path, PLAIN.replace(old, new)))
+        read_network(written(tmp_path, GREEDY.replace(old, new)))
     assert "made_net.tntp" in str(error.value)
 
 
@@ -130,7 +130,7 @@ def test_a_damaged_file_is_read_or_refused_but_never_breaks_the_reader(tmp_path)
     path = tmp_path / "made_net.tntp"
     outcomes = []
     for _ in range(400):
-        damaged = bytearray(PLAIN.encode())
+        damaged = bytearray(GREEDY.encode())
         for _ in range(int(rng.integers(1, 4))):
             start = int(rng.integers(len(damaged)))
             damaged[start : start + int(rng.integers(3))] = (
@@ -146,7 +146,7 @@ def test_a_damaged_file_is_read_or_refused_but_never_breaks_the_reader(tmp_path)
 
 def test_a_file_without_links_is_an_error(tmp_path):
     with pytest.raises(FileFormatError, match="there are no links"):
-        read_network(written(tmp_path, PLAIN.split("~")[0]))
+        read_network(written(tmp_path, GREEDY.split("~")[0]))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_file_without_links_is_an_error(tmp_path):
     ],
 )
 def test_flows_are_matched_to_the_links_in_the_order_of_the_network(tmp_path, text):
-    roads = read_network(written(tmp_path, PLAIN))
+    roads = read_network(written(tmp_path, GREEDY))
     flows = read_flows(written(tmp_path, text, "made_flow.tntp"), roads)
     assert flows.volume.tolist() == [20, 15, 15, 5]
     assert flows.cost is not None

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.estimation import Statistics
-from goalbound.kernels.rooms import fresh_pending
+from goalbound.kernels.pending import new_pending
 from goalbound.models import ModelError, Step, Support
 from tests.strategies import contexts, examples
 
@@ -111,7 +111,7 @@ def test_a_context_has_a_whole_number_of_entries(size: Any) -> None:
 
 def test_a_look_at_a_memory_shows_it_as_it_grows() -> None:
     statistics = Statistics(RAGGED, 2)
-    look = Statistics.over(RAGGED, statistics.memory, 1.0, fresh_pending(RAGGED.pairs, 2))
+    look = Statistics.over(RAGGED, statistics.memory, 1.0, new_pending(RAGGED.pairs, 2))
     statistics.record([0.25, 0.75], Step(0, 0, 0.5, 1))
     np.testing.assert_array_equal(look.visits, [1, 0, 0, 0])
     np.testing.assert_array_equal(look.loss_sums[0], [0.125, 0.375])

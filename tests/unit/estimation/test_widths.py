@@ -24,7 +24,7 @@ def rho(size: int, count: int, visits: int, ridge: float) -> float:
 def test_the_constants_of_a_ragged_support() -> None:
     radii = paper().radii(RAGGED, delta=DELTA)
     np.testing.assert_allclose(radii.next_factor, [1.0, sqrt(3.0), 0.0, sqrt(2.0)])
-    np.testing.assert_array_equal(radii.doubt_factor, [1.0, 3.0, 1.0, 2.0])  # at least 1: the loss is in doubt too
+    np.testing.assert_array_equal(radii.known_factor, [1.0, 3.0, 1.0, 2.0])  # at least 1: the loss is in doubt too
     assert radii.next_log == pytest.approx(log(8 * 6 / DELTA))
     assert radii.loss_log == pytest.approx(log(8 * 4 / DELTA))
     assert radii.loss_factor == 1.0
@@ -33,14 +33,14 @@ def test_the_constants_of_a_ragged_support() -> None:
 def test_printed_widths_have_one_rho_for_the_whole_matrix() -> None:
     radii = printed().radii(RAGGED, delta=DELTA)
     np.testing.assert_array_equal(radii.next_factor, [1.0, 1.0, 0.0, 1.0])
-    np.testing.assert_array_equal(radii.doubt_factor, [1.0, 3.0, 1.0, 2.0])
+    np.testing.assert_array_equal(radii.known_factor, [1.0, 3.0, 1.0, 2.0])
 
 
 def test_full_supports_have_the_constants_of_the_paper() -> None:
     # S = 3 states, A = 2 actions: |S| = 3 next states other than the goal for each pair, |S|^2 |A| = 18, |S| |A| = 6.
     radii = paper().radii(Support.full(3, 2), delta=DELTA)
     np.testing.assert_allclose(radii.next_factor, np.full(6, sqrt(3.0)))
-    np.testing.assert_array_equal(radii.doubt_factor, np.full(6, 3.0))
+    np.testing.assert_array_equal(radii.known_factor, np.full(6, 3.0))
     assert radii.next_log == pytest.approx(log(8 * 18 / DELTA))
     assert radii.loss_log == pytest.approx(log(8 * 6 / DELTA))
 
@@ -48,14 +48,14 @@ def test_full_supports_have_the_constants_of_the_paper() -> None:
 def test_a_problem_whose_pairs_all_lead_straight_to_the_goal() -> None:
     radii = paper().radii(Support.from_pairs([{0: [1], 1: [1]}]), delta=DELTA)
     np.testing.assert_array_equal(radii.next_factor, [0.0, 0.0])
-    np.testing.assert_array_equal(radii.doubt_factor, [1.0, 1.0])
+    np.testing.assert_array_equal(radii.known_factor, [1.0, 1.0])
     assert radii.next_log == radii.loss_log == pytest.approx(log(8 * 2 / DELTA))  # at least N rows: beta covers losses
 
 
 def test_a_scale_multiplies_all_three_and_nothing_else() -> None:
     whole, part = paper().radii(RAGGED, delta=DELTA), scaled(paper(), by=0.25).radii(RAGGED, delta=DELTA)
     np.testing.assert_allclose(part.next_factor, 0.25 * whole.next_factor)
-    np.testing.assert_allclose(part.doubt_factor, 0.25 * whole.doubt_factor)
+    np.testing.assert_allclose(part.known_factor, 0.25 * whole.known_factor)
     assert (part.loss_factor, part.loss_log, part.next_log) == (0.25, whole.loss_log, whole.next_log)
 
 

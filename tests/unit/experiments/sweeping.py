@@ -11,7 +11,7 @@ from pathlib import Path
 from goalbound import plugin
 from goalbound.experiments.progress import Event
 from goalbound.experiments.spec import ExperimentSpec
-from goalbound.learners.reference_policies import Clairvoyant
+from goalbound.learners.reference import Clairvoyant
 from goalbound.models import LinearCSSP
 
 HERE = "tests.unit.experiments.sweeping"

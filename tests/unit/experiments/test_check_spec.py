@@ -11,8 +11,8 @@ pytest.importorskip("pydantic")
 from goalbound import LRCSSP, TabularLearner, eb_ssp
 from goalbound.adapters.covariates import CovariateLearner, FromTransformer, Hats
 from goalbound.cli import main
-from goalbound.learners.context_free import ContextBlind, PerCell
-from goalbound.learners.reference_policies import RandomWalk
+from goalbound.learners.context_free import ContextBlind, Discretized
+from goalbound.learners.reference import RandomWalk
 from goalbound.models import Support
 
 SPEC = """
@@ -150,12 +150,12 @@ def saved(name: str) -> None:
         blind = ContextBlind(TabularLearner(support, eb_ssp(), loss_floor=0.1))
         CovariateLearner(Hats([0.0, 1.0]), blind).save("learner.npz")
     elif name == "cells in a map":
-        cells = PerCell(lambda rng: LRCSSP(support, 1, loss_floor=0.1), 2)
+        cells = Discretized(lambda rng: LRCSSP(support, 1, loss_floor=0.1), 2)
         CovariateLearner(Hats([0.0, 1.0]), cells).save("learner.npz")
     elif name == "tabular":
         TabularLearner(support, eb_ssp(), loss_floor=0.1).save("learner.npz")
     elif name == "cells":
-        PerCell(lambda rng: LRCSSP(support, 1, loss_floor=0.1), 2).save("learner.npz")
+        Discretized(lambda rng: LRCSSP(support, 1, loss_floor=0.1), 2).save("learner.npz")
     else:
         RandomWalk(support, rng=np.random.default_rng(0)).save("learner.npz")
 
@@ -165,9 +165,9 @@ def saved(name: str) -> None:
     [
         ("hats", "a learner with its map of covariates; CovariateLearner(Hats of 2 components, LRCSSP(2 states,"),
         ("tabular in a map", "a learner with its map of covariates; CovariateLearner(Hats of 2 components, ContextB"),
-        ("cells in a map", "a learner with its map of covariates; CovariateLearner(Hats of 2 components, PerCell)"),
+        ("cells in a map", "a learner with its map of covariates; CovariateLearner(Hats of 2 components, Discretized)"),
         ("tabular", "a learner; TabularLearner("),
-        ("cells", "a learner (PerCell), which one made alike goes on from: resumed(path)"),
+        ("cells", "a learner (Discretized), which one made alike goes on from: resumed(path)"),
         ("walk", "a learner (RandomWalk), which one made alike goes on from: resumed(path)"),
     ],
 )

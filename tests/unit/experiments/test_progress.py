@@ -17,12 +17,12 @@ END = {"done": 1, "reused": 1, "failed": 1, "damaged": 0, "others": 1, "open": 0
 STORY = [
     SWEEP,
     Event("reused", "c", "three"),
-    Event("started", "a", "one [red]", {"episodes": 100, "resumed": False}),
-    Event("started", "b", "two", {"episodes": 100, "resumed": False}),
+    Event("started", "a", "one [red]", {"episodes": 100, "restored": False}),
+    Event("started", "b", "two", {"episodes": 100, "restored": False}),
     Event("progress", "a", "one [red]", {"done": 40, "episodes": 100, "expected_regret": 2.5}),
     Event("progress", "a", "one [red]", {"done": 50, "episodes": 100, "expected_regret": float("nan")}),
     Event("finished", "a", "one [red]", {"seconds": 2.0, "episodes": 100, "steps": 300, "expected_regret": 5.0,
-                                         "resumed": False}),
+                                         "restored": False}),
     Event("failed", "b", "two", {"error": "RuntimeError: no", "episodes": 100}),
     Event("done", facts=END),
 ]  # fmt: skip
@@ -116,7 +116,7 @@ def test_what_a_checkpoint_brought_is_progress_but_not_speed():
     clock = Clock()
     pace = Pace(clock)
     pace.hear(Event("sweep", facts={"todo": 1, "episodes": 1000}))
-    pace.hear(Event("started", "a", facts={"episodes": 1000, "resumed": True}))
+    pace.hear(Event("started", "a", facts={"episodes": 1000, "restored": True}))
     moved(pace, "a", 900)
     assert (pace.done, pace.speed, pace.left) == (900, 0.0, None)
 
@@ -135,7 +135,7 @@ def test_the_compiler_is_not_taken_for_the_speed_of_a_sweep():
     pace, told = Pace(clock), []
     pace.hear(Event("sweep", facts={"todo": 12, "episodes": 1_200_000}))
     for run in map(str, range(12)):
-        pace.hear(Event("started", run, facts={"episodes": 100_000, "resumed": False}))
+        pace.hear(Event("started", run, facts={"episodes": 100_000, "restored": False}))
         clock.now += 17.0 if run == "0" else 0.05
         for done in range(266, 100_000, 2500):
             moved(pace, run, done)
@@ -152,7 +152,7 @@ def test_how_long_is_left_is_not_said_by_little():
     clock = Clock()
     pace = Pace(clock)
     pace.hear(Event("sweep", facts={"todo": 1, "episodes": 100_000}))
-    pace.hear(Event("started", "a", facts={"episodes": 100_000, "resumed": False}))
+    pace.hear(Event("started", "a", facts={"episodes": 100_000, "restored": False}))
     moved(pace, "a", 10)
     clock.now += 4.0
     moved(pace, "a", 9_010)
@@ -162,7 +162,7 @@ def test_how_long_is_left_is_not_said_by_little():
     assert pace.left == pytest.approx((100_000 - 9_010) / (9_000 / 8.0))
     slow = Pace(clock)
     slow.hear(Event("sweep", facts={"todo": 1, "episodes": 100_000}))
-    slow.hear(Event("started", "a", facts={"episodes": 100_000, "resumed": False}))
+    slow.hear(Event("started", "a", facts={"episodes": 100_000, "restored": False}))
     moved(slow, "a", 10)
     clock.now += 60.0
     moved(slow, "a", 2_010)
@@ -178,7 +178,7 @@ def test_a_slow_run_on_its_way_is_waited_for():
     pace = Pace(clock)
     pace.hear(Event("sweep", facts={"todo": 3, "episodes": 3000}))
     for name in "abc":
-        pace.hear(Event("started", name, facts={"episodes": 1000, "resumed": False}))
+        pace.hear(Event("started", name, facts={"episodes": 1000, "restored": False}))
         moved(pace, name, 100)
     clock.now += 9.0
     for name in "ab":
@@ -192,7 +192,7 @@ def test_a_run_that_has_said_nothing_yet_has_no_speed():
     clock = Clock()
     pace = Pace(clock)
     pace.hear(Event("sweep", facts={"todo": 1, "episodes": 100}))
-    pace.hear(Event("started", "a", facts={"episodes": 100, "resumed": False}))
+    pace.hear(Event("started", "a", facts={"episodes": 100, "restored": False}))
     clock.now += 100.0
     assert (pace.speed, pace.left, str(pace)) == (0.0, None, "0 of 1 runs, 0%")
 

@@ -21,6 +21,9 @@ from goalbound.experiments.learners import LEARNERS
 from goalbound.experiments.records import SPACING, RunRecord, kept_episodes, read_record, record_bytes, write_record
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.things import CONTEXTS
+from goalbound.kernels.audit import AUDIT_TOTALS
+from goalbound.kernels.records import field_arrays, new_record
+from goalbound.learners.filling import CODES
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LargeFileWarning, ModelError
 from goalbound.models.files import archive, storage
@@ -236,9 +239,11 @@ def test_a_damaged_checkpoint_is_removed_with_a_word_and_the_run_starts_anew(
 def rewritten(path: Path, changes: dict[str, Any], arrays: dict[str, Any] | None = None) -> None:
     """A sound file with another content."""
     patterns = {r"(table|total)\.(loss|optimal_loss|expected_regret)": "<f8", r"(table|total)\..*": "<i8",
-                r"cells\.count|ledger\.(counts|unknown)": "<i8", r"cells\.regret|ledger\.(terms|sums)": "<f8",
-                r"ledger\.uncovered": "|b1", "learner": "|u1"}  # fmt: skip
-    header, found = archive.read_archive(path, kind="RunCheckpoint", versions=[1], arrays=patterns)
+                r"cells\.count|audit\.unknown": "<i8", r"cells\.regret": "<f8",
+                r"audit\.uncovered": "|b1", "learner": "|u1"}  # fmt: skip
+    fields = field_arrays(new_record(AUDIT_TOTALS))
+    patterns |= {rf"audit\.totals\.{name}": CODES[array.dtype] for name, array in fields.items()}
+    header, found = archive.read_archive(path, kind="RunCheckpoint", versions=[2], arrays=patterns)
     archive.write_archive(path, {**header, **changes}, {**found, **(arrays or {})})
 
 
@@ -252,8 +257,8 @@ def rewritten(path: Path, changes: dict[str, Any], arrays: dict[str, Any] | None
         ({"streams": []}, {}, "three generators"),
         ({"streams": [{"bit_generator": "MT19937"}] * 3}, {}, "damaged"),
         ({"more": 1}, {}, "header"),
-        ({}, {"ledger.terms": np.zeros(4)}, "ledger.terms has shape"),
-        ({}, {"ledger.terms": np.full(5, np.nan)}, "no number"),
+        ({}, {"audit.unknown": np.zeros(400, dtype=np.int64)}, "audit.unknown has shape"),
+        ({}, {"audit.totals.widths": np.full(1, np.nan)}, "no number"),
         ({}, {"learner": np.zeros(9, dtype=np.uint8)}, "npz"),
     ],
 )
@@ -502,7 +507,7 @@ def test_a_checkpoint_of_any_size_is_gone_on_from(
 ) -> None:
     # All limits are below the size of the file, as if it had more than 4 GiB.
     monkeypatch.setattr(checkpoints, "LIMIT", 1000)
-    for function in (archive.read_archive, LRCSSP.load.__func__, LRCSSP.resumed):  # type: ignore[attr-defined]
+    for function in (archive.read_archive, LRCSSP.load.__func__, LRCSSP.restored):  # type: ignore[attr-defined]
         monkeypatch.setitem(function.__kwdefaults__, "limit", 1000)
     path = tmp_path / "run.npz"
     with warnings.catch_warnings():

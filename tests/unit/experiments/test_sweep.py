@@ -55,7 +55,7 @@ def test_a_record_is_that_of_its_run_and_its_time_is_kept(undisturbed):
     for line in times:
         assert line["steps"] == read_record(Folder(undisturbed).record(line["id"])).facts["totals"]["steps"]
         assert line["seconds"] > 0
-        assert not line["resumed"]
+        assert not line["restored"]
 
 
 def test_the_spec_is_written_as_it_was_used(undisturbed):
@@ -350,7 +350,7 @@ print(json.dumps(result.counts))
 
     assert sweep(spec, out, workers=1).complete
 
-    assert [line["resumed"] for line in read_times(out)] == [True]
+    assert [line["restored"] for line in read_times(out)] == [True]
     assert not list((out / "partial").iterdir())
     sweep(spec, tmp_path / "fresh", workers=1)
     assert records_in(out) == records_in(tmp_path / "fresh")

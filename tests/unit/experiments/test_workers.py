@@ -38,7 +38,7 @@ def test_a_task_gives_the_content_of_the_record_and_what_a_person_wants_to_know(
     assert isinstance(outcome, Finished)
     assert outcome.record.startswith(b"PAR1")
     assert outcome.record.endswith(b"PAR1")
-    assert (outcome.id, outcome.episodes, outcome.resumed) == (run.id, 20, False)
+    assert (outcome.id, outcome.episodes, outcome.restored) == (run.id, 20, False)
     assert outcome.version == goalbound.__version__
 
 
@@ -54,7 +54,7 @@ def test_a_task_that_is_asked_to_stop_leaves_a_checkpoint_that_another_goes_on_f
     rest = perform(task, report=quiet, stop=never)
 
     assert isinstance(rest, Finished)
-    assert rest.resumed
+    assert rest.restored
     assert rest.record == perform(Task.of(run), report=quiet, stop=never).record
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from goalbound import plugin
-from goalbound.learners.reference_policies import Clairvoyant, FixedPolicy
+from goalbound.learners.reference import Clairvoyant, FixedPolicy
 from goalbound.models import LinearCSSP
 from goalbound.planning import solve
 from goalbound.simulation import Dirichlet
@@ -16,7 +16,7 @@ from goalbound.simulation import Dirichlet
 SEEN: dict[str, Any] = {}
 
 
-class Told:
+class PriorArrays:
     """Plays one policy whatever the context, and says so."""
 
     def __init__(self, problem: LinearCSSP, policy: list[int]) -> None:
@@ -49,8 +49,8 @@ def drugs(*, start: list[float] | None = None) -> LinearCSSP:
 
 
 @plugin
-def told(problem: LinearCSSP, *, policy: list[int] | None = None) -> Told:
-    return Told(problem, [0] * problem.support.states if policy is None else policy)
+def told(problem: LinearCSSP, *, policy: list[int] | None = None) -> PriorArrays:
+    return PriorArrays(problem, [0] * problem.support.states if policy is None else policy)
 
 
 @plugin

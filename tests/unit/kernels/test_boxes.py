@@ -17,15 +17,15 @@ from scipy.optimize import linprog, minimize_scalar
 from scipy.special import erf
 
 from goalbound.estimation import scaled, sharp
-from goalbound.kernels import boxes
-from goalbound.kernels import optimism as kernels
+from goalbound.kernels import intervals
+from goalbound.kernels import value_iteration as kernels
 from goalbound.kernels.elimination import fresh_bench
-from goalbound.kernels.optimism import BOX, RESIDUAL, Plausible
+from goalbound.kernels.value_iteration import INTERVAL_SET, UncertaintySet
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import SSP, Step, Support
 from goalbound.planning import solve
 from goalbound.planning.extended_value_iteration import value_bounds
-from tests.reference.boxes import PIECES, NaiveBoxes
+from tests.reference.intervals import PIECES, NaiveBoxes
 from tests.strategies import contexts, examples, ssps
 from tests.unit.kernels.test_optimism import outlook_from
 from tests.unit.learners.taught import Seen, data, supports, teach
@@ -46,17 +46,17 @@ def widths_of(pieces: set[str]) -> Any:
     return sharp(**{piece: piece in pieces for piece in PIECES})
 
 
-def box_row(low: Floats, high: Floats) -> Plausible:
+def row_intervals(low: Floats, high: Floats) -> UncertaintySet:
     """One pair of one state whose next states are 0, 1, ..."""
     count = len(low)
-    return Plausible(
-        BOX, np.inf,
+    return UncertaintySet(
+        INTERVAL_SET, np.inf,
         np.array([0, 1]), np.array([0, count]), np.array([count]), np.arange(count, dtype=np.int32),
         np.zeros(count), np.zeros(1), np.zeros(1), np.array([0.1]), low, high,
     )  # fmt: skip
 
 
-def least(row: Plausible, values: Floats, start: float, enough: float = np.inf) -> tuple[float, float]:
+def least(row: UncertaintySet, values: Floats, start: float, enough: float = np.inf) -> tuple[float, float]:
     worth, level = kernels.inner_minimum.python(row, 0, values, start, enough)
     return float(worth), float(level)
 
@@ -112,7 +112,7 @@ def room_of(values: Floats, start: float = 0.0) -> float:
 def test_from_any_start_the_minimum_is_that_of_filling_the_cheapest_first(drawn: Drawn) -> None:
     low, high, values = drawn
     exact = least_by_filling(low, high, values)
-    row = box_row(low, high)
+    row = row_intervals(low, high)
     for start in (*STARTS, *values.tolist(), float(values.mean()), float(np.nextafter(values[0], 9e99))):
         assert least(row, values, start)[0] == pytest.approx(exact, rel=1e-12, abs=room_of(values, start))
 
@@ -121,7 +121,7 @@ def test_from_any_start_the_minimum_is_that_of_filling_the_cheapest_first(drawn:
 @given(boxed_rows())
 def test_the_minimum_is_that_of_the_linear_program(drawn: Drawn) -> None:
     low, high, values = drawn
-    found, _ = least(box_row(low, high), values, 0.5)
+    found, _ = least(row_intervals(low, high), values, 0.5)
     assert found == pytest.approx(least_by_linear_program(low, high, values), rel=1e-7, abs=1e-6)
 
 
@@ -130,7 +130,7 @@ def test_the_minimum_is_that_of_the_linear_program(drawn: Drawn) -> None:
 def test_where_it_stops_early_it_returns_a_lower_bound_that_is_enough(drawn: Drawn, share: float) -> None:
     low, high, values = drawn
     exact = least_by_filling(low, high, values)
-    row = box_row(low, high)
+    row = row_intervals(low, high)
     for enough in (share * exact, share * float(values.max()), exact, -1.0):
         for start in (*STARTS, *values.tolist()):
             found, _ = least(row, values, start, enough)
@@ -146,7 +146,7 @@ def test_the_most_hopeful_row_is_a_row_of_the_box_and_worth_the_minimum(drawn: D
     low, high, values = drawn
     exact = least_by_filling(low, high, values)
     row = np.full(len(low) + 1, np.nan)
-    worth = kernels.hopeful_row.python(box_row(low, high), 0, values, start, row)
+    worth = kernels.optimistic_row.python(row_intervals(low, high), 0, values, start, row)
     assert worth == pytest.approx(exact, rel=1e-12, abs=room_of(values, start))
     assert float(row[:-1] @ values) == pytest.approx(exact, rel=1e-12, abs=room_of(values))
     assert row[:-1].sum() == pytest.approx(1.0, abs=1e-14)
@@ -160,18 +160,20 @@ def test_filling_by_hand() -> None:
     # 0.5 * 1 + 0.1 * 4 + 0.4 * 3 = 2.1. Level: 3.
     low, high, values = np.array([0.2, 0.1, 0.1]), np.array([0.5, 0.9, 0.8]), np.array([1.0, 4.0, 3.0])
     for start in STARTS:
-        assert least(box_row(low, high), values, start) == pytest.approx((2.1, 3.0), rel=1e-9)
+        assert least(row_intervals(low, high), values, start) == pytest.approx((2.1, 3.0), rel=1e-9)
     found = np.empty(3)
-    assert kernels.hopeful_row.python(box_row(low, high), 0, values, 0.0, found) == pytest.approx(2.1, rel=1e-15)
+    assert kernels.optimistic_row.python(row_intervals(low, high), 0, values, 0.0, found) == pytest.approx(
+        2.1, rel=1e-15
+    )
     assert found.tolist() == pytest.approx([0.5, 0.1, 0.4], rel=1e-14)
 
 
 def test_equal_values_are_one_level() -> None:
     low, high, values = np.array([0.0, 0.25, 0.0]), np.array([0.25, 0.5, 1.0]), np.array([2.0, 2.0, 2.0])
     for start in (0.0, 2.0, 7.0):
-        assert least(box_row(low, high), values, start)[0] == 2.0
+        assert least(row_intervals(low, high), values, start)[0] == 2.0
     found = np.empty(3)
-    kernels.hopeful_row.python(box_row(low, high), 0, values, 2.0, found)
+    kernels.optimistic_row.python(row_intervals(low, high), 0, values, 2.0, found)
     assert found.sum() == 1.0
 
 
@@ -185,9 +187,9 @@ def test_a_box_without_a_row_counts_what_is_missing_at_the_largest_value(drawn: 
     short = high * share / high.sum()
     much = low + (1.0 + share - low.sum()) / len(low)
     for start in (bottom, float(np.median(values)), top):
-        found, _ = least(box_row(np.minimum(low, short), short), values, start)
+        found, _ = least(row_intervals(np.minimum(low, short), short), values, start)
         assert found == pytest.approx(float(short @ values) + (1.0 - share) * top, rel=1e-9, abs=1e-9)
-        found, _ = least(box_row(much, np.maximum(high, much)), values, start)
+        found, _ = least(row_intervals(much, np.maximum(high, much)), values, start)
         assert found == pytest.approx(float(much @ values) - (much.sum() - 1.0) * bottom, rel=1e-9, abs=1e-9)
 
 
@@ -196,9 +198,9 @@ def test_a_box_without_a_row_counts_what_is_missing_at_the_largest_value(drawn: 
 def test_python_and_compiled_agree_to_the_bit(drawn: Drawn, start: float) -> None:
     low, high, values = drawn
     one, other = np.full(len(low), np.nan), np.full(len(low), np.nan)
-    row = box_row(low, high)
-    worth = kernels.hopeful_row.python(row, 0, values, start, one)
-    assert kernels.hopeful_row.compiled(row, 0, values, start, other) == worth
+    row = row_intervals(low, high)
+    worth = kernels.optimistic_row.python(row, 0, values, start, one)
+    assert kernels.optimistic_row.compiled(row, 0, values, start, other) == worth
     assert one.tobytes() == other.tobytes()
 
 
@@ -208,21 +210,21 @@ def test_python_and_compiled_agree_to_the_bit(drawn: Drawn, start: float) -> Non
 def test_boxes_of_no_size_are_planned_in_as_the_exact_planner_does(by_policies: bool, ssp: SSP, start: float) -> None:
     support = ssp.support
     ssp = SSP(support, np.maximum(ssp.losses, 0.1), ssp.probabilities)
-    plausible = Plausible(
-        BOX, np.inf, np.array(support.pair_start), np.array(support.next_start), np.diff(support.next_start),
+    sets = UncertaintySet(
+        INTERVAL_SET, np.inf, np.array(support.pair_start), np.array(support.next_start), np.diff(support.next_start),
         np.array(support.next_state), np.zeros(support.triples), np.zeros(support.pairs), np.zeros(support.pairs),
         np.array(ssp.losses), np.array(ssp.probabilities), np.array(ssp.probabilities),
     )  # fmt: skip
-    outlook = outlook_from(plausible, np.array([*np.full(support.states, start), 0.0]))
+    iteration = outlook_from(sets, np.array([*np.full(support.states, start), 0.0]))
     if by_policies:
-        kernels.settle_by_policies.python(plausible, outlook, 1e-9, 100_000, fresh_bench(support.states))
+        kernels.policy_iteration.python(sets, iteration, 1e-9, 100_000, fresh_bench(support.states))
     else:
-        kernels.settle.python(plausible, outlook, 1e-9, 100_000)
-    lower, upper = value_bounds(outlook.values, float(outlook.meter[RESIDUAL]), float(ssp.losses.min()))
+        kernels.value_iteration.python(sets, iteration, 1e-9, 100_000)
+    lower, upper = value_bounds(iteration.values, float(iteration.progress["residual"]), float(ssp.losses.min()))
     exact = solve(ssp).values
     assert (lower <= exact + 1e-9).all()
     assert (exact <= upper + 1e-9).all()
-    np.testing.assert_allclose(outlook.values, exact, rtol=1e-6)
+    np.testing.assert_allclose(iteration.values, exact, rtol=1e-6)
 
 
 def taught(
@@ -241,7 +243,7 @@ def taught(
 
 
 def assert_same_intervals(learner: LRCSSP, witness: NaiveBoxes, context: Floats) -> None:
-    found, support = learner.intervals_of(context), learner.support
+    found, support = learner.interval_set(context), learner.support
     for pair in range(support.pairs):
         low, high = witness.loss(pair, context)
         assert found.loss_low[pair] == pytest.approx(max(low, 0.1), abs=1e-10)
@@ -281,7 +283,7 @@ def test_the_intervals_are_those_of_the_formulas_after_many_steps_of_one_pair(ch
     inside = 0
     for context in (np.array([1.0, 0.0, 0.0]), np.array([0.2, 0.3, 0.5])):
         assert_same_intervals(learner, witness, context)
-        found = learner.intervals_of(context)
+        found = learner.interval_set(context)
         inside += int(((found.low > 0.0) | (found.high < 1.0)).sum())
     assert inside >= 2
 
@@ -290,7 +292,7 @@ def test_the_intervals_are_those_of_the_formulas_after_many_steps_of_one_pair(ch
 def test_of_a_pair_that_was_never_played_nothing_is_excluded_unless_it_has_one_next_state(choice: str) -> None:
     support = Support.from_pairs([{0: [0, 1, 2], 1: [1]}, {0: [2]}])
     learner, _ = taught(support, 2, [], CHOICES[choice], regularization=1.0, scale=1e-9)
-    found = learner.intervals_of([0.3, 0.7])
+    found = learner.interval_set([0.3, 0.7])
     assert found.low.tolist() == [0.0, 0.0, 0.0, 1.0, 1.0]
     assert found.high.tolist() == [1.0] * 5
     assert found.loss_low.tolist() == [0.1] * 3  # the loss floor
@@ -299,23 +301,23 @@ def test_of_a_pair_that_was_never_played_nothing_is_excluded_unless_it_has_one_n
 
 def test_the_constants_of_the_bound_by_the_variance() -> None:
     # kappa = (e^b - 1 - b) / b^2 is the least with exp(x) <= 1 + x + kappa x^2 for all x <= b: equality at b.
-    b, kappa, cut = boxes.REACH, boxes.CURVE, boxes.CUT
+    b, kappa, cut = intervals.EXPONENT_BOUND, intervals.CURVATURE, intervals.TRUNCATION_LOG
     assert kappa == pytest.approx((math.exp(b) - 1.0 - b) / b**2, rel=1e-15)
     x = np.linspace(-40.0, b, 100_001)
     assert (np.exp(x) <= (1.0 + x + kappa * x * x) * (1.0 + 1e-14)).all()
     assert math.exp(b + 1e-6) > 1.0 + (b + 1e-6) + kappa * (b + 1e-6) ** 2
     # A centred Gaussian of precision 2 kappa rho lies within +- b / 2 with probability erf(b sqrt(kappa rho) / 2).
     grid = np.linspace(-0.5 * b, 0.5 * b, 200_001)
-    precision = 2.0 * kappa * boxes.RIDGE
+    precision = 2.0 * kappa * intervals.VARIANCE_RIDGE
     density = np.exp(-0.5 * precision * grid**2) * math.sqrt(precision / (2.0 * math.pi))
     inside = float(np.trapezoid(density, grid))
     assert cut == pytest.approx(-math.log(inside), rel=1e-9)
-    assert cut == pytest.approx(-math.log(erf(0.5 * b * math.sqrt(kappa * boxes.RIDGE))), rel=1e-15)
+    assert cut == pytest.approx(-math.log(erf(0.5 * b * math.sqrt(kappa * intervals.VARIANCE_RIDGE))), rel=1e-15)
 
 
 def variance_bound(sums: Floats, level: float, x: Floats, scale: float = 1.0) -> float:
-    rules = SimpleNamespace(box=SimpleNamespace(scale=scale))
-    return float(boxes.by_variance.python(rules, sums, level, x, 0.0, len(x)))
+    constants = SimpleNamespace(intervals=SimpleNamespace(scale=scale))
+    return float(intervals.bernstein_radius.python(constants, sums, level, x, 0.0, len(x)))
 
 
 @st.composite
@@ -332,10 +334,10 @@ def variance_cases(draw: st.DrawFn, size: int) -> tuple[Floats, float, Floats]:
 @given(st.integers(1, 4).flatmap(variance_cases))
 def test_the_bound_by_the_variance_is_the_best_multiple_of_the_direction(case: tuple[Floats, float, Floats]) -> None:
     sums, level, x = case
-    square = float(x @ (sums + boxes.RIDGE * np.eye(len(x))) @ x)
-    longest = 0.5 * boxes.REACH / float(np.abs(x).max())
+    square = float(x @ (sums + intervals.VARIANCE_RIDGE * np.eye(len(x))) @ x)
+    longest = 0.5 * intervals.EXPONENT_BOUND / float(np.abs(x).max())
     best = minimize_scalar(
-        lambda share: boxes.CURVE * share * longest * square + level / (share * longest), bounds=(1e-9, 1.0),
+        lambda share: intervals.CURVATURE * share * longest * square + level / (share * longest), bounds=(1e-9, 1.0),
         method="bounded", options={"xatol": 1e-12},
     )  # fmt: skip
     assert variance_bound(sums, level, x) == pytest.approx(best.fun, rel=1e-6)
@@ -350,12 +352,15 @@ def test_no_noise_that_the_mixture_allows_is_above_the_bound_by_the_variance(
     # The largest x S over all S with z S <= kappa |z|_H^2 + L for z on a grid of [-b/2, b/2]^2: a linear program.
     # It has some of the constraints only, yet x itself among them, so it is close to the bound, not above.
     sums, level, x = case
-    longest = 0.5 * boxes.REACH / float(np.abs(x).max())
-    line = np.linspace(-0.5, 0.5, 21) * boxes.REACH
+    longest = 0.5 * intervals.EXPONENT_BOUND / float(np.abs(x).max())
+    line = np.linspace(-0.5, 0.5, 21) * intervals.EXPONENT_BOUND
     grid = np.array([[a, b] for a in line for b in line if a or b])
     along = np.geomspace(1e-4, 1.0, 2000)[:, None] * longest * x
     every = np.vstack((grid, along))
-    most = boxes.CURVE * np.einsum("ij,jk,ik->i", every, sums + boxes.RIDGE * np.eye(2), every) + level
+    most = (
+        intervals.CURVATURE * np.einsum("ij,jk,ik->i", every, sums + intervals.VARIANCE_RIDGE * np.eye(2), every)
+        + level
+    )
     answer = linprog(-x / np.abs(x).max(), A_ub=every, b_ub=most, bounds=[(None, None)] * 2)
     assert answer.status == 0
     assert -answer.fun * np.abs(x).max() <= variance_bound(sums, level, x) * (1.0 + 1e-4)
@@ -366,8 +371,13 @@ def test_no_noise_that_the_mixture_allows_is_above_the_bound_by_the_variance(
 def test_the_trace_bounds_the_determinant(case: tuple[Floats, float, Floats]) -> None:
     sums, level, x = case
     size = len(x)
-    found = boxes.variance_level.python(float(np.trace(sums)), size, level)
-    exact = 0.5 * np.linalg.slogdet(sums / boxes.RIDGE + np.eye(size))[1] + boxes.CUT * size + level + boxes.SUMMED
+    found = intervals.variance_log_det_bound.python(float(np.trace(sums)), size, level)
+    exact = (
+        0.5 * np.linalg.slogdet(sums / intervals.VARIANCE_RIDGE + np.eye(size))[1]
+        + intervals.TRUNCATION_LOG * size
+        + level
+        + intervals.LOG_DET_ROUNDING
+    )
     assert found >= exact - 1e-12 * exact
     if size == 1:
         assert found == pytest.approx(exact, rel=1e-12)

@@ -11,21 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels.gram import (
+from goalbound.kernels.jit import kernel
+from goalbound.kernels.regression import (
     EPS,
-    REFRESH,
-    Memory,
+    RENEW_EVERY,
+    RegressionSums,
     add,
     add_to_gram,
     invert,
+    new_regression_sums,
     projection_gap,
     record,
     ridge,
     ridge_error,
     solve_context,
 )
-from goalbound.kernels.jit import kernel
-from goalbound.kernels.rooms import fresh_memory
 from tests.strategies import contexts, examples
 
 Whole = NDArray[np.int64]
@@ -46,10 +46,10 @@ def add_all(gram, low, inverse, contexts, visits, regularization, direction, wor
 
 
 @kernel
-def record_all(memory, next_start, next_state, goal, pair, places, losses, contexts, direction, work):
+def record_all(regression, next_start, next_state, goal, pair, places, losses, contexts, direction, work):
     """Record n steps of one pair."""
     for n in range(len(places)):
-        record(memory, next_start, next_state, goal, pair, places[n], losses[n], contexts[n], 1.0, direction, work)
+        record(regression, next_start, next_state, goal, pair, places[n], losses[n], contexts[n], 1.0, direction, work)
 
 
 @kernel
@@ -151,7 +151,7 @@ def test_after_a_million_visits_the_inverse_is_within_1e_9_of_the_inverse_of_the
 
 
 def test_the_million_steps_end_just_before_the_inverse_is_computed_anew() -> None:
-    assert (STEPS + 1) % REFRESH == 0
+    assert (STEPS + 1) % RENEW_EVERY == 0
 
 
 @examples(30)
@@ -181,12 +181,12 @@ NEXT_STATE = np.array([1, 8, 0, 3, 4, 6, 8], dtype=np.int32)
 """Two pairs; the steps are those of the second, whose next states are 0, 3, 4, 6 and the goal, 8."""
 
 
-def recorded(place: Whole, loss: Whole, shares: Whole, *, form: str) -> Memory:
-    memory = fresh_memory(2, 7, 2, 1.0)
+def recorded(place: Whole, loss: Whole, shares: Whole, *, form: str) -> RegressionSums:
+    regression = new_regression_sums(2, 7, 2, 1.0)
     getattr(record_all, form)(
-        memory, NEXT_START, NEXT_STATE, 8, 1, place, loss / 4.0, shares / 4.0, np.zeros(2), np.zeros((2, 2))
+        regression, NEXT_START, NEXT_STATE, 8, 1, place, loss / 4.0, shares / 4.0, np.zeros(2), np.zeros((2, 2))
     )  # fmt: skip
-    return memory
+    return regression
 
 
 @examples(50)
@@ -195,29 +195,29 @@ def test_sums_are_the_naive_sums_and_slots_are_given_in_the_order_of_first_sight
     steps: tuple[Whole, Whole, Whole],
 ) -> None:
     place, loss, shares = steps
-    memory = recorded(place, loss, shares, form="python")
-    assert memory.visits.tolist() == [0, len(place)]
-    np.testing.assert_array_equal(memory.gram[1], np.eye(2) + shares.T @ shares / 16.0)
-    np.testing.assert_array_equal(memory.loss_sums[1], loss @ shares / 16.0)
-    np.testing.assert_array_equal(memory.goal_sums[1], shares[place == 6].sum(axis=0) / 4.0)
+    regression = recorded(place, loss, shares, form="python")
+    assert regression.visits.tolist() == [0, len(place)]
+    np.testing.assert_array_equal(regression.gram[1], np.eye(2) + shares.T @ shares / 16.0)
+    np.testing.assert_array_equal(regression.loss_sums[1], loss @ shares / 16.0)
+    np.testing.assert_array_equal(regression.goal_sums[1], shares[place == 6].sum(axis=0) / 4.0)
 
     first_seen = list(dict.fromkeys(p for p in place.tolist() if p != 6))
-    assert memory.seen.tolist() == [0, len(first_seen)]
-    assert memory.slot_state[2 : 2 + len(first_seen)].tolist() == NEXT_STATE[first_seen].tolist()
-    for slot, p in enumerate(first_seen):
-        assert memory.slot[p] == slot
-        np.testing.assert_array_equal(memory.next_sums[2 + slot], shares[place == p].sum(axis=0) / 4.0)
+    assert regression.seen.tolist() == [0, len(first_seen)]
+    assert regression.seen_state[2 : 2 + len(first_seen)].tolist() == NEXT_STATE[first_seen].tolist()
+    for index, p in enumerate(first_seen):
+        assert regression.seen_index[p] == index
+        np.testing.assert_array_equal(regression.next_sums[2 + index], shares[place == p].sum(axis=0) / 4.0)
     never = [p for p in range(7) if p not in first_seen]
-    assert (memory.slot[never] == -1).all()
-    assert not memory.next_sums[2 + len(first_seen) :].any()
+    assert (regression.seen_index[never] == -1).all()
+    assert not regression.next_sums[2 + len(first_seen) :].any()
 
 
 @given(quarter_steps())
 def test_the_other_pair_is_as_if_nothing_had_happened(steps: tuple[Whole, Whole, Whole]) -> None:
-    memory, fresh = recorded(*steps, form="python"), fresh_memory(2, 7, 2, 1.0)
+    regression, fresh = recorded(*steps, form="python"), new_regression_sums(2, 7, 2, 1.0)
     for name in ("gram", "inverse", "loss_sums", "goal_sums", "visits", "seen"):
-        np.testing.assert_array_equal(getattr(memory, name)[0], getattr(fresh, name)[0])
-    assert not memory.next_sums[:2].any()
+        np.testing.assert_array_equal(getattr(regression, name)[0], getattr(fresh, name)[0])
+    assert not regression.next_sums[:2].any()
 
 
 @given(quarter_steps())

@@ -20,19 +20,19 @@ from numba.core import event
 
 from goalbound.kernels import (
     active_set,
+    algorithm,
+    audit,
     bellman,
-    boxes,
     chain,
-    gram,
     graph,
+    intervals,
     jit,
-    learning,
+    linearity_test,
     pending,
     projection,
-    residuals,
+    regression,
     shortest,
     stochastic_rows,
-    watch,
 )
 
 NOTICE = "goalbound: compiling kernels"
@@ -110,19 +110,19 @@ def test_each_form_calls_the_same_form_of_the_kernels_that_it_uses(caller: jit.K
 
 def test_the_cache_on_disk_knows_the_files_of_all_kernels_inside() -> None:
     files = sorted(module.__file__ for module in (
-        active_set, boxes, gram, learning, pending, projection, residuals, stochastic_rows,
+        active_set, intervals, regression, algorithm, pending, projection, linearity_test, stochastic_rows,
     ))  # fmt: skip
     stats = tuple((os.stat(file).st_mtime_ns, os.stat(file).st_size) for file in files)
-    assert learning.observe.dispatcher._cache._cache_file._source_stamp == stats
+    assert algorithm.observe.dispatcher._cache._cache_file._source_stamp == stats
 
 
 def test_a_cache_that_cannot_be_read_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    first = jit.Kernel(watch.squared_norm.function)
+    first = jit.Kernel(audit.squared_norm.function)
     assert first.compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
     (index,) = tmp_path.rglob("*.nbi")
     index.write_bytes(index.read_bytes()[:-20])
-    again = jit.Kernel(watch.squared_norm.function)
+    again = jit.Kernel(audit.squared_norm.function)
     assert again.compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
 
 
@@ -134,7 +134,7 @@ def test_a_full_disk_costs_the_cache_and_nothing_else(tmp_path: Path, monkeypatc
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "save", full_disk)
     monkeypatch.setattr(jit._Notice, "told_of_cache", False)
-    kernel = jit.Kernel(watch.squared_norm.function)
+    kernel = jit.Kernel(audit.squared_norm.function)
     with pytest.warns(UserWarning, match=r"No space left on device\), so every .* set NUMBA_CACHE_DIR") as heard:
         assert kernel.compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
     assert kernel.dispatcher(np.eye(2, dtype=np.float32), np.array([0.5, 0.5])) == 0.5  # another form, compiled too
@@ -144,11 +144,11 @@ def test_a_full_disk_costs_the_cache_and_nothing_else(tmp_path: Path, monkeypatc
 def test_machine_code_that_is_damaged_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(jit._Notice, "told_of_cache", False)
-    jit.Kernel(watch.squared_norm.function).compiled(np.eye(2), np.array([0.5, 0.5]))
+    jit.Kernel(audit.squared_norm.function).compiled(np.eye(2), np.array([0.5, 0.5]))
     (code,) = tmp_path.rglob("*.nbc")
     code.write_bytes(code.read_bytes()[:50])
     with pytest.warns(UserWarning, match="compiled kernels cannot be kept on disk"):
-        assert jit.Kernel(watch.squared_norm.function).compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
+        assert jit.Kernel(audit.squared_norm.function).compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
 
 
 def test_where_nothing_can_be_written_kernels_are_compiled_without_a_cache(
@@ -161,7 +161,7 @@ def test_where_nothing_can_be_written_kernels_are_compiled_without_a_cache(
     monkeypatch.setattr(numba.core.caching.CacheImpl, "_locator_classes", locators)
     monkeypatch.setattr(jit._Notice, "told_of_cache", False)
     with pytest.warns(UserWarning, match="cannot be kept on disk .*no locator available"):
-        assert jit.Kernel(watch.squared_norm.function).compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
+        assert jit.Kernel(audit.squared_norm.function).compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
 
 
 def test_no_kernel_compiles_with_relaxed_arithmetic() -> None:
@@ -235,9 +235,9 @@ def test_numba_tells_of_what_it_compiles_and_not_of_what_it_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_timer: list[float]
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    jit.Kernel(watch.squared_norm.function).compiled(np.eye(2), np.array([0.5, 0.5]))
+    jit.Kernel(audit.squared_norm.function).compiled(np.eye(2), np.array([0.5, 0.5]))
     assert quick_timer == [1.0]
-    jit.Kernel(watch.squared_norm.function).compiled(np.eye(2), np.array([0.5, 0.5]))
+    jit.Kernel(audit.squared_norm.function).compiled(np.eye(2), np.array([0.5, 0.5]))
     assert quick_timer == [1.0]
 
 

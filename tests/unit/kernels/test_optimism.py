@@ -10,9 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels import optimism as kernels
-from goalbound.kernels.optimism import BALL, FALL, RESIDUAL, Outlook, Plausible
-from goalbound.kernels.rooms import fresh_outlook
+from goalbound.kernels import value_iteration as kernels
+from goalbound.kernels.value_iteration import (
+    L2_BALL,
+    UncertaintySet,
+    ValueIterationState,
+    new_value_iteration_state,
+)
 from tests.properties.test_learning_witnesses_agree import balls
 from tests.reference.optimism import inner_minimum, inner_minimum_by_cone
 from tests.strategies import examples
@@ -22,20 +26,20 @@ Floats = NDArray[np.float64]
 STARTS = (0.0, 1e-300, 1e-9, 0.5, 1e9, 1e300)
 
 
-def plausible_row(centre: Floats, ball: float, loss: float = 0.1) -> Plausible:
+def plausible_row(centre: Floats, ball: float, loss: float = 0.1) -> UncertaintySet:
     """One pair of one state whose next states are 0, 1, ...; ``ball`` is the squared radius."""
     count = len(centre)
-    return Plausible(
-        BALL, np.inf,
+    return UncertaintySet(
+        L2_BALL, np.inf,
         np.array([0, 1]), np.array([0, count]), np.array([count]), np.arange(count, dtype=np.int32),
         np.asarray(centre, dtype=np.float64), np.array([ball]), np.array([float(np.square(centre).sum())]),
         np.array([loss]), np.empty(0), np.empty(0),
     )  # fmt: skip
 
 
-def least(row: Plausible, values: Floats, start: float, enough: float = np.inf) -> tuple[float, float]:
-    value, pull = kernels.inner_minimum.python(row, 0, values, start, enough)
-    return float(value), float(pull)
+def least(row: UncertaintySet, values: Floats, start: float, enough: float = np.inf) -> tuple[float, float]:
+    value, dual = kernels.inner_minimum.python(row, 0, values, start, enough)
+    return float(value), float(dual)
 
 
 @st.composite
@@ -100,7 +104,7 @@ def test_the_most_hopeful_row_is_plausible_and_worth_the_minimum(drawn: tuple[Fl
 def check_hopeful_row(centre: Floats, ball: float, values: Floats) -> None:
     exact, _ = inner_minimum(centre, math.sqrt(ball), values)
     row = np.full(len(centre) + 1, np.nan)
-    worth = kernels.hopeful_row.python(plausible_row(centre, ball), 0, values, 0.5, row)
+    worth = kernels.optimistic_row.python(plausible_row(centre, ball), 0, values, 0.5, row)
     room = 1e-14 * float(centre @ values)
     assert float(row[:-1] @ values) == pytest.approx(exact, rel=1e-9, abs=room)
     assert worth == pytest.approx(exact, rel=1e-12, abs=room)
@@ -122,9 +126,9 @@ def test_the_step_of_a_three_four_five_triangle() -> None:
     values = np.array([3.0, 4.0])
     assert least(plausible_row(np.array([0.5, 0.5]), 0.0625), values, 0.0) == pytest.approx((2.25, 0.05), rel=1e-15)
     # The second state has only 0.04 to give; the first gives sqrt(0.25^2 - 0.04^2) = sqrt(0.0609).
-    found, pull = least(plausible_row(np.array([0.5, 0.04]), 0.0625), values, 0.0)
+    found, dual = least(plausible_row(np.array([0.5, 0.04]), 0.0625), values, 0.0)
     assert found == pytest.approx(3.0 * (0.5 - math.sqrt(0.0609)), rel=1e-15)
-    assert pull == pytest.approx(math.sqrt(0.0609) / 3.0, rel=1e-15)
+    assert dual == pytest.approx(math.sqrt(0.0609) / 3.0, rel=1e-15)
 
 
 def test_a_ball_as_large_as_the_row_reaches_the_goal_surely() -> None:
@@ -144,7 +148,7 @@ def test_next_states_of_value_zero_keep_their_mass() -> None:
 
 
 @st.composite
-def plausible_problems(draw: st.DrawFn) -> Plausible:
+def plausible_problems(draw: st.DrawFn) -> UncertaintySet:
     """A few states with up to three pairs each; rows lack mass, some have no next state but the goal."""
     states = draw(st.integers(1, 4))
     pair_start, rows = [0], []
@@ -158,8 +162,8 @@ def plausible_problems(draw: st.DrawFn) -> Plausible:
     tenths = st.lists(st.integers(1, 10), min_size=pairs, max_size=pairs)
     centre = np.array([q for row in rows for q in row.values()])
     ball = np.square(np.array(draw(tenths)) / 20.0 - 0.05)
-    return Plausible(
-        BALL, np.inf,
+    return UncertaintySet(
+        L2_BALL, np.inf,
         np.array(pair_start), np.cumsum([0, *map(len, rows)]), np.array([len(row) for row in rows]),
         np.array([s for row in rows for s in row], dtype=np.int32), centre, ball,
         np.array([sum(q * q for q in row.values()) for row in rows]), np.array(draw(tenths)) / 10.0, np.empty(0),
@@ -167,80 +171,78 @@ def plausible_problems(draw: st.DrawFn) -> Plausible:
     )  # fmt: skip
 
 
-def backups(plausible: Plausible, values: Floats, state: int) -> list[float]:
+def backups(sets: UncertaintySet, values: Floats, state: int) -> list[float]:
     """The backup of each pair of a state, none skipped, by the bisection."""
     found = []
-    for pair in range(plausible.pair_start[state], plausible.pair_start[state + 1]):
-        first = plausible.next_start[pair]
-        row = slice(first, first + plausible.used[pair])
-        worth, _ = inner_minimum(
-            plausible.centre[row], math.sqrt(plausible.ball[pair]), values[plausible.state[row]], number=float
-        )
-        found.append(float(plausible.losses[pair]) + worth)
+    for pair in range(sets.pair_start[state], sets.pair_start[state + 1]):
+        first = sets.next_start[pair]
+        row = slice(first, first + sets.used[pair])
+        worth, _ = inner_minimum(sets.centre[row], math.sqrt(sets.ball[pair]), values[sets.state[row]], number=float)
+        found.append(float(sets.losses[pair]) + worth)
     return found
 
 
-def outlook_from(plausible: Plausible, values: Floats) -> Outlook:
-    outlook = fresh_outlook(len(values) - 1, len(plausible.losses))
-    outlook.policy[:] = plausible.pair_start[:-1]
-    outlook.values[:] = values
-    return outlook
+def outlook_from(sets: UncertaintySet, values: Floats) -> ValueIterationState:
+    iteration = new_value_iteration_state(len(values) - 1, len(sets.losses))
+    iteration.policy[:] = sets.pair_start[:-1]
+    iteration.values[:] = values
+    return iteration
 
 
 @examples(40)
 @given(plausible_problems(), st.data())
-def test_pairs_are_skipped_only_where_nobody_sees_it(plausible: Plausible, data: st.DataObject) -> None:
+def test_pairs_are_skipped_only_where_nobody_sees_it(sets: UncertaintySet, data: st.DataObject) -> None:
     # The naive twin sweeps the same way and looks at every pair every time.
-    states = len(plausible.pair_start) - 1
+    states = len(sets.pair_start) - 1
     begin = data.draw(st.lists(st.sampled_from([0.1, 1.0, 3.0, 50.0]), min_size=states, max_size=states))
     values = np.array([*begin, 0.0])
-    outlook = outlook_from(plausible, values)
+    iteration = outlook_from(sets, values)
     for number in range(12):
         backwards = number % 2 == 1
-        largest = kernels.sweep.python(plausible, outlook, backwards)
+        largest = kernels.sweep.python(sets, iteration, backwards)
         before = values.copy()
         for state in reversed(range(states)) if backwards else range(states):
-            values[state] = min(backups(plausible, values, state))
-        np.testing.assert_allclose(outlook.values, values, rtol=1e-11)
+            values[state] = min(backups(sets, values, state))
+        np.testing.assert_allclose(iteration.values, values, rtol=1e-11)
         assert largest == pytest.approx(np.abs(values - before).max(), rel=1e-9, abs=1e-11)
         # and what it returns bounds how far the values are from their own backups
-        again = [min(backups(plausible, values, state)) for state in range(states)]
+        again = [min(backups(sets, values, state)) for state in range(states)]
         assert np.abs(again - values[:-1]).max() <= largest + 1e-11
 
 
 @examples(40)
 @given(plausible_problems())
-def test_iteration_ends_at_the_fixed_point_with_a_policy_that_attains_it(plausible: Plausible) -> None:
-    states = len(plausible.pair_start) - 1
-    outlook = outlook_from(plausible, np.array([*np.full(states, 0.1), 0.0]))
-    sweeps = kernels.iterate.python(plausible, outlook, 1e-13, 100_000)
+def test_iteration_ends_at_the_fixed_point_with_a_policy_that_attains_it(sets: UncertaintySet) -> None:
+    states = len(sets.pair_start) - 1
+    iteration = outlook_from(sets, np.array([*np.full(states, 0.1), 0.0]))
+    sweeps = kernels.iterate.python(sets, iteration, 1e-13, 100_000)
     assert sweeps < 100_000
-    assert outlook.meter[RESIDUAL] <= 1e-13
-    assert outlook.values[-1] == 0.0
+    assert iteration.progress["residual"] <= 1e-13
+    assert iteration.values[-1] == 0.0
     for state in range(states):
-        worth = backups(plausible, outlook.values, state)
-        assert outlook.values[state] == pytest.approx(min(worth), rel=1e-11)
-        assert worth[outlook.policy[state] - plausible.pair_start[state]] == pytest.approx(min(worth), rel=1e-11)
+        worth = backups(sets, iteration.values, state)
+        assert iteration.values[state] == pytest.approx(min(worth), rel=1e-11)
+        assert worth[iteration.policy[state] - sets.pair_start[state]] == pytest.approx(min(worth), rel=1e-11)
 
 
 @examples(20)
 @given(plausible_problems())
-def test_the_meter_of_falls_never_turns_back(plausible: Plausible) -> None:
-    states = len(plausible.pair_start) - 1
-    outlook = outlook_from(plausible, np.array([*np.full(states, 100.0), 0.0]))
+def test_the_meter_of_falls_never_turns_back(sets: UncertaintySet) -> None:
+    states = len(sets.pair_start) - 1
+    iteration = outlook_from(sets, np.array([*np.full(states, 100.0), 0.0]))
     fallen = 0.0
     for _ in range(5):
-        before = outlook.values.copy()
-        kernels.sweep.python(plausible, outlook, False)
-        assert outlook.meter[FALL] - fallen >= (before - outlook.values).max() - 1e-13
-        fallen = float(outlook.meter[FALL])
+        before = iteration.values.copy()
+        kernels.sweep.python(sets, iteration, False)
+        assert iteration.progress["total_decrease"] - fallen >= (before - iteration.values).max() - 1e-13
+        fallen = float(iteration.progress["total_decrease"])
 
 
 @examples(20)
 @given(plausible_problems())
-def test_python_and_compiled_sweep_to_the_same_bits(plausible: Plausible) -> None:
-    begin = np.array([*np.full(len(plausible.pair_start) - 1, 2.0), 0.0])
-    one, other = outlook_from(plausible, begin), outlook_from(plausible, begin)
-    assert kernels.iterate.python(plausible, one, 1e-9, 1000) == kernels.iterate.compiled(plausible, other, 1e-9, 1000)
+def test_python_and_compiled_sweep_to_the_same_bits(sets: UncertaintySet) -> None:
+    begin = np.array([*np.full(len(sets.pair_start) - 1, 2.0), 0.0])
+    one, other = outlook_from(sets, begin), outlook_from(sets, begin)
+    assert kernels.iterate.python(sets, one, 1e-9, 1000) == kernels.iterate.compiled(sets, other, 1e-9, 1000)
     for mine, theirs in zip(one, other, strict=True):
         assert mine.tobytes() == theirs.tobytes()

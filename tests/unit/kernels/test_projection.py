@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from goalbound.kernels.active_set import new_projection_workspace
 from goalbound.kernels.projection import project
-from goalbound.kernels.rooms import fresh_desk
 from tests.properties.test_learning_witnesses_agree import any_rows, ridge_estimates
 from tests.reference.projection import kkt_violation, projected, v_norm
 from tests.strategies import examples
@@ -31,10 +31,10 @@ def project_rows(
 ) -> Answer:
     """The kernel on rows [m, d], from a start [m, d] (nothing: zeros)."""
     count, size = rows.shape
-    desk = fresh_desk(count, size)
-    desk.target[:count] = rows
+    scratch = new_projection_workspace(count, size)
+    scratch.target[:count] = rows
     answer = np.zeros((count, size)) if start is None else start.copy()
-    guesses = getattr(project, form)(gram, np.linalg.inv(gram), count, stochastic, desk, answer)
+    guesses = getattr(project, form)(gram, np.linalg.inv(gram), count, stochastic, scratch, answer)
     return Answer(int(guesses), answer)
 
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from goalbound.kernels import optimism as kernels
+from goalbound.kernels import value_iteration as kernels
+from goalbound.kernels.confidence import to_simplex
 from goalbound.kernels.elimination import fresh_bench
-from goalbound.kernels.looks import to_simplex
-from goalbound.kernels.optimism import BALL, RESIDUAL, TAKE, Outlook, Plausible
+from goalbound.kernels.value_iteration import L1_BALL, L2_BALL, UncertaintySet, ValueIterationState
 from goalbound.models import SSP
 from goalbound.planning import solve
 from goalbound.planning.extended_value_iteration import value_bounds
@@ -35,67 +35,67 @@ TOLERANCE = 1e-7
 
 
 class Settled(NamedTuple):
-    outlook: Outlook
+    iteration: ValueIterationState
     sweeps: int
     lower: Floats
     upper: Floats
 
 
-def settled(plausible: Plausible, *, by_policies: bool, start: float = FLOOR, tolerance: float = TOLERANCE) -> Settled:
+def settled(sets: UncertaintySet, *, by_policies: bool, start: float = FLOOR, tolerance: float = TOLERANCE) -> Settled:
     """Values from a start, with the bounds that their residual certifies."""
-    states = len(plausible.pair_start) - 1
-    outlook = outlook_from(plausible, np.array([*np.full(states, start), 0.0]))
+    states = len(sets.pair_start) - 1
+    iteration = outlook_from(sets, np.array([*np.full(states, start), 0.0]))
     if by_policies:
-        sweeps = kernels.settle_by_policies.python(plausible, outlook, tolerance, 100_000, fresh_bench(states))
+        sweeps = kernels.policy_iteration.python(sets, iteration, tolerance, 100_000, fresh_bench(states))
     else:
-        sweeps = kernels.settle.python(plausible, outlook, tolerance, 100_000)
-    assert outlook.meter[RESIDUAL] <= tolerance
-    floor = float(plausible.losses.min())
-    return Settled(outlook, sweeps, *value_bounds(outlook.values, float(outlook.meter[RESIDUAL]), floor))
+        sweeps = kernels.value_iteration.python(sets, iteration, tolerance, 100_000)
+    assert iteration.progress["residual"] <= tolerance
+    floor = float(sets.losses.min())
+    return Settled(iteration, sweeps, *value_bounds(iteration.values, float(iteration.progress["residual"]), floor))
 
 
-def plain_model(ssp: SSP) -> Plausible:
+def plain_model(ssp: SSP) -> UncertaintySet:
     """A problem as kernels know it, its losses raised to the floor: a ball of radius 0 around each row."""
     support = ssp.support
     used = np.array([int((support.next_state[support.row(i)] != support.states).sum()) for i in range(support.pairs)])
     squares = [float(np.square(ssp.probabilities[support.row(i)][: used[i]]).sum()) for i in range(support.pairs)]
-    return Plausible(
-        BALL, np.inf, np.array(support.pair_start), np.array(support.next_start), used, np.array(support.next_state),
+    return UncertaintySet(
+        L2_BALL, np.inf, np.array(support.pair_start), np.array(support.next_start), used, np.array(support.next_state),
         np.array(ssp.probabilities), np.zeros(support.pairs), np.array(squares), np.maximum(ssp.losses, FLOOR),
         np.empty(0), np.empty(0),
     )  # fmt: skip
 
 
-def rows_of(plausible: Plausible) -> list[dict[int, float]]:
+def rows_of(sets: UncertaintySet) -> list[dict[int, float]]:
     """Each row of a model as {next state: probability}."""
     rows = []
-    for pair, first in enumerate(plausible.next_start[:-1]):
-        places = slice(first, first + plausible.used[pair])
-        rows.append(dict(zip(plausible.state[places].tolist(), plausible.centre[places].tolist(), strict=True)))
+    for pair, first in enumerate(sets.next_start[:-1]):
+        places = slice(first, first + sets.used[pair])
+        rows.append(dict(zip(sets.state[places].tolist(), sets.centre[places].tolist(), strict=True)))
     return rows
 
 
-def as_taking(plausible: Plausible) -> Plausible:
+def as_taking(sets: UncertaintySet) -> UncertaintySet:
     """The same rows; as much mass may be taken as the ball was wide."""
-    sums = np.array([sum(row.values()) for row in rows_of(plausible)])
-    return plausible._replace(shape=TAKE, ball=np.sqrt(plausible.ball), mass=sums)
+    sums = np.array([sum(row.values()) for row in rows_of(sets)])
+    return sets._replace(shape=L1_BALL, ball=np.sqrt(sets.ball), mass=sums)
 
 
-def best_backups(plausible: Plausible, values: Floats) -> Floats:
+def best_backups(sets: UncertaintySet, values: Floats) -> Floats:
     """[S] one backup of every state, by the witnesses of the inner minimum."""
     best = []
-    for s in range(len(plausible.pair_start) - 1):
-        if plausible.shape == BALL:
-            worth = backups(plausible, values, s)
+    for s in range(len(sets.pair_start) - 1):
+        if sets.shape == L2_BALL:
+            worth = backups(sets, values, s)
         else:
             worth = [
-                float(plausible.losses[pair]) + least_by_sorting(
-                    np.array([*row.values()]), float(plausible.ball[pair]), values[[*row]]
+                float(sets.losses[pair]) + least_by_sorting(
+                    np.array([*row.values()]), float(sets.ball[pair]), values[[*row]]
                 )
-                for pair, row in enumerate(rows_of(plausible))
-                if plausible.pair_start[s] <= pair < plausible.pair_start[s + 1]
+                for pair, row in enumerate(rows_of(sets))
+                if sets.pair_start[s] <= pair < sets.pair_start[s + 1]
             ]  # fmt: skip
-        best.append(min(*worth, plausible.ceiling))
+        best.append(min(*worth, sets.ceiling))
     return np.array(best)
 
 
@@ -108,22 +108,22 @@ def test_in_a_plain_model_both_ways_end_at_the_planners_values(ssp: SSP, start: 
         found = settled(model, by_policies=by_policies, start=start)
         assert (found.lower <= exact.upper * (1.0 + 1e-12)).all()
         assert (exact.lower <= found.upper * (1.0 + 1e-12)).all()
-        np.testing.assert_allclose(found.outlook.values, exact.values, rtol=3.0 * TOLERANCE / FLOOR)
+        np.testing.assert_allclose(found.iteration.values, exact.values, rtol=3.0 * TOLERANCE / FLOOR)
 
 
 @examples(25)
 @given(plausible_problems(), st.booleans(), st.sampled_from([FLOOR, 3.0, 100.0]))
 def test_in_both_shapes_both_ways_end_within_their_certificates(
-    plausible: Plausible, taking: bool, start: float
+    sets: UncertaintySet, taking: bool, start: float
 ) -> None:
-    plausible = as_taking(plausible) if taking else plausible
-    sure, quick = (settled(plausible, by_policies=way, start=start) for way in (False, True))
+    sets = as_taking(sets) if taking else sets
+    sure, quick = (settled(sets, by_policies=way, start=start) for way in (False, True))
     assert (quick.lower <= sure.upper).all()
     assert (sure.lower <= quick.upper).all()
     for found in (sure, quick):
-        again = best_backups(plausible, found.outlook.values)
-        room = found.outlook.meter[RESIDUAL] + 1e-11 * found.outlook.values.max()
-        assert np.abs(again - found.outlook.values[:-1]).max() <= room
+        again = best_backups(sets, found.iteration.values)
+        room = found.iteration.progress["residual"] + 1e-11 * found.iteration.values.max()
+        assert np.abs(again - found.iteration.values[:-1]).max() <= room
 
 
 @examples(25)
@@ -133,8 +133,8 @@ def test_no_value_is_above_the_ceiling_and_below_it_all_is_as_it_was(ssp: SSP, c
     model = plain_model(ssp)._replace(ceiling=ceiling)
     found = settled(model, by_policies=quick)
     exact = best_of_all_policies(model.pair_start, model.losses.tolist(), rows_of(model), ceiling=ceiling)
-    assert found.outlook.values.max() <= ceiling
-    np.testing.assert_allclose(found.outlook.values, exact, rtol=3.0 * TOLERANCE / FLOOR)
+    assert found.iteration.values.max() <= ceiling
+    np.testing.assert_allclose(found.iteration.values, exact, rtol=3.0 * TOLERANCE / FLOOR)
 
 
 @pytest.mark.parametrize("by_policies", [False, True])
@@ -147,36 +147,36 @@ def test_what_never_arrives_ends_at_the_ceiling(by_policies: bool, start: float)
     )
     model = plain_model(ssp)._replace(ceiling=20.0)
     found = settled(model, by_policies=by_policies, start=start)
-    assert found.outlook.values.tolist() == [20.0, 20.0, 0.2, 0.0]
-    assert found.outlook.policy[2] == 4
+    assert found.iteration.values.tolist() == [20.0, 20.0, 0.2, 0.0]
+    assert found.iteration.policy[2] == 4
 
 
 def test_a_policy_that_never_arrives_is_not_evaluated_and_changes_nothing() -> None:
     model = plain_model(SSP.dense([[0.5, 0.5]], [[[1, 0], [0, 1]]]))
-    outlook = outlook_from(model, np.array([3.0, 0.0]))
-    assert not kernels.evaluate.python(model, outlook, fresh_bench(1), 0.0)
-    assert outlook.values.tolist() == [3.0, 0.0]
-    outlook.policy[0] = 1
-    assert kernels.evaluate.python(model, outlook, fresh_bench(1), 0.0)
-    assert outlook.values.tolist() == [0.5, 0.0]
+    iteration = outlook_from(model, np.array([3.0, 0.0]))
+    assert not kernels.evaluate.python(model, iteration, fresh_bench(1), 0.0)
+    assert iteration.values.tolist() == [3.0, 0.0]
+    iteration.policy[0] = 1
+    assert kernels.evaluate.python(model, iteration, fresh_bench(1), 0.0)
+    assert iteration.values.tolist() == [0.5, 0.0]
 
 
 @examples(25)
 @given(plausible_problems(), st.booleans())
-def test_an_evaluated_policy_is_a_linear_system(plausible: Plausible, taking: bool) -> None:
-    plausible = as_taking(plausible) if taking else plausible
-    states = len(plausible.pair_start) - 1
+def test_an_evaluated_policy_is_a_linear_system(sets: UncertaintySet, taking: bool) -> None:
+    sets = as_taking(sets) if taking else sets
+    states = len(sets.pair_start) - 1
     values = np.array([*np.linspace(1.0, 2.0, states), 0.0])
-    outlook = outlook_from(plausible, values)
+    iteration = outlook_from(sets, values)
     chain = np.zeros((states, states))
-    for s, pair in enumerate(outlook.policy):
-        first, count = plausible.next_start[pair], plausible.used[pair]
+    for s, pair in enumerate(iteration.policy):
+        first, count = sets.next_start[pair], sets.used[pair]
         row = np.empty(count)
-        kernels.hopeful_row.python(plausible, pair, values, 0.0, row)
-        chain[s, plausible.state[first : first + count]] = row
-    assert kernels.evaluate.python(plausible, outlook, fresh_bench(states), 0.0)
-    exact = np.linalg.solve(np.eye(states) - chain, plausible.losses[outlook.policy])
-    np.testing.assert_allclose(outlook.values, [*exact, 0.0], rtol=1e-12)
+        kernels.optimistic_row.python(sets, pair, values, 0.0, row)
+        chain[s, sets.state[first : first + count]] = row
+    assert kernels.evaluate.python(sets, iteration, fresh_bench(states), 0.0)
+    exact = np.linalg.solve(np.eye(states) - chain, sets.losses[iteration.policy])
+    np.testing.assert_allclose(iteration.values, [*exact, 0.0], rtol=1e-12)
 
 
 def test_where_exits_are_rare_a_few_sweeps_do() -> None:
@@ -188,20 +188,20 @@ def test_where_exits_are_rare_a_few_sweeps_do() -> None:
     model = plain_model(SSP.dense(np.full((states, 1), 0.5), rows))
     quick = settled(model, by_policies=True, tolerance=1e-6)
     assert quick.sweeps <= 4
-    np.testing.assert_allclose(quick.outlook.values[:-1], 5000.0, rtol=1e-9)
-    outlook = outlook_from(model, np.array([*np.full(states, FLOOR), 0.0]))
-    assert kernels.settle.python(model, outlook, 1e-6, 50) == 50
-    assert outlook.meter[RESIDUAL] > 0.1
+    np.testing.assert_allclose(quick.iteration.values[:-1], 5000.0, rtol=1e-9)
+    iteration = outlook_from(model, np.array([*np.full(states, FLOOR), 0.0]))
+    assert kernels.value_iteration.python(model, iteration, 1e-6, 50) == 50
+    assert iteration.progress["residual"] > 0.1
 
 
 @examples(20)
 @given(plausible_problems(), st.booleans())
-def test_python_and_compiled_settle_to_the_same_bits(plausible: Plausible, taking: bool) -> None:
-    plausible = as_taking(plausible) if taking else plausible
-    states = len(plausible.pair_start) - 1
-    one, other = (outlook_from(plausible, np.array([*np.full(states, 2.0), 0.0])) for _ in range(2))
-    made = kernels.settle_by_policies.python(plausible, one, 1e-9, 1000, fresh_bench(states))
-    assert kernels.settle_by_policies.compiled(plausible, other, 1e-9, 1000, fresh_bench(states)) == made
+def test_python_and_compiled_settle_to_the_same_bits(sets: UncertaintySet, taking: bool) -> None:
+    sets = as_taking(sets) if taking else sets
+    states = len(sets.pair_start) - 1
+    one, other = (outlook_from(sets, np.array([*np.full(states, 2.0), 0.0])) for _ in range(2))
+    made = kernels.policy_iteration.python(sets, one, 1e-9, 1000, fresh_bench(states))
+    assert kernels.policy_iteration.compiled(sets, other, 1e-9, 1000, fresh_bench(states)) == made
     for mine, theirs in zip(one, other, strict=True):
         assert mine.tobytes() == theirs.tobytes()
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels import optimism
-from goalbound.kernels.optimism import Plausible
-from goalbound.kernels.stochastic_rows import NO_GOAL, least_in_simplex_ball
+from goalbound.kernels import value_iteration
+from goalbound.kernels.stochastic_rows import NO_GOAL, min_over_simplex_ball
+from goalbound.kernels.value_iteration import UncertaintySet
 from tests.properties.test_learning_witnesses_agree import any_rows, balls, ridge_estimates
 from tests.reference.optimism import inner_minimum_by_cone, on_the_simplex, stochastic_minimum
 from tests.reference.projection import kkt_violation, projected, v_norm
@@ -137,13 +137,13 @@ def test_python_and_compiled_project_to_the_same_bits(drawn: tuple[Floats, Float
     assert one.rows.tobytes() == other.rows.tobytes()
 
 
-def stochastic_row(centre: Floats, ball: float) -> Plausible:
+def stochastic_row(centre: Floats, ball: float) -> UncertaintySet:
     return plausible_row(centre, ball)._replace(mass=np.array([NO_GOAL]))
 
 
-def least(row: Plausible, values: Floats, enough: float = np.inf) -> float:
-    value, pull = optimism.inner_minimum.python(row, 0, values, 0.25, enough)
-    assert pull == 0.25  # there is no use for it here
+def least(row: UncertaintySet, values: Floats, enough: float = np.inf) -> float:
+    value, dual = value_iteration.inner_minimum.python(row, 0, values, 0.25, enough)
+    assert dual == 0.25  # there is no use for it here
     return float(value)
 
 
@@ -203,7 +203,7 @@ def test_the_most_hopeful_row_sums_to_one_is_plausible_and_worth_the_minimum(
 ) -> None:
     centre, ball, values = drawn
     row = np.full(len(centre) + 1, np.nan)
-    worth = optimism.hopeful_row.python(stochastic_row(centre, ball), 0, values, 0.5, row)
+    worth = value_iteration.optimistic_row.python(stochastic_row(centre, ball), 0, values, 0.5, row)
     assert worth == least(stochastic_row(centre, ball), values)
     assert row[:-1].min() >= 0.0
     assert row[:-1].sum() == pytest.approx(1.0, abs=1e-14)
@@ -249,6 +249,6 @@ def test_without_a_ball_the_row_is_what_it_is() -> None:
 def test_python_and_compiled_give_the_same_bits(drawn: tuple[Floats, float, Floats]) -> None:
     centre, ball, values = drawn
     row = stochastic_row(centre, ball)
-    one = least_in_simplex_ball.python(row, 0, values, np.inf)
-    other = least_in_simplex_ball.compiled(row, 0, values, np.inf)
+    one = min_over_simplex_ball.python(row, 0, values, np.inf)
+    other = min_over_simplex_ball.compiled(row, 0, values, np.inf)
     assert np.array(one).tobytes() == np.array(other).tobytes()

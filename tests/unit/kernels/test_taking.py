@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from goalbound.kernels import optimism as kernels
-from goalbound.kernels.optimism import TAKE, Plausible
+from goalbound.kernels import value_iteration as kernels
+from goalbound.kernels.value_iteration import L1_BALL, UncertaintySet
 from tests.strategies import examples
 
 Floats = NDArray[np.float64]
@@ -22,18 +22,18 @@ Drawn = tuple[Floats, float, Floats]
 STARTS = (0.0, 1e-300, 1e-9, 0.5, 2.0, 1e9, 1e300)
 
 
-def taking_row(centre: Floats, take: float) -> Plausible:
+def taking_row(centre: Floats, take: float) -> UncertaintySet:
     """One pair of one state whose next states are 0, 1, ..."""
     count = len(centre)
-    return Plausible(
-        TAKE, np.inf,
+    return UncertaintySet(
+        L1_BALL, np.inf,
         np.array([0, 1]), np.array([0, count]), np.array([count]), np.arange(count, dtype=np.int32),
         np.asarray(centre, dtype=np.float64), np.array([take]), np.array([float(np.sum(centre))]),
         np.array([0.1]), np.empty(0), np.empty(0),
     )  # fmt: skip
 
 
-def least(row: Plausible, values: Floats, start: float, enough: float = np.inf) -> tuple[float, float]:
+def least(row: UncertaintySet, values: Floats, start: float, enough: float = np.inf) -> tuple[float, float]:
     worth, level = kernels.inner_minimum.python(row, 0, values, start, enough)
     return float(worth), float(level)
 
@@ -120,7 +120,7 @@ def test_the_most_hopeful_row_is_plausible_and_worth_the_minimum(drawn: Drawn, s
     centre, take, values = drawn
     exact = least_by_sorting(centre, take, values)
     row = np.full(len(centre) + 1, np.nan)
-    worth = kernels.hopeful_row.python(taking_row(centre, take), 0, values, start, row)
+    worth = kernels.optimistic_row.python(taking_row(centre, take), 0, values, start, row)
     room = 1e-14 * float(centre @ values) + 1e-15
     assert worth == pytest.approx(exact, rel=1e-12, abs=room)
     assert float(row[:-1] @ values) == pytest.approx(exact, rel=1e-12, abs=room)
@@ -140,7 +140,7 @@ def test_taking_by_hand() -> None:
     for start in STARTS:
         assert least(row, values, start) == pytest.approx((0.8, 3.0), rel=1e-15)
     found = np.empty(3)
-    assert kernels.hopeful_row.python(row, 0, values, 0.0, found) == pytest.approx(0.8, rel=1e-15)
+    assert kernels.optimistic_row.python(row, 0, values, 0.0, found) == pytest.approx(0.8, rel=1e-15)
     assert found.tolist() == pytest.approx([0.5, 0.0, 0.1], rel=1e-14)
 
 
@@ -149,7 +149,7 @@ def test_equal_values_are_one_level() -> None:
     row, values = taking_row(np.array([0.25, 0.25, 0.5]), 0.5), np.array([2.0, 2.0, 2.0])
     assert least(row, values, 7.0) == (1.0, 2.0)
     found = np.empty(3)
-    kernels.hopeful_row.python(row, 0, values, 7.0, found)
+    kernels.optimistic_row.python(row, 0, values, 7.0, found)
     assert found.tolist() == [0.0, 0.0, 0.5]
 
 
@@ -158,7 +158,7 @@ def test_who_may_take_everything_is_at_the_goal(take: float) -> None:
     row = taking_row(np.array([0.5, 0.25]), take)
     assert least(row, np.array([5.0, 7.0]), 3.0) == (0.0, 3.0)
     found = np.empty(2)
-    kernels.hopeful_row.python(row, 0, np.array([5.0, 7.0]), 3.0, found)
+    kernels.optimistic_row.python(row, 0, np.array([5.0, 7.0]), 3.0, found)
     assert found.tolist() == [0.0, 0.0]
 
 
@@ -174,6 +174,6 @@ def test_python_and_compiled_agree_to_the_bit(drawn: Drawn, start: float) -> Non
     centre, take, values = drawn
     one, other = np.full(len(centre), np.nan), np.full(len(centre), np.nan)
     row = taking_row(centre, take)
-    worth = kernels.hopeful_row.python(row, 0, values, start, one)
-    assert kernels.hopeful_row.compiled(row, 0, values, start, other) == worth
+    worth = kernels.optimistic_row.python(row, 0, values, start, one)
+    assert kernels.optimistic_row.compiled(row, 0, values, start, other) == worth
     assert one.tobytes() == other.tobytes()

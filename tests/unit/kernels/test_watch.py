@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from goalbound.kernels.watch import truth_distances
+from goalbound.kernels.audit import truth_distances
 from goalbound.kernels.world import Components
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP, Step, Support
@@ -16,7 +16,7 @@ from goalbound.models import LinearCSSP, Step, Support
 def distances(learner: LRCSSP, truth: LinearCSSP, pair: int) -> tuple[float, float]:
     support = truth.support
     components = Components(support.next_start, support.next_state, truth.losses, truth.probabilities)
-    found = truth_distances.python(components, learner._rules, learner._learned, pair, np.zeros(truth.context_size))
+    found = truth_distances.python(components, learner._constants, learner._state, pair, np.zeros(truth.context_size))
     return float(found[0]), float(found[1])
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from goalbound.kernels.learned import HOPE, PLAIN, RMAX, SAMPLE
-from goalbound.learners.attitude import Attitude, greedy, kwik_threshold, optimistic, rmax, sampled
+from goalbound.kernels.state import GREEDY, OPTIMISTIC, POSTERIOR, RMAX
+from goalbound.learners.exploration import Exploration, greedy, kwik_threshold, optimistic, rmax, sampled
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.settings import Settings
 from goalbound.models import FileFormatError, ModelError, Step, Support
@@ -36,23 +36,23 @@ PROBLEM = small_problem(2)
 
 
 def test_each_has_its_code_and_says_whether_it_draws() -> None:
-    assert [one.code for one in ATTITUDES] == [HOPE, PLAIN, PLAIN, SAMPLE, SAMPLE, RMAX]
+    assert [one.code for one in ATTITUDES] == [OPTIMISTIC, GREEDY, GREEDY, POSTERIOR, POSTERIOR, RMAX]
     assert [one.draws for one in ATTITUDES] == [False, False, True, True, True, False]
     assert [str(one) for one in ATTITUDES] == ["optimistic", "greedy", "greedy", "sampled", "sampled", "rmax"]
 
 
-@pytest.mark.parametrize("attitude", ATTITUDES, ids=str)
-def test_an_attitude_comes_back_from_json(attitude: Attitude) -> None:
-    assert Attitude.from_json(attitude.as_json()) == attitude
-    assert math.inf not in attitude.as_json().values()
+@pytest.mark.parametrize("exploration", ATTITUDES, ids=str)
+def test_an_attitude_comes_back_from_json(exploration: Exploration) -> None:
+    assert Exploration.from_json(exploration.as_json()) == exploration
+    assert math.inf not in exploration.as_json().values()
 
 
-@pytest.mark.parametrize("attitude", [*ATTITUDES, Attitude("greedy", explore=1, fade=2)], ids=str)
-def test_a_learner_comes_back_from_a_file_with_its_attitude(attitude: Attitude) -> None:
-    learner = learner_of(PROBLEM, loss_floor=0.1, attitude=attitude, replan_factor=1.5)
+@pytest.mark.parametrize("exploration", [*ATTITUDES, Exploration("greedy", explore=1, fade=2)], ids=str)
+def test_a_learner_comes_back_from_a_file_with_its_attitude(exploration: Exploration) -> None:
+    learner = learner_of(PROBLEM, loss_floor=0.1, exploration=exploration, replan_factor=1.5)
     again = reloaded(learner)
     assert again.settings == learner.settings
-    assert (again.settings.attitude, again.settings.replan_factor) == (attitude, 1.5)
+    assert (again.settings.exploration, again.settings.replan_factor) == (exploration, 1.5)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_learner_comes_back_from_a_file_with_its_attitude(attitude: Attitude) 
 )
 def test_what_is_no_attitude_is_refused(values: Any, message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        Attitude.from_json(values)
+        Exploration.from_json(values)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -0.1])
@@ -89,7 +89,7 @@ def test_numbers_that_make_no_sense_are_refused(bad: float) -> None:
 def test_only_the_hopeful_have_a_loss_bound() -> None:
     for extra in ({"loss_bound": 2.0}, {"forget": True}):
         with pytest.raises(ModelError, match="a learner that is sampled uses no loss_bound; leave out"):
-            LRCSSP(PROBLEM.support, 2, loss_floor=0.1, attitude=sampled(), **extra)
+            LRCSSP(PROBLEM.support, 2, loss_floor=0.1, exploration=sampled(), **extra)
 
 
 def test_the_threshold_of_kwik_by_hand() -> None:
@@ -147,7 +147,7 @@ def test_with_several_episodes_too_every_unknown_step_ends_its_interval(mode: st
     assert unknown_steps(mode, beds=4)[1] == 0
 
 
-@pytest.mark.parametrize("settings", [MODES["narrow"], MODES["doubling"], {"loss_floor": 0.1, "attitude": greedy()}])
+@pytest.mark.parametrize("settings", [MODES["narrow"], MODES["doubling"], {"loss_floor": 0.1, "exploration": greedy()}])
 def test_a_larger_factor_plans_less_often(settings: dict[str, Any]) -> None:
     counts = []
     for factor in (1.0, 2.0, 1e6):
@@ -163,7 +163,7 @@ def test_a_larger_factor_plans_less_often(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize("factor", [1.3, 2.0, 5.0])
 @pytest.mark.parametrize("name", ["narrow", "known", "greedy", "sampled"])
 def test_an_interval_ends_when_the_determinant_has_grown_by_the_factor(name: str, factor: float) -> None:
-    settings = MODES.get(name) or {"loss_floor": 0.1, "attitude": {"greedy": greedy(), "sampled": sampled()}[name]}
+    settings = MODES.get(name) or {"loss_floor": 0.1, "exploration": {"greedy": greedy(), "sampled": sampled()}[name]}
     # A small regularization: determinants grow fast, so that even a factor of 5 ends an interval now and then.
     learner = learner_of(PROBLEM, **{"regularization": 0.1, **settings}, replan_factor=factor)
     rng = np.random.default_rng(5)
@@ -200,7 +200,7 @@ def test_an_interval_ends_when_the_determinant_has_grown_by_the_factor(name: str
 def test_a_determinant_that_has_just_doubled_has_doubled(regularization: float) -> None:
     # One component: the determinant is lambda + visits. It has doubled at lambda, 3 lambda, 7 lambda, ... visits.
     learner = LRCSSP(
-        Support.full(1, 1), 1, loss_floor=0.1, regularization=regularization, attitude=greedy(), replan_factor=2.0
+        Support.full(1, 1), 1, loss_floor=0.1, regularization=regularization, exploration=greedy(), replan_factor=2.0
     )
     episode, ended = learner.begin([1.0]), []
     for visits in range(1, 64):
@@ -223,7 +223,7 @@ def test_settings_in_a_file_need_the_new_ones_too() -> None:
     for key, value, message in (
         ("replan_factor", 2, "replan_factor is 2, of a wrong type"),
         ("replan_factor", 0.5, "replan_factor 0.5 is not a number from 1 on"),
-        ("attitude", "greedy", "the attitude is 'greedy'; it needs"),
+        ("exploration", "greedy", "the attitude is 'greedy'; it needs"),
     ):
         with pytest.raises(ModelError, match=message):
             Settings.from_json({**values, key: value})
@@ -231,17 +231,17 @@ def test_settings_in_a_file_need_the_new_ones_too() -> None:
 
 def test_a_file_is_resumed_only_by_a_learner_of_the_same_attitude(tmp_path: Path) -> None:
     with NO_WAITING:
-        learner_of(PROBLEM, loss_floor=0.1, attitude=sampled()).save(tmp_path / "learner")
-    assert learner_of(PROBLEM, loss_floor=0.1, attitude=sampled()).resumed(tmp_path / "learner").intervals == 0
+        learner_of(PROBLEM, loss_floor=0.1, exploration=sampled()).save(tmp_path / "learner")
+    assert learner_of(PROBLEM, loss_floor=0.1, exploration=sampled()).restored(tmp_path / "learner").intervals == 0
     for other in (greedy(), sampled(spread=0.7)):
         with pytest.raises(FileFormatError, match=r"learner: the learner in it was told other things: .*sampled"):
-            learner_of(PROBLEM, loss_floor=0.1, attitude=other).resumed(tmp_path / "learner")
+            learner_of(PROBLEM, loss_floor=0.1, exploration=other).restored(tmp_path / "learner")
 
 
 @pytest.mark.parametrize("kind", [np.random.PCG64DXSM, np.random.Philox])
 def test_a_stream_of_any_kind_can_be_saved_or_is_refused_at_the_door(kind: Any) -> None:
     try:
-        learner = learner_of(PROBLEM, loss_floor=0.1, attitude=sampled(), rng=np.random.Generator(kind(1)))
+        learner = learner_of(PROBLEM, loss_floor=0.1, exploration=sampled(), rng=np.random.Generator(kind(1)))
     except ModelError:
         return
     reloaded(learner)

@@ -51,7 +51,7 @@ def test_the_valid_file_is_as_the_tests_below_need_it(valid: bytes, tmp_path: Pa
     assert written(LRCSSP.load(tmp_path / "again")) == valid
     assert len(header["episodes"]) == 3
     assert any(entry["action"] is not None for entry in header["episodes"])
-    assert arrays["learned.memory.seen"].max() >= 2
+    assert arrays["state.regression.seen"].max() >= 2
 
 
 def in_array(name: str, value: Any, place: Any = 0) -> Callable[[Header, Arrays], None]:
@@ -94,7 +94,7 @@ def one_episode_less(header: Header, arrays: Arrays) -> None:
 
 
 def two_states_in_one_slot(header: Header, arrays: Arrays) -> None:
-    slot = arrays["learned.memory.slot"]
+    slot = arrays["state.regression.seen_index"]
     slot[slot == 1] = 0
 
 
@@ -102,7 +102,7 @@ def an_action_without_a_plan(header: Header, arrays: Arrays) -> None:
     header["acts"] = 3
     for place, entry in enumerate(header["episodes"]):
         entry |= {"state": 0, "action": 0, "acted": place}
-        arrays[f"episode_{place}.tally"][1] = 0
+        arrays[f"episode_{place}.progress.planned"][0] = 0
 
 
 def an_action_that_its_state_lacks(header: Header, arrays: Arrays) -> None:
@@ -110,7 +110,7 @@ def an_action_that_its_state_lacks(header: Header, arrays: Arrays) -> None:
     header["acts"] = 3
     for place, entry in enumerate(header["episodes"]):
         entry |= {"state": 0, "action": 2, "acted": place}
-        arrays[f"episode_{place}.tally"][1] = 1
+        arrays[f"episode_{place}.progress.planned"][0] = 1
 
 
 def settings(**changed: Any) -> Callable[[Header, Arrays], None]:
@@ -120,47 +120,47 @@ def settings(**changed: Any) -> Callable[[Header, Arrays], None]:
     return damage
 
 
-WIDTHS = {"name": "paper", "joint": True, "scale": 1.0, "boxes": None}
+WIDTHS = {"name": "paper", "joint": True, "scale": 1.0, "intervals": None}
 DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
     # numbers that are used as an index
-    (in_array("learned.memory.visits", -1), "visits holds -1, which is out of range"),
-    (in_array("learned.memory.seen", 99), "seen holds 99"),
-    (in_array("learned.memory.seen", -1), "seen holds -1"),
-    (in_array("learned.memory.slot", 7), "slot holds 7"),
-    (in_array("learned.memory.slot", -2), "slot holds -2"),
-    (in_array("learned.memory.slot", -1, slice(None)), "seen holds"),
-    (two_states_in_one_slot, "slot_state holds"),
-    (in_array("learned.memory.slot_state", 3), "slot_state holds 3"),
-    (in_array("learned.policy", 2), "policy holds 2"),
-    (in_array("learned.journal", 6), "journal holds 6"),
-    (in_array("learned.journal", -1), "journal holds -1"),
-    (in_array("episode_0.outlook.policy", 2), "policy holds 2"),  # a pair of another state
-    (in_array("episode_1.outlook.policy", -1), "policy holds -1"),
-    (in_array("episode_2.outlook.policy", 6, -1), "policy holds 6"),
-    (in_array("episode_0.plausible.used", 5), "used holds 5"),
-    (in_array("episode_0.plausible.state", 4), "state holds 4"),
+    (in_array("state.regression.visits", -1), "visits holds -1, which is out of range"),
+    (in_array("state.regression.seen", 99), "seen holds 99"),
+    (in_array("state.regression.seen", -1), "seen holds -1"),
+    (in_array("state.regression.seen_index", 7), "seen_index holds 7"),
+    (in_array("state.regression.seen_index", -2), "seen_index holds -2"),
+    (in_array("state.regression.seen_index", -1, slice(None)), "seen holds"),
+    (two_states_in_one_slot, "seen_state holds"),
+    (in_array("state.regression.seen_state", 3), "seen_state holds 3"),
+    (in_array("state.policy", 2), "policy holds 2"),
+    (in_array("state.change_log", 6), "change_log holds 6"),
+    (in_array("state.change_log", -1), "change_log holds -1"),
+    (in_array("episode_0.iteration.policy", 2), "policy holds 2"),  # a pair of another state
+    (in_array("episode_1.iteration.policy", -1), "policy holds -1"),
+    (in_array("episode_2.iteration.policy", 6, -1), "policy holds 6"),
+    (in_array("episode_0.sets.used", 5), "used holds 5"),
+    (in_array("episode_0.sets.state", 4), "state holds 4"),
     (in_array("next_state", 9, -1), "leads to 9"),
     (in_array("pair_start", 5, 1), "pair_start|not increasing|no action"),
     # numbers that would never let a plan end, or a logarithm be
-    (in_array("learned.bound", 0.0), r"bound holds 0\.0"),
-    (in_array("learned.bound", -2.0), r"bound holds -2\.0"),
-    (in_array("learned.tally", -1), "tally holds -1"),
-    (in_array("episode_0.tally", 0), "interval holds 0"),
-    (in_array("episode_0.gauge", -1.0), r"gauge holds -1\.0"),
-    (in_array("learned.values", -1.0), r"values holds -1\.0"),
-    (in_array("learned.values", 1.0, -1), r"values of the goal holds 1\.0"),
-    (in_array("episode_0.outlook.values", -1.0), r"values holds -1\.0"),
-    (in_array("learned.memory.gram", np.nan), "gram holds nan"),
-    (in_array("learned.rows", np.inf), "rows holds inf"),
-    (in_array("episode_1.outlook.backup", np.nan), "backup holds nan"),
+    (in_array("state.totals.loss_bound", 0.0), r"loss_bound of totals holds 0\.0"),
+    (in_array("state.totals.loss_bound", -2.0), r"loss_bound of totals holds -2\.0"),
+    (in_array("state.totals.episodes", -1), "episodes of totals holds -1"),
+    (in_array("episode_0.progress.interval", 0), "interval of progress holds 0"),
+    (in_array("episode_0.progress.interval_loss", -1.0), r"interval_loss of progress holds -1\.0"),
+    (in_array("state.values", -1.0), r"values holds -1\.0"),
+    (in_array("state.values", 1.0, -1), r"values of the goal holds 1\.0"),
+    (in_array("episode_0.iteration.values", -1.0), r"values holds -1\.0"),
+    (in_array("state.regression.gram", np.nan), "gram holds nan"),
+    (in_array("state.rows", np.inf), "rows holds inf"),
+    (in_array("episode_1.iteration.backup", np.nan), "backup holds nan"),
     (in_array("episode_0.context", 0.9, slice(None)), r"context sums to 1\.8"),
     # shapes, names, types
-    (instead("learned.values", [0.1, 0.0]), r"learned\.values has shape \(2,\); the support asks for \(4,\)"),
-    (instead("learned.memory.gram", np.eye(2)), r"gram is missing or not of shape \(6, 2, 2\)"),
-    (instead("learned.memory.visits", np.zeros(6)), "visits.npy holds '<f8'"),
+    (instead("state.values", [0.1, 0.0]), r"state\.values has shape \(2,\); the support asks for \(4,\)"),
+    (instead("state.regression.gram", np.eye(2)), r"gram is missing or not of shape \(6, 2, 2\)"),
+    (instead("state.regression.visits", np.zeros(6)), "visits.npy holds '<f8'"),
     (instead("episode_0.norm", np.zeros(7)), r"norm has shape \(7,\)"),
-    (renamed("learned.doubt", "learned.doubts"), "is no part of a goalbound checkpoint"),
-    (renamed("episode_0.doubt", "episode_9.doubt"), r"episode_0\.doubt is missing"),
+    (renamed("state.known_width", "state.known_widths"), "is no part of a goalbound checkpoint"),
+    (renamed("episode_0.known_width", "episode_9.known_width"), r"episode_0\.known_width is missing"),
     (instead("episode_9.context", [0.5, 0.5]), r"episode_9\.context belongs to no episode"),
     (instead("episode_00.context", [0.5, 0.5]), r"episode_00\.context belongs to no episode"),
     (one_more_episode, r"episode_3\.context is missing"),
@@ -170,7 +170,7 @@ DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
     (in_header(2, "version"), "version 2"),  # rows without the goal were estimated otherwise
     (in_header(99, "version"), "version 99"),
     (in_header({"bit_generator": "PCG64"}, "stream"), "draws nothing"),
-    (settings(attitude={"name": "greedy"}), "the attitude is"),
+    (settings(exploration={"name": "greedy"}), "the attitude is"),
     (settings(replan_factor=0.5), "replan_factor 0.5"),
     (in_header("three", "begun"), "begun or acts is no whole number"),
     (in_header(None, "acts"), "begun or acts is no whole number"),
@@ -192,7 +192,7 @@ DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
     (settings(widths={"name": "paper", "joint": True}), "it needs .*'scale'"),
     (settings(widths=WIDTHS | {"scale": -1.0}), r"the scale of the widths is -1\.0"),
     (settings(widths=WIDTHS | {"joint": 1}), "of wrong types"),
-    (settings(widths=WIDTHS | {"boxes": {"goal": True}}), "the boxes of the widths are"),
+    (settings(widths=WIDTHS | {"intervals": {"goal": True}}), "the intervals of the widths are"),
     (settings(check_linearity=1), "check_linearity is 1, of a wrong type"),
     (settings(context_size=3), r"gram is missing or not of shape \(6, 3, 3\)"),
     (settings(context_size=10**9), "gram is missing or not of shape"),  # and no memory is asked for

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import ArrayLike
 
 from goalbound.learners.context_free import ContextBlind
-from goalbound.learners.learner import Episode
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.protocol import Episode
 from goalbound.models import LinearCSSP, ModelError, Step
 from goalbound.simulation import Cyclic, Dirichlet, ModelWorld, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History

@@ -16,12 +16,12 @@ from goalbound import (
     Clairvoyant,
     ContextBlind,
     Dirichlet,
-    Knowledge,
+    Discretized,
+    MappedContexts,
     ModelError,
     ModelWorld,
-    PerCell,
+    PriorKnowledge,
     RandomWalk,
-    SeenThrough,
     Simulation,
     Watched,
     epsilon_greedy,
@@ -57,11 +57,11 @@ def pickled(thing: Any) -> Any:
 
 WAYS: dict[str, Callable[[Any], Any]] = {"deepcopy": copy.deepcopy, "copy": copy.copy, "pickle": pickled}
 
-RIDGE: dict[str, Callable[[], LRCSSP]] = {
+VARIANCE_RIDGE: dict[str, Callable[[], LRCSSP]] = {
     **{mode: lambda mode=mode: learner_of(PROBLEM, **MODES[mode]) for mode in MODES},  # type: ignore[misc]
     "sharp": lambda: learner_of(PROBLEM, loss_floor=0.1, widths=sharp(), check_linearity=True),
     "told": lambda: learner_of(
-        PROBLEM, loss_floor=0.1, knowledge=Knowledge.nothing(SUPPORT, 2).with_losses({(0, 0): PROBLEM.losses[0]})
+        PROBLEM, loss_floor=0.1, prior=PriorKnowledge.nothing(SUPPORT, 2).with_losses({(0, 0): PROBLEM.losses[0]})
     ),
     "greedy": lambda: greedy_ridge(SUPPORT, 2, loss_floor=0.1),
     "epsilon": lambda: epsilon_greedy(SUPPORT, 2, loss_floor=0.1, rng=np.random.default_rng(3)),
@@ -69,7 +69,7 @@ RIDGE: dict[str, Callable[[], LRCSSP]] = {
     "rmax": lambda: kwik_rmax(SUPPORT, 2, loss_floor=0.1),
 }
 EVERY = {
-    **{name: lambda name=name: Clinic(PROBLEM, RIDGE[name](), beds=3, seed=5) for name in RIDGE},  # type: ignore[misc]
+    **{name: lambda name=name: Clinic(PROBLEM, VARIANCE_RIDGE[name](), beds=3, seed=5) for name in VARIANCE_RIDGE},  # type: ignore[misc]
     **{name: lambda name=name: tabular_clinic(name, 3) for name in METHODS},  # type: ignore[misc]
 }
 
@@ -214,8 +214,8 @@ def wrapped(name: str) -> Any:
     inner = learner_of(PROBLEM, **MODES["narrow"])
     return {
         "blind": lambda: ContextBlind(cell_learner(np.random.default_rng(1))),
-        "cells": lambda: PerCell(cell_learner, 2, parts=2, rng=np.random.default_rng(1)),
-        "seen through": lambda: SeenThrough(inner, [[0.9, 0.1], [0.2, 0.8]]),
+        "cells": lambda: Discretized(cell_learner, 2, parts=2, rng=np.random.default_rng(1)),
+        "seen through": lambda: MappedContexts(inner, [[0.9, 0.1], [0.2, 0.8]]),
         "watched": lambda: Watched(inner, PROBLEM),
         "random": lambda: RandomWalk(SUPPORT, rng=np.random.default_rng(1)),
         "clairvoyant": lambda: Clairvoyant(PROBLEM),
@@ -299,7 +299,7 @@ def test_a_learner_of_covariates_is_copied_with_its_map_and_counts(name: str, wa
 
 @pytest.mark.parametrize("way", WAYS)
 def test_frozen_data_stays_frozen_in_copies(way: str) -> None:
-    told = Knowledge.nothing(SUPPORT, 2).with_losses({(0, 0): 0.5})
+    told = PriorKnowledge.nothing(SUPPORT, 2).with_losses({(0, 0): 0.5})
     assert SUPPORT.pair_state is not None  # which is remembered from now on
     for thing in (SUPPORT, PROBLEM, PROBLEM.at([0.5, 0.5]), told):
         other = WAYS[way](thing)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.estimation import confidence_set, paper, printed, project, ridge_estimate, scaled, sharp
-from goalbound.learners.attitude import greedy, rmax, sampled
+from goalbound.learners.exploration import greedy, rmax, sampled
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import Step, Support
 from goalbound.planning.extended_value_iteration import extended_value_iteration
@@ -32,9 +32,9 @@ KINDS: dict[str, dict[str, Any]] = {
     "printed": {"widths": printed()},
     "narrow": {"widths": scaled(paper(), by=0.05)},
     "sharp": {"widths": sharp()},
-    "greedy": {"attitude": greedy()},
-    "sampled": {"attitude": sampled()},
-    "rmax that knows all": {"attitude": rmax(threshold=10.0)},
+    "greedy": {"exploration": greedy()},
+    "sampled": {"exploration": sampled()},
+    "rmax that knows all": {"exploration": rmax(threshold=10.0)},
 }
 
 
@@ -78,7 +78,7 @@ def _plan_in_use(learner: LRCSSP, context: Floats) -> Any:
 
 
 def test_rmax_still_sends_what_it_does_not_know_straight_to_the_goal() -> None:
-    learner = LRCSSP(SUPPORT, 2, loss_floor=0.1, attitude=rmax(threshold=0.0))
+    learner = LRCSSP(SUPPORT, 2, loss_floor=0.1, exploration=rmax(threshold=0.0))
     plan = learner.plan([0.5, 0.5])
     np.testing.assert_allclose(plan.values[:-1], 0.1)
     assert (plan.model().probabilities[plan.model().support.next_state == 3] == 1.0).all()
@@ -131,7 +131,7 @@ def test_learner_and_functions_agree(kind: str, seen: list[Seen], context: Float
 def test_intervals_of_a_certain_row_are_one_and_the_others_leave_room_for_a_row(
     seen: list[Seen], context: Floats
 ) -> None:
-    found = teach(learner_of("sharp"), seen).intervals_of(context)
+    found = teach(learner_of("sharp"), seen).interval_set(context)
     for pair in (1, 5):
         np.testing.assert_array_equal([found.low[SUPPORT.row(pair)], found.high[SUPPORT.row(pair)]], 1.0)
     for pair in range(SUPPORT.pairs):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from goalbound import LRCSSP, Knowledge, Support, eb_ssp, greedy_ridge, kwik_rmax, paper, ps_cssp, sharp
+from goalbound import LRCSSP, PriorKnowledge, Support, eb_ssp, greedy_ridge, kwik_rmax, paper, ps_cssp, sharp
 from goalbound.learners.tabular import TabularLearner
 from goalbound.models import ModelError
 
@@ -38,11 +38,11 @@ def test_a_way_through_other_states_is_a_way(make: Any) -> None:
 @pytest.mark.parametrize("name", ["paper", "sharp", "practical"])
 def test_a_known_row_that_goes_round_closes_the_only_way(name: str) -> None:
     support = Support.full(2, 1)
-    known = Knowledge.nothing(support, 2).with_rows({(1, 0): [[0.5, 0.0], [0.5, 1.0], [0.0, 0.0]]})
-    MAKERS[name](support, knowledge=known)  # from state 1 back to state 0, and from there to the goal
+    known = PriorKnowledge.nothing(support, 2).with_rows({(1, 0): [[0.5, 0.0], [0.5, 1.0], [0.0, 0.0]]})
+    MAKERS[name](support, prior=known)  # from state 1 back to state 0, and from there to the goal
     closed = known.with_rows({(0, 0): [0.0, 1.0, 0.0]})
     with pytest.raises(ModelError, match="from state 0, state 1 towards the goal, by the support and the known rows"):
-        MAKERS[name](support, knowledge=closed)
+        MAKERS[name](support, prior=closed)
 
 
 def test_many_states_are_counted() -> None:

@@ -11,9 +11,9 @@ import pytest
 from goalbound import (
     LRCSSP,
     ContextBlind,
-    PerCell,
+    Discretized,
+    MappedContexts,
     RandomWalk,
-    SeenThrough,
     Step,
     Support,
     eb_ssp,
@@ -40,7 +40,12 @@ def free_steps(learner: Any, shown: Any) -> None:
 
 WRAPPED: dict[str, Any] = {
     "CovariateLearner": (lambda learner: CovariateLearner(Hats([20, 80]), learner), 2, 35.0, [0.75, 0.25]),
-    "SeenThrough": (lambda learner: SeenThrough(learner, [[1, 0], [0, 1], [0, 1]]), 2, [0.5, 0.2, 0.3], [0.5, 0.5]),
+    "MappedContexts": (
+        lambda learner: MappedContexts(learner, [[1, 0], [0, 1], [0, 1]]),
+        2,
+        [0.5, 0.2, 0.3],
+        [0.5, 0.5],
+    ),
     "ContextBlind": (lambda learner: ContextBlind(learner), 1, [0.5, 0.5], [1.0]),
 }
 """how to wrap, d of the learner, what begin takes, and the context that the learner sees then"""
@@ -56,7 +61,7 @@ def test_a_wrapper_has_what_its_learner_has(wrap: Any, size: int, shown: Any, se
     assert wrapper.statistics.visits.sum() == 1
     assert wrapper.estimate.losses.tolist() == wrapper.learner.estimate.losses.tolist()
     assert wrapper.alarm is None
-    one, other = wrapper.intervals_of(shown), wrapper.learner.intervals_of(seen)
+    one, other = wrapper.interval_set(shown), wrapper.learner.interval_set(seen)
     np.testing.assert_array_equal(one.loss_high, other.loss_high)
 
 
@@ -95,12 +100,12 @@ def test_open_episodes_of_a_file_are_found_through_the_wrapper(tmp_path: Path) -
 
 
 def test_cells_show_their_open_episodes_and_their_alarms() -> None:
-    learner = PerCell(lambda rng: inside(1, loss_floor=0.9), 2, parts=2)
+    learner = Discretized(lambda rng: inside(1, loss_floor=0.9), 2, parts=2)
     first, second, third = (learner.begin(context) for context in ([0.9, 0.1], [0.1, 0.9], [0.8, 0.2]))
     assert learner.open_episodes == (first, third, second)
     assert learner.alarms == {}
     with pytest.warns(WrongPriorWarning):
         free_steps(learner, [0.1, 0.9])
     assert learner.alarms == {(0, 1): learner.cells[0, 1].alarm}
-    assert repr(learner) == "PerCell(2 components in 2 parts, 2 cells)"
+    assert repr(learner) == "Discretized(2 components in 2 parts, 2 cells)"
     assert repr(ContextBlind(learner.cells[0, 1])).startswith("ContextBlind(LRCSSP(2 states")

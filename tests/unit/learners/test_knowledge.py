@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Dirichlet, Knowledge, ModelWorld, Support, bernoulli, paper, play, sharp
+from goalbound import LRCSSP, Dirichlet, ModelWorld, PriorKnowledge, Support, bernoulli, paper, play, sharp
 from goalbound.models import FileFormatError, LinearCSSP, ModelError, Step
 from goalbound.planning import solve
 from goalbound.problems import dense_random
@@ -17,20 +17,20 @@ from tests.unit.learners.driving import Clinic, reloaded, written
 
 PROBLEM = dense_random(3, actions=2, context_size=2, seed=4)
 SUPPORT = PROBLEM.support
-NOTHING = Knowledge.nothing(SUPPORT, 2)
+NOTHING = PriorKnowledge.nothing(SUPPORT, 2)
 PAIRS = [(int(s), int(a)) for s, a in zip(SUPPORT.pair_state, SUPPORT.pair_action, strict=True)]
 ROWS = {pair: PROBLEM.probabilities[SUPPORT.row(i)] for i, pair in enumerate(PAIRS)}
 """All rows are full: [S + 1, d]."""
 TOLD: dict[str, Any] = {"loss_floor": 0.1, "loss_bound": 6.0}
 
 
-def learner_of(knowledge: Knowledge | None, **others: Any) -> LRCSSP:
-    return LRCSSP(SUPPORT, 2, **{"widths": sharp(), **TOLD, **others}, knowledge=knowledge)
+def learner_of(prior: PriorKnowledge | None, **others: Any) -> LRCSSP:
+    return LRCSSP(SUPPORT, 2, **{"widths": sharp(), **TOLD, **others}, prior=prior)
 
 
-def regret(knowledge: Knowledge | None, *, episodes: int = 150, **others: Any) -> float:
+def regret(prior: PriorKnowledge | None, *, episodes: int = 150, **others: Any) -> float:
     history = play(
-        PROBLEM, learner_of(knowledge, **others), Dirichlet.symmetric(2), episodes=episodes, seed=2,
+        PROBLEM, learner_of(prior, **others), Dirichlet.symmetric(2), episodes=episodes, seed=2,
         world=lambda rng: ModelWorld(PROBLEM, losses=bernoulli(), rng=rng),
     )  # fmt: skip
     return history.total_expected_regret
@@ -39,7 +39,7 @@ def regret(knowledge: Knowledge | None, *, episodes: int = 150, **others: Any) -
 def test_what_is_known_has_intervals_of_no_length() -> None:
     known = NOTHING.with_losses({(1, 0): [0.3, 0.7], (2, 1): 0.5}).with_rows({(0, 1): ROWS[0, 1]})
     learner = Clinic(PROBLEM, learner_of(known), beds=1).run(60).learner
-    found, context = learner.intervals_of([0.25, 0.75]), np.array([0.25, 0.75])
+    found, context = learner.interval_set([0.25, 0.75]), np.array([0.25, 0.75])
     for pair, loss in ((SUPPORT.pair(1, 0), 0.6), (SUPPORT.pair(2, 1), 0.5)):  # 0.25 * 0.3 + 0.75 * 0.7 = 0.6
         assert (found.loss_low[pair], found.loss_high[pair]) == pytest.approx((loss, loss))
     row = SUPPORT.row(SUPPORT.pair(0, 1))
@@ -68,7 +68,7 @@ def test_floors_are_the_least_losses_of_their_pairs(widths: Any) -> None:
 
 def test_what_is_added_where_losses_may_be_zero_is_added_to_what_is_known_too() -> None:
     known = NOTHING.with_losses({(0, 0): 0.3}).with_floors({(0, 1): 0.2})
-    learner = LRCSSP(SUPPORT, 2, loss_floor=0.0, episodes=10**6, widths=sharp(), knowledge=known)
+    learner = LRCSSP(SUPPORT, 2, loss_floor=0.0, episodes=10**6, widths=sharp(), prior=known)
     assert 0.0 < learner.added_loss < 0.5
     assert learner.plan([0.5, 0.5]).losses[:2] == pytest.approx([0.3 + learner.added_loss, 0.2 + learner.added_loss])
 
@@ -92,13 +92,13 @@ def test_with_everything_known_the_learner_plays_optimally_from_the_first_episod
 def test_what_is_known_needs_no_share_of_the_failure_probability() -> None:
     # 6 pairs with 4 next states each. delta = 0.1 is shared by 24 rows and 6 losses; with 2 rows and 5 losses known
     # by 16 and 1.
-    nothing, something = learner_of(None)._rules, learner_of(
+    nothing, something = learner_of(None)._constants, learner_of(
         NOTHING.with_rows({pair: ROWS[pair] for pair in PAIRS[:2]}).with_losses(dict.fromkeys(PAIRS[:5], 0.5))
-    )._rules  # fmt: skip
-    assert nothing.box.row_log == pytest.approx(math.log(16 * 24 / 0.1))
-    assert something.box.row_log == something.box.variance_log == pytest.approx(math.log(16 * 16 / 0.1))
-    assert nothing.box.loss_log == pytest.approx(math.log(8 * 6 / 0.1))
-    assert something.box.loss_log == pytest.approx(math.log(8 * 1 / 0.1))
+    )._constants  # fmt: skip
+    assert nothing.intervals.row_log == pytest.approx(math.log(16 * 24 / 0.1))
+    assert something.intervals.row_log == something.intervals.variance_log == pytest.approx(math.log(16 * 16 / 0.1))
+    assert nothing.intervals.loss_log == pytest.approx(math.log(8 * 6 / 0.1))
+    assert something.intervals.loss_log == pytest.approx(math.log(8 * 1 / 0.1))
     # So the intervals of all others are shorter, from the same data.
     known = NOTHING.with_rows({PAIRS[0]: ROWS[PAIRS[0]]}).with_losses({PAIRS[0]: 0.5})
     widths = []
@@ -111,7 +111,7 @@ def test_what_is_known_needs_no_share_of_the_failure_probability() -> None:
             episode.act(state)
             episode._action = action
             episode.observe(Step(state, action, 0.5, k % 4))
-        found = learner.intervals_of([0.5, 0.5])
+        found = learner.interval_set([0.5, 0.5])
         widths.append((found.high - found.low)[SUPPORT.row(1)])
     assert (widths[1] < widths[0]).all()
 
@@ -133,7 +133,7 @@ def test_optimism_is_kept_with_true_knowledge() -> None:
         clinic.run(40)
         for weight in (0.0, 0.4, 1.0):
             context = [weight, 1.0 - weight]
-            assert clinic.learner.intervals_of(context).contains(PROBLEM.at(context))
+            assert clinic.learner.interval_set(context).contains(PROBLEM.at(context))
             assert (clinic.learner.plan(context).values <= solve(PROBLEM.at(context)).values + 1e-9).all()
 
 
@@ -164,7 +164,7 @@ def test_a_problem_that_a_known_row_excludes_is_an_error() -> None:
     ):
         wrong.check_problem(PROBLEM)
     sparse = LinearCSSP.dense([[[0.5]]], [[[[0.0, 1.0]]]])  # it may stay, with probability 0
-    Knowledge.nothing(sparse.support, 1).with_rows({(0, 0): [0.0, 1.0]}).check_problem(sparse)
+    PriorKnowledge.nothing(sparse.support, 1).with_rows({(0, 0): [0.0, 1.0]}).check_problem(sparse)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_what_cannot_be_known_is_an_error_that_says_where(tell: Any, message: st
 def test_a_row_outside_the_support_is_an_error() -> None:
     support = Support.from_pairs([{0: [1, 2]}, {0: [2]}])
     with pytest.raises(ModelError, match="the row of state 0, action 0 leads to state 0, which the support does not"):
-        Knowledge.nothing(support, 1).with_rows({(0, 0): [0.5, 0.5, 0.0]})
+        PriorKnowledge.nothing(support, 1).with_rows({(0, 0): [0.5, 0.5, 0.0]})
 
 
 def test_a_known_loss_below_its_floor_is_an_error() -> None:
@@ -211,7 +211,7 @@ def test_a_known_loss_below_its_floor_is_an_error() -> None:
 
 
 def test_knowledge_of_another_support_or_size_is_an_error() -> None:
-    for known in (Knowledge.nothing(SUPPORT, 3), Knowledge.nothing(Support.full(2, 2), 2)):
+    for known in (PriorKnowledge.nothing(SUPPORT, 3), PriorKnowledge.nothing(Support.full(2, 2), 2)):
         with pytest.raises(ModelError, match="the knowledge is of another support or context size"):
             learner_of(known)
 
@@ -230,18 +230,18 @@ def test_a_checkpoint_keeps_what_the_learner_was_told(tmp_path: Path) -> None:
     for told in (known, NOTHING, None):
         learner = Clinic(PROBLEM, learner_of(told), beds=1).run(31).learner
         again = reloaded(learner)
-        assert again.knowledge == told
+        assert again.prior == told
         assert written(again) == written(learner)
     learner_of(known).save(tmp_path / "learner")
-    assert learner_of(known).resumed(tmp_path / "learner").knowledge == known
+    assert learner_of(known).restored(tmp_path / "learner").prior == known
     with pytest.raises(FileFormatError, match="was told other things"):
-        learner_of(NOTHING).resumed(tmp_path / "learner")
+        learner_of(NOTHING).restored(tmp_path / "learner")
 
 
 def test_the_compiled_loop_refuses_a_problem_that_a_known_row_excludes() -> None:
     problem = dense_random(2, actions=1, context_size=2, seed=0)
-    told = Knowledge.nothing(problem.support, 2).with_rows({(0, 0): [0.0, 0.0, 1.0]})
-    learner = LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=50.0, widths=sharp(), knowledge=told)
+    told = PriorKnowledge.nothing(problem.support, 2).with_rows({(0, 0): [0.0, 0.0, 1.0]})
+    learner = LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=50.0, widths=sharp(), prior=told)
     with pytest.raises(ModelError, match=r"may lead to state 0 in the problem, which the row .* excludes"):
         play(problem, learner, Dirichlet.symmetric(2), episodes=2)
     assert learner.statistics.visits.sum() == 0
@@ -249,8 +249,10 @@ def test_the_compiled_loop_refuses_a_problem_that_a_known_row_excludes() -> None
 
 def test_a_next_state_that_only_another_component_allows_is_refused_under_this_context() -> None:
     support = Support.full(1, 1)
-    told = Knowledge.nothing(support, 2).with_rows({(0, 0): [[0.0, 0.5], [1.0, 0.5]]})  # it stays in the second only
-    learner = LRCSSP(support, 2, loss_floor=0.1, knowledge=told)
+    told = PriorKnowledge.nothing(support, 2).with_rows(
+        {(0, 0): [[0.0, 0.5], [1.0, 0.5]]}
+    )  # it stays in the second only
+    learner = LRCSSP(support, 2, loss_floor=0.1, prior=told)
     first = learner.begin([1.0, 0.0])
     first.act(0)
     with pytest.raises(ModelError, match="nothing was recorded"):

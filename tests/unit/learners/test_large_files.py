@@ -14,13 +14,13 @@ from goalbound import (
     LRCSSP,
     SSP,
     ContextBlind,
+    Discretized,
     FileFormatError,
     LargeFileWarning,
     LinearCSSP,
+    MappedContexts,
     ModelError,
-    PerCell,
     RandomWalk,
-    SeenThrough,
     Support,
     TabularLearner,
     bernstein_ssp,
@@ -44,8 +44,8 @@ def tabular() -> TabularLearner:
     return TabularLearner(SUPPORT, bernstein_ssp(), loss_floor=0.1)
 
 
-def cells() -> PerCell:
-    learner = PerCell(lambda rng: ridge(1), 2, parts=2)
+def cells() -> Discretized:
+    learner = Discretized(lambda rng: ridge(1), 2, parts=2)
     learner.begin([1.0, 0.0])
     return learner
 
@@ -58,21 +58,21 @@ PROBLEM = small_problem()
 Save, Load = Callable[[Path], None], Callable[..., Any]
 PAIRS: dict[str, tuple[str, Save, Load]] = {
     "LRCSSP.load": ("a.npz", lambda path: ridge().save(path), LRCSSP.load),
-    "LRCSSP.resumed": ("a.npz", lambda path: ridge().save(path), lambda *a, **k: ridge().resumed(*a, **k)),
+    "LRCSSP.resumed": ("a.npz", lambda path: ridge().save(path), lambda *a, **k: ridge().restored(*a, **k)),
     "TabularLearner.load": ("a.npz", lambda path: tabular().save(path), TabularLearner.load),
-    "TabularLearner.resumed": ("a.npz", lambda path: tabular().save(path), lambda *a, **k: tabular().resumed(*a, **k)),
+    "TabularLearner.resumed": ("a.npz", lambda path: tabular().save(path), lambda *a, **k: tabular().restored(*a, **k)),
     "RandomWalk": (
-        "a.npz", lambda path: RandomWalk(SUPPORT).save(path), lambda *a, **k: RandomWalk(SUPPORT).resumed(*a, **k)
+        "a.npz", lambda path: RandomWalk(SUPPORT).save(path), lambda *a, **k: RandomWalk(SUPPORT).restored(*a, **k)
     ),
     "ContextBlind": (
         "a.npz", lambda path: ContextBlind(ridge(1)).save(path),
-        lambda *a, **k: ContextBlind(ridge(1)).resumed(*a, **k),
+        lambda *a, **k: ContextBlind(ridge(1)).restored(*a, **k),
     ),
-    "SeenThrough": (
-        "a.npz", lambda path: SeenThrough(ridge(), np.eye(2)).save(path),
-        lambda *a, **k: SeenThrough(ridge(), np.eye(2)).resumed(*a, **k),
+    "MappedContexts": (
+        "a.npz", lambda path: MappedContexts(ridge(), np.eye(2)).save(path),
+        lambda *a, **k: MappedContexts(ridge(), np.eye(2)).restored(*a, **k),
     ),
-    "PerCell": ("a.npz", lambda path: cells().save(path), lambda *a, **k: cells().resumed(*a, **k)),
+    "Discretized": ("a.npz", lambda path: cells().save(path), lambda *a, **k: cells().restored(*a, **k)),
     "CovariateLearner": ("a.npz", lambda path: covariates().save(path), CovariateLearner.load),
     "load_map": ("a.npz", lambda path: save_map(Hats([20, 80]), path), load_map),
     "LinearCSSP.load": ("a.npz", PROBLEM.save, LinearCSSP.load),
@@ -123,7 +123,7 @@ def test_learners_inside_other_files_are_read_with_the_same_limit(
     monkeypatch.setattr(LRCSSP, "load", classmethod(noted))
     cells().save(tmp_path / "cells")
     covariates().save(tmp_path / "covariates")
-    cells().resumed(tmp_path / "cells", limit=2**40)
+    cells().restored(tmp_path / "cells", limit=2**40)
     CovariateLearner.load(tmp_path / "covariates", load_learner=LRCSSP.load, limit=2**41)
     assert limits == [2**40, 2**41]
 
@@ -138,19 +138,23 @@ class OwnLearner:
     def save(self, path: Path) -> None:
         Path(path).write_text("mine")
 
-    def resumed(self, path: Path) -> OwnLearner:
+    def restored(self, path: Path) -> OwnLearner:
         return OwnLearner()
 
 
 def test_learners_that_know_no_limit_are_resumed_inside_others_all_the_same(tmp_path: Path) -> None:
     def made() -> list[Any]:
-        return [ContextBlind(OwnLearner()), SeenThrough(OwnLearner(), [[1.0]]), PerCell(lambda rng: OwnLearner(), 1)]
+        return [
+            ContextBlind(OwnLearner()),
+            MappedContexts(OwnLearner(), [[1.0]]),
+            Discretized(lambda rng: OwnLearner(), 1),
+        ]
 
     for number, learner in enumerate(made()):
         learner.begin([1.0])
         learner.save(tmp_path / str(number))
         for limit in (storage.LIMIT, 2**40):
-            assert type(made()[number].resumed(tmp_path / str(number), limit=limit)) is type(learner)
+            assert type(made()[number].restored(tmp_path / str(number), limit=limit)) is type(learner)
 
 
 @pytest.mark.parametrize("limit", [-1, 2.5, "8G", True])

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Adversary, Dirichlet, Knowledge, ModelWorld, Support, bernoulli, paper, play, sharp
-from goalbound.learners import lr_cssp
-from goalbound.learners.linearity import Alarm, Cause, NotLinearWarning, WrongPriorWarning
-from goalbound.learners.seen_through import SeenThrough
+from goalbound import LRCSSP, Adversary, Dirichlet, ModelWorld, PriorKnowledge, Support, bernoulli, paper, play, sharp
+from goalbound.learners import settings
+from goalbound.learners.context_map import MappedContexts
+from goalbound.learners.linearity import Cause, ModelViolation, NotLinearWarning, WrongPriorWarning
 from goalbound.models import ModelError, Step
 from goalbound.problems import dense_random, treatment_curve
 from goalbound.problems.treatment_curve import biomarker
@@ -21,7 +21,7 @@ from goalbound.simulation.history import History
 from tests.unit.learners.driving import reloaded, written
 
 KNOTS = 9
-CURVE = treatment_curve(2, knots=KNOTS)
+CURVATURE = treatment_curve(2, knots=KNOTS)
 
 
 def patients(count: int) -> Listed:
@@ -36,11 +36,11 @@ def two_ends(context: np.ndarray) -> np.ndarray:
 
 
 def treated(learner: LRCSSP, see: Any, episodes: int, **others: Any) -> History:
-    return play(CURVE, SeenThrough(learner, see), patients(episodes), episodes=episodes, seed=1, **others)
+    return play(CURVATURE, MappedContexts(learner, see), patients(episodes), episodes=episodes, seed=1, **others)
 
 
 def doctor(context_size: int, **others: Any) -> LRCSSP:
-    return LRCSSP(CURVE.support, context_size, loss_floor=0.2, loss_bound=4.0, widths=sharp(), **others)
+    return LRCSSP(CURVATURE.support, context_size, loss_floor=0.2, loss_bound=4.0, widths=sharp(), **others)
 
 
 @pytest.mark.parametrize("chosen", ["at random", "by an adversary"])
@@ -56,7 +56,7 @@ def test_linear_worlds_are_not_accused(chosen: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             history = play(problem, learner, contexts, episodes=episodes, seed=seed, world=world)
-        assert learner._learned.excess.steps.sum() == history.steps.sum()  # all steps were tested
+        assert learner._state.linearity.steps.sum() == history.steps.sum()  # all steps were tested
         assert learner.alarm is None
         assert history.alarm is None
 
@@ -136,8 +136,8 @@ def test_rows_that_change_with_time_are_noticed() -> None:
 
 
 def test_knowledge_that_is_wrong_is_noticed() -> None:
-    known = Knowledge.nothing(Support.full(1, 1), 2).with_losses({(0, 0): 0.3}).with_rows({(0, 0): [0.1, 0.9]})
-    learner = lonely(knowledge=known)
+    known = PriorKnowledge.nothing(Support.full(1, 1), 2).with_losses({(0, 0): 0.3}).with_rows({(0, 0): [0.1, 0.9]})
+    learner = lonely(prior=known)
     one_way(learner, [0.3] * 300, [1] * 270 + [0, 1] * 15)
     assert learner.alarm is None
     with pytest.warns(WrongPriorWarning, match="the loss, .* is not what it was said to be: the knowledge is wrong"):
@@ -147,22 +147,22 @@ def test_knowledge_that_is_wrong_is_noticed() -> None:
 
 
 def test_a_known_row_that_is_wrong_is_named() -> None:
-    known = Knowledge.nothing(Support.full(1, 1), 2).with_rows({(0, 0): [0.1, 0.9]})
-    learner = lonely(knowledge=known)
+    known = PriorKnowledge.nothing(Support.full(1, 1), 2).with_rows({(0, 0): [0.1, 0.9]})
+    learner = lonely(prior=known)
     with pytest.warns(WrongPriorWarning, match="how often .* follows, .* is not what it was said to be"):
         one_way(learner, [0.3] * 600, [0, 1] * 300)
     assert learner.alarm is not None
     assert learner.alarm.cause is Cause.KNOWN_ROW
 
 
-@pytest.mark.parametrize("by", ["loss_floor", "knowledge"])
+@pytest.mark.parametrize("by", ["loss_floor", "prior"])
 def test_losses_below_the_declared_floor_are_blamed_on_the_floor(by: str) -> None:
     # every mean loss is 0.05 and 0.5 was declared: linear, but not what was said
-    known = Knowledge.nothing(Support.full(1, 1), 2)
+    known = PriorKnowledge.nothing(Support.full(1, 1), 2)
     floor = 0.5 if by == "loss_floor" else 0.01
     learner = LRCSSP(
         Support.full(1, 1), 2, loss_floor=floor, loss_bound=9.0, widths=sharp(),
-        knowledge=None if by == "loss_floor" else known.with_floors({(0, 0): 0.5}),
+        prior=None if by == "loss_floor" else known.with_floors({(0, 0): 0.5}),
     )  # fmt: skip
     with pytest.warns(WrongPriorWarning) as heard:
         one_way(learner, [0.05] * 300, [1] * 300)
@@ -187,9 +187,9 @@ def test_losses_below_what_a_linear_model_fits_but_above_the_floor_are_not_blame
 
 def test_a_loss_that_is_added_does_not_hide_a_floor_that_is_too_high() -> None:
     # with a floor of 0 a loss is added; the knowledge still declares 0.5 for the pair
-    known = Knowledge.nothing(Support.full(1, 1), 2).with_floors({(0, 0): 0.5})
+    known = PriorKnowledge.nothing(Support.full(1, 1), 2).with_floors({(0, 0): 0.5})
     learner = LRCSSP(
-        Support.full(1, 1), 2, loss_floor=0.0, episodes=10_000, loss_bound=9.0, widths=sharp(), knowledge=known
+        Support.full(1, 1), 2, loss_floor=0.0, episodes=10_000, loss_bound=9.0, widths=sharp(), prior=known
     )
     with pytest.warns(WrongPriorWarning, match=r"is below 0.5, the floor that was declared"):
         one_way(learner, [0.05] * 300, [1] * 300)
@@ -197,7 +197,7 @@ def test_a_loss_that_is_added_does_not_hide_a_floor_that_is_too_high() -> None:
 
 def test_who_asks_for_no_test_gets_none() -> None:
     learner = lonely(check_linearity=False)
-    assert learner._learned.excess.steps.size == 0
+    assert learner._state.linearity.steps.size == 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         one_way(learner, [0.2] * 600 + [0.9] * 300, [1] * 900)
@@ -207,9 +207,9 @@ def test_who_asks_for_no_test_gets_none() -> None:
 def test_where_there_are_too_many_sums_nothing_is_tested_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     # One pair, two next states, d = 2: 4 parts for each component, two sums each: 2 * 4 * 2 * (1 + 2) = 48.
     for most, tested in ((48, True), (47, False)):
-        monkeypatch.setattr(lr_cssp, "MOST_SUMS", most)
-        assert (lonely()._learned.excess.steps.size > 0) == tested
-        assert lonely(check_linearity=True)._learned.excess.steps.size > 0
+        monkeypatch.setattr(settings, "MOST_SUMS", most)
+        assert (lonely()._state.linearity.steps.size > 0) == tested
+        assert lonely(check_linearity=True)._state.linearity.steps.size > 0
 
 
 def test_widths_without_intervals_cannot_be_asked_for_it() -> None:
@@ -221,9 +221,9 @@ def test_widths_without_intervals_cannot_be_asked_for_it() -> None:
 
 
 def test_an_alarm_names_what_people_know() -> None:
-    support = CURVE.support
-    alarm = Alarm(support.pair("severity 1", "broad"), 1, 2, (0.25, 0.5), 17, support)
+    support = CURVATURE.support
+    alarm = ModelViolation(support.pair("severity 1", "broad"), 1, 2, (0.25, 0.5), 17, support)
     text = str(alarm)
     assert text.startswith('episode 17: state 0 ("severity 1"), action 2 ("broad"): how often state 1 ("severity 2")')
     assert "give component 2 a weight of 0.25 to 0.50" in text
-    assert ": the loss, under contexts" in str(Alarm(0, None, 0, (0.5, 1.0), 1, support))
+    assert ": the loss, under contexts" in str(ModelViolation(0, None, 0, (0.5, 1.0), 1, support))

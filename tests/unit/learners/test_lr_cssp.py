@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from goalbound.estimation import Widths, confidence_set, paper, printed, project, ridge_estimate, scaled, sharp
-from goalbound.kernels.learned import FAILED_PROJECTIONS
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.plan import Plan
-from goalbound.learners.ridge_baselines import greedy_ridge
+from goalbound.learners.ridge import greedy_ridge
 from goalbound.models import SSP, LinearCSSP, ModelError, Step, Support
 from goalbound.planning import solve
 from goalbound.simulation import Listed, play
@@ -329,7 +328,7 @@ def test_after_a_projection_that_failed_nothing_is_planned_but_the_learner_can_b
     learner = greedy_ridge(Support.full(1, 1), 1, loss_floor=0.5)
     episode = learner.begin([1.0])
     action = episode.act(0)
-    learner._learned.tally[FAILED_PROJECTIONS] = 1  # no data at hand makes one fail
+    learner._state.totals["failed_projections"] = 1  # no data at hand makes one fail
     with pytest.raises(ProjectionFailed, match="Raise the regularization"):
         episode.observe(Step(0, action, 0.5, 1))
     assert episode.ended
@@ -347,7 +346,7 @@ def test_a_learner_with_confidence_sets_bears_with_an_inverse_that_is_wrong(spoi
     learner = LRCSSP(Support.full(1, 1), 2, loss_floor=0.5)
     rng = np.random.default_rng(0)
     for context in rng.dirichlet([1.0, 1.0], size=5):
-        learner._learned.memory.inverse[0] *= spoiled
+        learner._state.regression.inverse[0] *= spoiled
         episode = learner.begin(context)
         episode.act(0)
         episode.observe(Step(0, 0, 0.5, 1))
@@ -370,13 +369,13 @@ def test_a_million_visits_under_one_context_leave_the_truth_inside(widths: Width
     for seed in range(4):
         play(problem, learner, Listed([context] * 125_000), episodes=125_000, seed=seed)
         for probe in (context, [1.0, 0.0], [0.31, 0.69]):
-            if widths.boxes is None:
+            if widths.intervals is None:
                 found = confidence_set(learner.statistics, probe, estimate=learner.estimate)
                 assert found.contains(truth, slack=0.0)
             else:
-                assert learner.intervals_of(probe).contains(truth, tolerance=0.0)
+                assert learner.interval_set(probe).contains(truth, tolerance=0.0)
     # and the set of the context played is as small as it should be: 6 standard deviations are 0.003
-    if widths.boxes is not None:
-        seen = learner.intervals_of(context)
+    if widths.intervals is not None:
+        seen = learner.interval_set(context)
         assert seen.high[1] - seen.low[1] < 0.02
     assert learner.statistics.visits[0] > 900_000

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from goalbound.learners.context_free import ContextBlind, PerCell
+from goalbound.learners.context_free import ContextBlind, Discretized
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.ridge_baselines import greedy_ridge, ps_cssp
+from goalbound.learners.ridge import greedy_ridge, ps_cssp
 from goalbound.learners.saving import can_be_saved
 from goalbound.models import FileFormatError, LinearCSSP, ModelError, Step
 from goalbound.models.files.archive import write_archive
@@ -45,8 +45,8 @@ def one_component(name: str) -> Make:
     return lambda rng: LEARNERS[name](PROBLEM.support, 1, rng)
 
 
-def cells(name: str, *, parts: int = 2, seed: int = 6) -> PerCell:
-    return PerCell(one_component(name), 3, parts=parts, rng=np.random.default_rng(seed))
+def cells(name: str, *, parts: int = 2, seed: int = 6) -> Discretized:
+    return Discretized(one_component(name), 3, parts=parts, rng=np.random.default_rng(seed))
 
 
 def run(learner: Any, contexts: Any, *, compiled: bool = True, seed: int = 3) -> History:
@@ -114,17 +114,17 @@ def makes(wrap: Callable[[LinearCSSP, np.random.Generator, Make], Any], name: st
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_contract_is_kept_in_cells_and_blindly(name: str) -> None:
-    check_learner(makes(lambda problem, rng, one: PerCell(one, problem.context_size, parts=3, rng=rng), name))
+    check_learner(makes(lambda problem, rng, one: Discretized(one, problem.context_size, parts=3, rng=rng), name))
     check_learner(makes(lambda problem, rng, one: ContextBlind(one(rng=rng)), name))
 
 
 def test_which_cell_a_context_lies_in() -> None:
-    learner = PerCell(one_component("greedy"), 3, parts=4)
+    learner = Discretized(one_component("greedy"), 3, parts=4)
     # quarters: [0, 1/4), [1/4, 1/2), [1/2, 3/4) and [3/4, 1]
     assert learner.cell([0.25, 0.25, 0.5]) == (1, 1, 2)
     assert learner.cell([0.2, 0.3, 0.5]) == (0, 1, 2)
     assert learner.cell([1.0, 0.0, 0.0]) == (3, 0, 0)
-    assert PerCell(one_component("greedy"), 3, parts=1).cell([0.2, 0.3, 0.5]) == (0, 0, 0)
+    assert Discretized(one_component("greedy"), 3, parts=1).cell([0.2, 0.3, 0.5]) == (0, 0, 0)
 
 
 def test_a_learner_is_made_when_its_first_context_comes_and_not_by_looking() -> None:
@@ -134,7 +134,7 @@ def test_a_learner_is_made_when_its_first_context_comes_and_not_by_looking() -> 
         made.append(rng.random())
         return greedy_ridge(PROBLEM.support, 1, loss_floor=0.1)
 
-    learner = PerCell(make, 3, parts=2, rng=np.random.default_rng(1))
+    learner = Discretized(make, 3, parts=2, rng=np.random.default_rng(1))
     assert made == []
     learner.begin([1.0, 0.0, 0.0])
     learner.begin([0.9, 0.1, 0.0])
@@ -166,7 +166,7 @@ def test_what_comes_later_does_not_move_the_stream_of_a_cell() -> None:
     assert other._made(1)._rng.bit_generator.state == states[1]
 
 
-def play_one(learner: PerCell, context: list[float], *, seed: int, most: int = 200) -> list[int]:
+def play_one(learner: Discretized, context: list[float], *, seed: int, most: int = 200) -> list[int]:
     """One episode; its actions."""
     rng, episode, state, actions = np.random.default_rng(seed), learner.begin(context), 0, []
     while state != PROBLEM.support.states and len(actions) < most:
@@ -183,7 +183,7 @@ def test_what_was_resumed_goes_on_as_if_there_had_been_no_stop(name: str, tmp_pa
     for k, context in enumerate(np.random.default_rng(1).dirichlet(np.ones(3), 12)):
         play_one(learner, context.tolist(), seed=k)
     saved = file_of(learner, tmp_path)
-    again = cells(name).resumed(tmp_path / "learner")
+    again = cells(name).restored(tmp_path / "learner")
     assert file_of(again, tmp_path) == saved
     assert list(again.cells) == list(learner.cells)
     for k, context in enumerate([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.4, 0.3, 0.3]]):
@@ -197,7 +197,7 @@ def test_an_episode_that_is_open_in_a_cell_goes_on(tmp_path: Path) -> None:
     episode = learner.begin(context)
     action = episode.act(0)
     file_of(learner, tmp_path)
-    again = cells("ps").resumed(tmp_path / "learner")
+    again = cells("ps").restored(tmp_path / "learner")
     (other,) = again.cells[1, 0, 0].open_episodes
     assert other.act(0) == action
     row = PROBLEM.support.row(PROBLEM.support.pair(0, action))
@@ -212,7 +212,7 @@ def test_resuming_changes_nothing_in_the_learner_that_is_asked(tmp_path: Path) -
     play_one(learner, [1.0, 0.0, 0.0], seed=1)
     file_of(learner, tmp_path)
     fresh = cells("greedy")
-    fresh.resumed(tmp_path / "learner")
+    fresh.restored(tmp_path / "learner")
     assert fresh.cells == {}
 
 
@@ -224,7 +224,7 @@ def test_a_blind_learner_is_resumed_too(name: str, tmp_path: Path) -> None:
     learner = blind()
     run(learner, Dirichlet.symmetric(3))
     saved = file_of(learner, tmp_path)
-    again = blind().resumed(tmp_path / "learner")
+    again = blind().restored(tmp_path / "learner")
     assert file_of(again, tmp_path) == saved
     assert_same(run(again, Dirichlet.symmetric(3), seed=4), run(learner, Dirichlet.symmetric(3), seed=4))
     assert can_be_saved(again)
@@ -271,7 +271,7 @@ def test_a_damaged_file_is_refused_with_its_name(
     with NO_WAITING:
         write_archive(tmp_path / "damaged", header, arrays)
     with pytest.raises(FileFormatError, match=message) as error:
-        cells("ps").resumed(tmp_path / "damaged")
+        cells("ps").restored(tmp_path / "damaged")
     assert str(error.value).startswith(str(tmp_path / "damaged"))
 
 
@@ -280,14 +280,14 @@ def test_cells_of_other_learners_are_refused(tmp_path: Path) -> None:
     play_one(learner, [1.0, 0.0, 0.0], seed=1)
     file_of(learner, tmp_path)
     with pytest.raises(FileFormatError, match="the learner in it was told other things"):
-        cells("greedy").resumed(tmp_path / "learner")
+        cells("greedy").restored(tmp_path / "learner")
 
 
 def test_under_one_hot_contexts_cells_learn_what_components_learn() -> None:
     # With one-hot contexts the regressions of the components are apart: both estimate the same, whoever plays.
     together, apart = (
         LRCSSP(PROBLEM.support, 3, **MODES["narrow"]),
-        PerCell(lambda rng: LRCSSP(PROBLEM.support, 1, **MODES["narrow"]), 3, parts=2),
+        Discretized(lambda rng: LRCSSP(PROBLEM.support, 1, **MODES["narrow"]), 3, parts=2),
     )
     rng = np.random.default_rng(1)
     for _ in range(80):
@@ -315,12 +315,12 @@ def test_under_one_hot_contexts_cells_learn_what_components_learn() -> None:
 )
 def test_what_cannot_be_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        PerCell(one_component("greedy"), **{"context_size": 3, "parts": 2, **arguments})
+        Discretized(one_component("greedy"), **{"context_size": 3, "parts": 2, **arguments})
 
 
 def test_contexts_and_learners_that_do_not_fit_are_named() -> None:
     with pytest.raises(ModelError, match=r"context sums to 0\.5"):
         cells("greedy").begin([0.5, 0.0, 0.0])
-    several = PerCell(lambda rng: ps_cssp(PROBLEM.support, 3, loss_floor=0.1, rng=rng), 3)
+    several = Discretized(lambda rng: ps_cssp(PROBLEM.support, 3, loss_floor=0.1, rng=rng), 3)
     with pytest.raises(ModelError, match="the learner has 3 components; one that is not shown the context has 1"):
         several.begin([1.0, 0.0, 0.0])

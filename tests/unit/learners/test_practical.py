@@ -11,9 +11,9 @@ import pytest
 
 from goalbound import LRCSSP, Dirichlet, ModelWorld, bernoulli, play, sharp
 from goalbound.adapters.covariates import uniform_numbers
-from goalbound.learners.knowledge import Knowledge
+from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.linearity import NotLinearWarning
-from goalbound.learners.seen_through import SeenThrough
+from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.problems import dense_random, treatment_ladder
 from goalbound.problems.treatment_curve import biomarker, treatment_curve
@@ -31,7 +31,7 @@ def run(problem: LinearCSSP, learner: LRCSSP, *, episodes: int) -> History:
 def test_it_is_sharp_at_its_scale_with_fewer_plans_and_the_test_of_linearity() -> None:
     settings = LRCSSP.practical(FULL, 2, loss_floor=0.1).settings
     assert str(settings.widths) == "0.5 x sharp"
-    assert settings.widths.boxes == sharp().boxes
+    assert settings.widths.intervals == sharp().intervals
     assert settings.replan_factor == 2.0
     assert settings.check_linearity is True
     assert settings.loss_bound is None  # found by doubling
@@ -46,11 +46,11 @@ def test_it_is_not_proven_and_at_a_scale_of_1_it_is() -> None:
 
 
 def test_a_loss_bound_and_knowledge_are_passed_on() -> None:
-    known = Knowledge.nothing(FULL, 2).with_losses({(0, 1): 0.25})
-    learner = LRCSSP.practical(FULL, 2, loss_floor=0.1, loss_bound=7.0, knowledge=known)
+    known = PriorKnowledge.nothing(FULL, 2).with_losses({(0, 1): 0.25})
+    learner = LRCSSP.practical(FULL, 2, loss_floor=0.1, loss_bound=7.0, prior=known)
     assert learner.loss_bound == 7.0
-    assert learner.knowledge is known
-    assert learner.intervals_of([0.5, 0.5]).loss_low[1] == 0.25
+    assert learner.prior is known
+    assert learner.interval_set([0.5, 0.5]).loss_low[1] == 0.25
 
 
 def test_losses_of_zero_and_scales_of_zero_are_refused_with_the_remedy() -> None:
@@ -72,7 +72,7 @@ def test_it_has_less_regret_than_the_proven_one_on_the_ladder() -> None:
 def test_shown_a_line_where_the_world_is_a_curve_it_says_so() -> None:
     curve = treatment_curve()
     learner = LRCSSP.practical(curve.support, 2, loss_floor=0.2)
-    line = SeenThrough(learner, lambda context: np.array([1.0 - biomarker(context), biomarker(context)]))
+    line = MappedContexts(learner, lambda context: np.array([1.0 - biomarker(context), biomarker(context)]))
     with pytest.warns(NotLinearWarning, match="not linear in these contexts"):
         history = play(curve, line, uniform_numbers(33), episodes=3000, seed=0, step_limit=2000)
     assert history.alarm is not None
@@ -94,8 +94,8 @@ def test_what_is_not_a_support_widths_or_knowledge_is_an_error_with_a_remedy() -
         LRCSSP.practical(problem, 2, loss_floor=0.1)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match=r"widths is 'sharp'; give paper\(\), sharp\(\)"):
         LRCSSP(problem.support, 2, loss_floor=0.1, widths="sharp")  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=r"knowledge is of the type dict; begin with Knowledge\.nothing"):
-        LRCSSP(problem.support, 2, loss_floor=0.1, knowledge={(0, 0): 0.2})  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match=r"knowledge is of the type dict; begin with PriorKnowledge\.nothing"):
+        LRCSSP(problem.support, 2, loss_floor=0.1, prior={(0, 0): 0.2})  # type: ignore[arg-type]
 
 
 def test_losses_of_zero_are_played_if_the_number_of_episodes_is_told() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.learners.context_free import ContextBlind, PerCell
-from goalbound.learners.reference_policies import RandomWalk
+from goalbound.learners.context_free import ContextBlind, Discretized
+from goalbound.learners.reference import RandomWalk
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.simulation import Cyclic, Dirichlet, ModelWorld, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
@@ -77,7 +77,7 @@ def test_it_is_as_blind_as_it_is_in_cells() -> None:
     for history in histories[1:]:
         assert history.steps.tolist() == histories[0].steps.tolist()
     in_cells = [
-        run(PerCell(lambda rng: RandomWalk(PROBLEM.support, rng=rng), 2, parts=2), compiled=way)
+        run(Discretized(lambda rng: RandomWalk(PROBLEM.support, rng=rng), 2, parts=2), compiled=way)
         for way in (True, False)
     ]
     assert in_cells[0].steps.tolist() == in_cells[1].steps.tolist()

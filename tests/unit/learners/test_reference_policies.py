@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goalbound.learners.reference_policies import Clairvoyant
+from goalbound.learners.reference import Clairvoyant
 from goalbound.models import LinearCSSP, ModelError, Step
 from goalbound.planning import NoProperPolicy, optimal_values, solve
 from goalbound.problems import random_cssp, windy_grid
@@ -48,7 +48,7 @@ def test_contexts_that_come_again_are_planned_for_once(monkeypatch: pytest.Monke
         asked.append(contexts)
         return optimal_values(problem, contexts, tolerance=tolerance)
 
-    monkeypatch.setattr("goalbound.learners.reference_policies.optimal_values", counting)
+    monkeypatch.setattr("goalbound.learners.reference.optimal_values", counting)
     clairvoyant = Clairvoyant(DRUGS)
     for _ in range(10):
         clairvoyant.begin([1.0, 0.0])

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.learners.attitude import kwik_threshold
+from goalbound.learners.exploration import kwik_threshold
 from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
-from goalbound.learners.ridge_baselines import epsilon_greedy, greedy_ridge, kwik_rmax, ps_cssp
+from goalbound.learners.ridge import epsilon_greedy, greedy_ridge, kwik_rmax, ps_cssp
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.simulation import Dirichlet, ModelWorld, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
@@ -252,12 +252,12 @@ def test_each_is_told_what_its_name_says() -> None:
     made = [greedy_ridge(BOTH, 2, loss_floor=0.2), epsilon_greedy(BOTH, 2, loss_floor=0.2, rng=rng),
             ps_cssp(BOTH, 2, loss_floor=0.2, rng=rng), kwik_rmax(BOTH, 2, loss_floor=0.2)]  # fmt: skip
     told = [learner.settings for learner in made]
-    assert [one.attitude.name for one in told] == ["greedy", "greedy", "sampled", "rmax"]
+    assert [one.exploration.name for one in told] == ["greedy", "greedy", "sampled", "rmax"]
     assert [one.replan_factor for one in told] == [2.0, 2.0, 2.0, 1.0]
-    assert [one.attitude.draws for one in told] == [False, True, True, False]
-    assert (told[1].attitude.explore, told[1].attitude.fade) == (1.0, 1.0 / 3.0)
-    assert (told[2].attitude.spread, told[2].attitude.ceiling) == (0.5, 1000.0)
-    assert told[3].attitude.threshold == kwik_threshold(2, accuracy=0.1, delta=0.1)
+    assert [one.exploration.draws for one in told] == [False, True, True, False]
+    assert (told[1].exploration.explore, told[1].exploration.fade) == (1.0, 1.0 / 3.0)
+    assert (told[2].exploration.spread, told[2].exploration.ceiling) == (0.5, 1000.0)
+    assert told[3].exploration.threshold == kwik_threshold(2, accuracy=0.1, delta=0.1)
     assert ["greedy" in repr(made[0]), "sampled" in repr(made[2])] == [True, True]
 
 

@@ -22,11 +22,11 @@ import pytest
 from goalbound import (
     LRCSSP,
     ContextBlind,
+    Discretized,
     FileConflictError,
+    MappedContexts,
     ModelError,
-    PerCell,
     RandomWalk,
-    SeenThrough,
     Step,
     Support,
     TabularLearner,
@@ -191,7 +191,7 @@ def test_a_process_that_is_killed_at_any_moment_leaves_the_old_or_the_new_file_a
         learn(learner)
         began = time.monotonic()
         learner.save(path)
-        assert time.monotonic() - began < lock.PATIENCE / 2  # nobody was waited for
+        assert time.monotonic() - began < lock.MIXTURE_VARIANCE / 2  # nobody was waited for
         before = found + 1
     drafts = [name for name in names(tmp_path) if not re.fullmatch(r"\.learner\.npz\.[0-9a-f]{16}", name)]
     assert drafts == ["learner.npz"]
@@ -325,12 +325,12 @@ def test_a_copy_comes_from_the_same_file_until_one_of_them_saves(way: Callable[[
         learner.save(path)
 
 
-def seen_through() -> SeenThrough:
-    return SeenThrough(fresh(2), np.eye(2))
+def seen_through() -> MappedContexts:
+    return MappedContexts(fresh(2), np.eye(2))
 
 
-def cells() -> PerCell:
-    return PerCell(lambda rng: fresh(), 2, parts=2)
+def cells() -> Discretized:
+    return Discretized(lambda rng: fresh(), 2, parts=2)
 
 
 def walk() -> RandomWalk:
@@ -348,10 +348,10 @@ def covariates() -> CovariateLearner:
 EVERY: dict[str, tuple[Callable[[], Any], Callable[[Path], Any], Any]] = {
     "lr-cssp": (lambda: fresh(2), LRCSSP.load, [0.5, 0.5]),
     "tabular": (tabular, TabularLearner.load, [1.0]),
-    "blind": (lambda: ContextBlind(fresh()), lambda path: ContextBlind(fresh()).resumed(path), [0.5, 0.5]),
-    "seen through": (seen_through, lambda path: seen_through().resumed(path), [0.5, 0.5]),
-    "cells": (cells, lambda path: cells().resumed(path), [0.5, 0.5]),
-    "random": (walk, lambda path: walk().resumed(path), [1.0]),
+    "blind": (lambda: ContextBlind(fresh()), lambda path: ContextBlind(fresh()).restored(path), [0.5, 0.5]),
+    "seen through": (seen_through, lambda path: seen_through().restored(path), [0.5, 0.5]),
+    "cells": (cells, lambda path: cells().restored(path), [0.5, 0.5]),
+    "random": (walk, lambda path: walk().restored(path), [1.0]),
     "covariates": (covariates, CovariateLearner.load, 0.3),
 }
 
@@ -392,7 +392,7 @@ class OwnLearner:
 
 
 def test_a_learner_of_a_third_party_inside_another_saves_as_it_does(tmp_path: Path) -> None:
-    for learner in (ContextBlind(OwnLearner()), SeenThrough(OwnLearner(), [[1.0]])):
+    for learner in (ContextBlind(OwnLearner()), MappedContexts(OwnLearner(), [[1.0]])):
         for overwrite in (False, True):
             learner.save(tmp_path / "own", overwrite=overwrite)
     assert (tmp_path / "own").read_text() == "mine"

@@ -80,7 +80,7 @@ def test_the_rules_are_the_constants_of_the_paper() -> None:
     assert rules.loss_log == pytest.approx(math.log(8 * 6 / 0.05))
     assert rules.next_log == pytest.approx(math.log(8 * 12 / 0.05))
     np.testing.assert_allclose(rules.next_factor, math.sqrt(2.0))
-    np.testing.assert_allclose(rules.doubt_factor, 2.0)
+    np.testing.assert_allclose(rules.known_factor, 2.0)
     assert (rules.loss_factor, rules.loss_floor, rules.added_loss) == (1.0, 0.1, 0.0)
     assert rules.tolerance == pytest.approx(1e-3 * 0.1)
     assert (rules.doubling, rules.forget) == (True, False)

@@ -11,7 +11,7 @@ import pytest
 
 from goalbound import LRCSSP, Dirichlet, ModelWorld, bernoulli, context_bounds, paper, play, scaled, sharp
 from goalbound.estimation import project, ridge_estimate
-from goalbound.learners.knowledge import Knowledge
+from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.problems import dense_random
 from goalbound.simulation.diagnostics import Watched
@@ -23,13 +23,13 @@ NARROW = scaled(sharp(), by=0.05)
 """so narrow that plans depend on data from the first steps on, and the truth is lost now and then"""
 
 
-def told_row() -> Knowledge:
+def known_row() -> PriorKnowledge:
     """The first row of the problem, as it is."""
     support = PROBLEM.support
     row = np.zeros((support.states + 1, 2))
     row[support.next_state[support.row(0)]] = PROBLEM.probabilities[support.row(0)]
     pair = int(support.pair_state[0]), int(support.pair_action[0])
-    return Knowledge.nothing(support, 2).with_rows({pair: row}).with_floors(np.full(support.pairs, 0.1))
+    return PriorKnowledge.nothing(support, 2).with_rows({pair: row}).with_floors(np.full(support.pairs, 0.1))
 
 
 MODES: dict[str, dict[str, Any]] = {
@@ -41,7 +41,7 @@ MODES: dict[str, dict[str, Any]] = {
     "zero losses": {"loss_floor": 0.0, "episodes": 5000, "widths": NARROW},
     "fewer plans": {"loss_floor": 0.1, "loss_bound": 5.0, "widths": NARROW, "replan_factor": 2.0},
     "untested": {"loss_floor": 0.1, "loss_bound": 5.0, "widths": NARROW, "check_linearity": False},
-    "knowing": {"loss_floor": 0.1, "loss_bound": 5.0, "widths": NARROW, "knowledge": told_row()},
+    "knowing": {"loss_floor": 0.1, "loss_bound": 5.0, "widths": NARROW, "prior": known_row()},
 }
 
 
@@ -69,7 +69,7 @@ def test_three_steps_by_hand() -> None:
     for following in (0, 0, 1):
         episode.observe(Step(0, episode.act(0), 0.6, following))
     row, loss = 0.025 * math.sqrt(math.log(4.0) + 2.0 * math.log(160.0)), 0.0796488
-    found = learner.intervals_of([1.0])
+    found = learner.interval_set([1.0])
     np.testing.assert_allclose(found.low, [0.5 - row, 0.25 - row], rtol=1e-12)
     np.testing.assert_allclose(found.high, [0.75 + row, 0.5 + row], rtol=1e-12)
     np.testing.assert_allclose([found.loss_low[0], found.loss_high[0]], [0.45 - loss, 0.7 + loss], atol=1e-6)
@@ -111,20 +111,20 @@ def test_a_stop_in_the_middle_of_several_episodes_cannot_be_seen(mode: str) -> N
     assert stopped.actions == straight.actions
     assert written(stopped.learner) == written(straight.learner)
     assert stopped.learner.settings == straight.learner.settings
-    assert stopped.learner.knowledge == straight.learner.knowledge
+    assert stopped.learner.prior == straight.learner.prior
 
 
 def test_what_one_episode_observes_the_others_know() -> None:
     learner = learner_of("narrow")
     first, second = learner.begin([0.5, 0.5]), learner.begin([0.5, 0.5])
-    before = learner.intervals_of([0.5, 0.5])
+    before = learner.interval_set([0.5, 0.5])
     action = first.act(0)
     first.observe(Step(0, action, 0.9, int(PROBLEM.support.next_state[PROBLEM.support.row(action)][0])))
     pair = PROBLEM.support.pair(0, action)
     assert before.loss_low[pair] == 0.1
     second.act(0)
     assert second.plan is not None
-    assert second.plan.losses[pair] == learner.intervals_of([0.5, 0.5]).loss_low[pair] > 0.1
+    assert second.plan.losses[pair] == learner.interval_set([0.5, 0.5]).loss_low[pair] > 0.1
 
 
 @pytest.mark.parametrize("mode", ["narrow", "doubling", "zero losses", "knowing"])
@@ -133,7 +133,7 @@ def test_looking_changes_nothing(mode: str) -> None:
     learner, before = clinic.learner, written(clinic.learner)
     for context in ([1.0, 0.0], [0.5, 0.5]):
         learner.plan(context)
-        found = learner.intervals_of(context)
+        found = learner.interval_set(context)
         assert not found.low.flags.writeable
     _ = learner.estimate
     assert written(learner) == before
@@ -143,7 +143,7 @@ def test_the_plan_stays_within_the_intervals() -> None:
     learner = play_one(PROBLEM, learner_of("as proven"), 300).learner
     for weight in np.linspace(0.0, 1.0, 5):
         context = [weight, 1.0 - weight]
-        found, plan = learner.intervals_of(context), learner.plan(context)
+        found, plan = learner.interval_set(context), learner.plan(context)
         assert (plan.rows >= found.low - 1e-12).all()
         assert (plan.rows <= found.high + 1e-12).all()
         np.testing.assert_array_equal(plan.losses, found.loss_low)
@@ -161,7 +161,7 @@ def test_the_estimate_is_the_projected_one_of_all_data() -> None:
 def test_only_sharp_widths_have_intervals_to_show() -> None:
     learner = LRCSSP(PROBLEM.support, 2, loss_floor=0.1, loss_bound=5.0, widths=paper())
     with pytest.raises(ModelError, match=r"the paper widths have no intervals; .* or use sharp\(\)"):
-        learner.intervals_of([0.5, 0.5])
+        learner.interval_set([0.5, 0.5])
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -187,7 +187,7 @@ def test_watching_says_of_every_plan_whether_the_truth_is_in_the_intervals(mode:
         truth = PROBLEM.at(context)
         state, episode, begun = world.begin(context), watched.begin(context), 0
         while not episode.ended:
-            found = learner.intervals_of(context)
+            found = learner.interval_set(context)
             step = world.step(episode.act(state))
             if episode.intervals > begun:
                 begun = episode.intervals
@@ -235,4 +235,4 @@ def test_a_checkpoint_keeps_the_pieces(tmp_path: Any) -> None:
         again = reloaded(learner)
         assert again.settings.widths == widths
         learner.save(tmp_path / "learner", overwrite=True)
-        assert learner.resumed(tmp_path / "learner").settings == learner.settings
+        assert learner.restored(tmp_path / "learner").settings == learner.settings

@@ -32,8 +32,8 @@ def test_two_next_states_share_the_radius_by_their_values() -> None:
     # State 0 goes to 1 or 2 with 0.4 each; these pay 0.3 and 0.4 and reach the goal. The ball of radius 0.1 is left
     # along (0.3, 0.4) / 0.5: q = (0.4 - 0.06, 0.4 - 0.08), value 0.1 + 0.34 * 0.3 + 0.32 * 0.4 = 0.33.
     support = Support.from_pairs([{0: [1, 2, 3]}, {0: [3]}, {0: [3]}])
-    plausible = ConfidenceSet(support, [0.1, 0.3, 0.4], np.ones(3), [0.4, 0.4, 0.2, 1.0, 1.0], [0.1, 0.0, 0.0])
-    found = extended_value_iteration(plausible, tolerance=1e-9)
+    sets = ConfidenceSet(support, [0.1, 0.3, 0.4], np.ones(3), [0.4, 0.4, 0.2, 1.0, 1.0], [0.1, 0.0, 0.0])
+    found = extended_value_iteration(sets, tolerance=1e-9)
     np.testing.assert_allclose(found.values, [0.33, 0.3, 0.4, 0.0], rtol=1e-8)
     np.testing.assert_allclose(found.rows, [0.34, 0.32, 0.34, 1.0, 1.0], atol=1e-8)
 
@@ -43,8 +43,8 @@ def test_hope_is_a_reason_to_choose() -> None:
     # With radius 0.2 it comes back with 0.6 only, worth 0.1 / 0.4 = 0.25: better.
     support = Support.from_pairs([{0: [1], 1: [0, 1]}])
     for radius, action, value in ((0.0, 0, 0.3), (0.2, 1, 0.25)):
-        plausible = ConfidenceSet(support, [0.3, 0.1], [1.0, 1.0], [1.0, 0.8, 0.2], [0.0, radius])
-        found = extended_value_iteration(plausible, tolerance=1e-9)
+        sets = ConfidenceSet(support, [0.3, 0.1], [1.0, 1.0], [1.0, 0.8, 0.2], [0.0, radius])
+        found = extended_value_iteration(sets, tolerance=1e-9)
         assert found.policy.tolist() == [action]
         assert found.values[0] == pytest.approx(value, rel=1e-8)
 
@@ -54,8 +54,8 @@ def test_a_pair_whose_support_leaves_out_the_goal_hopes_only_for_its_next_states
     # State 0 leads to 0 and 1, state 1 to the goal at 0.3. What one loses the other gains: a radius of r moves
     # r / sqrt(2). v0 = 0.2 + stays v0 + (1 - stays) 0.3, so v0 = 0.2 / (1 - stays) + 0.3.
     support = Support.from_pairs([{0: [0, 1]}, {0: [2]}])
-    plausible = ConfidenceSet(support, [0.2, 0.3], [1.0, 1.0], [0.9, 0.1, 1.0], [radius, radius])
-    found = extended_value_iteration(plausible, tolerance=1e-9)
+    sets = ConfidenceSet(support, [0.2, 0.3], [1.0, 1.0], [0.9, 0.1, 1.0], [radius, radius])
+    found = extended_value_iteration(sets, tolerance=1e-9)
     np.testing.assert_allclose(found.values, [0.2 / (1.0 - stays) + 0.3, 0.3, 0.0], rtol=1e-7)
     np.testing.assert_allclose(found.rows, [stays, 1.0 - stays, 1.0], atol=1e-9)
     assert found.model().support == support
@@ -71,8 +71,8 @@ def test_a_ball_around_everything_is_straight_to_the_goal() -> None:
 def test_a_radius_that_is_the_norm_of_the_row_is_straight_to_the_goal_though_it_rounds() -> None:
     # |(0.1, 0.2)|^2 = 0.05, whose root squared is not quite that.
     support = Support.from_pairs([{0: [1, 2, 3]}, {0: [3]}, {0: [3]}])
-    plausible = ConfidenceSet(support, [0.1, 0.9, 0.3], np.ones(3), [0.1, 0.2, 0.7, 1, 1], [sqrt(0.05), 0, 0])
-    found = extended_value_iteration(plausible, tolerance=1e-9)
+    sets = ConfidenceSet(support, [0.1, 0.9, 0.3], np.ones(3), [0.1, 0.2, 0.7, 1, 1], [sqrt(0.05), 0, 0])
+    found = extended_value_iteration(sets, tolerance=1e-9)
     assert found.values[0] == pytest.approx(0.1, rel=1e-7)
     np.testing.assert_allclose(found.rows[:3], [0.0, 0.0, 1.0], atol=1e-7)
 
@@ -100,12 +100,10 @@ def drawn_set(seed: int, *, states: int = 5, least_exit: float = 0.05) -> Confid
     return ConfidenceSet(support, low, np.minimum(low + 0.1, 1.0), rows, radii)
 
 
-def witness_values(plausible: ConfidenceSet, tolerance: float = 1e-10) -> Any:
-    support = plausible.support
-    centres = [
-        plausible.rows[support.row(pair)][plausible.to_state[support.row(pair)]] for pair in range(support.pairs)
-    ]
-    return optimistic_values(support, plausible.loss_low, centres, plausible.radii, tolerance=tolerance)
+def witness_values(sets: ConfidenceSet, tolerance: float = 1e-10) -> Any:
+    support = sets.support
+    centres = [sets.rows[support.row(pair)][sets.to_state[support.row(pair)]] for pair in range(support.pairs)]
+    return optimistic_values(support, sets.loss_low, centres, sets.radii, tolerance=tolerance)
 
 
 def assert_bounds_hold(found: OptimisticSolution, exact: Any, tolerance: float) -> None:
@@ -119,16 +117,16 @@ def assert_bounds_hold(found: OptimisticSolution, exact: Any, tolerance: float) 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-6])
 def test_the_bounds_hold_from_any_start(seed: int, tolerance: float) -> None:
-    plausible = drawn_set(seed)
-    exact = witness_values(plausible)
-    states = plausible.support.states
+    sets = drawn_set(seed)
+    exact = witness_values(sets)
+    states = sets.support.states
     rng = np.random.default_rng(seed)
     starts = [
         None, exact, 0.5 * exact, 2.0 * exact, np.zeros(states + 1), np.full(states + 1, 1e6),
         10.0 ** rng.uniform(-3, 3, size=states + 1), np.full(states + 1, -5.0), np.full(states + 1, 1e14),
     ]  # fmt: skip
     for start in starts:
-        assert_bounds_hold(extended_value_iteration(plausible, tolerance=tolerance, start=start), exact, tolerance)
+        assert_bounds_hold(extended_value_iteration(sets, tolerance=tolerance, start=start), exact, tolerance)
 
 
 def test_values_that_fall_from_very_high_do_not_make_pairs_be_skipped_that_are_better() -> None:
@@ -140,9 +138,9 @@ def test_values_that_fall_from_very_high_do_not_make_pairs_be_skipped_that_are_b
         rows = rng.dirichlet(np.ones(3), size=9)
         leave = rng.choice([0.05, 0.1, 0.5], size=9)
         rows = np.column_stack((rows * (1.0 - leave)[:, None], leave)).ravel()
-        plausible = ConfidenceSet(support, rng.uniform(0.05, 1.0, size=9), np.ones(9), rows, np.zeros(9))
-        exact = witness_values(plausible)
-        assert_bounds_hold(extended_value_iteration(plausible, start=np.full(4, 1e14)), exact, 1e-6)
+        sets = ConfidenceSet(support, rng.uniform(0.05, 1.0, size=9), np.ones(9), rows, np.zeros(9))
+        exact = witness_values(sets)
+        assert_bounds_hold(extended_value_iteration(sets, start=np.full(4, 1e14)), exact, 1e-6)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -159,15 +157,15 @@ def test_the_policy_is_proper_in_the_optimistic_model_and_the_exact_planner_agre
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_optimistic_model_is_plausible(seed: int) -> None:
-    plausible = drawn_set(seed)
-    assert plausible.contains(extended_value_iteration(plausible).model(), slack=1e-9)
+    sets = drawn_set(seed)
+    assert sets.contains(extended_value_iteration(sets).model(), slack=1e-9)
 
 
 def test_a_sweep_limit_is_told_and_the_lower_bounds_hold_all_the_same() -> None:
-    plausible = drawn_set(3, least_exit=0.02)
-    exact = witness_values(plausible)
+    sets = drawn_set(3, least_exit=0.02)
+    exact = witness_values(sets)
     for sweeps in (1, 2, 3):
-        found = extended_value_iteration(plausible, tolerance=1e-9, sweeps=sweeps)
+        found = extended_value_iteration(sets, tolerance=1e-9, sweeps=sweeps)
         assert found.sweeps == sweeps
         assert found.status is Status.ITERATION_LIMIT
         assert (found.values <= exact * (1.0 + 3e-10)).all()

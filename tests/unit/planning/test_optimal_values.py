@@ -283,7 +283,7 @@ def test_policy_iteration_ends_at_values_that_the_certificate_holds_close(rows: 
     policy = drawn.first_pairs(rows)
     states = len(policy)
     room = fresh_bench(states)
-    settled = many_contexts.settle.python(rows, 1e-9, room, policy)
+    settled = many_contexts.value_iteration.python(rows, 1e-9, room, policy)
     least_x, least_y = naive.bounds(rows, room.values, policy.tolist())
     _, x, y = many_contexts.improve_and_bound.python(rows, room.values, policy.copy())
     assert x >= least_x
@@ -297,14 +297,14 @@ def test_values_too_small_for_floats_are_not_certified() -> None:
     # v(0) = 1e-320 + 0.3e-320 is rounded to a multiple of 5e-324, which is one part in 2000.
     rows = drawn.rows_from([[(1e-320, [(1, 0.3), (2, 0.7)])], [(1e-320, [(2, 1.0)])]])
     room = fresh_bench(2)
-    assert not many_contexts.settle.python(rows, 1e-6, room, np.array([0, 1]))
+    assert not many_contexts.value_iteration.python(rows, 1e-6, room, np.array([0, 1]))
 
 
 def test_a_policy_that_never_ends_is_not_settled_on() -> None:
     rows = drawn.rows_from([[(0.5, [(0, 1.0)]), (0.5, [(1, 1.0)])]])
     room = fresh_bench(1)
-    assert not many_contexts.settle.python(rows, 1e-9, room, np.array([0]))
-    assert many_contexts.settle.python(rows, 1e-9, room, np.array([1]))
+    assert not many_contexts.value_iteration.python(rows, 1e-9, room, np.array([0]))
+    assert many_contexts.value_iteration.python(rows, 1e-9, room, np.array([1]))
 
 
 def test_of_pairs_that_tie_up_to_rounding_the_lowest_is_taken() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from goalbound import LRCSSP, ModelError, Status, is_proper, paper, play, scaled, solve
 from goalbound.adapters.covariates import CovariateContexts, Hats
-from goalbound.learners.seen_through import SeenThrough
+from goalbound.learners.context_map import MappedContexts
 from goalbound.problems.treatment_curve import biomarker, helping_chances, treatment_curve
 
 FINE = Hats(np.linspace(0, 1, 33))
@@ -77,7 +77,7 @@ def test_a_learner_that_sees_the_curve_loses_far_less_than_one_that_sees_a_line(
     regrets = {}
     for name, map in {"line": Hats([0, 1]), "hats": Hats(np.linspace(0, 1, 5))}.items():
         learner = LRCSSP(problem.support, map.context_size, loss_floor=0.2, widths=scaled(paper(), by=0.05))
-        seeing = SeenThrough(learner, lambda context, map=map: map(biomarker(context)))
+        seeing = MappedContexts(learner, lambda context, map=map: map(biomarker(context)))
         history = play(problem, seeing, contexts, episodes=2000, seed=0, step_limit=10_000)
         regrets[name] = history.expected_regret[1000:].mean()
     # The line gives the standard treatment to all: in the middle 0.1 instead of 0.9 helps, on each of three rungs.

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.seen_through import SeenThrough
 from goalbound.models import ModelError, Support
 from goalbound.simulation.contexts import Adversary, ContextSource, Corners, Cyclic, Dirichlet, Drifting, Listed
 from tests.strategies import contexts, examples
@@ -187,6 +187,6 @@ def test_a_learner_that_tells_nothing_is_an_error() -> None:
 
 def test_an_adversary_does_not_take_what_is_seen_for_the_contexts_themselves() -> None:
     # the learner inside has statistics of two entries too, but of contexts that are swapped
-    learner = SeenThrough(LRCSSP(Support.full(1, 1), 2, loss_floor=0.1), [[0.0, 1.0], [1.0, 0.0]])
-    with pytest.raises(ModelError, match="a SeenThrough is shown something else"):
+    learner = MappedContexts(LRCSSP(Support.full(1, 1), 2, loss_floor=0.1), [[0.0, 1.0], [1.0, 0.0]])
+    with pytest.raises(ModelError, match="a MappedContexts is shown something else"):
         Adversary.anywhere(2).choose(np.random.default_rng(0), 0, learner)

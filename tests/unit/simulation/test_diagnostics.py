@@ -11,7 +11,6 @@ import pytest
 
 from goalbound import LRCSSP, Adversary, Corners, Dirichlet, LinearCSSP, ModelWorld, Step, Support, bernoulli, paper
 from goalbound.estimation import printed, scaled
-from goalbound.kernels.watch import RISES, WIDTHS
 from goalbound.learners.errors import LearnerError
 from goalbound.models import ModelError
 from goalbound.planning import context_bounds
@@ -218,7 +217,7 @@ def test_widths_are_twice_the_radii_along_the_run() -> None:
             expected += 2.0 * min(1.0, 2.0 * 4.0 * rho * width) + min(1.0, 2.0 * loss_rho * width)
             episode.observe(step)
             state = step.next_state
-    assert watched._ledger.sums[WIDTHS] == pytest.approx(expected, rel=1e-12)
+    assert watched._audit.totals["widths"] == pytest.approx(expected, rel=1e-12)
 
 
 def test_while_the_sets_hold_the_truth_widths_bound_the_misjudgement_of_the_models() -> None:
@@ -226,14 +225,14 @@ def test_while_the_sets_hold_the_truth_widths_bound_the_misjudgement_of_the_mode
     run(watched, episodes=2000)
     report = watched.report()
     assert report.covered
-    assert 0.0 < report.terms.dynamics + report.terms.losses - report.loss_noise <= watched._ledger.sums[WIDTHS]
+    assert 0.0 < report.terms.dynamics + report.terms.losses - report.loss_noise <= watched._audit.totals["widths"]
 
 
 def test_switching_without_its_rises_is_what_the_learner_hoped_for_too_much() -> None:
     # own_bound takes the rises for the switching term; the rest of that term is V(first state) - v*, not above 0.
     watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
     run(watched)
-    assert watched.report().terms.switching <= watched._ledger.sums[RISES] + 1e-9
+    assert watched.report().terms.switching <= watched._audit.totals["rises"] + 1e-9
 
 
 def test_the_zero_loss_variant_has_regret_bounds_only_with_t_star() -> None:

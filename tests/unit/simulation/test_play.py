@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.learners.reference_policies import Clairvoyant
+from goalbound.learners.reference import Clairvoyant
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.planning import solve
 from goalbound.problems import random_cssp

@@ -16,18 +16,18 @@ from goalbound.adapters.covariates.reading import (
     CovariateMap,
     check_map,
 )
+from goalbound.learners.checks import (
+    check_learner,
+)
 from goalbound.learners.copying import (
     deep_copy,
 )
-from goalbound.learners.door import (
-    check_learner,
-)
-from goalbound.learners.inner import (
-    OfInner,
-)
-from goalbound.learners.learner import Episode
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.protocol import Episode
 from goalbound.learners.saving import bytes_of, with_limit
+from goalbound.learners.wrapper import (
+    InnerAttribute,
+)
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
 from goalbound.models.files.saved_files import SavedFiles
@@ -58,11 +58,11 @@ class CovariateLearner:
     (2, array([1]))
     """
 
-    support = OfInner("The pairs of the learner, and where each may lead.")
-    open_episodes = OfInner("The learner's episodes that were begun and have not ended; also those of a file.")
-    statistics = OfInner("What the learner has seen, in contexts as the map makes them.")
-    estimate = OfInner("The learner's estimate, in contexts as the map makes them.")
-    alarm = OfInner("What first contradicted the learner's model; None while nothing has. A finer map may help.")
+    support = InnerAttribute("The pairs of the learner, and where each may lead.")
+    open_episodes = InnerAttribute("The learner's episodes that were begun and have not ended; also those of a file.")
+    statistics = InnerAttribute("What the learner has seen, in contexts as the map makes them.")
+    estimate = InnerAttribute("The learner's estimate, in contexts as the map makes them.")
+    alarm = InnerAttribute("What first contradicted the learner's model; None while nothing has. A finer map may help.")
 
     def __init__(self, map: CovariateMap, learner: Any) -> None:
         check_map(map)
@@ -92,9 +92,9 @@ class CovariateLearner:
         """What the learner would do now; for learners that have a ``plan(context)``."""
         return self.learner.plan(self.map(covariates))
 
-    def intervals_of(self, covariates: Any) -> Any:
-        """What is plausible for these covariates; for learners that have ``intervals_of(context)``."""
-        return self.learner.intervals_of(self.map(covariates))
+    def interval_set(self, covariates: Any) -> Any:
+        """What is plausible for these covariates; for learners that have ``interval_set(context)``."""
+        return self.learner.interval_set(self.map(covariates))
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all.

@@ -9,13 +9,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from goalbound.kernels.tabular.layout import ULCVI, Front, Learned
-from goalbound.kernels.tabular.rooms import fresh_walk
+from goalbound.kernels.records import named_arrays
+from goalbound.kernels.tabular.state import ULCVI, LearnerState, PlanningModel, new_episode_state
 from goalbound.learners.episode_arrays import ONE_EPISODE, stacked, unstacked, with_stacked
 from goalbound.learners.filling import CODES, fill
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.tabular.episode import TabularEpisode
-from goalbound.learners.tabular.integrity import check_learned, check_numbers, check_walk, checked_episodes
+from goalbound.learners.tabular.integrity import check_episode, check_numbers, check_state, checked_episodes
 from goalbound.learners.tabular.learner import TabularLearner
 from goalbound.learners.tabular.settings import TabularSettings
 from goalbound.models import FileFormatError, Support
@@ -24,9 +24,10 @@ from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_f
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.files.storage import LIMIT, reading
 
-KIND, VERSION = "TabularLearner", 2
+KIND, VERSION = "TabularLearner", 3
 _KEYS = ("settings", "generator", "episodes", "state_names", "action_names")
 _LOSSES = "known_losses"
+_LEFT_OUT = frozenset({"main", "unit", "workspace"})
 
 
 def write_checkpoint(learner: TabularLearner, path: str | PathLike[str], *, overwrite: bool = False) -> None:
@@ -39,11 +40,11 @@ def write_checkpoint(learner: TabularLearner, path: str | PathLike[str], *, over
         "episodes": [_entry(one) for one in episodes],
         "state_names": learner.support.state_names, "action_names": learner.support.action_names,
     }  # fmt: skip
-    arrays: dict[str, NDArray[Any]] = {**support_arrays(learner.support), **dict(_kept(learner._learned))}
+    arrays: dict[str, NDArray[Any]] = {**support_arrays(learner.support), **dict(_kept(learner._state))}
     if learner.known_losses is not None:
         arrays[_LOSSES] = learner.known_losses
     for place, episode in enumerate(episodes):
-        arrays |= dict(_named(f"episode_{place}", episode._walk))
+        arrays |= dict(named_arrays(f"episode_{place}", episode._arrays))
     write_archive(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
 
 
@@ -51,7 +52,7 @@ def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> Tabular
     """Read what :func:`write_checkpoint` wrote; anything else is an error that says what is wrong."""
     files = SavedFiles()
     header, arrays = read_archive(
-        path, kind=KIND, versions=[1, VERSION], arrays=with_stacked(_allowed()), what="checkpoint",
+        path, kind=KIND, versions=[VERSION], arrays=with_stacked(_allowed()), what="checkpoint",
         limit=limit, files=files,
     )  # fmt: skip
     with reading(path, "checkpoint"):
@@ -67,14 +68,14 @@ def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> Tabular
             added_loss=settings.added_loss, known_losses=arrays.get(_LOSSES), tolerance=settings.tolerance,
             rng=generator_from(header["generator"]),
         )  # fmt: skip
-        fill(_kept(learner._learned), arrays)
-        check_learned(learner._learned, support)
+        fill(_kept(learner._state), arrays)
+        check_state(learner._state, support)
         entries = checked_episodes(header["episodes"], support)
         for place, entry in enumerate(entries):
-            walk = fresh_walk(support.states)
-            fill(_named(f"episode_{place}", walk), arrays)
-            learner._adopt(TabularEpisode(learner, walk), entry)
-            check_walk(walk, entry, learner._learned, support)
+            episode_state = new_episode_state(support.states)
+            fill(named_arrays(f"episode_{place}", episode_state), arrays)
+            learner._adopt(TabularEpisode(learner, episode_state), entry)
+            check_episode(episode_state, entry, learner._state, support)
         check_numbers([one.number for one in learner._loaded])
         _check_all_used(arrays, learner, len(entries))
     learner._files = files
@@ -87,28 +88,18 @@ def _entry(episode: TabularEpisode) -> dict[str, int | None]:
     return {"state": episode._state, "action": action}
 
 
-def _kept(learned: Learned) -> Iterator[tuple[str, NDArray[Any]]]:
+def _kept(learner_state: LearnerState) -> Iterator[tuple[str, NDArray[Any]]]:
     """The arrays that say what a learner is. Rooms to work in are left out, and what stands elsewhere already."""
-    for name in ("counts", "bonus"):
-        yield from _named(f"learned.{name}", getattr(learned, name))
-    for name in ("looked", "bound", "tally"):
-        yield f"learned.{name}", getattr(learned, name)
-    yield "learned.table", learned.room.table
+    yield from named_arrays("state", learner_state, without=_LEFT_OUT)
+    yield "state.table", learner_state.workspace.table
     for name in ("used", "state", "centre", "ball", "mass", "losses"):
-        yield f"learned.plausible.{name}", getattr(learned.main.plausible, name)
-    yield from _front("learned.main", learned.main)
-    yield from _front("learned.unit", learned.unit)
+        yield f"state.sets.{name}", getattr(learner_state.main.sets, name)
+    yield from _model("state.main", learner_state.main)
+    yield from _model("state.unit", learner_state.unit)
 
 
-def _front(prefix: str, front: Front) -> Iterator[tuple[str, NDArray[Any]]]:
-    yield from _named(f"{prefix}.outlook", front.outlook)
-    for name in ("waiting", "is_waiting", "length"):
-        yield f"{prefix}.{name}", getattr(front, name)
-
-
-def _named(prefix: str, group: Any) -> Iterator[tuple[str, NDArray[Any]]]:
-    for name, value in group._asdict().items():
-        yield f"{prefix}.{name}", value
+def _model(prefix: str, model: PlanningModel) -> Iterator[tuple[str, NDArray[Any]]]:
+    yield from named_arrays(prefix, model, without=frozenset({"sets"}))
 
 
 def _allowed() -> dict[str, str]:
@@ -117,8 +108,8 @@ def _allowed() -> dict[str, str]:
 
     small = TabularLearner(Support.full(1, 1), bernstein_ssp(), loss_floor=1.0)
     allowed = {**SUPPORT_ARRAYS, _LOSSES: "<f8"}
-    allowed |= {name: CODES[array.dtype] for name, array in _kept(small._learned)}
-    for name, array in _named(ONE_EPISODE, fresh_walk(1)):
+    allowed |= {name: CODES[array.dtype] for name, array in _kept(small._state)}
+    for name, array in named_arrays(ONE_EPISODE, new_episode_state(1)):
         allowed[name.replace(".", r"\.")] = CODES[array.dtype]
     return allowed
 
@@ -126,15 +117,15 @@ def _allowed() -> dict[str, str]:
 def _check_table(arrays: dict[str, NDArray[Any]], settings: TabularSettings, support: Support) -> None:
     """The largest array is there, so that a header alone cannot claim memory."""
     shape = (settings.method.horizon if settings.method.code == ULCVI else 0, support.states)
-    if "learned.table" not in arrays or arrays["learned.table"].shape != shape:
-        raise FileFormatError(f"learned.table is missing or not of shape {shape}, as support and method ask")
+    if "state.table" not in arrays or arrays["state.table"].shape != shape:
+        raise FileFormatError(f"state.table is missing or not of shape {shape}, as support and method ask")
 
 
 def _check_all_used(arrays: dict[str, NDArray[Any]], learner: TabularLearner, episodes: int) -> None:
     """Every array belongs to the support, to the learner or to an episode of the header."""
-    used = {*SUPPORT_ARRAYS, _LOSSES, *dict(_kept(learner._learned))}
+    used = {*SUPPORT_ARRAYS, _LOSSES, *dict(_kept(learner._state))}
     for place in range(episodes):
-        used |= set(dict(_named(f"episode_{place}", fresh_walk(1))))
+        used |= set(dict(named_arrays(f"episode_{place}", new_episode_state(1))))
     unknown = sorted(set(arrays) - used)
     if unknown:
         raise FileFormatError(f"{unknown[0]} belongs to no episode that the header knows")

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.estimation.statistics import checked_step
-from goalbound.kernels.tabular.layout import INTERVALS, NUMBER, UNKNOWN_STEPS, Walk
+from goalbound.kernels.tabular.state import EpisodeState
+from goalbound.learners.checks import check_own_step, checked_state
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
-from goalbound.learners.door import check_own_step, checked_state
 from goalbound.learners.errors import LearnerError
 from goalbound.models import Step
 from goalbound.models.validation import sealed
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class TabularEpisode:
     """One way to the goal: ``act``, then ``observe`` what came of it, until the goal."""
 
-    def __init__(self, learner: TabularLearner, walk: Walk) -> None:
+    def __init__(self, learner: TabularLearner, episode_state: EpisodeState) -> None:
         self.learner = learner
-        self._walk = walk
+        self._arrays = episode_state
         self._state: int | None = None
         self._pair: int | None = None
         self._ended = False
@@ -44,7 +44,7 @@ class TabularEpisode:
         self._check_open()
         here = checked_state(support, state, self._state)
         if self._pair is None:
-            self._pair = self.learner._choose(self._walk, here)
+            self._pair = self.learner._choose(self._arrays, here)
         self._state = here
         return int(support.pair_action[self._pair])
 
@@ -55,7 +55,7 @@ class TabularEpisode:
         chosen = None if self._pair is None else int(support.pair_action[self._pair])
         check_own_step(support, step, self._state, chosen)
         pair, place = checked_step(support, step)
-        self.learner._observe(self._walk, pair, place, float(step[2]))
+        self.learner._observe(self._arrays, pair, place, float(step[2]))
         self._pair = None
         self._state = support.state(step[3])
         self._ended = self._state == support.states
@@ -87,14 +87,14 @@ class TabularEpisode:
     @property
     def number(self) -> int:
         """How many episodes were begun before this one."""
-        return int(self._walk.tally[NUMBER]) - 1
+        return int(self._arrays.progress["number"]) - 1
 
     @property
     def intervals(self) -> int:
         """How many plans (attempts, epochs, intervals) the episode has begun to follow."""
-        return int(self._walk.tally[INTERVALS])
+        return int(self._arrays.progress["intervals"])
 
     @property
     def unknown_steps(self) -> int:
         """How many steps played a pair that was not known (Hoeffding-SSP; 0 for the others)."""
-        return int(self._walk.tally[UNKNOWN_STEPS])
+        return int(self._arrays.progress["unknown_steps"])

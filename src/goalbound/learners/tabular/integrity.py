@@ -7,80 +7,85 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.kernels.tabular.layout import BEGUN, FOLLOWED, MADE, NUMBER, PLANS, Counts, Front, Learned, Walk
-from goalbound.learners.filling import within
+from goalbound.kernels.tabular.state import (
+    EpisodeState,
+    LearnerState,
+    PlanningModel,
+    VisitCounts,
+)
+from goalbound.learners.filling import MANY, within, within_record
 from goalbound.models import FileFormatError, Support
 
 _MOST = np.finfo(np.float64).max
-_MANY = np.iinfo(np.int64).max // 4
 _EPISODE_KEYS = {"state", "action"}
 
 
-def check_learned(learned: Learned, support: Support) -> None:
+def check_state(learner_state: LearnerState, support: Support) -> None:
     """The arrays of a learner, each for itself and together."""
     lengths = np.diff(support.next_start)
-    plausible = learned.main.plausible
-    _check_counts(learned.counts, support)
-    within("looked", learned.looked, 0, learned.counts.visits)
-    within("used", plausible.used, 0, lengths)
-    within("state", plausible.state, 0, support.states)
-    within("centre", plausible.centre, 0.0, 1.0)
+    sets = learner_state.main.sets
+    _check_counts(learner_state.counts, support)
+    within("visits_used", learner_state.visits_used, 0, learner_state.counts.visits)
+    within("used", sets.used, 0, lengths)
+    within("state", sets.state, 0, support.states)
+    within("centre", sets.centre, 0.0, 1.0)
     for name in ("ball", "mass", "losses"):
-        within(name, getattr(plausible, name), 0.0, _MOST)
-    within("bound", learned.bound, 1.0, _MOST)
-    within("tally", learned.tally, 0, _MANY)
-    if learned.tally[PLANS] > 0:
-        within("table", learned.room.table, support.pair_start[:-1], support.pair_start[1:] - 1)
-    for front in (learned.main, learned.unit):
-        _check_front(front, support)
+        within(name, getattr(sets, name), 0.0, _MOST)
+    within_record("totals", learner_state.totals, loss_bound=(1.0, _MOST))
+    if learner_state.totals["plans"] > 0:
+        within("table", learner_state.workspace.table, support.pair_start[:-1], support.pair_start[1:] - 1)
+    for model in (learner_state.main, learner_state.unit):
+        _check_model(model, support)
 
 
-def _check_counts(counts: Counts, support: Support) -> None:
-    """Visits are as many as next states came; slots are numbered from 0 on, one for each next state seen."""
+def _check_counts(counts: VisitCounts, support: Support) -> None:
+    """Visits are as many as next states came; next states seen are numbered from 0 on, one for each next state seen."""
     lengths = np.diff(support.next_start)
-    within("visits", counts.visits, 0, _MANY)
+    within("visits", counts.visits, 0, MANY)
     within("goals", counts.goals, 0, counts.visits)
     within("loss_sums", counts.loss_sums, 0.0, counts.visits)
     within("square_sums", counts.square_sums, 0.0, counts.visits)
     within("seen", counts.seen, 0, lengths)
-    within("slot", counts.slot, -1, np.repeat(counts.seen, lengths) - 1)
-    taken = np.flatnonzero(counts.slot >= 0)
+    within("seen_index", counts.seen_index, -1, np.repeat(counts.seen, lengths) - 1)
+    taken = np.flatnonzero(counts.seen_index >= 0)
     pair = np.searchsorted(support.next_start, taken, side="right") - 1
-    place = support.next_start[pair] + counts.slot[taken]
+    place = support.next_start[pair] + counts.seen_index[taken]
     within("seen", counts.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
-    within("slot_state", counts.slot_state[place], *[support.next_state[taken]] * 2)
-    within("slot_state", counts.slot_state, 0, support.states - 1)
-    within("slot_count", counts.slot_count, 0, _MANY)
-    came = counts.goals + np.add.reduceat(counts.slot_count, support.next_start[:-1])
+    within("seen_state", counts.seen_state[place], *[support.next_state[taken]] * 2)
+    within("seen_state", counts.seen_state, 0, support.states - 1)
+    within("seen_count", counts.seen_count, 0, MANY)
+    came = counts.goals + np.add.reduceat(counts.seen_count, support.next_start[:-1])
     within("visits", counts.visits, came, came)
 
 
-def _check_front(front: Front, support: Support) -> None:
-    outlook, count = front.outlook, int(front.length[0])
-    within("policy", outlook.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
-    within("values", outlook.values[:-1], 0.0, _MOST)
-    within("values of the goal", outlook.values[-1:], 0.0, 0.0)
-    within("pull", outlook.pull, 0.0, _MOST)
-    within("length", front.length, 0, support.pairs)
-    within("waiting", front.waiting, 0, support.pairs - 1)
+def _check_model(model: PlanningModel, support: Support) -> None:
+    iteration, count = model.iteration, int(model.dirty_count[0])
+    within("policy", iteration.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within("values", iteration.values[:-1], 0.0, _MOST)
+    within("values of the goal", iteration.values[-1:], 0.0, 0.0)
+    within("dual", iteration.dual, 0.0, _MOST)
+    within("dirty_count", model.dirty_count, 0, support.pairs)
+    within("dirty", model.dirty, 0, support.pairs - 1)
     waits = np.zeros(support.pairs, dtype=np.bool_)
-    waits[front.waiting[:count]] = True
-    if not np.array_equal(waits, front.is_waiting) or int(waits.sum()) != count:
-        raise FileFormatError("waiting and is_waiting do not say the same")
+    waits[model.dirty[:count]] = True
+    if not np.array_equal(waits, model.is_dirty) or int(waits.sum()) != count:
+        raise FileFormatError("dirty and is_dirty do not say the same")
 
 
-def check_walk(walk: Walk, entry: dict[str, Any], learned: Learned, support: Support) -> None:
+def check_episode(
+    episode_state: EpisodeState, entry: dict[str, Any], learner_state: LearnerState, support: Support
+) -> None:
     """The arrays of an episode."""
-    within("tally of an episode", walk.tally, 0, _MANY)
-    within("number", walk.tally[NUMBER : NUMBER + 1], 1, learned.tally[BEGUN])
-    within("plan", walk.tally[FOLLOWED : FOLLOWED + 1], 0, learned.tally[PLANS])
-    if walk.tally[FOLLOWED]:
-        within("policy", walk.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within_record(
+        "progress", episode_state.progress, number=(1, learner_state.totals["episodes"]),
+        plan=(0, learner_state.totals["plans"]), steps=(0, learner_state.counts.visits.sum()),
+    )  # fmt: skip
+    if episode_state.progress["plan"]:
+        within("policy", episode_state.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
     elif entry["action"] is not None:
         raise FileFormatError(f"an episode is {entry!r}; an action needs a plan")
     if entry["action"] is not None and entry["state"] is None:
         raise FileFormatError(f"an episode is {entry!r}; an action needs a state")
-    within("steps", walk.tally[MADE : MADE + 1], 0, learned.counts.visits.sum())
 
 
 def check_numbers(numbers: list[int]) -> None:

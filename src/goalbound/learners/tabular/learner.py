@@ -10,24 +10,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.jit import Effort
-from goalbound.kernels.optimism import RESIDUAL
-from goalbound.kernels.tabular import moves, posterior, settling
-from goalbound.kernels.tabular.layout import HOEFFDING, PSRL, STALE, STEPS, SWEEPS, UC, Learned, Walk
-from goalbound.kernels.tabular.play import play
-from goalbound.kernels.tabular.rooms import copied, fresh_learned, fresh_walk
+from goalbound.kernels.tabular import algorithm, planning, psrl
+from goalbound.kernels.tabular.episode_loop import play
+from goalbound.kernels.tabular.state import (
+    HOEFFDING,
+    PSRL,
+    UC,
+    EpisodeState,
+    LearnerState,
+    copied,
+    new_episode_state,
+    new_learner_state,
+)
 from goalbound.kernels.world import Tally
+from goalbound.learners.checks import (
+    check_context_free,
+    check_leads,
+    checked_support,
+)
 from goalbound.learners.copying import (
     copied_state,
     deep_copy,
     restore_state,
 )
-from goalbound.learners.door import (
-    check_context_free,
-    check_leads,
-    checked_support,
-)
 from goalbound.learners.errors import PlanningStopped
-from goalbound.learners.learner import SimulatedWorld, truth_of
+from goalbound.learners.protocol import SimulatedWorld, truth_of
 from goalbound.learners.tabular.episode import TabularEpisode
 from goalbound.learners.tabular.method import Method
 from goalbound.learners.tabular.plan import TabularPlan
@@ -104,9 +111,9 @@ class TabularLearner:
         self.settings = settings
         self.known_losses = known
         self.rng = np.random.default_rng(0) if rng is None else rng
-        self._rules = settings.rules(support, known)
+        self._constants = settings.constants(support, known)
         ceiling = np.inf if method.value_cap is None else float(method.value_cap)
-        self._learned = fresh_learned(self._rules, ceiling=ceiling)
+        self._state = new_learner_state(self._constants, ceiling=ceiling)
         self._effort = Effort()
         self._files = SavedFiles()
         self._open: WeakSet[TabularEpisode] = WeakSet()
@@ -124,16 +131,16 @@ class TabularLearner:
     @property
     def visits(self) -> NDArray[np.int64]:
         """[N] how often each pair was played; it shows what the learner learns, as it learns."""
-        view = self._learned.counts.visits.view()
-        view.flags.writeable = False
-        return view
+        episode_state = self._state.counts.visits.view()
+        episode_state.flags.writeable = False
+        return episode_state
 
     @property
     def loss_bound(self) -> float | None:
         """B: as given, or as far as doubling has come; None if the method has none."""
         if self.method.name not in ("hoeffding-ssp", "eb-ssp", "ulcvi"):
             return None
-        return float(self._learned.bound[0])
+        return float(self._state.totals["loss_bound"])
 
     @property
     def open_episodes(self) -> tuple[TabularEpisode, ...]:
@@ -150,9 +157,9 @@ class TabularLearner:
         The context is the single number 1.0: there is none.
         """
         check_context_free(context)
-        walk = fresh_walk(self.support.states)
-        moves.begin.python(self._learned, walk)
-        return TabularEpisode(self, walk)
+        episode_state = new_episode_state(self.support.states)
+        algorithm.begin.python(self._state, episode_state)
+        return TabularEpisode(self, episode_state)
 
     def plan(self, context: ArrayLike = (1.0,)) -> TabularPlan:
         """What the learner would do now, were an episode to begin. Nothing is changed by looking, and nothing drawn.
@@ -161,27 +168,29 @@ class TabularLearner:
         mean of the posterior.
         """
         check_context_free(context)
-        learned = self._learned
-        if self._rules.method in (UC, HOEFFDING, PSRL) or learned.tally[STALE]:
-            learned = copied(learned)
-            self._plan_in(learned)
-        outlook = learned.main.outlook
-        values = outlook.values.copy()
+        learner_state = self._state
+        if self._constants.method in (UC, HOEFFDING, PSRL) or learner_state.totals["stale"]:
+            learner_state = copied(learner_state)
+            self._plan_in(learner_state)
+        iteration = learner_state.main.iteration
+        values = iteration.values.copy()
         if self.method.needs_positive_losses:
-            values, _ = value_bounds(values, float(outlook.meter[RESIDUAL]), self._rules.floor)
+            values, _ = value_bounds(values, float(iteration.progress["residual"]), self._constants.floor)
         return TabularPlan(
-            self.support, sealed(self.support.pair_action[outlook.policy].astype(np.int64)), sealed(values)
+            self.support, sealed(self.support.pair_action[iteration.policy].astype(np.int64)), sealed(values)
         )
 
-    def _plan_in(self, learned: Learned) -> None:
+    def _plan_in(self, learner_state: LearnerState) -> None:
         run = self._effort.engine(self.support.triples)
-        if self._rules.method == PSRL:
-            run(posterior.mean_model)(self._rules, learned)
-            ended = run(settling.replan)(self._rules, learned, learned.main, self._rules.tolerance, MOST_SWEEPS)
+        if self._constants.method == PSRL:
+            run(psrl.mean_model)(self._constants, learner_state)
+            ended = run(planning.replan)(
+                self._constants, learner_state, learner_state.main, self._constants.tolerance, MOST_SWEEPS
+            )
         else:
-            walk = fresh_walk(self.support.states)
-            moves.begin.python(learned, walk)
-            ended = run(moves.prepare)(self._rules, learned, walk, MOST_SWEEPS)
+            episode_state = new_episode_state(self.support.states)
+            algorithm.begin.python(learner_state, episode_state)
+            ended = run(algorithm.plan_episode)(self._constants, learner_state, episode_state, MOST_SWEEPS)
         if not ended:
             raise _stopped()
 
@@ -205,7 +214,7 @@ class TabularLearner:
         self.check_fits(world.problem, seen.shape[1])
         for context in np.unique(seen, axis=0):
             check_context_free(context)
-        truth, walk = truth_of(world), fresh_walk(self.support.states)
+        truth, episode_state = truth_of(world), new_episode_state(self.support.states)
         played = 0
         while played < len(contexts):
             run = self._effort.engine((len(contexts) - played) * self.support.triples)(play)
@@ -213,7 +222,7 @@ class TabularLearner:
             last = played + 1 if run is play.python else len(contexts)
             before = self._work
             ended = run(
-                self._rules, self._learned, walk, truth, contexts[played:last], values[played:last],
+                self._constants, self._state, episode_state, truth, contexts[played:last], values[played:last],
                 world.rng, self.rng, int(step_limit), MOST_SWEEPS, Tally._make(column[played:last] for column in tally),
             )  # fmt: skip
             self._effort.spent += (self._work - before) * self.support.triples
@@ -224,7 +233,7 @@ class TabularLearner:
     @property
     def _work(self) -> int:
         """Steps and sweeps made so far."""
-        return int(self._learned.tally[STEPS] + self._learned.tally[SWEEPS])
+        return int(self._state.totals["steps"] + self._state.totals["sweeps"])
 
     def check_fits(self, problem: LinearCSSP, context_size: int) -> None:
         """An error unless the problem has the learner's pairs and leads only where it may, and shows no context."""
@@ -254,11 +263,11 @@ class TabularLearner:
 
         return read_checkpoint(path, limit=limit)
 
-    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:
+    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:
         """:meth:`load`, for a file whose learner was told the same things as this one; else an error."""
         learner = TabularLearner.load(path, limit=limit)
         same = learner.settings == self.settings and learner.support == self.support
-        if not same or not np.array_equal(learner._rules.known_losses, self._rules.known_losses):
+        if not same or not np.array_equal(learner._constants.known_losses, self._constants.known_losses):
             raise FileFormatError(f"{path}: the learner in it was told other things: {learner}, not {self}")
         return learner
 
@@ -269,22 +278,22 @@ class TabularLearner:
             episode._pair = self.support.pair(entry["state"], entry["action"])
         self._loaded.append(episode)
 
-    def _choose(self, walk: Walk, state: int) -> int:
+    def _choose(self, episode_state: EpisodeState, state: int) -> int:
         """The pair to play; plans if need be. What is done in a few operations is done as Python: calls cost more."""
-        rules, learned = self._rules, self._learned
-        if not moves.goes_on.python(rules, learned, walk, state):
+        constants, learner_state = self._constants, self._state
+        if not algorithm.plan_is_valid.python(constants, learner_state, episode_state, state):
             run = self._effort.engine(self.support.triples)
-            if moves.needs_draws.python(rules, learned):
-                run(posterior.draw_model)(rules, learned, self.rng)
+            if algorithm.needs_draws.python(constants, learner_state):
+                run(psrl.draw_model)(constants, learner_state, self.rng)
             before = self._work
-            ended = run(moves.prepare)(rules, learned, walk, MOST_SWEEPS)
+            ended = run(algorithm.plan_episode)(constants, learner_state, episode_state, MOST_SWEEPS)
             self._effort.spent += (self._work - before) * self.support.triples
             if not ended:
                 raise _stopped()
-        return int(moves.chosen_pair.python(rules, learned, walk, state))
+        return int(algorithm.chosen_pair.python(constants, learner_state, episode_state, state))
 
-    def _observe(self, walk: Walk, pair: int, place: int, loss: float) -> None:
-        moves.observe.python(self._rules, self._learned, walk, pair, place, loss)
+    def _observe(self, episode_state: EpisodeState, pair: int, place: int, loss: float) -> None:
+        algorithm.observe.python(self._constants, self._state, episode_state, pair, place, loss)
 
     def __repr__(self) -> str:
         inside = repr(self.support).removeprefix("Support(")[:-1]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields
 from math import ceil, isfinite, log
 from typing import Any
 
-from goalbound.kernels.tabular.layout import BERNSTEIN, EB, HOEFFDING, PSRL, UC, ULCVI
+from goalbound.kernels.tabular.state import BERNSTEIN, EB, HOEFFDING, PSRL, UC, ULCVI
 from goalbound.models import ModelError
 from goalbound.models.validation import number, size_of
 

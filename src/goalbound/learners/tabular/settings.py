@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.tabular.layout import HOEFFDING, Rules
+from goalbound.kernels.elimination import FEW_STATES
+from goalbound.kernels.tabular.state import HOEFFDING, Constants
 from goalbound.learners.tabular.method import Method
 from goalbound.models import ModelError, Support
 from goalbound.models.validation import check_range, fraction, number, numbers, sealed
@@ -61,7 +62,7 @@ class TabularSettings:
         """1: there is no context."""
         return 1
 
-    def rules(self, support: Support, known_losses: NDArray[np.float64] | None) -> Rules:
+    def constants(self, support: Support, known_losses: NDArray[np.float64] | None) -> Constants:
         """The constants of the kernels."""
         method = self.method
         following = np.add.reduceat(support.next_state < support.states, support.next_start[:-1])
@@ -72,7 +73,7 @@ class TabularSettings:
                 "entries; give a smaller time_bound, or take eb_ssp, which needs none"
             )
         floor = float(self.loss_floor + self.added_loss)
-        return Rules(
+        return Constants(
             method=method.code,
             pair_state=support.pair_state,
             pair_start=support.pair_start,
@@ -93,6 +94,7 @@ class TabularSettings:
             doubling=method.loss_bound is None,
             horizon=method.horizon,
             prior=0.0 if method.prior is None else float(method.prior),
+            policy_iteration=support.states <= FEW_STATES,
         )
 
     def _known_after(self, support: Support, width: NDArray[np.float64], floor: float) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
-PATIENCE = 60.0
+MIXTURE_VARIANCE = 60.0
 """For so many seconds a lock is waited for. It is held while a file is compared and replaced, not while it is made."""
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.002, 0.1
@@ -24,7 +24,7 @@ _FAR = 2**20  # where Windows locks a byte; locked bytes cannot be read there, a
 
 
 @contextmanager
-def locked(path: str | PathLike[str], *, patience: float = PATIENCE) -> Iterator[None]:
+def locked(path: str | PathLike[str], *, patience: float = MIXTURE_VARIANCE) -> Iterator[None]:
     """Inside, nobody else who asks for it has the lock of this file.
 
     Where the file system knows no locks, a warning says so, and nothing is waited for.

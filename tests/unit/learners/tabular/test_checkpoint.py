@@ -97,30 +97,30 @@ def without(name: str) -> Callable[[Header, Arrays], None]:
 
 
 DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
-    (in_array("learned.main.outlook.policy", 99), "policy holds 99"),
-    (in_array("learned.unit.outlook.policy", -1), "policy holds -1"),
-    (in_array("learned.main.outlook.values", -1.0), "values holds -1"),
-    (in_array("learned.main.outlook.values", 1.0, -1), "values of the goal holds 1"),
-    (in_array("learned.main.outlook.values", np.nan), "values holds nan"),
-    (in_array("learned.main.waiting", 6), "waiting holds 6"),
-    (in_array("learned.main.length", 7), "length holds 7"),
-    (in_array("learned.main.is_waiting", 1, 5), "waiting and is_waiting"),
-    (in_array("learned.plausible.used", 5), "used holds 5"),
-    (in_array("learned.plausible.state", 4), "state holds 4"),
-    (in_array("learned.plausible.ball", np.inf), "ball holds inf"),
-    (in_array("learned.counts.visits", 10**6), "out of range"),
-    (in_array("learned.counts.slot", 3), "slot holds 3"),
-    (in_array("learned.counts.slot_state", 3), "slot_state holds 3"),
-    (in_array("learned.counts.slot_count", 77), "visits holds"),
-    (in_array("learned.looked", 10**6), "looked holds"),
-    (in_array("learned.tally", -1), "tally holds -1"),
-    (in_array("learned.bound", 0.0), "bound holds 0"),
-    (in_array("episode_0.tally", 10**6), "number holds"),
-    (in_array("episode_0.tally", 10**6, 1), "plan holds"),
+    (in_array("state.main.iteration.policy", 99), "policy holds 99"),
+    (in_array("state.unit.iteration.policy", -1), "policy holds -1"),
+    (in_array("state.main.iteration.values", -1.0), "values holds -1"),
+    (in_array("state.main.iteration.values", 1.0, -1), "values of the goal holds 1"),
+    (in_array("state.main.iteration.values", np.nan), "values holds nan"),
+    (in_array("state.main.dirty", 6), "dirty holds 6"),
+    (in_array("state.main.dirty_count", 7), "dirty_count holds 7"),
+    (in_array("state.main.is_dirty", 1, 5), "dirty and is_dirty"),
+    (in_array("state.sets.used", 5), "used holds 5"),
+    (in_array("state.sets.state", 4), "state holds 4"),
+    (in_array("state.sets.ball", np.inf), "ball holds inf"),
+    (in_array("state.counts.visits", 10**6), "out of range"),
+    (in_array("state.counts.seen_index", 3), "seen_index holds 3"),
+    (in_array("state.counts.seen_state", 3), "seen_state holds 3"),
+    (in_array("state.counts.seen_count", 77), "visits holds"),
+    (in_array("state.visits_used", 10**6), "visits_used holds"),
+    (in_array("state.totals.episodes", -1), "episodes of totals holds -1"),
+    (in_array("state.totals.loss_bound", 0.0), "loss_bound of totals holds 0"),
+    (in_array("episode_0.progress.number", 10**6), "number of progress holds"),
+    (in_array("episode_0.progress.plan", 10**6), "plan of progress holds"),
     (in_array("episode_0.policy", 99), "policy holds 99"),
-    (in_array("episode_1.tally", 1), "they stand in the order of begin"),
-    (without("learned.counts.visits"), "learned.counts.visits is missing"),
-    (without("learned.table"), "learned.table is missing"),
+    (in_array("episode_1.progress.number", 1), "they stand in the order of begin"),
+    (without("state.counts.visits"), "state.counts.visits is missing"),
+    (without("state.table"), "state.table is missing"),
     (without("episode_1.policy"), "episode_1.policy is missing"),
     (in_header([], "episodes"), "belongs to no episode"),
     (in_header(3, "episodes"), "episodes is no list"),
@@ -155,11 +155,13 @@ def test_a_damaged_file_is_one_clear_error(
         TabularLearner.load(tmp_path / "learner")
 
 
-def test_files_of_version_1_with_their_episodes_one_by_one_are_still_read(valid: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_files_of_earlier_versions_are_refused_with_one_line(version: int, valid: bytes, tmp_path: Path) -> None:
     header, arrays = parts(valid)
     with NO_WAITING:
-        write_archive(tmp_path / "learner", header | {"version": 1}, arrays)
-    assert written(TabularLearner.load(tmp_path / "learner")) == valid
+        write_archive(tmp_path / "learner", header | {"version": version}, arrays)
+    with pytest.raises(FileFormatError, match=f"version {version}; this goalbound reads version 3"):
+        TabularLearner.load(tmp_path / "learner")
 
 
 def test_a_header_alone_cannot_claim_memory(valid: bytes, tmp_path: Path) -> None:
@@ -168,14 +170,14 @@ def test_a_header_alone_cannot_claim_memory(valid: bytes, tmp_path: Path) -> Non
     header["settings"]["method"] |= method
     with NO_WAITING:
         write_archive(tmp_path / "learner", header, arrays)
-    with pytest.raises(FileFormatError, match=r"learned.table is missing or not of shape \(29511036, 3\)"):
+    with pytest.raises(FileFormatError, match=r"state.table is missing or not of shape \(29511036, 3\)"):
         TabularLearner.load(tmp_path / "learner")
 
 
 def test_what_was_told_other_things_is_not_resumed(tmp_path: Path) -> None:
     problem = small_problem()
     learner_of(problem, "uc", "known").save(tmp_path / "learner")
-    again = learner_of(problem, "uc", "known").resumed(tmp_path / "learner")
+    again = learner_of(problem, "uc", "known").restored(tmp_path / "learner")
     assert written(again) == (tmp_path / "learner").read_bytes()
     losses = problem.losses[:, 0].copy()
     losses[0] += 0.01
@@ -183,7 +185,7 @@ def test_what_was_told_other_things_is_not_resumed(tmp_path: Path) -> None:
     others.append(TabularLearner(problem.support, METHODS["uc"], loss_floor=0.1, known_losses=losses))
     for other in others:
         with pytest.raises(FileFormatError, match="was told other things"):
-            other.resumed(tmp_path / "learner")
+            other.restored(tmp_path / "learner")
 
 
 def test_a_learner_that_nobody_drew_from_goes_on_with_its_generator() -> None:

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from goalbound.kernels.tabular.layout import INTERVALS, LIMIT, MADE, RETRIES, STALE, TRIGGERS
 from goalbound.learners.errors import LearnerError, PlanningStopped
 from goalbound.learners.tabular import TabularLearner, bernstein_ssp, eb_ssp, hoeffding_ssp, psrl_ssp, uc_ssp, ulcvi
 from goalbound.learners.tabular import learner as module
@@ -119,7 +118,7 @@ def test_hoeffding_plans_before_every_step_with_an_unknown_pair() -> None:
     episode = learner.begin()
     for _ in range(9):
         episode.observe(Step(0, episode.act(0), 1.0, 0))
-    assert learner._rules.known_after[0] == pytest.approx(0.5 * math.log(2000.0))
+    assert learner._constants.known_after[0] == pytest.approx(0.5 * math.log(2000.0))
     assert episode.unknown_steps == 4  # with 0, 1, 2 and 3 visits before
     assert episode.intervals == 4
 
@@ -127,20 +126,20 @@ def test_hoeffding_plans_before_every_step_with_an_unknown_pair() -> None:
 def test_an_attempt_of_uc_ends_after_its_horizon() -> None:
     learner = TabularLearner(ONE, uc_ssp(scale=0.02), loss_floor=1.0)
     episode = learner.begin()
-    walk = episode._walk
+    walk = episode._arrays
     episode.act(0)
-    assert walk.tally[LIMIT] == 2  # nothing seen: Q = 0, and |Q^1| <= 1
+    assert walk.progress["limit"] == 2  # nothing seen: Q = 0, and |Q^1| <= 1
     for made in range(3):
-        assert walk.tally[INTERVALS] == 1
-        assert walk.tally[MADE] == made
+        assert walk.progress["intervals"] == 1
+        assert walk.progress["steps"] == made
         episode.observe(Step(0, episode.act(0), 1.0, 0))
     episode.observe(Step(0, episode.act(0), 1.0, 1))  # the fourth step is the first of attempt 1
-    assert walk.tally[INTERVALS] == 2
-    assert learner._learned.tally[RETRIES] == 1
+    assert walk.progress["intervals"] == 2
+    assert learner._state.totals["retries"] == 1
     # 3 of 4 steps stayed, and half the radius 0.02 sqrt(8 ln(2 * 4 / 0.1) / 4) = 0.0592 goes to the goal: Q = 0.7204.
     second = learner.begin()
     second.act(0)
-    assert second._walk.tally[LIMIT] == 3  # Q^2 = 0.519 <= gamma = 1 / sqrt(2) = 0.7071 < Q, so h - 1 = 2
+    assert second._arrays.progress["limit"] == 3  # Q^2 = 0.519 <= gamma = 1 / sqrt(2) = 0.7071 < Q, so h - 1 = 2
 
 
 def test_epochs_of_bernstein_end_when_visits_double_and_not_at_the_goal() -> None:
@@ -149,7 +148,7 @@ def test_epochs_of_bernstein_end_when_visits_double_and_not_at_the_goal() -> Non
     for _ in range(9):
         episode = learner.begin()
         episode.observe(Step(0, episode.act(0), 1.0, 1))
-        stale.append(int(learner._learned.tally[STALE]))
+        stale.append(int(learner._state.totals["stale"]))
     # Epochs begin with 0, 1, 2, 4 and 8 visits, so steps 1, 2, 4 and 8 end one.
     assert stale == [1, 1, 0, 1, 0, 0, 0, 1, 0]
 
@@ -159,7 +158,7 @@ def test_eb_plans_at_powers_of_two_with_the_data_of_then() -> None:
     for n in range(1, 8):
         episode = learner.begin()
         episode.observe(Step(0, episode.act(0), 1.0 if n <= 4 else 0.0, 1))
-    assert learner._learned.tally[TRIGGERS] == 3  # 1, 2, 4
+    assert learner._state.totals["triggers"] == 3  # 1, 2, 4
     # Data of 4 visits, all of loss 1 and to the goal; the bonus is negligible.
     assert learner.plan().values[0] == pytest.approx(1.0, abs=1e-6)
 
@@ -206,7 +205,7 @@ def test_epochs_of_psrl_end_when_goals_outnumber_those_before() -> None:
     for n in range(1, 20):
         episode = learner.begin()
         episode.observe(Step(0, episode.act(0), 1.0, 1))
-        if learner._learned.tally[STALE]:
+        if learner._state.totals["stale"]:
             ends.append(n)
     # Epochs have 1, 2, 3, ... goals unless visits double first: 1, 1 + 1 (1 doubles), 2 + 2, then 3 and 4 and 5 goals.
     assert ends == [1, 2, 4, 7, 11, 16]
@@ -214,7 +213,7 @@ def test_epochs_of_psrl_end_when_goals_outnumber_those_before() -> None:
 
 def test_a_context_is_refused_with_what_to_do() -> None:
     learner = TabularLearner(ONE, eb_ssp(), loss_floor=0.0)
-    with pytest.raises(ModelError, match=r"2 entries.*ContextBlind.*PerCell"):
+    with pytest.raises(ModelError, match=r"2 entries.*ContextBlind.*Discretized"):
         learner.begin([0.5, 0.5])
     with pytest.raises(ModelError, match=r"\[0.5\].*single number 1.0"):
         learner.plan([0.5])
@@ -264,10 +263,10 @@ def test_a_plan_that_does_not_settle_is_an_error_and_no_plan(monkeypatch: pytest
     problem = small_problem()
     learner = learner_of(problem, "bernstein")
     play(problem, learner, ONCE, episodes=50, seed=1)
-    learner._learned.tally[STALE] = 1
+    learner._state.totals["stale"] = 1
     monkeypatch.setattr(module, "MOST_SWEEPS", 1)
-    learner._learned.main.outlook.meter[0] = np.inf
-    learner._learned.main.outlook.values[:-1] = 1e6
+    learner._state.main.iteration.meter[0] = np.inf
+    learner._state.main.iteration.values[:-1] = 1e6
     episode = learner.begin()
     with pytest.raises(PlanningStopped, match="raise loss_floor"):
         episode.act(0)

@@ -100,4 +100,4 @@ def test_json_of_another_form_is_refused() -> None:
 def test_hoeffding_knows_a_pair_after_the_visits_of_its_formula() -> None:
     learner = TabularLearner(ONE, hoeffding_ssp(loss_bound=2.0, scale=0.5), loss_floor=0.25, added_loss=0.25)
     # 0.5^2 * (5000 * 2^2 * 1 / 0.5^2) * ln(1000 * 2 * 2 / (0.1 * 0.5)) = 20000 ln(80000)
-    assert learner._rules.known_after == pytest.approx(np.full(2, 20000.0 * np.log(80000.0)))
+    assert learner._constants.known_after == pytest.approx(np.full(2, 20000.0 * np.log(80000.0)))

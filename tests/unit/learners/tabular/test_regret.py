@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from goalbound import Dirichlet, play
-from goalbound.learners.reference_policies import RandomWalk
+from goalbound.learners.reference import RandomWalk
 from goalbound.learners.tabular import (
     Method,
     TabularLearner,

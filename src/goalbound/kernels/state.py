@@ -5,28 +5,48 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.gram import Memory
-from goalbound.kernels.optimism import Outlook, Plausible
-from goalbound.kernels.pending import Pending
+from goalbound.kernels.linearity_test import LinearityTest, new_linearity_test
+from goalbound.kernels.pending import Pending, new_pending
+from goalbound.kernels.records import new_record, record_type
+from goalbound.kernels.regression import RegressionSums
+from goalbound.kernels.value_iteration import (
+    INTERVAL_SET,
+    L2_BALL,
+    UncertaintySet,
+    ValueIterationState,
+    new_uncertainty_set,
+    new_value_iteration_state,
+)
 
-HOPE, PLAIN, SAMPLE, RMAX = 0, 1, 2, 3
+OPTIMISTIC, GREEDY, POSTERIOR, RMAX = 0, 1, 2, 3
 """Attitudes. HOPE: the most hopeful model of the confidence sets (LR-CSSP). PLAIN: the estimate as it is. SAMPLE: a
 draw from the Gaussian posterior around it. RMAX: the estimate where it is known, else straight to the goal."""
 
-LOSS_BOUND, INTERVAL_LOSS = 0, 1
-"""Places in :attr:`View.gauge`."""
+LEARNER_TOTALS = record_type(
+    reals=("loss_bound", "restart_log"),
+    integers=("intervals", "failed_projections", "doublings", "changes", "episodes", "restarts"),
+)
+"""Fields of :attr:`LearnerState.totals`: B; log of the share of the failure probability that data gets which is
+forgotten when the bound doubles; intervals opened, projections that failed, doublings, entries of the change log,
+episodes begun, how often all data was forgotten."""
 
-INTERVAL, PLANNED, INTERVALS, UNKNOWN_STEPS, READ, EPISODE, RESTART, COUNTED, COUNTED_NORM = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Places in :attr:`View.tally`."""
+EPISODE_PROGRESS = record_type(
+    reals=("loss_bound", "interval_loss"),
+    integers=(
+        "interval", "planned", "intervals", "unknown_steps", "changes_read", "number", "restarts", "counted",
+        "counted_norm",
+    ),
+)  # fmt: skip
+"""Fields of :attr:`EpisodeState.progress`: the loss bound of the plan, the loss of the interval so far; the number m of
+the interval, whether a plan is held, intervals and unknown steps of this episode, entries of the change log read, the
+number of the episode from 1 on; of the visit whose outcome is awaited: the learner's restarts when it was made, whether
+it counts already, the norm with which it does (in UNITs of :mod:`.pending`)."""
 
-OPENED, FAILED_PROJECTIONS, DOUBLINGS, WRITTEN, BEGUN, RESTARTS = 0, 1, 2, 3, 4, 5
-"""Places in :attr:`Learned.tally`."""
-
-JOURNAL = 64
+CHANGE_LOG_SIZE = 64
 """How many changes a view may have missed before it looks at all pairs again."""
 
 
-class BoxRules(NamedTuple):
+class IntervalConstants(NamedTuple):
     """How the boxes of the sharp widths are made (:func:`goalbound.estimation.sharp` says why they are valid)."""
 
     on: bool
@@ -51,7 +71,7 @@ class BoxRules(NamedTuple):
     """of all bounds of noise; that of the bias is what it is"""
 
 
-class Told(NamedTuple):
+class PriorArrays(NamedTuple):
     """What the learner was told of single pairs."""
 
     floor: NDArray[np.float64]
@@ -66,7 +86,7 @@ class Told(NamedTuple):
     """[M, d] where known; empty if no row is"""
 
 
-class Rules(NamedTuple):
+class Constants(NamedTuple):
     """The constants of a run."""
 
     pair_state: NDArray[np.int32]
@@ -79,7 +99,7 @@ class Rules(NamedTuple):
     """[M]"""
     next_factor: NDArray[np.float64]
     """[N] radius of the rows = factor * rho"""
-    doubt_factor: NDArray[np.float64]
+    known_factor: NDArray[np.float64]
     """[N] beta = factor * rho"""
     width_factor: NDArray[np.float64]
     """[N] what a radius counts in beta: the root of the number of next states other than the goal, at least 1"""
@@ -98,7 +118,7 @@ class Rules(NamedTuple):
     """how much a value may change in the last sweep"""
     doubling: bool
     forget: bool
-    attitude: int
+    exploration: int
     growth: float
     """an unknown step ends its interval if the log-determinant of its Gram matrix has grown by this since the plan"""
     spread: float
@@ -109,33 +129,20 @@ class Rules(NamedTuple):
     """share of steps, in the first episode, that play any pair"""
     fade: float
     """in episode k it is explore * k^-fade"""
-    box: BoxRules
-    told: Told
+    intervals: IntervalConstants
+    prior: PriorArrays
+    policy_iteration: bool
+    """whether plans are made by policy iteration: O(S^3), for few states where it pays"""
+    tests_linearity: bool
+    """whether outcomes are tested against the linear model"""
     alarm_log: float
     """log(1 / failure) of one test of the linear model"""
 
 
-class Excess(NamedTuple):
-    """By how much outcomes were outside the intervals that were plausible before, by part of the simplex (q parts).
-
-    All are empty where nothing is tested.
-    """
-
-    steps: NDArray[np.int64]
-    """[N, q]"""
-    losses: NDArray[np.float64]
-    """[N, q, 3] sums of loss - high, of low - loss and of declared floor - loss"""
-    rows: NDArray[np.float64]
-    """[M, q, 2] of each next state, without the last"""
-    alarm: NDArray[np.int64]
-    """[4] of the first contradiction: the pair, the place in the row (-1: the loss, -2: the loss and its floor), the
-    part, the episode; -1: none"""
-
-
-class Learned(NamedTuple):
+class LearnerState(NamedTuple):
     """All of a learner that changes. Estimates are by slot, like the sums."""
 
-    memory: Memory
+    regression: RegressionSums
     pending: Pending
     losses: NDArray[np.float64]
     """[N, d] ridge coefficients"""
@@ -145,47 +152,42 @@ class Learned(NamedTuple):
     """[N]"""
     next_radius: NDArray[np.float64]
     """[N]"""
-    doubt: NDArray[np.float64]
+    known_width: NDArray[np.float64]
     """[N] beta of the known test"""
-    changes: NDArray[np.int64]
+    revision: NDArray[np.int64]
     """[N] how often the estimate of a pair has changed"""
-    volume: NDArray[np.float64]
+    log_det: NDArray[np.float64]
     """[N] an upper bound of the log-determinant of the Gram matrix, less that without data"""
     variance: NDArray[np.float64]
     """[M, d, d] sums of c c^T times a bound of the variance of the next state then; empty where nothing asks for it"""
-    level: NDArray[np.float64]
+    variance_log_det: NDArray[np.float64]
     """[M] the log-determinant that belongs to it, with its shares of failure; else empty"""
-    excess: Excess
+    linearity: LinearityTest
     values: NDArray[np.float64]
     """[S + 1] of the plan that was followed last: where the next context starts from"""
     policy: NDArray[np.int64]
     """[S] of that plan: the pair of each state"""
-    bound: NDArray[np.float64]
-    """[1] B, the loss bound"""
-    restart_log: NDArray[np.float64]
-    """[1] log of the share of the failure probability that data gets which is forgotten when the bound doubles"""
-    tally: NDArray[np.int64]
-    """[6] intervals opened, projections that failed, doublings, entries of the journal written, episodes begun, how
-    often all data was forgotten"""
-    journal: NDArray[np.int64]
+    totals: np.void
+    """fields: LEARNER_TOTALS"""
+    change_log: NDArray[np.int64]
     """[JOURNAL] the pairs whose estimates changed last, in a ring"""
 
 
-class View(NamedTuple):
+class EpisodeState(NamedTuple):
     """How one context looks to the learner: what an episode holds."""
 
     context: NDArray[np.float64]
     """[d]"""
-    plausible: Plausible
-    outlook: Outlook
+    sets: UncertaintySet
+    iteration: ValueIterationState
     norm: NDArray[np.float64]
     """[N] the norm of the context in the pair's inverse Gram matrix"""
-    doubt: NDArray[np.float64]
+    known_width: NDArray[np.float64]
     """[N] beta * norm"""
-    version: NDArray[np.int64]
-    """[N] ``changes`` of a pair when it was looked at, or -1"""
-    volume: NDArray[np.float64]
-    """[N] ``volume`` of a pair when it was looked at"""
+    revision: NDArray[np.int64]
+    """[N] ``revision`` of a pair when it was looked at, or -1"""
+    log_det: NDArray[np.float64]
+    """[N] ``log_det`` of a pair when it was looked at"""
     loss_high: NDArray[np.float64]
     """[N] boxes: the largest plausible loss, what is added included; else empty"""
     noise: NDArray[np.float64]
@@ -194,9 +196,69 @@ class View(NamedTuple):
     """[d] room to work in: V^-1 c of the pair that is being looked at"""
     residual: NDArray[np.float64]
     """[d] room to work in: c less V times that"""
-    gauge: NDArray[np.float64]
-    """[2] the loss bound of the plan, the loss of the interval so far"""
-    tally: NDArray[np.int64]
-    """[9] the number m of the interval, whether a plan is held, intervals and unknown steps of this episode, entries of
-    the journal read, the number of the episode from 1 on; of the visit whose outcome is awaited: the learner's restarts
-    when it was made, whether it counts already, the norm with which it does (in UNITs of :mod:`.pending`)"""
+    progress: np.void
+    """fields: EPISODE_PROGRESS"""
+
+
+def new_learner_state(
+    regression: RegressionSums,
+    pair_start: NDArray[np.int64],
+    loss_floor: float,
+    loss_bound: float,
+    *,
+    variance: bool = False,
+    parts: int = 0,
+) -> LearnerState:
+    """Nothing learned; the radii have still to be set."""
+    pairs, size = regression.loss_sums.shape
+    states = len(pair_start) - 1
+    values = np.full(states + 1, loss_floor)
+    values[states] = 0.0
+    totals = new_record(LEARNER_TOTALS)
+    totals["loss_bound"] = loss_bound
+    return LearnerState(
+        regression=regression,
+        pending=new_pending(pairs, size),
+        losses=np.zeros((pairs, size)),
+        rows=np.zeros_like(regression.next_sums),
+        loss_radius=np.zeros(pairs),
+        next_radius=np.zeros(pairs),
+        known_width=np.zeros(pairs),
+        revision=np.zeros(pairs, dtype=np.int64),
+        log_det=np.zeros(pairs),
+        variance=np.zeros((len(regression.next_sums) if variance else 0, size, size)),
+        variance_log_det=np.zeros(len(regression.next_sums) if variance else 0),
+        linearity=new_linearity_test(pairs, len(regression.next_sums), parts),
+        values=values,
+        policy=np.array(pair_start[:-1]),
+        totals=totals,
+        change_log=np.zeros(CHANGE_LOG_SIZE, dtype=np.int64),
+    )
+
+
+def new_episode_state(
+    pair_start: NDArray[np.int64],
+    next_start: NDArray[np.int64],
+    size: int,
+    *,
+    shape: int = L2_BALL,
+    ceiling: float = np.inf,
+    sampled: bool = False,
+) -> EpisodeState:  # fmt: skip
+    """Room for one episode. O(M + N)."""
+    states, pairs, triples = len(pair_start) - 1, len(next_start) - 1, int(next_start[-1])
+    sets = new_uncertainty_set(pair_start, next_start, shape=shape, ceiling=ceiling)
+    return EpisodeState(
+        context=np.zeros(size),
+        sets=sets,
+        iteration=new_value_iteration_state(states, pairs),
+        norm=np.zeros(pairs),
+        known_width=np.zeros(pairs),
+        revision=np.full(pairs, -1, dtype=np.int64),
+        log_det=np.zeros(pairs),
+        loss_high=np.zeros(pairs if shape == INTERVAL_SET else 0),
+        noise=np.zeros(triples + pairs if sampled else 0),
+        direction=np.zeros(size),
+        residual=np.zeros(size),
+        progress=new_record(EPISODE_PROGRESS),
+    )

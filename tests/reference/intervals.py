@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.models import Step, Support
 
 PIECES = ("goal", "half", "determinant", "entrywise", "variance")
-REACH, RIDGE = 1.0, 4.0
-CURVE = (math.exp(REACH) - 1.0 - REACH) / REACH**2
+EXPONENT_BOUND, VARIANCE_RIDGE = 1.0, 4.0
+CURVATURE = (math.exp(EXPONENT_BOUND) - 1.0 - EXPONENT_BOUND) / EXPONENT_BOUND**2
 
 
 class Sample(NamedTuple):
@@ -146,9 +146,9 @@ class NaiveBoxes:
         weights = np.array([sample.variances[place] for sample in self.samples[pair]])
         seen = self._contexts(pair)
         sums = (seen * weights[:, None]).T @ seen
-        square = float(x @ (sums + RIDGE * np.eye(self.size)) @ x)
-        grown = 0.5 * self.size * math.log(1.0 + float(np.trace(sums)) / (RIDGE * self.size))
-        cut = -math.log(math.erf(0.5 * REACH * math.sqrt(CURVE * RIDGE)))
+        square = float(x @ (sums + VARIANCE_RIDGE * np.eye(self.size)) @ x)
+        grown = 0.5 * self.size * math.log(1.0 + float(np.trace(sums)) / (VARIANCE_RIDGE * self.size))
+        cut = -math.log(math.erf(0.5 * EXPONENT_BOUND * math.sqrt(CURVATURE * VARIANCE_RIDGE)))
         level = grown + self.size * cut + self.row_log + 1e-6  # room for the rounding of the sums
-        s = min(math.sqrt(level / (CURVE * square)), 0.5 * REACH / float(np.abs(x).max()))
-        return self.scale * (CURVE * s * square + level / s)
+        s = min(math.sqrt(level / (CURVATURE * square)), 0.5 * EXPONENT_BOUND / float(np.abs(x).max()))
+        return self.scale * (CURVATURE * s * square + level / s)

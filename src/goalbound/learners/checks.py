@@ -65,7 +65,7 @@ def check_context_free(context: ArrayLike) -> None:
     if len(array) != 1:
         raise ModelError(
             f"the context has {len(array)} entries, and this learner knows no contexts; wrap it in ContextBlind to "
-            "play as if there were none, or in PerCell to have one learner for each part of the simplex"
+            "play as if there were none, or in Discretized to have one learner for each part of the simplex"
         )
     if not abs(float(array[0]) - 1.0) <= ROW_TOLERANCE:
         raise ModelError(f"the context is [{array[0]}]; without contexts it is the single number 1.0")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 
-class OfInner:
+class InnerAttribute:
     """An attribute that is that of the learner inside (``self.learner``); one that it lacks is lacking here too.
 
     >>> class Shown:
-    ...     visits = OfInner("How often each pair was played.")
+    ...     visits = InnerAttribute("How often each pair was played.")
     ...     def __init__(self, learner):
     ...         self.learner = learner
     >>> Shown("no learner").visits

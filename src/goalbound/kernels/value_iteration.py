@@ -6,7 +6,7 @@ The plausible rows of a pair have one of three shapes; mass taken away goes to t
   q(t) = max(0, centre - t v), with t such that the ball is just left: closed form. With u = t^2, f(u) = sum of
   min(centre^2, u v^2) is concave, increasing and piecewise linear, and Newton's method for f(u) = radius^2 ends after
   finitely many steps, from anywhere. A ball of radius 0 is a plain model. Where the goal cannot follow, the ball is cut
-  by the simplex instead: :func:`goalbound.kernels.stochastic_rows.least_in_simplex_ball`.
+  by the simplex instead: :func:`goalbound.kernels.stochastic_rows.min_over_simplex_ball`.
 - TAKE, an L1 ball: so much mass may be taken from anywhere, and is taken where values are largest. For every level t,
   sum of centre min(v, t) - take t is a lower bound, concave in t, and the largest one is the minimum.
 - BOX, an interval for each next state, the goal included; rows sum to 1. Next states below a level t get as much, those
@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.elimination import eliminate
 from goalbound.kernels.jit import inlined, lean
-from goalbound.kernels.stochastic_rows import NO_GOAL, fill_simplex_row, least_in_simplex_ball
+from goalbound.kernels.records import new_record, record_type
+from goalbound.kernels.stochastic_rows import NO_GOAL, min_over_simplex_ball, simplex_ball_row
 
 NEWTON_STEPS = 200
 """More than any row needs; Newton's method ends by itself when the set of emptied entries stays the same."""
@@ -36,14 +37,15 @@ ROUNDING = 1e-12
 UNDERFLOW = 1e-300
 """More than a backup can lose to underflow, where rounding is not relative."""
 
-BALL, TAKE, BOX = 0, 1, 2
-"""Shapes of plausible rows: :attr:`Plausible.shape`."""
+L2_BALL, L1_BALL, INTERVAL_SET = 0, 1, 2
+"""Shapes of plausible rows: :attr:`UncertaintySet.shape`."""
 
-RESIDUAL, FALL = 0, 1
-"""Places in :attr:`Outlook.meter`."""
+ITERATION_PROGRESS = record_type(reals=("residual", "total_decrease"))
+"""Fields of :attr:`ValueIterationState.progress`: a bound of max |T v - v|; how far values have fallen in all, so that
+a backup has fallen no further."""
 
 
-class Plausible(NamedTuple):
+class UncertaintySet(NamedTuple):
     """The models that a context may have: rows in slots, the goal left out. S states, N pairs, M triples."""
 
     shape: int
@@ -73,7 +75,7 @@ class Plausible(NamedTuple):
     """[M] BOX: the largest probability; else empty"""
 
 
-class Outlook(NamedTuple):
+class ValueIterationState(NamedTuple):
     """Where value iteration stands; all of it is changed by it and may be kept for the next time."""
 
     values: NDArray[np.float64]
@@ -82,38 +84,77 @@ class Outlook(NamedTuple):
     """[S] the pair of each state"""
     backup: NDArray[np.float64]
     """[N] a lower bound of the pair's backup when it was last looked at; -inf where that says nothing"""
-    fallen: NDArray[np.float64]
-    """[N] meter[FALL] then"""
-    pull: NDArray[np.float64]
+    total_decrease: NDArray[np.float64]
+    """[N] progress["total_decrease"] then"""
+    dual: NDArray[np.float64]
     """[N] the t of the last inner minimum: a start for the next"""
-    meter: NDArray[np.float64]
-    """[2] a bound of max |T v - v|; how far values have fallen in all, so that a backup has fallen no further"""
+    progress: np.void
+    """fields: ITERATION_PROGRESS"""
+
+
+def new_value_iteration_state(states: int, pairs: int) -> ValueIterationState:
+    """Value iteration that has not begun."""
+    progress = new_record(ITERATION_PROGRESS)
+    progress["residual"] = np.inf
+    return ValueIterationState(
+        values=np.zeros(states + 1),
+        policy=np.zeros(states, dtype=np.int64),
+        backup=np.full(pairs, -np.inf),
+        total_decrease=np.zeros(pairs),
+        dual=np.zeros(pairs),
+        progress=progress,
+    )
+
+
+def new_uncertainty_set(
+    pair_start: NDArray[np.int64],
+    next_start: NDArray[np.int64],
+    *,
+    shape: int,
+    ceiling: float,
+) -> UncertaintySet:
+    """Nothing was seen: all mass may go to the goal."""
+    pairs, triples = len(next_start) - 1, int(next_start[-1])
+    return UncertaintySet(
+        shape=shape,
+        ceiling=ceiling,
+        pair_start=pair_start,
+        next_start=next_start,
+        used=np.zeros(pairs, dtype=np.int64),
+        state=np.zeros(triples, dtype=np.int32),
+        centre=np.zeros(triples),
+        ball=np.zeros(pairs),
+        mass=np.zeros(pairs),
+        losses=np.zeros(pairs),
+        low=np.zeros(triples if shape == INTERVAL_SET else 0),
+        high=np.zeros(triples if shape == INTERVAL_SET else 0),
+    )
 
 
 @inlined
-def inner_minimum(plausible, pair, values, pull, enough):
+def inner_minimum(sets, pair, values, dual, cutoff):
     """The least sum of q v over the plausible rows q of a pair, and its t. One pass costs O(count).
 
-    Starts at t = ``pull``. Stops early, with a lower bound, if the minimum cannot be below ``enough``.
+    Starts at t = ``dual``. Stops early, with a lower bound, if the minimum cannot be below ``cutoff``.
     """
-    if plausible.shape == BOX:
-        return least_in_box(plausible, pair, values, pull, enough)
-    if plausible.mass[pair] == NO_GOAL:
-        return least_in_simplex_ball(plausible, pair, values, enough)[0], pull
-    if plausible.ball[pair] >= plausible.mass[pair]:
-        return 0.0, pull
-    if plausible.shape == TAKE:
-        return least_after_taking(plausible, pair, values, pull, enough)
-    return least_in_ball(plausible, pair, values, pull, enough)
+    if sets.shape == INTERVAL_SET:
+        return min_over_intervals(sets, pair, values, dual, cutoff)
+    if sets.mass[pair] == NO_GOAL:
+        return min_over_simplex_ball(sets, pair, values, cutoff)[0], dual
+    if sets.ball[pair] >= sets.mass[pair]:
+        return 0.0, dual
+    if sets.shape == L1_BALL:
+        return min_over_l1_ball(sets, pair, values, dual, cutoff)
+    return min_over_l2_ball(sets, pair, values, dual, cutoff)
 
 
 @lean
-def least_after_taking(plausible, pair, values, pull, enough):
+def min_over_l1_ball(sets, pair, values, dual, cutoff):
     """:func:`inner_minimum` of the shape TAKE: the level t walks from value to value until all above it is taken."""
-    take = plausible.ball[pair]
-    first = plausible.next_start[pair]
-    last = first + plausible.used[pair]
-    t = pull
+    take = sets.ball[pair]
+    first = sets.next_start[pair]
+    last = first + sets.used[pair]
+    t = dual
     rising = False
     while True:
         worth = -take * t
@@ -122,8 +163,8 @@ def least_after_taking(plausible, pair, values, pull, enough):
         higher = np.inf
         lower = -1.0
         for k in range(first, last):
-            v = values[plausible.state[k]]
-            q = plausible.centre[k]
+            v = values[sets.state[k]]
+            q = sets.centre[k]
             if v > t:
                 worth += q * t
                 above += q
@@ -134,7 +175,7 @@ def least_after_taking(plausible, pair, values, pull, enough):
                     level += q
                 else:
                     lower = max(lower, v)
-        if worth >= enough:
+        if worth >= cutoff:
             break
         if above > take:
             rising = True
@@ -147,14 +188,14 @@ def least_after_taking(plausible, pair, values, pull, enough):
 
 
 @lean
-def least_in_box(plausible, pair, values, pull, enough):
+def min_over_intervals(sets, pair, values, dual, cutoff):
     """:func:`inner_minimum` of the shape BOX: the level t walks from value to value until the row sums to 1.
 
     If no row of the box does, t stops at the largest or the least value.
     """
-    first = plausible.next_start[pair]
-    last = first + plausible.used[pair]
-    t = pull
+    first = sets.next_start[pair]
+    last = first + sets.used[pair]
+    t = dual
     way = 0
     while True:
         worth = t
@@ -163,21 +204,21 @@ def least_in_box(plausible, pair, values, pull, enough):
         higher = np.inf
         lower = -1.0
         for k in range(first, last):
-            v = values[plausible.state[k]]
+            v = values[sets.state[k]]
             if v > t:
-                worth += plausible.low[k] * (v - t)
-                least += plausible.low[k]
-                most += plausible.low[k]
+                worth += sets.low[k] * (v - t)
+                least += sets.low[k]
+                most += sets.low[k]
                 higher = min(higher, v)
             elif v < t:
-                worth -= plausible.high[k] * (t - v)
-                least += plausible.high[k]
-                most += plausible.high[k]
+                worth -= sets.high[k] * (t - v)
+                least += sets.high[k]
+                most += sets.high[k]
                 lower = max(lower, v)
             else:
-                least += plausible.low[k]
-                most += plausible.high[k]
-        if worth >= enough:
+                least += sets.low[k]
+                most += sets.high[k]
+        if worth >= cutoff:
             break
         if most < 1.0 and way >= 0 and higher < np.inf:
             way = 1
@@ -191,19 +232,19 @@ def least_in_box(plausible, pair, values, pull, enough):
 
 
 @inlined
-def least_in_ball(plausible, pair, values, pull, enough):
+def min_over_l2_ball(sets, pair, values, dual, cutoff):
     """:func:`inner_minimum` of the shape BALL."""
-    ball = plausible.ball[pair]
-    first = plausible.next_start[pair]
-    last = first + plausible.used[pair]
-    t = pull
+    ball = sets.ball[pair]
+    first = sets.next_start[pair]
+    last = first + sets.used[pair]
+    t = dual
     for step in range(NEWTON_STEPS):
         curve = 0.0
         emptied = 0.0
         height = 0.0
         for k in range(first, last):
-            v = values[plausible.state[k]]
-            q = plausible.centre[k]
+            v = values[sets.state[k]]
+            q = sets.centre[k]
             if t * v < q:
                 curve += v * v
                 height += q * v
@@ -218,7 +259,7 @@ def least_in_ball(plausible, pair, values, pull, enough):
         if t > 0.0:
             # The Lagrangian at any t > 0 is a lower bound of the minimum.
             bound = height - 0.5 * (t * curve + left / t)
-            if bound >= enough:
+            if bound >= cutoff:
                 return bound, t
         following = sqrt(left / curve) if left > 0.0 else 0.0
         if following == t or (step > 0 and following < t):
@@ -228,98 +269,98 @@ def least_in_ball(plausible, pair, values, pull, enough):
 
 
 @inlined
-def back_up(plausible, outlook, pair, enough):
-    """The backup of a pair, or a lower bound of it that is at least ``enough``; remembered in the outlook."""
-    loss = plausible.losses[pair]
-    least, pull = inner_minimum(plausible, pair, outlook.values, outlook.pull[pair], enough - loss)
+def back_up(sets, iteration, pair, cutoff):
+    """The backup of a pair, or a lower bound of it that is at least ``cutoff``; remembered in the outlook."""
+    loss = sets.losses[pair]
+    least, dual = inner_minimum(sets, pair, iteration.values, iteration.dual[pair], cutoff - loss)
     worth = loss + least
-    outlook.pull[pair] = pull
-    outlook.backup[pair] = worth
+    iteration.dual[pair] = dual
+    iteration.backup[pair] = worth
     return worth
 
 
 @inlined
-def improve_state(plausible, outlook, s, fall):
+def improve_state(sets, iteration, s, fall):
     """Give state s its best backup; ties go to the lowest pair, whoever it was before. Returns the change of its value.
 
     A pair is skipped if its last backup, less what values have fallen since, cannot beat the best. ``fall`` is how far
-    values have fallen in all, this sweep included; what is stored as ``fallen`` leaves this sweep out, to be safe.
+    values have fallen in all, this sweep included; ``total_decrease`` of a pair leaves this sweep out, to be safe.
     """
-    incumbent = outlook.policy[s]
+    incumbent = iteration.policy[s]
     chosen = incumbent
-    best = back_up(plausible, outlook, incumbent, np.inf)
-    outlook.fallen[incumbent] = outlook.meter[FALL]
-    for pair in range(plausible.pair_start[s], plausible.pair_start[s + 1]):
+    best = back_up(sets, iteration, incumbent, np.inf)
+    iteration.total_decrease[incumbent] = iteration.progress["total_decrease"]
+    for pair in range(sets.pair_start[s], sets.pair_start[s + 1]):
         if pair == incumbent:
             continue
-        bound = max(outlook.backup[pair] - (fall - outlook.fallen[pair]), plausible.losses[pair])
+        bound = max(iteration.backup[pair] - (fall - iteration.total_decrease[pair]), sets.losses[pair])
         if bound > best or (bound == best and pair > chosen):
             continue
-        worth = back_up(plausible, outlook, pair, best if pair > chosen else np.inf)
-        outlook.fallen[pair] = outlook.meter[FALL]
+        worth = back_up(sets, iteration, pair, best if pair > chosen else np.inf)
+        iteration.total_decrease[pair] = iteration.progress["total_decrease"]
         if worth < best or (worth == best and pair < chosen):
             best = worth
             chosen = pair
-    best = min(best, plausible.ceiling)
-    outlook.policy[s] = chosen
-    change = best - outlook.values[s]
-    outlook.values[s] = best
+    best = min(best, sets.ceiling)
+    iteration.policy[s] = chosen
+    change = best - iteration.values[s]
+    iteration.values[s] = best
     return change
 
 
 @inlined
-def sweep(plausible, outlook, backwards):
+def sweep(sets, iteration, backwards):
     """One Gauss-Seidel sweep over all states. Returns the largest change, which bounds max |T v - v| afterwards:
     a backup moves no further than the values that changed after it (rows sum to at most 1)."""
-    states = len(outlook.policy)
+    states = len(iteration.policy)
     largest = 0.0
     lowest = 0.0
     for place in range(states):
         s = states - 1 - place if backwards else place
-        change = improve_state(plausible, outlook, s, outlook.meter[FALL] - lowest)
+        change = improve_state(sets, iteration, s, iteration.progress["total_decrease"] - lowest)
         largest = max(largest, abs(change))
         lowest = min(lowest, change)
-    outlook.meter[FALL] -= lowest
+    iteration.progress["total_decrease"] -= lowest
     return largest
 
 
 @inlined
-def iterate(plausible, outlook, tolerance, sweeps):
+def iterate(sets, iteration, tolerance, sweeps):
     """Sweep until no value changes by more than ``tolerance``, at most ``sweeps`` times. Returns the sweeps made.
 
-    The bound of the residual is left in ``meter[RESIDUAL]``.
+    The bound of the residual is left in ``progress["residual"]``.
     """
     for made in range(sweeps):
-        outlook.meter[RESIDUAL] = sweep(plausible, outlook, made % 2 == 1)
-        if outlook.meter[RESIDUAL] <= tolerance:
+        iteration.progress["residual"] = sweep(sets, iteration, made % 2 == 1)
+        if iteration.progress["residual"] <= tolerance:
             return made + 1
     return sweeps
 
 
 @inlined
-def largest_value(outlook):
+def largest_value(iteration):
     """The largest value of a state."""
     largest = 0.0
-    for s in range(len(outlook.policy)):
-        largest = max(largest, outlook.values[s])
+    for s in range(len(iteration.policy)):
+        largest = max(largest, iteration.values[s])
     return largest
 
 
 @lean
-def settle(plausible, outlook, tolerance, sweeps):
-    """:func:`iterate`, and once more where values fell from so high that the meter of falls, and so which pairs may be
+def value_iteration(sets, iteration, tolerance, sweeps):
+    """:func:`iterate`, and once more where values fell from so high that the total decrease, and so which pairs may be
     skipped, was rounded by more than the certificate has room for. Returns the sweeps made."""
-    made = iterate(plausible, outlook, tolerance, sweeps)
-    if 2.0**-53 * made * outlook.meter[FALL] > ROUNDING * largest_value(outlook):
-        outlook.meter[FALL] = 0.0
-        for pair in range(len(outlook.backup)):
-            outlook.backup[pair] = -np.inf
-        made += iterate(plausible, outlook, tolerance, max(sweeps - made, 1))
+    made = iterate(sets, iteration, tolerance, sweeps)
+    if 2.0**-53 * made * iteration.progress["total_decrease"] > ROUNDING * largest_value(iteration):
+        iteration.progress["total_decrease"] = 0.0
+        for pair in range(len(iteration.backup)):
+            iteration.backup[pair] = -np.inf
+        made += iterate(sets, iteration, tolerance, max(sweeps - made, 1))
     return made
 
 
 @inlined
-def shortfall(residual, floor, largest):
+def relative_slack(residual, floor, largest):
     """The x of the certificate (1 - x) v <= v*: x = r / (r + floor), where r has room for the rounding of backups.
 
     If T v >= v - r and every backup pays at least ``floor``, then T((1 - x) v) >= (1 - x) T v + x floor >=
@@ -330,43 +371,43 @@ def shortfall(residual, floor, largest):
 
 
 @lean
-def fill_box(plausible, pair, values, t, out_row):
+def intervals_row(sets, pair, values, t, out_row):
     """The row of a box for the level t: what is missing to 1 goes to the next states that are worth t."""
-    first = plausible.next_start[pair]
+    first = sets.next_start[pair]
     left = 1.0
-    for k in range(plausible.used[pair]):
-        v = values[plausible.state[first + k]]
-        out_row[k] = plausible.high[first + k] if v < t else plausible.low[first + k]
+    for k in range(sets.used[pair]):
+        v = values[sets.state[first + k]]
+        out_row[k] = sets.high[first + k] if v < t else sets.low[first + k]
         left -= out_row[k]
-    for k in range(plausible.used[pair]):
-        if values[plausible.state[first + k]] == t:
-            more = min(max(left, 0.0), plausible.high[first + k] - out_row[k])
+    for k in range(sets.used[pair]):
+        if values[sets.state[first + k]] == t:
+            more = min(max(left, 0.0), sets.high[first + k] - out_row[k])
             out_row[k] += more
             left -= more
 
 
 @lean
-def hopeful_row(plausible, pair, values, pull, out_row):
+def optimistic_row(sets, pair, values, dual, out_row):
     """The most hopeful row of a pair against the values, by slot; returns what it is worth."""
-    if plausible.shape == BALL and plausible.mass[pair] == NO_GOAL:
-        return fill_simplex_row(plausible, pair, values, out_row)
-    least, t = inner_minimum(plausible, pair, values, pull, np.inf)
-    first = plausible.next_start[pair]
-    if plausible.shape == BOX:
-        fill_box(plausible, pair, values, t, out_row)
+    if sets.shape == L2_BALL and sets.mass[pair] == NO_GOAL:
+        return simplex_ball_row(sets, pair, values, out_row)
+    least, t = inner_minimum(sets, pair, values, dual, np.inf)
+    first = sets.next_start[pair]
+    if sets.shape == INTERVAL_SET:
+        intervals_row(sets, pair, values, t, out_row)
         return least
-    whole = plausible.ball[pair] >= plausible.mass[pair]
-    left = plausible.ball[pair]
-    for k in range(plausible.used[pair]):  # of the shape TAKE: what lies above the level is taken whole
-        v = values[plausible.state[first + k]]
-        q = plausible.centre[first + k]
+    whole = sets.ball[pair] >= sets.mass[pair]
+    left = sets.ball[pair]
+    for k in range(sets.used[pair]):  # of the shape TAKE: what lies above the level is taken whole
+        v = values[sets.state[first + k]]
+        q = sets.centre[first + k]
         out_row[k] = 0.0 if whole else max(q - t * v, 0.0)
-        if plausible.shape == TAKE and not whole:
+        if sets.shape == L1_BALL and not whole:
             out_row[k] = 0.0 if v > t else q
             left -= q if v > t else 0.0
-    if plausible.shape == TAKE and not whole:
-        for k in range(plausible.used[pair]):
-            if values[plausible.state[first + k]] == t:
+    if sets.shape == L1_BALL and not whole:
+        for k in range(sets.used[pair]):
+            if values[sets.state[first + k]] == t:
                 taken = min(max(left, 0.0), out_row[k])
                 out_row[k] -= taken
                 left -= taken
@@ -374,24 +415,24 @@ def hopeful_row(plausible, pair, values, pull, out_row):
 
 
 @lean
-def evaluate(plausible, outlook, bench, leak):
+def evaluate(sets, iteration, bench, leak):
     """Give every state what the policy is worth with its most hopeful rows against the values as they are.
 
     A share ``leak`` of every row leads to the goal besides. From there sweeps have little left to do: policy iteration.
     Returns False, and changes nothing, if that model never arrives. O(S^3).
     """
-    states = len(outlook.policy)
+    states = len(iteration.policy)
     for s in range(states):
-        pair = outlook.policy[s]
-        first = plausible.next_start[pair]
-        row = bench.row[: plausible.used[pair]]
-        hopeful_row(plausible, pair, outlook.values, outlook.pull[pair], row)
+        pair = iteration.policy[s]
+        first = sets.next_start[pair]
+        row = bench.row[: sets.used[pair]]
+        optimistic_row(sets, pair, iteration.values, iteration.dual[pair], row)
         total = 0.0
         staying = 0.0
         for t in range(states):
             bench.matrix[s, t] = 0.0
         for k in range(len(row)):
-            t = plausible.state[first + k]
+            t = sets.state[first + k]
             if t == states:
                 continue
             q = (1.0 - leak) * row[k]
@@ -406,34 +447,34 @@ def evaluate(plausible, outlook, bench, leak):
         for t in range(states):
             bench.matrix[s, t] /= moving
         bench.leaving[s] = max(1.0 - total, 0.0) / moving
-        if plausible.shape == BALL and plausible.mass[pair] == NO_GOAL:
+        if sets.shape == L2_BALL and sets.mass[pair] == NO_GOAL:
             bench.leaving[s] = leak / moving  # what else is left is rounding
         bench.steps[s] = 1.0 / moving
-        bench.values[s] = plausible.losses[pair] / moving
+        bench.values[s] = sets.losses[pair] / moving
     if not eliminate(bench.matrix, bench.leaving, bench.pivot, bench.values, bench.steps):
         return False
     lowest = 0.0
     for s in range(states):
-        worth = min(bench.values[s], plausible.ceiling)
-        lowest = min(lowest, worth - outlook.values[s])
-        outlook.values[s] = worth
-    outlook.meter[FALL] -= lowest
+        worth = min(bench.values[s], sets.ceiling)
+        lowest = min(lowest, worth - iteration.values[s])
+        iteration.values[s] = worth
+    iteration.progress["total_decrease"] -= lowest
     return True
 
 
 @lean
-def settle_by_policies(plausible, outlook, tolerance, sweeps, bench):
-    """:func:`settle`, with the policy evaluated between the first sweeps. For plain models of few states."""
+def policy_iteration(sets, iteration, tolerance, sweeps, bench):
+    """:func:`value_iteration`, with the policy evaluated between the first sweeps. For plain models of few states."""
     for made in range(min(ROUNDS, sweeps)):
-        outlook.meter[RESIDUAL] = sweep(plausible, outlook, made % 2 == 1)
-        if outlook.meter[RESIDUAL] <= tolerance:
+        iteration.progress["residual"] = sweep(sets, iteration, made % 2 == 1)
+        if iteration.progress["residual"] <= tolerance:
             return made + 1
-        if made > 0 and not evaluate(plausible, outlook, bench, 0.0):
-            if plausible.ceiling < np.inf:
+        if made > 0 and not evaluate(sets, iteration, bench, 0.0):
+            if sets.ceiling < np.inf:
                 # Some state never arrives and climbs to the ceiling, one loss at a time: with a leak it is there now.
                 least = np.inf
-                for s in range(len(outlook.policy)):
-                    least = min(least, plausible.losses[outlook.policy[s]])
-                evaluate(plausible, outlook, bench, min(least / plausible.ceiling, 0.5))
+                for s in range(len(iteration.policy)):
+                    least = min(least, sets.losses[iteration.policy[s]])
+                evaluate(sets, iteration, bench, min(least / sets.ceiling, 0.5))
             break
-    return settle(plausible, outlook, tolerance, sweeps)
+    return value_iteration(sets, iteration, tolerance, sweeps)

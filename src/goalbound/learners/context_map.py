@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.world import Tally
+from goalbound.learners.checks import (
+    check_learner,
+)
 from goalbound.learners.copying import (
     deep_copy,
 )
-from goalbound.learners.door import (
-    check_learner,
-)
-from goalbound.learners.inner import (
-    OfInner,
-)
-from goalbound.learners.learner import Episode, SimulatedWorld
+from goalbound.learners.protocol import Episode, SimulatedWorld
 from goalbound.learners.saving import save_inner, with_limit
+from goalbound.learners.wrapper import (
+    InnerAttribute,
+)
 from goalbound.models import ModelError
 from goalbound.models.files.storage import LIMIT
 from goalbound.models.validation import distribution, numbers, sealed
@@ -29,7 +29,7 @@ from goalbound.models.validation import distribution, numbers, sealed
 Floats = NDArray[np.float64]
 
 
-class SeenThrough:
+class MappedContexts:
     """Plays contextual problems with a learner that sees the contexts through a function.
 
     The world mixes by the true context [d]; the learner is shown ``see(context)`` [d'], another point of a simplex.
@@ -43,16 +43,16 @@ class SeenThrough:
     Where the learner has a compiled loop that takes ``shown=``, so has this one.
 
     >>> from goalbound import LRCSSP, Support
-    >>> merged = SeenThrough(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1), [[1, 0], [0, 1], [0, 1]])
+    >>> merged = MappedContexts(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1), [[1, 0], [0, 1], [0, 1]])
     >>> merged.begin([0.5, 0.25, 0.25]).context
     array([0.5, 0.5])
     """
 
-    support = OfInner("The pairs of the learner, and where each may lead.")
-    open_episodes = OfInner("The learner's episodes that were begun and have not ended; also those of a file.")
-    statistics = OfInner("What the learner has seen, under the contexts [d'] that it was shown.")
-    estimate = OfInner("The learner's estimate, for contexts [d'] as it is shown them.")
-    alarm = OfInner("What first contradicted the learner's model; None while nothing has.")
+    support = InnerAttribute("The pairs of the learner, and where each may lead.")
+    open_episodes = InnerAttribute("The learner's episodes that were begun and have not ended; also those of a file.")
+    statistics = InnerAttribute("What the learner has seen, under the contexts [d'] that it was shown.")
+    estimate = InnerAttribute("The learner's estimate, for contexts [d'] as it is shown them.")
+    alarm = InnerAttribute("What first contradicted the learner's model; None while nothing has.")
 
     def __init__(self, learner: Any, see: Callable[[Floats], ArrayLike] | ArrayLike) -> None:
         check_learner(learner)
@@ -73,17 +73,17 @@ class SeenThrough:
         """What the learner would do now, by what it sees of the context."""
         return self.learner.plan(self._seen(_context(context)))
 
-    def intervals_of(self, context: ArrayLike) -> Any:
+    def interval_set(self, context: ArrayLike) -> Any:
         """What is plausible, by what the learner sees of the context."""
-        return self.learner.intervals_of(self._seen(_context(context)))
+        return self.learner.interval_set(self._seen(_context(context)))
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """The learner inside, as it saves itself; what it sees through is not in the file."""
         save_inner(self.learner, path, overwrite=overwrite)
 
-    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> SeenThrough:
+    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> MappedContexts:
         """One that sees as this one does, and goes on from the file of :meth:`save`, of at most ``limit`` bytes."""
-        return SeenThrough(with_limit(self.learner.resumed, path, limit), self.see)
+        return MappedContexts(with_limit(self.learner.restored, path, limit), self.see)
 
     def _seen(self, context: Floats) -> Floats:
         return np.asarray(self.see(context), dtype=np.float64)
@@ -97,7 +97,7 @@ class SeenThrough:
         self.learner.play_episodes(world, contexts, values, step_limit=step_limit, tally=tally, shown=sealed(shown))
 
     def __repr__(self) -> str:
-        return f"SeenThrough({self.learner!r})"
+        return f"MappedContexts({self.learner!r})"
 
 
 def _context(context: ArrayLike) -> Floats:

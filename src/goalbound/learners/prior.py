@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.learned import Told
+from goalbound.kernels.state import PriorArrays
 from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.models.support import (
     NO_SUPPORT,
@@ -31,7 +31,7 @@ SUM_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Knowledge:
+class PriorKnowledge:
     """Facts about single pairs, taken as true. Begin with :meth:`nothing` and add what is known.
 
     Attributes:
@@ -46,7 +46,7 @@ class Knowledge:
     A road has a known way and an unknown time; a test has a known price:
 
     >>> support = Support.full(2, 2)
-    >>> known = Knowledge.nothing(support, 3).with_rows({(0, 1): [0.0, 1.0, 0.0]}).with_losses({(1, 0): 0.2})
+    >>> known = PriorKnowledge.nothing(support, 3).with_rows({(0, 1): [0.0, 1.0, 0.0]}).with_losses({(1, 0): 0.2})
     >>> known.row_known, known.losses[2]
     (array([False,  True, False, False]), array([0.2, 0.2, 0.2]))
     """
@@ -63,7 +63,7 @@ class Knowledge:
     __deepcopy__ = share_frozen
 
     @classmethod
-    def nothing(cls, support: Support, context_size: int) -> Knowledge:
+    def nothing(cls, support: Support, context_size: int) -> PriorKnowledge:
         """Nothing but the support."""
         of_type(support, Support, "support", NO_SUPPORT)
         context_size = size_of(context_size, "context_size", "a context has at least one entry")
@@ -74,7 +74,7 @@ class Knowledge:
             sealed(np.zeros((0, context_size))), sealed(np.zeros(support.pairs)),
         )  # fmt: skip
 
-    def with_losses(self, losses: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike) -> Knowledge:
+    def with_losses(self, losses: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike) -> PriorKnowledge:
         """Mean losses that are known: of single pairs ``{(state, action): loss}``, or of all pairs as [N] or [N, d].
 
         A loss is one number, the same under every context, or one for each component.
@@ -86,7 +86,7 @@ class Knowledge:
         check_range(table, 0.0, 1.0, "loss", lambda at: f"the loss of {self.support.pair_name(int(at[0]))}")
         return replace(self, loss_known=sealed(known), losses=sealed(table))
 
-    def with_rows(self, rows: Mapping[tuple[Any, Any], ArrayLike]) -> Knowledge:
+    def with_rows(self, rows: Mapping[tuple[Any, Any], ArrayLike]) -> PriorKnowledge:
         """Rows that are known: ``{(state, action): [S + 1] or [S + 1, d]}``, the goal last.
 
         A row is the same under every context, or has a column for each component. One that is certain to lead to a
@@ -118,7 +118,7 @@ class Knowledge:
             known[pair] = True
         return replace(self, row_known=sealed(known), rows=sealed(table))
 
-    def with_floors(self, floors: Mapping[tuple[Any, Any], float] | ArrayLike) -> Knowledge:
+    def with_floors(self, floors: Mapping[tuple[Any, Any], float] | ArrayLike) -> PriorKnowledge:
         """Lower bounds of mean losses, that hold under every context: of single pairs, or of all as [N]."""
         table = self.floors.copy()
         for pair, floor in self._by_pair(floors, "floors"):
@@ -129,10 +129,10 @@ class Knowledge:
     @property
     def possible(self) -> NDArray[np.bool_]:
         """[M] which next states may follow under some context: of known rows those with a probability above zero."""
-        learned = np.repeat(~self.row_known, np.diff(self.support.next_start))
-        return learned | self.rows.any(axis=1) if len(self.rows) else learned
+        learner_state = np.repeat(~self.row_known, np.diff(self.support.next_start))
+        return learner_state | self.rows.any(axis=1) if len(self.rows) else learner_state
 
-    def told(self, loss_floor: float, added_loss: float) -> Told:
+    def arrays(self, loss_floor: float, added_loss: float) -> PriorArrays:
         """As kernels take it; an error where a known loss is below what is said to be a floor."""
         floor = np.maximum(self.floors, loss_floor)
         below = np.flatnonzero(self.loss_known & (self.losses.min(axis=1) < floor))
@@ -142,7 +142,7 @@ class Knowledge:
                 f"the loss of {self.support.pair_name(pair)} is said to be {self.losses[pair].min():g}, below its "
                 f"floor {floor[pair]:g}; lower the loss_floor (or the floor of the pair), or correct the loss"
             )
-        return Told(sealed(floor + added_loss), self.loss_known, self.losses, self.row_known, self.rows)
+        return PriorArrays(sealed(floor + added_loss), self.loss_known, self.losses, self.row_known, self.rows)
 
     def check_step(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
         """An error if a known row says that this next state cannot come under this context."""
@@ -167,7 +167,7 @@ class Knowledge:
                 )
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Knowledge):
+        if not isinstance(other, PriorKnowledge):
             return NotImplemented
         return self.support == other.support and all(
             np.array_equal(getattr(self, name), getattr(other, name))

@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass
 from math import e, inf, isfinite, log, sqrt
 from typing import Any
 
-from goalbound.kernels.learned import HOPE, PLAIN, RMAX, SAMPLE
+from goalbound.kernels.state import GREEDY, OPTIMISTIC, POSTERIOR, RMAX
 from goalbound.models import ModelError
 from goalbound.models.validation import fraction, number, size_of
 
 
 @dataclass(frozen=True)
-class Attitude:
+class Exploration:
     """Made by :func:`optimistic`, :func:`greedy`, :func:`sampled` and :func:`rmax`.
 
     Attributes:
@@ -51,14 +51,14 @@ class Attitude:
     @property
     def draws(self) -> bool:
         """Whether the learner draws numbers, and so needs a stream of its own."""
-        return self.code == SAMPLE or self.explore > 0.0
+        return self.code == POSTERIOR or self.explore > 0.0
 
     def as_json(self) -> dict[str, Any]:
         """For the header of a checkpoint; JSON has no infinity."""
         return {k: v if k == "name" else None if v == inf else float(v) for k, v in asdict(self).items()}
 
     @classmethod
-    def from_json(cls, values: Any) -> Attitude:
+    def from_json(cls, values: Any) -> Exploration:
         """What :meth:`as_json` gave; keys and types are checked."""
         if not isinstance(values, dict) or set(values) != set(cls.__annotations__):
             raise ModelError(f"the attitude is {values!r}; it needs {sorted(cls.__annotations__)}")
@@ -78,37 +78,37 @@ _MEANINGS = {
     "fade": "how fast exploring fades, from 0 on",
     "ceiling": "what no value of a plan is above, from 1 on",
 }
-_CODES = {"optimistic": HOPE, "greedy": PLAIN, "sampled": SAMPLE, "rmax": RMAX}
+_CODES = {"optimistic": OPTIMISTIC, "greedy": GREEDY, "sampled": POSTERIOR, "rmax": RMAX}
 
 
-def optimistic() -> Attitude:
+def optimistic() -> Exploration:
     """The paper's: plan in the most hopeful model of the confidence sets."""
-    return Attitude("optimistic")
+    return Exploration("optimistic")
 
 
-def greedy(*, explore: float = 0.0, fade: float = 0.0, ceiling: float = 1000.0) -> Attitude:
+def greedy(*, explore: float = 0.0, fade: float = 0.0, ceiling: float = 1000.0) -> Exploration:
     """Plan in the estimate as it is; now and then (``explore``, fading) play any action.
 
     An estimate may have no way to the goal under some context, so values are capped at ``ceiling``.
     """
-    return Attitude("greedy", explore=explore, fade=fade, ceiling=ceiling)
+    return Exploration("greedy", explore=explore, fade=fade, ceiling=ceiling)
 
 
-def sampled(*, spread: float = 0.5, ceiling: float = 1000.0) -> Attitude:
+def sampled(*, spread: float = 0.5, ceiling: float = 1000.0) -> Exploration:
     """Plan in a draw from the Gaussian posterior of losses and rows.
 
     ``spread`` 1/2 is the noise of a number in [0, 1] at its largest. A draw may have no good way to the goal, so values
     are capped at ``ceiling``.
     """
-    return Attitude("sampled", spread=spread, ceiling=ceiling)
+    return Exploration("sampled", spread=spread, ceiling=ceiling)
 
 
-def rmax(*, threshold: float, ceiling: float = 1000.0) -> Attitude:
+def rmax(*, threshold: float, ceiling: float = 1000.0) -> Exploration:
     """Plan in the estimate where it is known; a pair that is not leads straight to the goal, at the loss floor.
 
     Values are capped at ``ceiling``, as those of :func:`greedy` are.
     """
-    return Attitude("rmax", threshold=threshold, ceiling=ceiling)
+    return Exploration("rmax", threshold=threshold, ceiling=ceiling)
 
 
 def kwik_threshold(context_size: int, *, accuracy: float, delta: float) -> float:

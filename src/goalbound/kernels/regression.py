@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.jit import inlined, lean
 
-REFRESH = 64
+RENEW_EVERY = 64
 """After so many visits the inverse is computed anew from the Gram matrix, which stops the drift of the updates."""
 EPS = 2.0**-52
 """Twice the largest relative error of one rounding: leaves room for the errors of the error bounds themselves."""
@@ -28,7 +28,7 @@ REFINED = 1e-6
 """A residual that adds this share to the norm of the context is small enough: it cannot be seen in a set."""
 
 
-class Memory(NamedTuple):
+class RegressionSums(NamedTuple):
     """The sums of N pairs with contexts of size d. M triples; slots of a pair begin at ``next_start[pair]``."""
 
     gram: NDArray[np.float64]
@@ -53,10 +53,30 @@ class Memory(NamedTuple):
     """[N]"""
     seen: NDArray[np.int64]
     """[N] how many next states have a slot: those seen, the goal not counted; all where the goal cannot follow"""
-    slot: NDArray[np.int32]
+    seen_index: NDArray[np.int32]
     """[M] in the order of the support: the slot of a next state within its pair, or -1"""
-    slot_state: NDArray[np.int32]
+    seen_state: NDArray[np.int32]
     """[M] by slot: the next state"""
+
+
+def new_regression_sums(pairs: int, triples: int, size: int, regularization: float) -> RegressionSums:
+    """No data: Gram matrices lambda I (Algorithm 1, line 2). O(N d^2 + M d)."""
+    unit = np.eye(size)
+    return RegressionSums(
+        gram=np.repeat((unit * regularization)[None], pairs, axis=0),
+        gram_low=np.zeros((pairs, size, size)),
+        inverse=np.repeat((unit / regularization)[None], pairs, axis=0),
+        loss_sums=np.zeros((pairs, size)),
+        loss_low=np.zeros((pairs, size)),
+        next_sums=np.zeros((triples, size)),
+        next_low=np.zeros((triples, size)),
+        goal_sums=np.zeros((pairs, size)),
+        goal_low=np.zeros((pairs, size)),
+        visits=np.zeros(pairs, dtype=np.int64),
+        seen=np.zeros(pairs, dtype=np.int64),
+        seen_index=np.full(triples, -1, dtype=np.int32),
+        seen_state=np.zeros(triples, dtype=np.int32),
+    )
 
 
 @inlined
@@ -144,57 +164,57 @@ def add_to_gram(gram, low, inverse, context, visits, regularization, direction, 
             changed = inverse[r, c] - step * direction[c]
             inverse[r, c] = changed
             inverse[c, r] = changed
-    if visits % REFRESH == 0:
+    if visits % RENEW_EVERY == 0:
         renew_inverse(gram, inverse, regularization, work)
 
 
 @inlined
-def record_visit(memory, pair, context, regularization, direction, work):
+def record_visit(regression, pair, context, regularization, direction, work):
     """A pair is played under ``context``; what comes of it is not known yet. Algorithm 1, lines 10 and 11. O(d^2)."""
-    memory.visits[pair] += 1
+    regression.visits[pair] += 1
     add_to_gram(
-        memory.gram[pair], memory.gram_low[pair], memory.inverse[pair], context, memory.visits[pair], regularization,
-        direction, work,
+        regression.gram[pair], regression.gram_low[pair], regression.inverse[pair], context, regression.visits[pair],
+        regularization, direction, work,
     )  # fmt: skip
 
 
 @lean
-def take_visit(memory, pair, context, regularization, work):
+def take_visit(regression, pair, context, regularization, work):
     """Take a visit back. O(d^3)."""
-    memory.visits[pair] -= 1
+    regression.visits[pair] -= 1
     size = len(context)
     for r in range(size):
         for c in range(size):
-            add(memory.gram[pair, r], memory.gram_low[pair, r], c, -context[r] * context[c])
-    renew_inverse(memory.gram[pair], memory.inverse[pair], regularization, work)
+            add(regression.gram[pair, r], regression.gram_low[pair, r], c, -context[r] * context[c])
+    renew_inverse(regression.gram[pair], regression.inverse[pair], regularization, work)
 
 
 @inlined
-def record_outcome(memory, next_start, next_state, goal, pair, place, loss, context):
+def record_outcome(regression, next_start, next_state, goal, pair, place, loss, context):
     """What came of a visit: ``loss`` was paid, ``next_state[place]`` followed. Algorithm 1, line 12. O(d)."""
     size = len(context)
     for j in range(size):
-        add(memory.loss_sums[pair], memory.loss_low[pair], j, loss * context[j])
+        add(regression.loss_sums[pair], regression.loss_low[pair], j, loss * context[j])
     if next_state[place] == goal:
         for j in range(size):
-            add(memory.goal_sums[pair], memory.goal_low[pair], j, context[j])
+            add(regression.goal_sums[pair], regression.goal_low[pair], j, context[j])
         return
-    slot = memory.slot[place]
-    if slot < 0:
-        slot = memory.seen[pair]
-        memory.seen[pair] += 1
-        memory.slot[place] = slot
-        memory.slot_state[next_start[pair] + slot] = next_state[place]
-    at = next_start[pair] + slot
+    index = regression.seen_index[place]
+    if index < 0:
+        index = regression.seen[pair]
+        regression.seen[pair] += 1
+        regression.seen_index[place] = index
+        regression.seen_state[next_start[pair] + index] = next_state[place]
+    at = next_start[pair] + index
     for j in range(size):
-        add(memory.next_sums[at], memory.next_low[at], j, context[j])
+        add(regression.next_sums[at], regression.next_low[at], j, context[j])
 
 
 @inlined
-def record(memory, next_start, next_state, goal, pair, place, loss, context, regularization, direction, work):
+def record(regression, next_start, next_state, goal, pair, place, loss, context, regularization, direction, work):
     """Enter one step: a visit and its outcome. O(d^2)."""
-    record_visit(memory, pair, context, regularization, direction, work)
-    record_outcome(memory, next_start, next_state, goal, pair, place, loss, context)
+    record_visit(regression, pair, context, regularization, direction, work)
+    record_outcome(regression, next_start, next_state, goal, pair, place, loss, context)
 
 
 @inlined

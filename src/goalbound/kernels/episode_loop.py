@@ -5,15 +5,15 @@ The same moves as the plain loop makes, in the same order, with the same numbers
 
 import numpy as np
 
+from goalbound.kernels.algorithm import begin, draw_noise, observe, plan_with_doubling, select_pair
+from goalbound.kernels.audit import audit_pair, audit_plan, audit_step
 from goalbound.kernels.jit import inlined, lean
-from goalbound.kernels.learned import FAILED_PROJECTIONS, INTERVALS, PLANNED, RESTART, RESTARTS, SAMPLE, UNKNOWN_STEPS
-from goalbound.kernels.learning import begin, choose, observe, prepare, resample
-from goalbound.kernels.watch import watch_pair, watch_plan, watch_step
+from goalbound.kernels.state import POSTERIOR
 from goalbound.kernels.world import any_pair, best_pair, first_state, make_step
 
 
 @inlined
-def place_of(next_start, next_state, pair, following):
+def successor_index(next_start, next_state, pair, following):
     """Where a next state stands in the row of a pair, or -1. O(log of the row)."""
     low = next_start[pair]
     high = next_start[pair + 1]
@@ -32,7 +32,23 @@ def place_of(next_start, next_state, pair, following):
 
 
 @lean
-def play(rules, learned, view, desk, bench, truth, contexts, shown, optimal, rng, own, step_limit, sweeps, ledger, out):
+def play(
+    constants,
+    learner,
+    episode,
+    scratch,
+    bench,
+    truth,
+    contexts,
+    shown,
+    optimal,
+    rng,
+    own,
+    step_limit,
+    sweeps,
+    audit,
+    out,
+):
     """Play one episode for each row of ``contexts`` [K, d]; ``optimal`` [K, S + 1] holds the true optimal values.
 
     ``shown`` [K, d'] is what the learner sees of the contexts: themselves, or something else. The world draws from
@@ -41,52 +57,52 @@ def play(rules, learned, view, desk, bench, truth, contexts, shown, optimal, rng
     Stops at a plan that did not come to its end, and at a projection that failed. Returns the number of episodes played
     to their end.
     """
-    goal = len(rules.pair_start) - 1
+    goal = len(constants.pair_start) - 1
     rows = truth.components
     for k in range(len(contexts)):
         context = contexts[k]
         start = first_state(truth, context, rng)
-        begin(rules, learned, view, shown[k])
+        begin(constants, learner, episode, shown[k])
         state = start
         total = 0.0
         regret = 0.0
         steps = 0
         while state != goal and steps < step_limit:
-            if view.tally[PLANNED] == 0:
-                if rules.attitude == SAMPLE:
-                    resample(view, own)
-                before = view.outlook.values[state] if steps > 0 else np.nan
-                if not prepare(rules, learned, view, bench, sweeps):
+            if episode.progress["planned"] == 0:
+                if constants.exploration == POSTERIOR:
+                    draw_noise(episode, own)
+                before = episode.iteration.values[state] if steps > 0 else np.nan
+                if not plan_with_doubling(constants, learner, episode, bench, sweeps):
                     return k
-                if ledger.watch:
-                    watch_plan(ledger, rows, rules, learned, view, state, before, optimal[k, state])
-            pair = choose(rules, view, state, own)
-            view.tally[RESTART] = learned.tally[RESTARTS]
+                if audit.watch:
+                    audit_plan(audit, rows, constants, learner, episode, state, before, optimal[k, state])
+            pair = select_pair(constants, episode, state, own)
+            episode.progress["restarts"] = learner.totals["restarts"]
             following, loss, gap = make_step(truth, pair, state, context, optimal[k], rng)
             regret += gap
             total += loss
             steps += 1
-            place = place_of(rules.next_start, rules.next_state, pair, following)
-            if ledger.watch:
-                watch_step(ledger, rows, rules, learned, view, context, state, pair, following, loss)
-            observe(rules, learned, view, desk, pair, place, loss)
-            if learned.tally[FAILED_PROJECTIONS] > 0:
+            place = successor_index(constants.next_start, constants.next_state, pair, following)
+            if audit.watch:
+                audit_step(audit, rows, constants, learner, episode, context, state, pair, following, loss)
+            observe(constants, learner, episode, scratch, pair, place, loss)
+            if learner.totals["failed_projections"] > 0:
                 return k
-            if ledger.watch:
-                watch_pair(ledger, rows, rules, learned, pair)
+            if audit.watch:
+                audit_pair(audit, rows, constants, learner, pair)
             state = following
         out.loss[k] = total
         out.expected_regret[k] = regret
         out.start[k] = start
-        out.intervals[k] = view.tally[INTERVALS]
-        out.unknown_steps[k] = view.tally[UNKNOWN_STEPS]
+        out.intervals[k] = episode.progress["intervals"]
+        out.unknown_steps[k] = episode.progress["unknown_steps"]
         out.abandoned[k] = state != goal
         out.steps[k] = steps
     return len(contexts)
 
 
 @lean
-def play_reference(pair_start, truth, contexts, optimal, rng, own, at_random, step_limit, out):
+def play_fixed(pair_start, truth, contexts, optimal, rng, own, at_random, step_limit, out):
     """Play the best pair of every state, given the true optimal values [K, S + 1] of each of the contexts [K, d]; or,
     ``at_random``, any pair, drawn from ``own``."""
     goal = len(pair_start) - 1

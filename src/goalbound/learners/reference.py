@@ -8,12 +8,12 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels import rollout
+from goalbound.kernels import episode_loop
 from goalbound.kernels.jit import Effort
 from goalbound.kernels.world import VALUE_TOLERANCE, Components, Tally, any_pair, best_pair
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.generator import generator_from, state_of
-from goalbound.learners.learner import SimulatedWorld, truth_of
+from goalbound.learners.protocol import SimulatedWorld, truth_of
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
 from goalbound.models.files.saved_files import (
@@ -92,7 +92,7 @@ class Clairvoyant:
         """The compiled loop: the same episodes, to the bit, as ``begin`` and ``act`` give."""
         if world.problem is not self._problem and world.problem != self._problem:
             raise ModelError("the world plays another problem than the one that the clairvoyant knows")
-        self._effort.engine(len(contexts) * self._problem.support.triples)(rollout.play_reference)(
+        self._effort.engine(len(contexts) * self._problem.support.triples)(episode_loop.play_fixed)(
             self._problem.support.pair_start, truth_of(world), contexts, values, world.rng, world.rng, False,
             int(step_limit), tally,
         )  # fmt: skip
@@ -138,20 +138,20 @@ class RandomWalk:
         """The compiled loop: the same episodes, to the bit, as ``begin`` and ``act`` give."""
         if not self.support.same_pairs(world.problem.support):
             raise ModelError("the problem has other states or actions than the support of the random walk")
-        self._effort.engine(len(contexts) * self.support.triples)(rollout.play_reference)(
+        self._effort.engine(len(contexts) * self.support.triples)(episode_loop.play_fixed)(
             self.support.pair_start, truth_of(world), contexts, values, world.rng, self._rng, True, int(step_limit),
             tally,
         )  # fmt: skip
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write where its stream stands; :meth:`resumed` reads it.
+        """Write where its stream stands; :meth:`restored` reads it.
 
         A file that someone else wrote is replaced only with ``overwrite``.
         """
         header = {"format": FORMAT, "version": 1, "kind": "RandomWalk", "stream": state_of(self._rng)}
         write_archive(path, header, {}, files=self._files, overwrite=overwrite)
 
-    def resumed(self, path: str | PathLike[str], *, limit: int = LIMIT) -> RandomWalk:
+    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> RandomWalk:
         """A random walk in the same support that goes on from a file of at most ``limit`` bytes."""
         files = SavedFiles()
         header, _ = read_archive(

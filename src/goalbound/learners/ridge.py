@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from goalbound.learners.attitude import greedy, kwik_threshold, rmax, sampled
+from goalbound.learners.exploration import greedy, kwik_threshold, rmax, sampled
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import Support
 
@@ -30,7 +30,7 @@ def greedy_ridge(
     """
     return LRCSSP(
         support, context_size, loss_floor=loss_floor, episodes=episodes, regularization=regularization,
-        attitude=greedy(), replan_factor=DOUBLING,
+        exploration=greedy(), replan_factor=DOUBLING,
     )  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def epsilon_greedy(
     """
     return LRCSSP(
         support, context_size, loss_floor=loss_floor, episodes=episodes, regularization=regularization,
-        attitude=greedy(explore=explore, fade=fade), replan_factor=DOUBLING, rng=rng,
+        exploration=greedy(explore=explore, fade=fade), replan_factor=DOUBLING, rng=rng,
     )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def ps_cssp(
     """
     return LRCSSP(
         support, context_size, loss_floor=loss_floor, episodes=episodes, regularization=regularization,
-        attitude=sampled(spread=spread, ceiling=ceiling), replan_factor=DOUBLING, rng=rng,
+        exploration=sampled(spread=spread, ceiling=ceiling), replan_factor=DOUBLING, rng=rng,
     )  # fmt: skip
 
 
@@ -105,7 +105,7 @@ def kwik_rmax(
     """KWIK_LR-Rmax (Modi et al., 2018), adapted from a finite horizon: a pair is known under a context c where the sum
     of |V^-1 c| is at most a threshold; known pairs use the projected estimate, unknown ones lead to the goal.
 
-    The threshold follows from ``accuracy`` and ``delta`` (:func:`goalbound.learners.attitude.kwik_threshold`), or is
+    The threshold follows from ``accuracy`` and ``delta`` (:func:`goalbound.learners.exploration.kwik_threshold`), or is
     given. The original bounds the number of episodes that are not nearly optimal, for a horizon and an accuracy fixed
     in advance; its regret is linear once all pairs are known to that accuracy and it stops looking further.
 
@@ -121,5 +121,5 @@ def kwik_rmax(
         threshold = kwik_threshold(context_size, accuracy=accuracy, delta=delta)
     return LRCSSP(
         support, context_size, loss_floor=loss_floor, delta=delta, episodes=episodes, regularization=regularization,
-        attitude=rmax(threshold=threshold),
+        exploration=rmax(threshold=threshold),
     )  # fmt: skip

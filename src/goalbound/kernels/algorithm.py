@@ -1,0 +1,536 @@
+"""The moves of LR-CSSP (Algorithm 1) and of its kin: begin an episode, plan, learn from a step.
+
+Learners by ridge regression differ in the set of a pair (:mod:`goalbound.kernels.confidence`) and in when they plan
+anew; all else is written once.
+
+The learner that people drive step by step and the loop that plays whole runs call these same functions. "Line n" is
+line n of Algorithm 1 as printed, every ``end`` counted: 22 is the regression, 23 the projection, 25 the new plan.
+"""
+
+from math import log, sqrt
+
+import numpy as np
+
+from goalbound.kernels.confidence import pair_set
+from goalbound.kernels.intervals import add_variance, variance_log_det_bound
+from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.linearity_test import test_pending, test_reported, test_step
+from goalbound.kernels.pending import add_pending, in_units, pending_norm
+from goalbound.kernels.projection import project
+from goalbound.kernels.regression import (
+    add_to_log_det,
+    projection_gap,
+    record_outcome,
+    record_visit,
+    ridge,
+    ridge_error,
+    solve_context,
+    take_visit,
+)
+from goalbound.kernels.state import (
+    CHANGE_LOG_SIZE,
+    OPTIMISTIC,
+    RMAX,
+)
+from goalbound.kernels.stochastic_rows import cannot_reach_goal, declare_rows
+from goalbound.kernels.value_iteration import (
+    INTERVAL_SET,
+    improve_state,
+    largest_value,
+    policy_iteration,
+    relative_slack,
+    value_iteration,
+)
+from goalbound.kernels.world import any_pair
+
+LOG_2 = 0.6931471805599
+RESTART_SHARE = 0.6079271018540267
+"""6 / pi^2: data that is forgotten r times has the shares RESTART_SHARE / (r + 1)^2 of the failure probability."""
+
+
+@inlined
+def set_radii(constants, learner, pair, size, loss_error, gap):
+    """The radii of a pair whose data has changed.
+
+    eq. (loss-conf-set), eq. (dynamics-conf-set) and the beta of eq. (ineq-known).
+    Reads the paper as: 1 + tau / lambda in all three.
+    Departs from the paper: outcomes that are missing, an inexact ridge estimate (``loss_error``), an inexact projection
+    (``gap``) and data that may be forgotten make the sets larger; all four are nearly always 0 or next to it.
+    """
+    grown = log(1.0 + learner.regression.visits[pair] / constants.regularization) + learner.totals["restart_log"]
+    root = sqrt(constants.regularization)
+    rho = sqrt(size * (constants.next_log + grown)) + root
+    missing = pending_norm(learner.pending, pair)
+    statistical = constants.loss_factor * (sqrt(size * (constants.loss_log + grown)) + root)
+    learner.loss_radius[pair] = statistical + missing + loss_error
+    radius = constants.next_factor[pair] * rho + missing
+    learner.next_radius[pair] = sqrt(radius * radius + 2.0 * gap)
+    excess = learner.next_radius[pair] - constants.next_factor[pair] * rho
+    learner.known_width[pair] = constants.known_factor[pair] * rho + constants.width_factor[pair] * excess + loss_error
+
+
+@inlined
+def count_visit(constants, learner, scratch, pair, context):
+    """A visit enters the Gram matrix of its pair (lines 10 and 11). Returns the norm of its context before."""
+    regression = learner.regression
+    norm, _, _ = solve_context(
+        regression.gram[pair], regression.inverse[pair], context, constants.regularization, scratch.vector, scratch.sums
+    )
+    learner.log_det[pair] = add_to_log_det(learner.log_det[pair], norm)
+    record_visit(regression, pair, context, constants.regularization, scratch.vector, scratch.block)
+    return norm
+
+
+@inlined
+def update_estimate(constants, learner, scratch, pair, size):
+    """The estimate and the radii of a pair, from its sums (lines 22 and 23).
+
+    Only this pair's can have changed. O(count d^2) for the ``count`` next states that were seen, or that are declared
+    where the goal is not.
+    """
+    regression = learner.regression
+    first = constants.next_start[pair]
+    count = regression.seen[pair]
+    inverse = regression.inverse[pair]
+    ridge(regression.loss_sums[pair : pair + 1], inverse, 1, learner.losses[pair : pair + 1])
+    loss_error = 0.0
+    gap = 0.0
+    if not constants.intervals.on:  # boxes are made from the sums
+        rows = learner.rows[first : first + count]
+        ridge(regression.next_sums[first : first + count], inverse, count, scratch.target)
+        stochastic = cannot_reach_goal(constants, pair)
+        failed = project(regression.gram[pair], inverse, count, stochastic, scratch, rows) < 0
+        if constants.exploration == OPTIMISTIC:
+            loss_error, gap = certify_estimate(constants, learner, pair, size)
+        elif failed:
+            learner.totals["failed_projections"] += 1
+    set_radii(constants, learner, pair, size, loss_error, gap)
+
+
+@lean
+def certify_estimate(constants, learner, pair, size):
+    """How far the estimate of a pair may be from the exact one: the error of its loss, the gap of its projection.
+
+    Where it is no number, 0 or a uniform row is put in its place: any estimate will do, with its error.
+    """
+    regression = learner.regression
+    gram = regression.gram[pair]
+    first = constants.next_start[pair]
+    count = regression.seen[pair]
+    sums = regression.next_sums[first : first + count]
+    rows = learner.rows[first : first + count]
+    loss_error = ridge_error(gram, regression.loss_sums[pair], learner.losses[pair], constants.regularization)
+    if loss_error == np.inf:
+        for j in range(size):
+            learner.losses[pair, j] = 0.0
+        loss_error = ridge_error(gram, regression.loss_sums[pair], learner.losses[pair], constants.regularization)
+    stochastic = cannot_reach_goal(constants, pair)
+    gap = projection_gap(gram, sums, rows, count, stochastic)
+    if gap == np.inf:
+        for r in range(count):
+            for j in range(size):
+                rows[r, j] = 1.0 / count if stochastic else 0.0
+        gap = projection_gap(gram, sums, rows, count, stochastic)
+    return loss_error, gap
+
+
+@inlined
+def mark_changed(learner, pair):
+    """Views that hold this pair will look at it again."""
+    learner.revision[pair] += 1
+    learner.change_log[learner.totals["changes"] % CHANGE_LOG_SIZE] = pair
+    learner.totals["changes"] += 1
+
+
+@lean
+def count_pending(constants, learner, episode, scratch, pair):
+    """The visit whose outcome the episode awaits begins to count, in the order in which its pair was played."""
+    if episode.progress["restarts"] != learner.totals["restarts"] or episode.progress["counted"] == 1:
+        return
+    if constants.intervals.on:
+        audit_pending_against_intervals(constants, learner, episode, pair, 1)
+    norm = in_units(count_visit(constants, learner, scratch, pair, episode.context))
+    add_pending(learner.pending, pair, episode.context, norm, 1)
+    episode.progress["counted"] = 1
+    episode.progress["counted_norm"] = norm
+
+
+@lean
+def keep_pending(constants, learner, episode, scratch, pair):
+    """The outcome of a visit will never come: it counts, as one that might have been anything."""
+    count_pending(constants, learner, episode, scratch, pair)
+    update_estimate(constants, learner, scratch, pair, len(episode.context))
+    mark_changed(learner, pair)
+
+
+@lean
+def withdraw_visit(constants, learner, episode, scratch, pair):
+    """A visit that counts is taken back: its outcome is missing for reasons that have nothing to do with it.
+
+    The log-determinant stays, as an upper bound, and so do the sums of variances.
+    """
+    if episode.progress["restarts"] != learner.totals["restarts"]:
+        return
+    if constants.intervals.on:
+        audit_pending_against_intervals(constants, learner, episode, pair, -1)
+    add_pending(learner.pending, pair, episode.context, episode.progress["counted_norm"], -1)
+    take_visit(learner.regression, pair, episode.context, constants.regularization, scratch.block)
+    update_estimate(constants, learner, scratch, pair, len(episode.context))
+    mark_changed(learner, pair)
+    episode.progress["counted"] = 0
+
+
+@inlined
+def open_interval(learner, episode):
+    """A new interval: it has a number and no plan yet."""
+    count_interval(learner, episode)
+    episode.progress["intervals"] += 1
+    episode.progress["planned"] = 0
+
+
+@inlined
+def count_interval(learner, episode):
+    """The next number; nothing was lost in it yet."""
+    learner.totals["intervals"] += 1
+    episode.progress["interval"] = learner.totals["intervals"]
+    episode.progress["interval_loss"] = 0.0
+
+
+@inlined
+def begin(constants, learner, episode, context):
+    """An episode begins with this context: nothing is known of it, planning starts from the plan followed last."""
+    for j in range(len(context)):
+        episode.context[j] = context[j]
+    invalidate(episode)
+    for pair in range(len(episode.revision)):
+        # What another episode left here must not be seen, not even in the last bit.
+        episode.iteration.dual[pair] = (
+            learner.values[constants.pair_state[pair]] if episode.sets.shape == INTERVAL_SET else 0.0
+        )
+    for s in range(len(learner.policy)):
+        episode.iteration.values[s] = learner.values[s]
+        episode.iteration.policy[s] = learner.policy[s]
+    episode.iteration.values[len(learner.policy)] = 0.0
+    episode.iteration.progress["total_decrease"] = 0.0
+    episode.progress["intervals"] = 0
+    episode.progress["unknown_steps"] = 0
+    episode.progress["changes_read"] = 0
+    episode.progress["restarts"] = 0
+    episode.progress["counted"] = 0
+    episode.progress["counted_norm"] = 0
+    learner.totals["episodes"] += 1
+    episode.progress["number"] = learner.totals["episodes"]
+    open_interval(learner, episode)
+
+
+@lean
+def draw_noise(episode, rng):
+    """New noise, for a new plan: every pair looks different."""
+    for k in range(len(episode.noise)):
+        episode.noise[k] = rng.standard_normal()
+    invalidate(episode)
+
+
+@inlined
+def invalidate(episode):
+    """Nothing is known of the context: all pairs will be looked at again."""
+    for pair in range(len(episode.revision)):
+        episode.revision[pair] = -1
+    episode.iteration.progress["residual"] = np.inf
+
+
+@inlined
+def select_pair(constants, episode, state, rng):
+    """The pair to play: that of the plan, or now and then any."""
+    pair = episode.iteration.policy[state]
+    if constants.explore > 0.0 and rng.random() < constants.explore * episode.progress["number"] ** -constants.fade:
+        return any_pair(constants.pair_start, state, rng.random())
+    return pair
+
+
+@inlined
+def update_sets(constants, learner, episode):
+    """Look again at the pairs that changed since: O(1) of them if the view has missed little, else all are checked."""
+    iteration = episode.iteration
+    written = learner.totals["changes"]
+    read = episode.progress["changes_read"]
+    episode.progress["changes_read"] = written
+    if iteration.progress["residual"] == np.inf or written - read > CHANGE_LOG_SIZE:
+        for pair in range(len(episode.revision)):
+            if episode.revision[pair] != learner.revision[pair]:
+                pair_set(constants, learner, episode, pair)
+        iteration.progress["residual"] = np.inf
+        return
+    for entry in range(read, written):
+        pair = learner.change_log[entry % CHANGE_LOG_SIZE]
+        if episode.revision[pair] != learner.revision[pair]:
+            pair_set(constants, learner, episode, pair)
+            # Only the backup of this state changed; the residuals of the others grow by no more than its change.
+            change = improve_state(
+                episode.sets, iteration, constants.pair_state[pair], iteration.progress["total_decrease"]
+            )
+            iteration.progress["residual"] += abs(change)
+            iteration.progress["total_decrease"] -= min(change, 0.0)
+
+
+@inlined
+def plan(constants, learner, episode, bench, sweeps):
+    """A new plan for the context of the view (line 25). Returns whether value iteration came to its end.
+
+    Only pairs visited since the last plan are looked at again, and states are swept only if the residual asks for it.
+    ``bench`` may be empty; with room in it, policies are evaluated too.
+    """
+    update_sets(constants, learner, episode)
+    if not episode.iteration.progress["residual"] <= constants.tolerance:
+        if constants.policy_iteration:
+            policy_iteration(episode.sets, episode.iteration, 0.5 * constants.tolerance, sweeps, bench)
+        else:
+            value_iteration(episode.sets, episode.iteration, 0.5 * constants.tolerance, sweeps)
+    episode.progress["planned"] = 1
+    episode.progress["loss_bound"] = learner.totals["loss_bound"]
+    return episode.iteration.progress["residual"] <= constants.tolerance
+
+
+@inlined
+def max_optimistic_value(constants, episode):
+    """The largest optimistic value of the plan, as a lower bound of the exact one."""
+    largest = largest_value(episode.iteration)
+    return largest * (1.0 - relative_slack(episode.iteration.progress["residual"], constants.loss_floor, largest))
+
+
+@lean
+def reset_data(constants, learner):
+    """Forget all data, as at the very beginning; the loss bound and the count of intervals stay.
+
+    Visits whose outcome is awaited are forgotten too: which ones those are was settled before their outcomes.
+    """
+    regression = learner.regression
+    size = learner.losses.shape[1]
+    if constants.forget:
+        share = RESTART_SHARE / (learner.totals["restarts"] + 1.0) ** 2
+        learner.totals["restart_log"] = -log(share)
+    for pair in range(len(regression.visits)):
+        for r in range(size):
+            for c in range(size):
+                regression.gram[pair, r, c] = constants.regularization if r == c else 0.0
+                regression.gram_low[pair, r, c] = 0.0
+                regression.inverse[pair, r, c] = 1.0 / constants.regularization if r == c else 0.0
+            regression.loss_sums[pair, r] = 0.0
+            regression.loss_low[pair, r] = 0.0
+            regression.goal_sums[pair, r] = 0.0
+            regression.goal_low[pair, r] = 0.0
+            learner.losses[pair, r] = 0.0
+            learner.pending.contexts[pair, r] = 0
+        learner.pending.visits[pair] = 0
+        learner.pending.norms[pair] = 0
+        learner.log_det[pair] = 0.0
+        regression.visits[pair] = 0
+        regression.seen[pair] = 0
+        set_radii(constants, learner, pair, size, 0.0, 0.0)
+        learner.revision[pair] += 1
+    learner.totals["changes"] += CHANGE_LOG_SIZE + 1  # nobody's view is up to date
+    for k in range(len(regression.seen_index)):
+        regression.seen_index[k] = -1
+        for j in range(size):
+            regression.next_sums[k, j] = 0.0
+            regression.next_low[k, j] = 0.0
+            learner.rows[k, j] = 0.0
+    declare_rows(constants, learner)
+    for k in range(len(learner.variance)):
+        learner.variance_log_det[k] = variance_log_det_bound(
+            0.0, size, constants.intervals.variance_log + learner.totals["restart_log"]
+        )
+        for r in range(size):
+            for c in range(size):
+                learner.variance[k, r, c] = 0.0
+
+
+@inlined
+def restart(constants, learner):
+    """The bound has doubled, and all data is forgotten. New data is as sure as before all restarts together: the
+    shares of the failure probability sum to 1. (Departs from the paper, which gives each the whole.)"""
+    learner.totals["restarts"] += 1
+    reset_data(constants, learner)
+
+
+@inlined
+def plan_with_doubling(constants, learner, episode, bench, sweeps):
+    """A plan under a loss bound that it does not contradict: the first half of the doubling trick. Returns whether
+    value iteration came to its end.
+
+    Departs from the paper: the confidence sets do not depend on B, so the data is kept unless ``forget`` asks for it.
+    """
+    while True:
+        ended = plan(constants, learner, episode, bench, sweeps)
+        if not constants.doubling:
+            return ended
+        hoped = max_optimistic_value(constants, episode)
+        if hoped <= episode.progress["loss_bound"]:
+            return ended
+        while episode.progress["loss_bound"] < hoped:
+            episode.progress["loss_bound"] *= 2.0
+        if not constants.forget:
+            return ended
+        learner.totals["loss_bound"] = episode.progress["loss_bound"]
+        learner.totals["doublings"] += 1
+        restart(constants, learner)
+        invalidate(episode)
+
+
+@inlined
+def is_known(constants, episode, pair):
+    """eq. (ineq-known), with the Gram matrix and the visits at the start of the interval; strict as printed.
+
+    Attitudes without confidence sets know nothing for sure; RMAX has a test of its own.
+    """
+    if constants.prior.row_known[pair] and constants.prior.loss_known[pair]:
+        return True
+    if constants.exploration != OPTIMISTIC:
+        return constants.exploration == RMAX and episode.known_width[pair] <= constants.threshold
+    scale = 10.0 * episode.progress["loss_bound"]
+    if scale * episode.known_width[pair] >= constants.loss_floor:
+        return False
+    wide = sqrt(log(4.0 * episode.progress["interval"] / constants.delta))
+    return scale * wide * episode.norm[pair] < constants.loss_floor
+
+
+@inlined
+def audit_step_against_intervals(constants, learner, episode, pair, place, loss):
+    """What a step says about the intervals of its pair, before it is learned from."""
+    first = constants.next_start[pair]
+    last = constants.next_start[pair + 1]
+    low = episode.sets.low[first:last]
+    high = episode.sets.high[first:last]
+    if constants.tests_linearity:
+        losses = (episode.sets.losses[pair], episode.loss_high[pair], constants.prior.floor[pair])
+        test_step(
+            learner.linearity, pair, first, place, loss + constants.added_loss, losses, low, high, episode.context,
+            constants.alarm_log, episode.progress["number"],
+        )  # fmt: skip
+    if constants.intervals.variance:
+        count_variance(constants, learner, episode, pair)
+
+
+@inlined
+def count_variance(constants, learner, episode, pair):
+    """Bounds of the variance of a visit, from the intervals that it was planned with."""
+    first = constants.next_start[pair]
+    last = constants.next_start[pair + 1]
+    add_variance(
+        episode.sets.low[first:last], episode.sets.high[first:last], episode.context,
+        constants.intervals.variance_log + learner.totals["restart_log"], learner.variance[first:last],
+        learner.variance_log_det[first:last],
+    )  # fmt: skip
+
+
+@inlined
+def audit_pending_against_intervals(constants, learner, episode, pair, sign):
+    """A visit without its outcome begins to count (``sign`` 1), or is taken back (-1): in the test of the linear model
+    its outcome is the one that contradicts nothing."""
+    first = constants.next_start[pair]
+    last = constants.next_start[pair + 1]
+    if constants.tests_linearity:
+        losses = (
+            episode.sets.losses[pair] - constants.added_loss, episode.loss_high[pair] - constants.added_loss,
+            constants.prior.floor[pair] - constants.added_loss,
+        )  # fmt: skip
+        low = episode.sets.low[first:last]
+        high = episode.sets.high[first:last]
+        test_pending(learner.linearity, pair, first, losses, low, high, episode.context, sign)
+    if constants.intervals.variance and sign > 0:
+        count_variance(constants, learner, episode, pair)
+
+
+@lean
+def resolve_pending(constants, learner, episode, pair, place, loss):
+    """The outcome of a visit that counts already has come."""
+    if constants.tests_linearity:
+        first = constants.next_start[pair]
+        count = constants.next_start[pair + 1] - first
+        test_reported(
+            learner.linearity,
+            pair,
+            first,
+            count,
+            place,
+            loss,
+            episode.context,
+            constants.alarm_log,
+            episode.progress["number"],
+        )
+    add_pending(learner.pending, pair, episode.context, episode.progress["counted_norm"], -1)
+    episode.progress["counted"] = 0
+
+
+@inlined
+def update_regression(constants, learner, episode, scratch, pair, place, loss):
+    """Enter a step and bring the estimate of its pair up to date (lines 10 to 12, 22 and 23). O(count d^2).
+
+    A step whose data was forgotten on the way is not learned from: it may be the one that had it forgotten.
+    """
+    if episode.progress["restarts"] != learner.totals["restarts"]:
+        episode.progress["counted"] = 0
+        return
+    if episode.progress["counted"] == 1:
+        resolve_pending(constants, learner, episode, pair, place, loss)
+    else:
+        if constants.intervals.on:
+            audit_step_against_intervals(constants, learner, episode, pair, place, loss)
+        count_visit(constants, learner, scratch, pair, episode.context)
+    goal = len(constants.pair_start) - 1
+    record_outcome(
+        learner.regression, constants.next_start, constants.next_state, goal, pair, place, loss, episode.context
+    )
+    update_estimate(constants, learner, scratch, pair, len(episode.context))
+    mark_changed(learner, pair)
+
+
+@inlined
+def observe(constants, learner, episode, scratch, pair, place, loss):
+    """Learn from a step of the episode (lines 10 to 20). Returns whether its interval ended.
+
+    ``constants.growth`` above 0 departs from the paper: an unknown step ends the interval only if the pair has learned
+    much since the plan.
+    Reads the paper as: an interval ends if the pair just played was *unknown*, or at the goal (the listing says known).
+    Departs from the paper: while the bound B is being sought, an interval whose loss exceeds 48 B log(4 m / delta)
+    contradicts B, which is doubled; else a B too small could call pairs known that go round for ever.
+    """
+    known = is_known(constants, episode, pair)
+    at_goal = constants.next_state[place] == len(constants.pair_start) - 1
+    ended = False
+    if not known:
+        episode.progress["unknown_steps"] += 1
+    episode.progress["interval_loss"] += loss + constants.added_loss
+    if constants.doubling:
+        bound = episode.progress["loss_bound"]
+        if bound > learner.totals["loss_bound"]:
+            learner.totals["loss_bound"] = bound
+            learner.totals["doublings"] += 1
+        too_much = (
+            episode.progress["interval_loss"] > 48.0 * bound
+        )  # log(4 m / delta) > 1: most steps need no logarithm
+        if too_much and episode.progress["interval_loss"] > 48.0 * bound * log(
+            4.0 * episode.progress["interval"] / constants.delta
+        ):
+            ended = True
+            if learner.totals["loss_bound"] <= bound:
+                learner.totals["loss_bound"] = 2.0 * bound
+                learner.totals["doublings"] += 1
+                if constants.forget:
+                    restart(constants, learner)
+    update_regression(constants, learner, episode, scratch, pair, place, loss)
+    grown = learner.log_det[pair] - episode.log_det[pair]
+    # Below 0: the data was forgotten since. What Rmax knows is not known for sure, so it may not go round for ever.
+    enough = LOG_2 if known and constants.exploration == RMAX else constants.growth
+    may_end = not known or constants.exploration == RMAX
+    ended = ended or at_goal or (may_end and (grown >= enough or grown < 0.0))
+    for s in range(len(learner.policy)):
+        learner.values[s] = episode.iteration.values[s]
+        learner.policy[s] = episode.iteration.policy[s]
+    if ended:
+        episode.progress["planned"] = 0
+        if not at_goal:
+            open_interval(learner, episode)
+    elif constants.exploration == OPTIMISTIC and not known:
+        count_interval(learner, episode)  # an interval of the proof, though the plan stays
+    return ended

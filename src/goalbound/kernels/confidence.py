@@ -1,0 +1,225 @@
+"""How a pair looks under a context: its most hopeful loss, and the rows that are plausible."""
+
+import numpy as np
+
+from goalbound.kernels.intervals import certain_row, loss_interval, row_intervals, vacuous_row
+from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.regression import solve_context
+from goalbound.kernels.state import OPTIMISTIC, POSTERIOR, RMAX
+from goalbound.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal
+from goalbound.kernels.value_iteration import INTERVAL_SET
+
+
+@inlined
+def estimated_row(constants, learner, episode, pair):
+    """The estimated row of a pair under the context of the view, by slot. O(count d)."""
+    sets = episode.sets
+    first = constants.next_start[pair]
+    count = learner.regression.seen[pair]
+    mass = 0.0
+    for k in range(first, first + count):
+        q = 0.0
+        for j in range(len(episode.context)):
+            q += learner.rows[k, j] * episode.context[j]
+        sets.centre[k] = q
+        sets.state[k] = learner.regression.seen_state[k]
+        mass += q * q
+    sets.used[pair] = count
+    sets.mass[pair] = NO_GOAL if cannot_reach_goal(constants, pair) else mass
+
+
+@lean
+def sample_row(constants, learner, episode, pair, deviation):
+    """A draw of the row of a pair: the estimate plus noise, projected on the sub-simplex, or on the simplex where the
+    goal cannot follow. O(m d) for m next states.
+
+    Next states that were never seen may get mass too, so all of the support is in use.
+    """
+    sets = episode.sets
+    goal = len(constants.pair_start) - 1
+    first = constants.next_start[pair]
+    count = 0
+    for place in range(first, constants.next_start[pair + 1]):
+        if constants.next_state[place] == goal:
+            continue
+        q = deviation * episode.noise[place]
+        index = learner.regression.seen_index[place]
+        if index >= 0:
+            for j in range(len(episode.context)):
+                q += learner.rows[first + index, j] * episode.context[j]
+        sets.centre[first + count] = q
+        sets.state[first + count] = constants.next_state[place]
+        count += 1
+    stochastic = cannot_reach_goal(constants, pair)
+    to_simplex(sets.centre[first : first + count], stochastic)
+    mass = 0.0
+    for k in range(first, first + count):
+        mass += sets.centre[k] * sets.centre[k]
+    sets.used[pair] = count
+    sets.mass[pair] = NO_GOAL if stochastic else mass
+
+
+@lean
+def to_simplex(row, stochastic):
+    """The nearest row, in the Euclidean norm, of numbers that are not negative and sum to at most 1, or to 1
+    (``stochastic``); in place.
+
+    It is max(0, q - t): t = 0 if that may be and sums to at most 1, else the t that makes it 1, which rises to its
+    place in finitely many steps from below.
+    """
+    if stochastic and len(row) == 1:
+        row[0] = 1.0
+        return
+    t = -np.inf if stochastic else 0.0
+    while True:
+        total = 0.0
+        count = 0
+        for k in range(len(row)):
+            if row[k] > t:
+                total += row[k]
+                count += 1
+        following = (total - 1.0) / count if count > 0 else 0.0
+        if following <= t:
+            break
+        t = following
+    for k in range(len(row)):
+        row[k] = max(row[k] - t, 0.0)
+
+
+@inlined
+def l1_width(inverse, context):
+    """The sum of |V^-1 c|."""
+    total = 0.0
+    for r in range(len(context)):
+        part = 0.0
+        for c in range(len(context)):
+            part += inverse[r, c] * context[c]
+        total += abs(part)
+    return total
+
+
+@inlined
+def known_loss(constants, episode, pair):
+    """A loss that is known."""
+    loss = 0.0
+    for j in range(len(episode.context)):
+        loss += constants.prior.losses[pair, j] * episode.context[j]
+    return min(loss, 1.0)
+
+
+@lean
+def known_row(constants, episode, pair):
+    """A row that is known, in the order of the support; in a box of no size, or as a plain model."""
+    sets = episode.sets
+    goal = len(constants.pair_start) - 1
+    first = constants.next_start[pair]
+    count = 0
+    mass = 0.0
+    for place in range(first, constants.next_start[pair + 1]):
+        if constants.next_state[place] == goal and sets.shape != INTERVAL_SET:
+            continue
+        q = 0.0
+        for j in range(len(episode.context)):
+            q += constants.prior.rows[place, j] * episode.context[j]
+        sets.state[first + count] = constants.next_state[place]
+        if sets.shape == INTERVAL_SET:
+            sets.low[first + count] = q
+            sets.high[first + count] = q
+        else:
+            sets.centre[first + count] = q
+            mass += q * q
+        count += 1
+    sets.used[pair] = count
+    sets.mass[pair] = NO_GOAL if cannot_reach_goal(constants, pair) else mass
+    sets.ball[pair] = 0.0
+
+
+@lean
+def pair_intervals(constants, learner, episode, pair, slack, spread):
+    """:func:`pair_set` where rows are boxes. O(m d^2) with bounds by the variance, else O(m d + d^2).
+
+    Two members of a box are no further apart, in the L1 norm, than its sides in all: half of that is the doubt of the
+    known test, or half the side of the losses if that is more.
+    """
+    low = 0.0
+    high = 1.0
+    played = learner.regression.visits[pair] > 0
+    if played:
+        low, high = loss_interval(constants, learner, episode, pair, slack)
+    if constants.prior.loss_known[pair]:
+        low = high = known_loss(constants, episode, pair)
+    episode.sets.losses[pair] = max(constants.prior.floor[pair], low + constants.added_loss)
+    episode.loss_high[pair] = max(constants.prior.floor[pair], high + constants.added_loss)
+    if constants.prior.row_known[pair]:
+        known_row(constants, episode, pair)
+        episode.known_width[pair] = 0.5 * (high - low)
+    elif constants.next_start[pair + 1] - constants.next_start[pair] == 1:
+        certain_row(constants, episode, pair)
+        episode.known_width[pair] = 0.5 * (high - low)
+    else:
+        sides = (
+            row_intervals(constants, learner, episode, pair, slack, spread)
+            if played
+            else vacuous_row(constants, episode, pair)
+        )
+        episode.known_width[pair] = 0.5 * max(sides, high - low)
+
+
+@inlined
+def pair_loss(constants, learner, episode, pair, norm):
+    """The loss of a pair as the attitude has it.
+
+    The true loss lies in [loss floor, 1], so clipping keeps the guarantee. Departs from the paper: it does not clip.
+    """
+    if constants.prior.loss_known[pair]:
+        return max(constants.prior.floor[pair], known_loss(constants, episode, pair) + constants.added_loss)
+    loss = 0.0
+    for j in range(len(episode.context)):
+        loss += learner.losses[pair, j] * episode.context[j]
+    if constants.exploration == OPTIMISTIC:
+        loss -= learner.loss_radius[pair] * norm
+    elif constants.exploration == POSTERIOR:
+        loss += constants.spread * norm * episode.noise[len(constants.next_state) + pair]
+    return max(constants.prior.floor[pair], min(1.0, loss) + constants.added_loss)
+
+
+@inlined
+def pair_row(constants, learner, episode, pair, norm):
+    """The row of a pair as the attitude has it."""
+    sets = episode.sets
+    if constants.prior.row_known[pair]:
+        known_row(constants, episode, pair)
+        episode.known_width[pair] = 0.0 if constants.prior.loss_known[pair] else learner.loss_radius[pair] * norm
+        return
+    if constants.exploration == POSTERIOR:
+        sets.ball[pair] = 0.0
+        sample_row(constants, learner, episode, pair, constants.spread * norm)
+        return
+    radius = learner.next_radius[pair] * norm if constants.exploration == OPTIMISTIC else 0.0
+    sets.ball[pair] = radius * radius
+    episode.known_width[pair] = learner.known_width[pair] * norm
+    estimated_row(constants, learner, episode, pair)
+    if constants.exploration == RMAX:
+        episode.known_width[pair] = l1_width(learner.regression.inverse[pair], episode.context)
+        if episode.known_width[pair] > constants.threshold:
+            sets.used[pair] = 0
+            sets.mass[pair] = 0.0
+            sets.losses[pair] = constants.prior.floor[pair]
+
+
+@lean
+def pair_set(constants, learner, episode, pair):
+    """The plausible losses and rows of a pair under the context of the view. O(count d + d^2)."""
+    episode.revision[pair] = learner.revision[pair]
+    episode.log_det[pair] = learner.log_det[pair]
+    episode.iteration.backup[pair] = -np.inf
+    norm, slack, spread = solve_context(
+        learner.regression.gram[pair], learner.regression.inverse[pair], episode.context, constants.regularization,
+        episode.direction, episode.residual,
+    )  # fmt: skip
+    episode.norm[pair] = norm
+    if constants.intervals.on:
+        pair_intervals(constants, learner, episode, pair, slack, spread)
+    else:
+        episode.sets.losses[pair] = pair_loss(constants, learner, episode, pair, norm)
+        pair_row(constants, learner, episode, pair, norm)

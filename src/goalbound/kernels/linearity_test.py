@@ -1,0 +1,147 @@
+"""Is the world linear in the context? Outcomes against the intervals that were plausible before they came.
+
+While the model is right and the intervals hold the truth, an outcome of [0, 1] has a mean of at most the upper end, so
+with S the sum of (outcome - upper end) over n steps, exp(z S - z^2 n / 8) is a supermartingale for every z >= 0. Mixed
+over a half-normal z it gives P(some n has S >= sqrt((n / 4 + r) (log((n / 4 + r) / r) + 2 log(1 / failure)))) <=
+failure, for any r > 0. A regression that is linear where the world is not is right on average and wrong in parts of the
+simplex, so sums are kept for each part: the heaviest component, and how heavy it is. A third sum holds losses against
+the floor that was declared: where it alone is a contradiction, that floor is wrong, whatever the world is.
+"""
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.records import new_record, record_type
+
+PARTS = 4
+"""Into how many parts the weight of the heaviest component is cut."""
+LOSS, FLOOR = -1, -2
+"""In the place of a next state: the loss was not in its interval, or it was below its declared floor."""
+MIXTURE_VARIANCE = 10.0
+"""r: the bound is tightest where n / 4 is some ten times this."""
+
+
+VIOLATION = record_type(integers=("found", "pair", "place", "part", "episode"))
+"""The pair, the place in the row (LOSS or FLOOR: the loss), the part of the simplex, the episode; found: 0 or 1."""
+
+
+class LinearityTest(NamedTuple):
+    """By how much outcomes were outside the intervals that were plausible before, by part of the simplex (q parts).
+
+    All are empty where nothing is tested.
+    """
+
+    steps: NDArray[np.int64]
+    """[N, q]"""
+    losses: NDArray[np.float64]
+    """[N, q, 3] sums of loss - high, of low - loss and of declared floor - loss"""
+    rows: NDArray[np.float64]
+    """[M, q, 2] of each next state, without the last"""
+    violation: np.void
+    """the first contradiction; fields: VIOLATION"""
+
+
+def new_linearity_test(pairs: int, triples: int, parts: int) -> LinearityTest:
+    """Nothing was seen. ``parts`` 0: nothing is tested."""
+    tested = parts > 0
+    return LinearityTest(
+        steps=np.zeros((pairs if tested else 0, parts), dtype=np.int64),
+        losses=np.zeros((pairs if tested else 0, parts, 3)),
+        rows=np.zeros((triples if tested else 0, parts, 2)),
+        violation=new_record(VIOLATION),
+    )
+
+
+@inlined
+def simplex_part(context):
+    """The part of the simplex that a context lies in: 0 to PARTS d - 1."""
+    heaviest = 0
+    for j in range(1, len(context)):
+        if context[j] > context[heaviest]:
+            heaviest = j
+    least = 1.0 / len(context)
+    share = (context[heaviest] - least) / (1.0 - least) if len(context) > 1 else 0.0
+    return PARTS * heaviest + min(int(PARTS * share), PARTS - 1)
+
+
+@inlined
+def contradicts(excess, count, alarm_log):
+    """Whether so large a sum over so many steps contradicts the intervals."""
+    if excess <= 0.0:
+        return False
+    variance = 0.25 * count + MIXTURE_VARIANCE
+    return excess >= sqrt(variance * (log(variance / MIXTURE_VARIANCE) + 2.0 * alarm_log))
+
+
+@inlined
+def add_outcome(sums, outcome, low, high, count, alarm_log):
+    """Enter an outcome and its interval; whether they contradict each other now."""
+    sums[0] += outcome - high
+    sums[1] += low - outcome
+    return contradicts(sums[0], count, alarm_log) or contradicts(sums[1], count, alarm_log)
+
+
+@lean
+def test_step(test, pair, first, place, loss, losses, low, high, context, alarm_log, episode):
+    """Before a step is learned from. O(m) for the m next states of the pair, whose places begin at ``first``.
+
+    ``loss`` is held against ``losses`` (low, high, the declared floor, which low is not below), each next state against
+    ``low`` and ``high`` [m].
+    """
+    part = simplex_part(context)
+    test.steps[pair, part] += 1
+    count = test.steps[pair, part]
+    sums = test.losses[pair, part]
+    sums[2] += losses[2] - loss
+    if add_outcome(sums, loss, losses[0], losses[1], count, alarm_log):
+        record_violation(test.violation, pair, FLOOR if contradicts(sums[2], count, alarm_log) else LOSS, part, episode)
+    for k in range(len(low)):
+        outcome = 1.0 if first + k == place else 0.0
+        if add_outcome(test.rows[first + k, part], outcome, low[k], high[k], count, alarm_log):
+            record_violation(test.violation, pair, first + k, part, episode)
+
+
+@lean
+def test_pending(test, pair, first, losses, low, high, context, sign):
+    """A visit counts whose outcome is missing (``sign`` 1), or counts no more (-1). O(m).
+
+    Its outcome is the one that contradicts least: 0 against upper ends and 1 against lower ends.
+    """
+    part = simplex_part(context)
+    test.steps[pair, part] += sign
+    test.losses[pair, part, 0] -= sign * losses[1]
+    test.losses[pair, part, 1] += sign * (losses[0] - 1.0)
+    test.losses[pair, part, 2] += sign * (losses[2] - 1.0)
+    for k in range(len(low)):
+        test.rows[first + k, part, 0] -= sign * high[k]
+        test.rows[first + k, part, 1] += sign * (low[k] - 1.0)
+
+
+@lean
+def test_reported(test, pair, first, count, place, loss, context, alarm_log, episode):
+    """The outcome of a visit of :func:`test_pending` has come. O(m) for the m = ``count`` next states."""
+    part = simplex_part(context)
+    steps = test.steps[pair, part]
+    sums = test.losses[pair, part]
+    sums[2] += 1.0 - loss
+    if add_outcome(sums, loss, 1.0, 0.0, steps, alarm_log):
+        record_violation(test.violation, pair, FLOOR if contradicts(sums[2], steps, alarm_log) else LOSS, part, episode)
+    for k in range(count):
+        outcome = 1.0 if first + k == place else 0.0
+        if add_outcome(test.rows[first + k, part], outcome, 1.0, 0.0, steps, alarm_log):
+            record_violation(test.violation, pair, first + k, part, episode)
+
+
+@inlined
+def record_violation(violation, pair, place, part, episode):
+    """Only the first one is kept."""
+    if violation["found"] == 0:
+        violation["found"] = 1
+        violation["pair"] = pair
+        violation["place"] = place
+        violation["part"] = part
+        violation["episode"] = episode
