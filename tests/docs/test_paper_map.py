@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goalbound.kernels.jit import Kernel
+from goalbound.kernels.compile import Kernel
 
 ROOT = Path(__file__).parents[2]
 ROWS = [

@@ -7,17 +7,17 @@ from unittest import mock
 import numpy as np
 from hypothesis import given
 
-from goalbound.kernels import jit
+from goalbound.kernels import compile as compilation
 from goalbound.models import SSP
 from goalbound.planning import Solution, blocking_states, evaluate, is_proper, solve
 from tests.strategies import ssps
 
-PYTHON = {"_ready": jit.python}
+PYTHON = {"_ready": compilation.python}
 COMPILED = {"TOY_WORK": -1}
 
 
 def solved(ssp: SSP, way: dict[str, object]) -> Solution:
-    with mock.patch.multiple(jit, **way):
+    with mock.patch.multiple(compilation, **way):
         return solve(ssp, unreachable="exclude")
 
 
@@ -41,7 +41,7 @@ def test_evaluations_and_properness_are_the_same(ssp: SSP) -> None:
     policy = ssp.support.pair_action[ssp.support.pair_start[:-1]]
     answers = []
     for way in (PYTHON, COMPILED):
-        with mock.patch.multiple(jit, **way):
+        with mock.patch.multiple(compilation, **way):
             worth = evaluate(ssp, policy)
             answers.append((worth.values, worth.hitting_times, blocking_states(ssp), is_proper(ssp, policy)))
     for one, other in zip(*answers, strict=True):

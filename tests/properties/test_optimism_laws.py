@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels import jit
+from goalbound.kernels import compile as compilation
 from goalbound.models import SSP, ConfidenceSet, LinearCSSP
 from goalbound.planning import Status, is_proper, solve
 from goalbound.planning.extended_value_iteration import OptimisticSolution, extended_value_iteration
@@ -154,7 +154,7 @@ def test_a_neighbours_values_are_a_start_that_is_not_seen_in_the_answer(truth: S
 
 
 def planned(plausible: ConfidenceSet, start: Floats | None, way: dict[str, object]) -> OptimisticSolution:
-    with mock.patch.multiple(jit, **way):
+    with mock.patch.multiple(compilation, **way):
         return extended_value_iteration(plausible, start=start, sweeps=300)
 
 

@@ -383,7 +383,7 @@ NOT_TRIED = {
     "WrongPriorWarning",
     # takes whatever is to be marked
     "plugin",
-    # no arguments; files are tried by tests/unit/models/test_files_hostile.py; by their methods above
+    # no arguments; files are tried by tests/unit/models/files/test_hostile_files.py; by their methods above
     "bernoulli", "deterministic", "paper", "printed", "load", "save", "PriorKnowledge", "play",
 }  # fmt: skip
 """public names that are not called with wrong arguments here"""

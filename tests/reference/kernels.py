@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.chain import Chain, Coarse
 from goalbound.kernels.layout import Rows
+from goalbound.kernels.planner.chain import Chain, CoarseFactor
 
 Floats = NDArray[np.float64]
 Exact = dict[int, Fraction]
@@ -215,7 +215,7 @@ def aggregated(weight: Floats, leave: Floats, cluster: Sequence[int] | NDArray[n
     return matrix
 
 
-def unfactored(coarse: Coarse) -> Floats:
+def unfactored(coarse: CoarseFactor) -> Floats:
     """The product of the factors, dense: unit lower triangle times upper triangle."""
     clusters = len(coarse.first)
     lower, upper = np.eye(clusters), np.diag(coarse.diagonal)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.text import counted, one_line
 from goalbound.models import SSP, LinearCSSP, ModelError
-from goalbound.models.files.storage import open_regular
+from goalbound.models.files.io import open_regular
 
 if TYPE_CHECKING:
     from goalbound.experiments.spec import ExperimentSpec, RunSpec

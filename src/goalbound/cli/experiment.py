@@ -15,7 +15,7 @@ from goalbound.experiments.folder import Folder, read_records, read_runs, read_t
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.summary import Summary, summarize
-from goalbound.models.files.storage import LIMIT, file_bytes
+from goalbound.models.files.io import LIMIT, read_bytes
 
 RESULTS = Path("out")
 """Where experiments leave what came of them, each in a folder of its name."""
@@ -143,7 +143,7 @@ class Results:
 
 def _failure(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file_bytes(path, LIMIT, unpack=False))
+        found = json.loads(read_bytes(path, LIMIT, unpack=False))
         return {name: found[name] for name in ("id", "error", "traceback", "spec")}
     except (ValueError, KeyError, TypeError):
         raise UsageError(f"{path} is damaged; remove it and run the experiment again") from None

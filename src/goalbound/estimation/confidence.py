@@ -9,9 +9,9 @@ from goalbound.estimation.estimate import Estimate, project, ridge_estimate
 from goalbound.estimation.statistics import Statistics
 from goalbound.estimation.widths import Widths, paper
 from goalbound.kernels import regression as kernels
-from goalbound.kernels.jit import engine
+from goalbound.kernels.compile import engine
 from goalbound.models import ConfidenceSet, ModelError
-from goalbound.models.validation import distribution, fraction, number, of_type
+from goalbound.models.validation import check_distribution, check_float, check_fraction, check_type
 
 
 def confidence_set(
@@ -41,18 +41,20 @@ def confidence_set(
     >>> confidence_set(Statistics(Support.full(1, 1), 1), [1.0]).loss_low
     array([0.])
     """
-    of_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")
+    check_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")
     if estimate is not None:
-        of_type(estimate, Estimate, "estimate", "give a projected estimate, or leave it out")
-    weights = distribution(context, "context", statistics.context_size, "component")
-    rule = paper() if widths is None else of_type(widths, Widths, "widths", "give paper(), or scaled(paper(), by=...)")
+        check_type(estimate, Estimate, "estimate", "give a projected estimate, or leave it out")
+    weights = check_distribution(context, "context", statistics.context_size, "component")
+    rule = (
+        paper() if widths is None else check_type(widths, Widths, "widths", "give paper(), or scaled(paper(), by=...)")
+    )
     if rule.intervals is not None:
         raise ModelError(
             f"{rule} widths make intervals, not balls, and need what the learner saw on its way; ask "
             "LRCSSP(..., widths=sharp()).intervals_of(context)"
         )
-    delta = fraction(delta, "delta", "the probability with which the sets may fail")
-    loss_floor = number(loss_floor, "loss_floor", "the least mean loss of a pair, in [0, 1]")
+    delta = check_fraction(delta, "delta", "the probability with which the sets may fail")
+    loss_floor = check_float(loss_floor, "loss_floor", "the least mean loss of a pair, in [0, 1]")
     if not 0.0 <= loss_floor <= 1.0:
         raise ModelError(f"loss_floor {loss_floor} is not in [0, 1]")
     support, regression = statistics.support, statistics.regression

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from goalbound.estimation.statistics import Statistics, by_support
 from goalbound.kernels import projection as kernels
 from goalbound.kernels.active_set import new_projection_workspace
-from goalbound.kernels.jit import engine
+from goalbound.kernels.compile import engine
 from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.models.validation import (
-    of_type,
-    sealed,
+    check_type,
+    set_readonly,
 )
 
 
@@ -60,13 +60,15 @@ def ridge_estimate(statistics: Statistics) -> Estimate:
 
     Reads the paper as: each sample is regressed on its own context; a step into the goal is the zero vector.
     """
-    of_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")
+    check_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")
     regression, support = statistics.regression, statistics.support
     losses = np.einsum("njk,nk->nj", regression.inverse, regression.loss_sums)
     pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
     sums = by_support(support, regression, regression.next_sums)
     rows = _goal_rest(support, np.einsum("mjk,mk->mj", regression.inverse[pair], sums))
-    return Estimate(support, sealed(losses), sealed(rows), sealed(regression.gram.copy()), projected=False)
+    return Estimate(
+        support, set_readonly(losses), set_readonly(rows), set_readonly(regression.gram.copy()), projected=False
+    )
 
 
 def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
@@ -79,9 +81,9 @@ def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
     Departs from the paper: where the support excludes the goal they are stochastic, so nothing goes where nothing can.
     Both sets are convex and hold the truth, so that the projection is no further from it than the ridge estimate.
     """
-    support = of_type(estimate, Estimate, "estimate", "give what ridge_estimate(statistics) gives").support
+    support = check_type(estimate, Estimate, "estimate", "give what ridge_estimate(statistics) gives").support
     if start is not None:
-        of_type(start, Estimate, "start", "give an earlier answer of project, or leave it out")
+        check_type(start, Estimate, "start", "give an earlier answer of project, or leave it out")
         if start.support != support or start.rows.shape != estimate.rows.shape:
             raise ModelError("start is an estimate of another support or context size; leave it out")
     size = estimate.losses.shape[1]
@@ -99,7 +101,7 @@ def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
                 f"{support.pair_name(pair)}: the projection did not converge; the Gram matrix has condition number "
                 f"{np.linalg.cond(gram):.1e}"
             )
-    return replace(estimate, rows=sealed(_goal_rest(support, rows)), projected=True)
+    return replace(estimate, rows=set_readonly(_goal_rest(support, rows)), projected=True)
 
 
 def _goal_rest(support: Support, rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,12 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import regression as kernels
-from goalbound.kernels.jit import engine
+from goalbound.kernels.compile import engine
 from goalbound.kernels.pending import UNIT, Pending, new_pending
 from goalbound.kernels.regression import RegressionSums, new_regression_sums
 from goalbound.models import ModelError, Step, Support
-from goalbound.models.support import NO_SUPPORT
-from goalbound.models.validation import check_room, distribution, number, of_type, shown, size_of
+from goalbound.models.support import SUPPORT_REMEDY
+from goalbound.models.validation import (
+    check_distribution,
+    check_float,
+    check_memory,
+    check_size,
+    check_type,
+    short_repr,
+)
 
 SMALLEST_REGULARIZATION = 1e-6
 """Below it the inverse of a Gram matrix is not within 1e-9 any more."""
@@ -35,10 +42,10 @@ class Statistics:
     """
 
     def __init__(self, support: Support, context_size: int, *, regularization: float = 1.0) -> None:
-        self.support = of_type(support, Support, "support", NO_SUPPORT)
-        self.context_size = size_of(context_size, "context_size", "a context has at least one entry")
+        self.support = check_type(support, Support, "support", SUPPORT_REMEDY)
+        self.context_size = check_size(context_size, "context_size", "a context has at least one entry")
         self.regularization = checked_regularization(regularization)
-        check_room(support.pairs * self.context_size**2, f"context_size {self.context_size}")
+        check_memory(support.pairs * self.context_size**2, f"context_size {self.context_size}")
         self._sums = new_regression_sums(support.pairs, support.triples, self.context_size, self.regularization)
         self._room = np.zeros(self.context_size), np.zeros((self.context_size, self.context_size))
         self._pending = new_pending(support.pairs, self.context_size)
@@ -58,7 +65,7 @@ class Statistics:
         """Enter a step made under a context. A step that cannot be is an error, and changes nothing."""
         if self._watching:
             raise ModelError("these are the statistics of a learner, to look at; a learner learns by observe(step)")
-        weights = distribution(context, "context", self.context_size, "component")
+        weights = check_distribution(context, "context", self.context_size, "component")
         pair, place = checked_step(self.support, step)
         engine(self.support.triples)(kernels.record)(
             self._sums, self.support.next_start, self.support.next_state, self.support.states,
@@ -125,7 +132,7 @@ def by_support(support: Support, regression: RegressionSums, slots: NDArray[np.f
 
 def checked_regularization(regularization: float) -> float:
     """A positive finite number."""
-    regularization = number(regularization, "regularization", "a positive number, 1 in the paper")
+    regularization = check_float(regularization, "regularization", "a positive number, 1 in the paper")
     if not 0.0 < regularization < np.inf:
         raise ModelError(f"regularization {regularization} is not a positive number; the paper uses 1")
     if regularization > LARGEST_REGULARIZATION:
@@ -144,7 +151,7 @@ def checked_regularization(regularization: float) -> float:
 def step_parts(step: object) -> tuple[Any, Any, Any, Any]:
     """The four parts of a step: a :class:`Step`, or a sequence like it."""
     if not isinstance(step, tuple | list) or len(step) != 4:
-        raise ModelError(f"step is {shown(step)}; give Step(state, action, loss, next_state)")
+        raise ModelError(f"step is {short_repr(step)}; give Step(state, action, loss, next_state)")
     return step[0], step[1], step[2], step[3]
 
 
@@ -164,10 +171,10 @@ def checked_step(support: Support, step: Step) -> tuple[int, int]:
             "declare that next state, or use a full support"
         )
     if isinstance(loss, bool) or not isinstance(loss, int | float | np.floating | np.integer):
-        raise ModelError(f"{support.pair_name(pair)}: the loss is {shown(loss)}, which is no number")
+        raise ModelError(f"{support.pair_name(pair)}: the loss is {short_repr(loss)}, which is no number")
     if not 0.0 <= loss <= 1.0:  # NaN is neither
         raise ModelError(
-            f"{support.pair_name(pair)}: the loss is {shown(loss)}; losses lie in [0, 1], divide them by a scale"
+            f"{support.pair_name(pair)}: the loss is {short_repr(loss)}; losses lie in [0, 1], divide them by a scale"
         )
     return pair, place
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import ModelError, Support
-from goalbound.models.validation import flag, number, of_type
+from goalbound.models.validation import check_bool, check_float, check_type
 
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 """Beyond them the squares of radii are no floats any more."""
@@ -171,7 +171,7 @@ def sharp(
     sharp; sharp without variance
     """
     for name, used in zip(IntervalPieces.__annotations__, (goal, half, determinant, entrywise, variance), strict=True):
-        flag(used, name)
+        check_bool(used, name)
     intervals = IntervalPieces(bool(goal), bool(half), bool(determinant), bool(entrywise), bool(variance))
     missing = [name for name, used in asdict(intervals).items() if not used]
     return Widths("sharp" + (f" without {', '.join(missing)}" if missing else ""), joint=True, intervals=intervals)
@@ -183,8 +183,8 @@ def scaled(widths: Widths, *, by: float) -> Widths:
     >>> print(scaled(paper(), by=0.1))
     0.1 x paper
     """
-    of_type(widths, Widths, "widths", "give paper(), sharp() or printed()")
-    if not 0.0 < (factor := number(by, "by", "the scale that all radii are multiplied by")) < inf:
+    check_type(widths, Widths, "widths", "give paper(), sharp() or printed()")
+    if not 0.0 < (factor := check_float(by, "by", "the scale that all radii are multiplied by")) < inf:
         raise ModelError(f"by is {by}; a scale is a positive number")
     scale = widths.scale * factor
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:

@@ -17,7 +17,7 @@ from goalbound.experiments.plugins import (
 )
 from goalbound.experiments.toml import plain_values
 from goalbound.models import ModelError
-from goalbound.models.validation import number, shown
+from goalbound.models.validation import check_float, short_repr
 
 Value = str | int | float | bool | list[Any] | None
 
@@ -52,8 +52,8 @@ class Entry:
                 plain_values(default, key)
             except ModelError:
                 raise ModelError(
-                    f"{where}: {name} has {key} = {shown(default)} if nothing is said, which no record can hold; let "
-                    "it be a finite number, a text, a truth value, a list of these, or None"
+                    f"{where}: {name} has {key} = {short_repr(default)} if nothing is said, which no record can hold; "
+                    "let it be a finite number, a text, a truth value, a list of these, or None"
                 ) from None
         return entry
 
@@ -119,9 +119,9 @@ def _typed(value: Any, default: Any, where: str) -> Any:
     """A setting has the type of its default; where the default is a word or None, other types are for the function."""
     wanted = type(default)
     if wanted is bool and not isinstance(value, bool):
-        raise ModelError(f"{where} is {shown(value)}; it needs true or false")
+        raise ModelError(f"{where} is {short_repr(value)}; it needs true or false")
     if wanted is int and (isinstance(value, bool) or not isinstance(value, int)):
-        raise ModelError(f"{where} is {shown(value)}; it needs a whole number")
+        raise ModelError(f"{where} is {short_repr(value)}; it needs a whole number")
     if wanted is float and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise ModelError(f"{where} is {shown(value)}; it needs a number")
-    return number(value, where, "a number") if wanted is float else plain_values(value, where)
+        raise ModelError(f"{where} is {short_repr(value)}; it needs a number")
+    return check_float(value, where, "a number") if wanted is float else plain_values(value, where)

@@ -18,8 +18,8 @@ from goalbound.kernels.records import named_arrays
 from goalbound.learners import saving
 from goalbound.learners.protocol import Learner
 from goalbound.models import FileFormatError, LinearCSSP, ModelError
-from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
-from goalbound.models.files.storage import LIMIT, reading
+from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
+from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.simulation import Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed, ModelWorld, Simulation
 from goalbound.simulation.diagnostics import Watched
 
@@ -61,7 +61,7 @@ def save(running: Running, path: Path) -> None:
     }  # fmt: skip
     arrays = {**collector.arrays(), **_audit(simulation), "learner": saving.bytes_of(_savable(simulation))}
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_archive(path, header, arrays, any_size=True)
+    write_array_file(path, header, arrays, any_size=True)
 
 
 def resume(running: Running, path: Path) -> bool:
@@ -90,16 +90,16 @@ def _restore(running: Running, path: Path) -> None:
     mine = {**collector.arrays(), **_audit(simulation)}
     allowed = {name: _CODES[array.dtype] for name, array in mine.items()} | {"learner": "|u1"}
     limit = max(LIMIT, path.stat().st_size)  # it is our own, so that no size is too large
-    header, arrays = read_archive(
+    header, arrays = read_array_file(
         path, kind=KIND, versions=[VERSION], arrays=allowed, what="checkpoint of a run", limit=limit
     )
-    with reading(path, "checkpoint"):
+    with as_format_errors(path, "checkpoint"):
         check_keys(header, _KEYS)
     if header["id"] != spec.id:
         raise ModelError(
             f"{path} is the checkpoint of run {header['id']}, not of {spec.id}; remove it, or give another"
         )
-    with reading(path, "checkpoint"):
+    with as_format_errors(path, "checkpoint"):
         check_present(arrays, list(allowed))
         _check_same_world(header, spec, simulation.problem)
         _check_shapes(arrays, mine)

@@ -22,8 +22,8 @@ from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.tasks import Failed, Finished
 from goalbound.experiments.toml import toml_text
 from goalbound.models import FileFormatError, ModelError
+from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, read_bytes
 from goalbound.models.files.lock import try_lock
-from goalbound.models.files.storage import LIMIT, atomic_write, file_bytes, reading
 
 _RECORD = re.compile(r"([0-9a-f]{16})\.parquet")
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{16}")  # of atomic_write, left by a process that was killed
@@ -181,8 +181,8 @@ def read_runs(folder: str | os.PathLike[str]) -> list[RunSpec]:
     place = Folder(folder)
     if not place.runs.exists():
         return [read_record(file).spec for file in sorted((place.path / "records").glob("*.parquet"))]
-    with reading(place.runs, "list of runs"):
-        values = json.loads(file_bytes(place.runs, _MOST_RUNS))
+    with as_format_errors(place.runs, "list of runs"):
+        values = json.loads(read_bytes(place.runs, _MOST_RUNS))
         if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
             raise ModelError("damaged; it is a list of runs. Run the experiment again, or remove it")
         runs = [RunSpec.from_json(one) for one in values]
@@ -196,8 +196,8 @@ def read_times(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """
     path = Folder(folder).times
     try:
-        with reading(path, "list of times"):
-            lines = file_bytes(path, LIMIT, remedy="remove it; only times are lost", unpack=False).split(b"\n")
+        with as_format_errors(path, "list of times"):
+            lines = read_bytes(path, LIMIT, remedy="remove it; only times are lost", unpack=False).split(b"\n")
     except FileNotFoundError:
         return []
     return [found for line in lines if (found := _time(line)) is not None]

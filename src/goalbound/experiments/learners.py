@@ -24,7 +24,7 @@ from goalbound.learners.protocol import Learner
 from goalbound.learners.reference import Clairvoyant, RandomWalk
 from goalbound.learners.settings import added_loss
 from goalbound.models import LinearCSSP, ModelError, Support
-from goalbound.models.validation import number, shown
+from goalbound.models.validation import check_float, short_repr
 from goalbound.planning import ContextBounds, context_bounds
 from goalbound.problems.treatment_curve import biomarker
 
@@ -269,8 +269,8 @@ def _bound(problem: LinearCSSP, size: int, episodes: int, floor: float, loss_bou
 def _number(name: str, value: str | float, words: tuple[str, ...]) -> float | None:
     if isinstance(value, bool) or (isinstance(value, str) and value not in words):
         guess = meant(value, words) if isinstance(value, str) else ""
-        raise ModelError(f"{name} is {shown(value)}{guess}; it is a number or one of {', '.join(words)}")
-    return None if isinstance(value, str) else number(value, name, f"a number, or one of {', '.join(words)}")
+        raise ModelError(f"{name} is {short_repr(value)}{guess}; it is a number or one of {', '.join(words)}")
+    return None if isinstance(value, str) else check_float(value, name, f"a number, or one of {', '.join(words)}")
 
 
 def _widths(name: str, scale: float) -> Widths:

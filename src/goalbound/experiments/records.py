@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from goalbound.experiments.cards import LearnerCard
 from goalbound.experiments.spec import RunSpec
 from goalbound.models import FileFormatError, ModelError
-from goalbound.models.files.storage import atomic_write, file_bytes, reading, strict_json
-from goalbound.models.validation import frozen
+from goalbound.models.files.io import as_format_errors, atomic_write, read_bytes, strict_json
+from goalbound.models.validation import readonly_copy
 
 COLUMNS: dict[str, type] = {
     "episode": np.int64,
@@ -133,8 +133,8 @@ def record_bytes(record: RunRecord) -> bytes:
 
 def read_record(path: str | PathLike[str]) -> RunRecord:
     """Read what :func:`write_record` wrote; anything else is a :class:`FileFormatError` that says what is wrong."""
-    with reading(path, "record"):
-        return _read(file_bytes(path, _LIMIT, remedy="no record is as large", unpack=False))
+    with as_format_errors(path, "record"):
+        return _read(read_bytes(path, _LIMIT, remedy="no record is as large", unpack=False))
 
 
 def _read(data: bytes) -> RunRecord:
@@ -239,7 +239,7 @@ def _checked_table(table: dict[str, NDArray[Any]], episodes: int) -> dict[str, N
         if len(bad):
             row = int(bad[0])
             raise ModelError(f"{part}[{row}] is {table[part][row]}, more than {whole}[{row}] = {table[whole][row]}")
-    return {name: frozen(table[name], kind) for name, kind in COLUMNS.items()}
+    return {name: readonly_copy(table[name], kind) for name, kind in COLUMNS.items()}
 
 
 def _plain(facts: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from goalbound.experiments.plugins import Plugins
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.run_spec import GROUPS, RunSpec, digest_of, loss_law
 from goalbound.experiments.things import Stage, stage_of
-from goalbound.kernels.jit import TOY_WORK
+from goalbound.kernels.compile import TOY_WORK
 from goalbound.learners.context_free import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner

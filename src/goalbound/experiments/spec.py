@@ -46,7 +46,7 @@ from goalbound.experiments.run_spec import (
 )
 from goalbound.experiments.toml import plain_values, toml_text, toml_values
 from goalbound.models import ModelError
-from goalbound.models.files.storage import file_bytes, file_name
+from goalbound.models.files.io import file_name, read_bytes
 from goalbound.simulation.world import LossLaw
 
 _MOST_BYTES = 2**24
@@ -267,7 +267,7 @@ def _naming_file(path: str | PathLike[str]) -> Iterator[None]:
 
 
 def _toml(path: str | PathLike[str]) -> dict[str, Any]:
-    content = file_bytes(path, _MOST_BYTES, remedy="no experiment is as large", unpack=False)
+    content = read_bytes(path, _MOST_BYTES, remedy="no experiment is as large", unpack=False)
     try:
         return toml_values(content.decode("utf-8"))
     except UnicodeDecodeError as error:

@@ -18,7 +18,7 @@ from goalbound.experiments.bootstrap import Estimate, band, estimate, share
 from goalbound.experiments.cards import ORACLE, LearnerCard, card_of_record, weakest
 from goalbound.experiments.comparisons import AHEAD, Difference, difference, holm
 from goalbound.experiments.groups import Runs, grouped
-from goalbound.models.files.storage import atomic_write
+from goalbound.models.files.io import atomic_write
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord

@@ -16,7 +16,7 @@ from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.records import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import RunSpec
-from goalbound.kernels.jit import seconds_compiling
+from goalbound.kernels.compile import seconds_compiling
 from goalbound.learners.linearity import NotLinearWarning, WrongPriorWarning
 
 Report = Callable[[int, int, float], None]

@@ -12,7 +12,7 @@ import numpy as np
 from goalbound.adapters.covariates.contexts import CovariateContexts, uniform_numbers
 from goalbound.experiments.catalog import Catalog, Entry
 from goalbound.models import LinearCSSP, ModelError
-from goalbound.models.validation import numbers
+from goalbound.models.validation import check_array
 from goalbound.problems.catalog import CATALOG as FAMILIES
 from goalbound.simulation.contexts import Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed
 from goalbound.simulation.world import LossLaw, ModelWorld, World, bernoulli, bounded, deterministic
@@ -42,7 +42,9 @@ def frozen_lake(*, map_name: str = "4x4", rates: list[float] | None = None) -> S
     """The real FrozenLake of Gymnasium; the context mixes environments of different success rates (1 and 1/3)."""
     import gymnasium
 
-    chosen = numbers([1.0, 1.0 / 3.0] if rates is None else rates, "rates", (None,), "success rates, one per component")
+    chosen = check_array(
+        [1.0, 1.0 / 3.0] if rates is None else rates, "rates", (None,), "success rates, one per component"
+    )
     return _real([gymnasium.make("FrozenLake-v1", map_name=map_name, success_rate=float(rate)) for rate in chosen])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goalbound.models import ModelError
-from goalbound.models.validation import shown
+from goalbound.models.validation import short_repr
 
 MOST_DEPTH = 20
 """Lists and tables may stand in each other so deep; an experiment has at most a handful."""
@@ -50,13 +50,13 @@ def plain_values(value: Any, where: str = "", depth: int = 0) -> Any:
         return value
     if isinstance(value, int):
         if abs(value) > LARGEST:
-            raise ModelError(f"{where} is {shown(value)}; whole numbers go up to 2^63 - 1")
+            raise ModelError(f"{where} is {short_repr(value)}; whole numbers go up to 2^63 - 1")
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ModelError(f"{where} is {value}; an experiment is made of finite numbers")
         return value
-    raise ModelError(f"{where} is {shown(value)}, a {type(value).__name__}; give a text, a number, true or false")
+    raise ModelError(f"{where} is {short_repr(value)}, a {type(value).__name__}; give a text, a number, true or false")
 
 
 def toml_text(values: Mapping[str, Any]) -> str:

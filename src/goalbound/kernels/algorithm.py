@@ -11,9 +11,9 @@ from math import log, sqrt
 
 import numpy as np
 
+from goalbound.kernels.compile import inlined, lean
 from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.intervals import add_variance, variance_log_det_bound
-from goalbound.kernels.jit import inlined, lean
 from goalbound.kernels.linearity_test import test_pending, test_reported, test_step
 from goalbound.kernels.pending import add_pending, in_units, pending_norm
 from goalbound.kernels.projection import project
@@ -274,16 +274,16 @@ def update_sets(constants, learner, episode):
 
 
 @inlined
-def plan(constants, learner, episode, bench, sweeps):
+def plan(constants, learner, episode, workspace, sweeps):
     """A new plan for the context of the view (line 25). Returns whether value iteration came to its end.
 
     Only pairs visited since the last plan are looked at again, and states are swept only if the residual asks for it.
-    ``bench`` may be empty; with room in it, policies are evaluated too.
+    ``workspace`` may be empty; if it is not, policies are evaluated too.
     """
     update_sets(constants, learner, episode)
     if not episode.iteration.progress["residual"] <= constants.tolerance:
         if constants.policy_iteration:
-            policy_iteration(episode.sets, episode.iteration, 0.5 * constants.tolerance, sweeps, bench)
+            policy_iteration(episode.sets, episode.iteration, 0.5 * constants.tolerance, sweeps, workspace)
         else:
             value_iteration(episode.sets, episode.iteration, 0.5 * constants.tolerance, sweeps)
     episode.progress["planned"] = 1
@@ -354,14 +354,14 @@ def restart(constants, learner):
 
 
 @inlined
-def plan_with_doubling(constants, learner, episode, bench, sweeps):
+def plan_with_doubling(constants, learner, episode, workspace, sweeps):
     """A plan under a loss bound that it does not contradict: the first half of the doubling trick. Returns whether
     value iteration came to its end.
 
     Departs from the paper: the confidence sets do not depend on B, so the data is kept unless ``forget`` asks for it.
     """
     while True:
-        ended = plan(constants, learner, episode, bench, sweeps)
+        ended = plan(constants, learner, episode, workspace, sweeps)
         if not constants.doubling:
             return ended
         hoped = max_optimistic_value(constants, episode)

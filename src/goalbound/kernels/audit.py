@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.algorithm import is_known
-from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.compile import inlined, lean
 from goalbound.kernels.records import new_record, record_type
 from goalbound.kernels.value_iteration import inner_minimum
 from goalbound.kernels.world import mixed

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from goalbound.kernels.compile import inlined, lean
 from goalbound.kernels.intervals import certain_row, loss_interval, row_intervals, vacuous_row
-from goalbound.kernels.jit import inlined, lean
 from goalbound.kernels.regression import solve_context
 from goalbound.kernels.state import OPTIMISTIC, POSTERIOR, RMAX
 from goalbound.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal

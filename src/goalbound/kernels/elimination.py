@@ -1,19 +1,18 @@
-"""What a policy is worth, by eliminating its states one after the other. O(S^3); for small S."""
+"""Policy evaluation by eliminating states one after the other. O(S^3); for small S."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.jit import kernel, lean
+from goalbound.kernels.compile import kernel, lean
 
-FEW_STATES = 100
-"""Up to as many states, plans are made by policy iteration where models are plain: elimination costs less than the
-sweeps it saves."""
+MOST_ELIMINATED_STATES = 100
+"""Up to this many states plans are made by policy iteration: elimination costs less than the sweeps it saves."""
 
 
-class Bench(NamedTuple):
-    """Room to evaluate a policy of S states."""
+class EvaluationWorkspace(NamedTuple):
+    """Work arrays to evaluate a policy of S states."""
 
     matrix: NDArray[np.float64]
     """[S, S]"""
@@ -29,17 +28,17 @@ class Bench(NamedTuple):
     """[S + 1] of a pair"""
 
 
-def fresh_bench(states: int) -> Bench:
-    """Room for so many states; none at all for 0."""
-    return Bench(np.empty((states, states)), *np.empty((2, states)), *np.empty((3, states + 1)))
+def new_evaluation_workspace(states: int) -> EvaluationWorkspace:
+    """Work arrays for so many states; empty for 0."""
+    return EvaluationWorkspace(np.empty((states, states)), *np.empty((2, states)), *np.empty((3, states + 1)))
 
 
 @kernel
-def policy_worth(rows, policy, matrix, leaving, pivot, out_values, out_steps):
+def evaluate_policy(rows, policy, matrix, leaving, pivot, out_values, out_steps):
     """The values and the expected steps of a policy (pairs [S]); False if it is not proper.
 
     State reduction (Grassmann, Taksar, Heyman): nothing is subtracted, so tiny exits keep their relative accuracy.
-    ``matrix[S, S]``, ``leaving[S]`` and ``pivot[S]`` are room to work; ``out_values`` and ``out_steps`` are [S + 1].
+    ``matrix[S, S]``, ``leaving[S]`` and ``pivot[S]`` are work arrays; ``out_values`` and ``out_steps`` are [S + 1].
     """
     states = len(policy)
     for s in range(states):
@@ -72,7 +71,7 @@ def policy_worth(rows, policy, matrix, leaving, pivot, out_values, out_steps):
 
 @lean
 def eliminate(matrix, leaving, pivot, out_values, out_steps):
-    """Solve what :func:`policy_worth` has set up: where each state moves to, and what it loses until then."""
+    """Solve what :func:`evaluate_policy` has set up: where each state moves to, and what it loses until then."""
     states = len(leaving)
     for k in range(states - 1, -1, -1):
         pivot[k] = leaving[k]

@@ -7,7 +7,7 @@ import numpy as np
 
 from goalbound.kernels.algorithm import begin, draw_noise, observe, plan_with_doubling, select_pair
 from goalbound.kernels.audit import audit_pair, audit_plan, audit_step
-from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.compile import inlined, lean
 from goalbound.kernels.state import POSTERIOR
 from goalbound.kernels.world import any_pair, best_pair, first_state, make_step
 
@@ -37,7 +37,7 @@ def play(
     learner,
     episode,
     scratch,
-    bench,
+    workspace,
     truth,
     contexts,
     shown,
@@ -72,7 +72,7 @@ def play(
                 if constants.exploration == POSTERIOR:
                     draw_noise(episode, own)
                 before = episode.iteration.values[state] if steps > 0 else np.nan
-                if not plan_with_doubling(constants, learner, episode, bench, sweeps):
+                if not plan_with_doubling(constants, learner, episode, workspace, sweeps):
                     return k
                 if audit.watch:
                     audit_plan(audit, rows, constants, learner, episode, state, before, optimal[k, state])

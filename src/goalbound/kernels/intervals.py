@@ -14,7 +14,7 @@ have been (:mod:`goalbound.kernels.pending`).
 
 from math import erf, log, sqrt
 
-from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.compile import inlined, lean
 from goalbound.kernels.pending import pending_interval
 from goalbound.kernels.regression import EPS
 

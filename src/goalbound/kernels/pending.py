@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.jit import inlined
+from goalbound.kernels.compile import inlined
 
 UNIT = 2.0**-32
 """Contexts and norms of pending visits are rounded up to whole numbers of it."""

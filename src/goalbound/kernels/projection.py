@@ -20,7 +20,7 @@ holds (Lemma dynamics-proj-main).
 """
 
 from goalbound.kernels.active_set import SLACK, slope_at, solve_active_set
-from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.compile import inlined, lean
 
 ROUNDS = 16
 """Guesses of the active set before it is taken to go in circles."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.compile import inlined, lean
 
 RENEW_EVERY = 64
 """After so many visits the inverse is computed anew from the Gram matrix, which stops the drift of the updates."""

@@ -8,7 +8,7 @@ from math import sqrt
 
 import numpy as np
 
-from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.compile import inlined, lean
 
 NO_GOAL = np.inf
 """The ``mass`` of a plausible row that cannot lead to the goal: no ball is so large that all may go there."""

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.kernels.compile import inlined, lean
 from goalbound.kernels.elimination import eliminate
-from goalbound.kernels.jit import inlined, lean
 from goalbound.kernels.records import new_record, record_type
 from goalbound.kernels.stochastic_rows import NO_GOAL, min_over_simplex_ball, simplex_ball_row
 
@@ -415,7 +415,7 @@ def optimistic_row(sets, pair, values, dual, out_row):
 
 
 @lean
-def evaluate(sets, iteration, bench, leak):
+def evaluate(sets, iteration, workspace, leak):
     """Give every state what the policy is worth with its most hopeful rows against the values as they are.
 
     A share ``leak`` of every row leads to the goal besides. From there sweeps have little left to do: policy iteration.
@@ -425,12 +425,12 @@ def evaluate(sets, iteration, bench, leak):
     for s in range(states):
         pair = iteration.policy[s]
         first = sets.next_start[pair]
-        row = bench.row[: sets.used[pair]]
+        row = workspace.row[: sets.used[pair]]
         optimistic_row(sets, pair, iteration.values, iteration.dual[pair], row)
         total = 0.0
         staying = 0.0
         for t in range(states):
-            bench.matrix[s, t] = 0.0
+            workspace.matrix[s, t] = 0.0
         for k in range(len(row)):
             t = sets.state[first + k]
             if t == states:
@@ -440,22 +440,22 @@ def evaluate(sets, iteration, bench, leak):
             if t == s:
                 staying += q
             else:
-                bench.matrix[s, t] += q
+                workspace.matrix[s, t] += q
         moving = 1.0 - staying
         if moving <= 0.0:
             return False
         for t in range(states):
-            bench.matrix[s, t] /= moving
-        bench.leaving[s] = max(1.0 - total, 0.0) / moving
+            workspace.matrix[s, t] /= moving
+        workspace.leaving[s] = max(1.0 - total, 0.0) / moving
         if sets.shape == L2_BALL and sets.mass[pair] == NO_GOAL:
-            bench.leaving[s] = leak / moving  # what else is left is rounding
-        bench.steps[s] = 1.0 / moving
-        bench.values[s] = sets.losses[pair] / moving
-    if not eliminate(bench.matrix, bench.leaving, bench.pivot, bench.values, bench.steps):
+            workspace.leaving[s] = leak / moving  # what else is left is rounding
+        workspace.steps[s] = 1.0 / moving
+        workspace.values[s] = sets.losses[pair] / moving
+    if not eliminate(workspace.matrix, workspace.leaving, workspace.pivot, workspace.values, workspace.steps):
         return False
     lowest = 0.0
     for s in range(states):
-        worth = min(bench.values[s], sets.ceiling)
+        worth = min(workspace.values[s], sets.ceiling)
         lowest = min(lowest, worth - iteration.values[s])
         iteration.values[s] = worth
     iteration.progress["total_decrease"] -= lowest
@@ -463,18 +463,18 @@ def evaluate(sets, iteration, bench, leak):
 
 
 @lean
-def policy_iteration(sets, iteration, tolerance, sweeps, bench):
+def policy_iteration(sets, iteration, tolerance, sweeps, workspace):
     """:func:`value_iteration`, with the policy evaluated between the first sweeps. For plain models of few states."""
     for made in range(min(ROUNDS, sweeps)):
         iteration.progress["residual"] = sweep(sets, iteration, made % 2 == 1)
         if iteration.progress["residual"] <= tolerance:
             return made + 1
-        if made > 0 and not evaluate(sets, iteration, bench, 0.0):
+        if made > 0 and not evaluate(sets, iteration, workspace, 0.0):
             if sets.ceiling < np.inf:
                 # Some state never arrives and climbs to the ceiling, one loss at a time: with a leak it is there now.
                 least = np.inf
                 for s in range(len(iteration.policy)):
                     least = min(least, sets.losses[iteration.policy[s]])
-                evaluate(sets, iteration, bench, min(least / sets.ceiling, 0.5))
+                evaluate(sets, iteration, workspace, min(least / sets.ceiling, 0.5))
             break
     return value_iteration(sets, iteration, tolerance, sweeps)

@@ -26,11 +26,11 @@ from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import Settings
 from goalbound.models import FileFormatError, Support
-from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
+from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
+from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
 from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.files.storage import LIMIT, reading
-from goalbound.models.validation import distribution, sealed
+from goalbound.models.validation import check_distribution, set_readonly
 
 KIND, VERSION = "LRCSSP", 4
 _KEYS = ("settings", "begun", "acts", "episodes", "stream", "state_names", "action_names")
@@ -61,17 +61,17 @@ def write_checkpoint(learner: LRCSSP, path: str | PathLike[str], *, overwrite: b
         arrays |= {f"prior.{name}": getattr(learner.prior, name) for name in _KNOWN}
     for place, episode in enumerate(episodes):
         arrays |= dict(named_arrays(f"episode_{place}", episode._arrays, without=_SHARED))
-    write_archive(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
+    write_array_file(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
 
 
 def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
     """Read what :func:`write_checkpoint` wrote; anything else is an error that says what is wrong."""
     files = SavedFiles()
-    header, arrays = read_archive(
+    header, arrays = read_array_file(
         path, kind=KIND, versions=[VERSION], arrays=with_stacked(_allowed()), what="checkpoint",
         limit=limit, files=files,
     )  # fmt: skip
-    with reading(path, "checkpoint"):
+    with as_format_errors(path, "checkpoint"):
         check_keys(header, _KEYS)
         arrays = unstacked(arrays, header["episodes"])
         if not isinstance(header["settings"], dict) or {type(header["begun"]), type(header["acts"])} != {int}:
@@ -125,7 +125,7 @@ def _knowledge(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> 
     if len(found["rows"]):
         sums = np.add.reduceat(found["rows"], support.next_start[:-1], axis=0)[found["row_known"]]
         within("a known row", sums, 1.0 - 1e-9, 1.0 + 1e-9)
-    return PriorKnowledge(support, size, **{name: sealed(array.copy()) for name, array in found.items()})
+    return PriorKnowledge(support, size, **{name: set_readonly(array.copy()) for name, array in found.items()})
 
 
 def _stream(state: Any, settings: Settings) -> np.random.Generator | None:
@@ -202,7 +202,7 @@ def _check_values(values: NDArray[np.float64]) -> None:
 
 
 def _check_episode(episode_state: EpisodeState, entry: dict[str, Any], support: Support) -> None:
-    distribution(episode_state.context, "context", len(episode_state.context), "component")
+    check_distribution(episode_state.context, "context", len(episode_state.context), "component")
     lengths = np.diff(support.next_start)
     within("policy", episode_state.iteration.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
     within("used", episode_state.sets.used, 0, lengths)

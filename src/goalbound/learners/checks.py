@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.estimation.statistics import step_parts
-from goalbound.kernels import graph
-from goalbound.kernels.jit import engine
+from goalbound.kernels.compile import engine
 from goalbound.kernels.layout import Rows
+from goalbound.kernels.planner import graph
 from goalbound.learners.errors import LearnerError
 from goalbound.models import LinearCSSP, ModelError, Step, Support
-from goalbound.models.support import NO_SUPPORT
-from goalbound.models.validation import ROW_TOLERANCE, numbers, of_type, shown
+from goalbound.models.support import SUPPORT_REMEDY
+from goalbound.models.validation import ROW_TOLERANCE, check_array, check_type, short_repr
 from goalbound.planning.reduction import reverse_of
 
 
@@ -21,7 +21,7 @@ def checked_support(support: object, possible: NDArray[np.bool_] | None = None) 
 
     ``possible`` [M] says which next states are left where rows are known. O(M).
     """
-    support = of_type(support, Support, "support", NO_SUPPORT)
+    support = check_type(support, Support, "support", SUPPORT_REMEDY)
     to_goal = support.next_state == support.states
     if possible is not None:
         to_goal &= possible
@@ -56,12 +56,14 @@ def _reaching(support: Support, possible: NDArray[np.bool_] | None) -> NDArray[n
 def check_learner(learner: object, name: str = "learner") -> None:
     """An error unless this can begin episodes."""
     if isinstance(learner, type) or not callable(getattr(learner, "begin", None)):
-        raise ModelError(f"{name} is {shown(learner)}, which has no begin(context); give a learner, such as an LRCSSP")
+        raise ModelError(
+            f"{name} is {short_repr(learner)}, which has no begin(context); give a learner, such as an LRCSSP"
+        )
 
 
 def check_context_free(context: ArrayLike) -> None:
     """An error unless the context is the single number 1."""
-    array = numbers(context, "context", (None,), "the single number 1.0: this learner knows no contexts")
+    array = check_array(context, "context", (None,), "the single number 1.0: this learner knows no contexts")
     if len(array) != 1:
         raise ModelError(
             f"the context has {len(array)} entries, and this learner knows no contexts; wrap it in ContextBlind to "

@@ -22,24 +22,24 @@ from goalbound.learners.wrapper import (
     InnerAttribute,
 )
 from goalbound.models import FileFormatError, ModelError
-from goalbound.models.files.archive import (
+from goalbound.models.files.array_file import (
     FORMAT,
     MOST_ARRAYS,
     check_keys,
-    read_archive,
-    write_archive,
+    read_array_file,
+    write_array_file,
+)
+from goalbound.models.files.io import (
+    LIMIT,
+    as_format_errors,
 )
 from goalbound.models.files.saved_files import (
     SavedFiles,
 )
-from goalbound.models.files.storage import (
-    LIMIT,
-    reading,
-)
 from goalbound.models.validation import (
-    distribution,
-    generator,
-    size_of,
+    check_distribution,
+    check_generator,
+    check_size,
 )
 
 KIND, VERSION = "Discretized", 1
@@ -135,21 +135,21 @@ class Discretized:
         parts: int = 4,
         rng: np.random.Generator | None = None,
     ) -> None:
-        self.context_size = size_of(context_size, "context_size", "a context has at least one entry")
-        self.parts = size_of(parts, "parts", "an entry has at least one part")
+        self.context_size = check_size(context_size, "context_size", "a context has at least one entry")
+        self.parts = check_size(parts, "parts", "an entry has at least one part")
         if not callable(make):
             raise ModelError(f"make is a {type(make).__name__}; give a function of rng= that makes a learner of a cell")
         self.cells: dict[tuple[int, ...], Any] = {}
         """The learners by cell, in the order of their first contexts."""
         self._make = make
         self._files = SavedFiles()
-        self._seeds = (np.random.default_rng(0) if rng is None else generator(rng)).bit_generator.seed_seq
+        self._seeds = (np.random.default_rng(0) if rng is None else check_generator(rng)).bit_generator.seed_seq
 
     __copy__ = deep_copy  # all that learns is in the learners inside
 
     def cell(self, context: ArrayLike) -> tuple[int, ...]:
         """Which part each entry of a context lies in."""
-        weights = distribution(context, "context", self.context_size, "component")
+        weights = check_distribution(context, "context", self.context_size, "component")
         return tuple(np.minimum((self.parts * weights).astype(int), self.parts - 1).tolist())
 
     @property
@@ -214,16 +214,16 @@ class Discretized:
             "format": FORMAT, "version": VERSION, "kind": KIND,
             "context_size": self.context_size, "parts": self.parts, "cells": [list(cell) for cell in self.cells],
         }  # fmt: skip
-        write_archive(path, header, arrays, files=self._files, overwrite=overwrite)
+        write_array_file(path, header, arrays, files=self._files, overwrite=overwrite)
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Discretized:
         """A learner made like this one that goes on from a file of at most ``limit`` bytes; nothing here is changed."""
         files = SavedFiles()
-        header, arrays = read_archive(
+        header, arrays = read_array_file(
             path, kind=KIND, versions=[VERSION], arrays={"cell_[0-9]{1,7}": "|u1"}, what="checkpoint",
             limit=limit, files=files,
         )  # fmt: skip
-        with reading(path, "checkpoint"):
+        with as_format_errors(path, "checkpoint"):
             check_keys(header, _KEYS)
             if (header["context_size"], header["parts"]) != (self.context_size, self.parts):
                 raise FileFormatError(

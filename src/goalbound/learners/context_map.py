@@ -23,8 +23,8 @@ from goalbound.learners.wrapper import (
     InnerAttribute,
 )
 from goalbound.models import ModelError
-from goalbound.models.files.storage import LIMIT
-from goalbound.models.validation import distribution, numbers, sealed
+from goalbound.models.files.io import LIMIT
+from goalbound.models.validation import check_array, check_distribution, set_readonly
 
 Floats = NDArray[np.float64]
 
@@ -94,33 +94,35 @@ class MappedContexts:
         """The compiled loop of the learner, in the world of the contexts."""
         # One at a time: what a function makes of a whole table may differ in the last bit from what begin() shows.
         shown = np.array([_checked(self._seen(context), row) for row, context in enumerate(contexts)])
-        self.learner.play_episodes(world, contexts, values, step_limit=step_limit, tally=tally, shown=sealed(shown))
+        self.learner.play_episodes(
+            world, contexts, values, step_limit=step_limit, tally=tally, shown=set_readonly(shown)
+        )
 
     def __repr__(self) -> str:
         return f"MappedContexts({self.learner!r})"
 
 
 def _context(context: ArrayLike) -> Floats:
-    return numbers(context, "context", (None,), "[d], the weights of the components")
+    return check_array(context, "context", (None,), "[d], the weights of the components")
 
 
 def _checked(seen: Floats, row: int) -> Floats:
     """The compiled loop looks at nothing again, so what it is shown is checked here as ``begin`` does."""
     if seen.ndim != 1:
         raise ModelError(f"see(contexts[{row}]) has shape {seen.shape}; it needs [d'], one point of the simplex")
-    return distribution(seen, f"see(contexts[{row}])", len(seen), "component")
+    return check_distribution(seen, f"see(contexts[{row}])", len(seen), "component")
 
 
 class _ByMatrix:
     """``context @ matrix``; a class, as functions inside functions cannot be pickled."""
 
     def __init__(self, matrix: ArrayLike) -> None:
-        rows = numbers(matrix, "see", (None, None), "a function of a context, or a matrix [d, d']")
+        rows = check_array(matrix, "see", (None, None), "a function of a context, or a matrix [d, d']")
         self._rows = np.array(
-            [distribution(row, f"see[{i}]", rows.shape[1], "component") for i, row in enumerate(rows)]
+            [check_distribution(row, f"see[{i}]", rows.shape[1], "component") for i, row in enumerate(rows)]
         )
 
     def __call__(self, context: Floats) -> Floats:
         if context.shape != (len(self._rows),):
             raise ModelError(f"the context has shape {context.shape}; see is a matrix for {len(self._rows)} entries")
-        return np.asarray(distribution(context, "context", len(self._rows), "component") @ self._rows)
+        return np.asarray(check_distribution(context, "context", len(self._rows), "component") @ self._rows)

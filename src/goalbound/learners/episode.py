@@ -14,7 +14,7 @@ from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.errors import LearnerError
 from goalbound.learners.plan import Plan
 from goalbound.models import Step
-from goalbound.models.validation import sealed
+from goalbound.models.validation import set_readonly
 
 if TYPE_CHECKING:
     from goalbound.learners.lr_cssp import LRCSSP
@@ -105,7 +105,7 @@ class LRCSSPEpisode:
     @property
     def context(self) -> NDArray[np.float64]:
         """[d]"""
-        return sealed(self._context.copy())
+        return set_readonly(self._context.copy())
 
     @property
     def state(self) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from goalbound.kernels.state import GREEDY, OPTIMISTIC, POSTERIOR, RMAX
 from goalbound.models import ModelError
-from goalbound.models.validation import fraction, number, size_of
+from goalbound.models.validation import check_float, check_fraction, check_size
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Exploration:
         if not isinstance(self.name, str) or self.name not in _CODES:
             raise ModelError(f"no attitude is called {self.name!r}; there are {', '.join(_CODES)}")
         for name, meaning in _MEANINGS.items():
-            object.__setattr__(self, name, number(getattr(self, name), name, meaning))
+            object.__setattr__(self, name, check_float(getattr(self, name), name, meaning))
         if not (0.0 <= self.explore <= 1.0 and isfinite(self.fade) and self.fade >= 0.0):
             raise ModelError(f"explore {self.explore} and fade {self.fade} do not fit; explore is in [0, 1], fade >= 0")
         if not (isfinite(self.spread) and self.spread >= 0.0 and isfinite(self.threshold) and self.threshold >= 0.0):
@@ -118,9 +118,9 @@ def kwik_threshold(context_size: int, *, accuracy: float, delta: float) -> float
     Source: Strehl and Littman (2007), as used by Modi et al. (2018); their text leaves two constants open, which are 1
     here.
     """
-    context_size = size_of(context_size, "context_size", "a context has at least one entry")
-    delta = fraction(delta, "delta", "the probability of failure allowed")
-    accuracy = number(accuracy, "accuracy", "the error of a probability that is let pass, in (0, 1]")
+    context_size = check_size(context_size, "context_size", "a context has at least one entry")
+    delta = check_fraction(delta, "delta", "the probability of failure allowed")
+    accuracy = check_float(accuracy, "accuracy", "the error of a probability that is let pass, in (0, 1]")
     if not 0.0 < accuracy <= 1.0:
         raise ModelError(f"accuracy {accuracy} is not in (0, 1]; it is the error of a probability that is let pass")
     root, square = sqrt(context_size), accuracy * accuracy

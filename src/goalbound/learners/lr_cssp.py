@@ -16,9 +16,9 @@ from goalbound.kernels import algorithm as kernels
 from goalbound.kernels import episode_loop
 from goalbound.kernels.active_set import new_projection_workspace
 from goalbound.kernels.audit import RegretAudit, new_regret_audit
+from goalbound.kernels.compile import Effort
 from goalbound.kernels.confidence import pair_set
-from goalbound.kernels.elimination import fresh_bench
-from goalbound.kernels.jit import Effort
+from goalbound.kernels.elimination import new_evaluation_workspace
 from goalbound.kernels.linearity_test import PARTS
 from goalbound.kernels.records import assign
 from goalbound.kernels.regression import new_regression_sums
@@ -50,19 +50,19 @@ from goalbound.learners.settings import Settings
 from goalbound.learners.showing import make_plan
 from goalbound.models import FileFormatError, IntervalSet, LinearCSSP, ModelError, Support
 from goalbound.models.confidence_set import (
-    tightened,
+    tighten_intervals,
+)
+from goalbound.models.files.io import (
+    LIMIT,
 )
 from goalbound.models.files.saved_files import (
     SavedFiles,
 )
-from goalbound.models.files.storage import (
-    LIMIT,
-)
 from goalbound.models.validation import (
-    check_room,
-    distribution,
-    generator,
-    sealed,
+    check_distribution,
+    check_generator,
+    check_memory,
+    set_readonly,
 )
 
 SWEEPS = 1_000_000
@@ -197,7 +197,7 @@ class LRCSSP:
         self.prior = prior
         self._constants = settings.constants(support, prior)
         size = settings.context_size
-        check_room(support.pairs * size**2 + support.triples * size, f"context_size {size}")
+        check_memory(support.pairs * size**2 + support.triples * size, f"context_size {size}")
         regression = new_regression_sums(support.pairs, support.triples, size, settings.regularization)
         bound = 1.0 if settings.loss_bound is None else float(settings.loss_bound)
         self._state = new_learner_state(
@@ -209,8 +209,8 @@ class LRCSSP:
             parts=PARTS * size if self._constants.tests_linearity else 0,
         )
         self._scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
-        self._bench = fresh_bench(support.states if self._constants.policy_iteration else 0)
-        self._rng = np.random.default_rng(0) if rng is None else generator(rng)
+        self._workspace = new_evaluation_workspace(support.states if self._constants.policy_iteration else 0)
+        self._rng = np.random.default_rng(0) if rng is None else check_generator(rng)
         self._effort = Effort()
         self._arrays: EpisodeState | None = None
         self._begun = 0
@@ -246,7 +246,7 @@ class LRCSSP:
 
         Nothing is planned yet. Which interval number an episode has is settled here; which plan, at its first ``act``.
         """
-        weights = distribution(context, "context", self.settings.context_size, "component")
+        weights = check_distribution(context, "context", self.settings.context_size, "component")
         episode_state = self._new_episode_state()
         self._effort.engine(self.support.triples)(kernels.begin)(self._constants, self._state, episode_state, weights)
         return LRCSSPEpisode(self, episode_state)
@@ -257,14 +257,14 @@ class LRCSSP:
         With ``forget=True``, an ``act`` whose plan exceeds the loss bound forgets the data first; looking does not. A
         learner that samples shows the plan of its estimate.
         """
-        weights = distribution(context, "context", self.settings.context_size, "component")
+        weights = check_distribution(context, "context", self.settings.context_size, "component")
         self._check_projections()
         episode_state = self._new_episode_state()
         run = self._effort.engine(self.support.triples)
         totals = self._state.totals.copy()
         run(kernels.begin)(self._constants, self._state, episode_state, weights)
         assign(self._state.totals, totals)
-        if not run(kernels.plan)(self._constants, self._state, episode_state, self._bench, SWEEPS):
+        if not run(kernels.plan)(self._constants, self._state, episode_state, self._workspace, SWEEPS):
             raise _stopped()
         hoped = run(kernels.max_optimistic_value)(self._constants, episode_state)
         while self._constants.doubling and episode_state.progress["loss_bound"] < hoped:
@@ -287,12 +287,12 @@ class LRCSSP:
                 f"the {self.settings.manner} have no intervals; confidence_set(...) gives their sets, or use sharp()"
             )
         episode_state = self._new_episode_state()
-        episode_state.context[:] = distribution(context, "context", self.settings.context_size, "component")
+        episode_state.context[:] = check_distribution(context, "context", self.settings.context_size, "component")
         run = self._effort.engine(self.support.triples)(pair_set)
         for pair in range(self.support.pairs):
             run(self._constants, self._state, episode_state, pair)
         found = episode_state.sets
-        low, high = tightened(self.support, found.low, found.high)
+        low, high = tighten_intervals(self.support, found.low, found.high)
         return IntervalSet(self.support, found.losses, episode_state.loss_high, low, high)
 
     @property
@@ -315,9 +315,9 @@ class LRCSSP:
         rows[to_goal] = 1.0 - np.add.reduceat(rows, self.support.next_start[:-1], axis=0)[pair]
         return Estimate(
             self.support,
-            sealed(self._state.losses.copy()),
-            sealed(rows),
-            sealed(regression.gram.copy()),
+            set_readonly(self._state.losses.copy()),
+            set_readonly(rows),
+            set_readonly(regression.gram.copy()),
             projected=True,
         )
 
@@ -389,8 +389,8 @@ class LRCSSP:
             # As Python, one episode at a time: how long they are, and so whether the compiler pays, is seen only then.
             last = played + 1 if run is episode_loop.play.python else len(contexts)
             ended = run(
-                self._constants, self._state, self._arrays, self._scratch, self._bench, truth, contexts[played:last],
-                seen[played:last], values[played:last], world.rng, self._rng, int(step_limit), SWEEPS, kept,
+                self._constants, self._state, self._arrays, self._scratch, self._workspace, truth,
+                contexts[played:last], seen[played:last], values[played:last], world.rng, self._rng, int(step_limit), SWEEPS, kept,
                 Tally._make(column[played:last] for column in tally),
             )  # fmt: skip
             self._effort.spent += int(tally.steps[played:last].sum()) * self.support.triples
@@ -462,7 +462,7 @@ class LRCSSP:
         if self.settings.exploration.code == POSTERIOR:
             self._effort.engine(self.support.triples)(kernels.draw_noise)(episode_state, self._rng)
         run = self._effort.engine(self.support.triples)(kernels.plan_with_doubling)
-        if not run(self._constants, self._state, episode_state, self._bench, SWEEPS):
+        if not run(self._constants, self._state, episode_state, self._workspace, SWEEPS):
             episode_state.progress["planned"] = 0
             raise _stopped()
 

@@ -12,19 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.kernels.state import PriorArrays
 from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.models.support import (
-    NO_SUPPORT,
+    SUPPORT_REMEDY,
 )
 from goalbound.models.validation import (
-    array_of,
+    as_numeric_array,
+    check_array,
+    check_memory,
     check_range,
-    check_room,
-    numbers,
-    of_type,
+    check_size,
+    check_type,
     restore_readonly,
-    sealed,
+    set_readonly,
     share_frozen,
-    shown,
-    size_of,
+    short_repr,
 )
 
 SUM_TOLERANCE = 1e-9
@@ -65,13 +65,13 @@ class PriorKnowledge:
     @classmethod
     def nothing(cls, support: Support, context_size: int) -> PriorKnowledge:
         """Nothing but the support."""
-        of_type(support, Support, "support", NO_SUPPORT)
-        context_size = size_of(context_size, "context_size", "a context has at least one entry")
-        check_room(support.pairs * context_size, f"context_size {context_size}")
-        none = sealed(np.zeros(support.pairs, dtype=np.bool_))
+        check_type(support, Support, "support", SUPPORT_REMEDY)
+        context_size = check_size(context_size, "context_size", "a context has at least one entry")
+        check_memory(support.pairs * context_size, f"context_size {context_size}")
+        none = set_readonly(np.zeros(support.pairs, dtype=np.bool_))
         return cls(
-            support, context_size, none, sealed(np.zeros((support.pairs, context_size))), none,
-            sealed(np.zeros((0, context_size))), sealed(np.zeros(support.pairs)),
+            support, context_size, none, set_readonly(np.zeros((support.pairs, context_size))), none,
+            set_readonly(np.zeros((0, context_size))), set_readonly(np.zeros(support.pairs)),
         )  # fmt: skip
 
     def with_losses(self, losses: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike) -> PriorKnowledge:
@@ -84,7 +84,7 @@ class PriorKnowledge:
             table[pair] = self._components(loss, f"the loss of {self.support.pair_name(pair)}")
             known[pair] = True
         check_range(table, 0.0, 1.0, "loss", lambda at: f"the loss of {self.support.pair_name(int(at[0]))}")
-        return replace(self, loss_known=sealed(known), losses=sealed(table))
+        return replace(self, loss_known=set_readonly(known), losses=set_readonly(table))
 
     def with_rows(self, rows: Mapping[tuple[Any, Any], ArrayLike]) -> PriorKnowledge:
         """Rows that are known: ``{(state, action): [S + 1] or [S + 1, d]}``, the goal last.
@@ -103,7 +103,9 @@ class PriorKnowledge:
             row = _array(given, name)
             if row.ndim == 1:
                 row = np.repeat(row[:, None], self.context_size, axis=1)
-            row = numbers(row, name, (support.states + 1, self.context_size), "[S + 1] or [S + 1, d], the goal last")
+            row = check_array(
+                row, name, (support.states + 1, self.context_size), "[S + 1] or [S + 1, d], the goal last"
+            )
             check_range(row, 0.0, 1.0, "probability", _next_state_of(name))
             sums = row.sum(axis=0)
             if np.abs(sums - 1.0).max() > SUM_TOLERANCE:
@@ -116,7 +118,7 @@ class PriorKnowledge:
                 raise ModelError(f"{name} leads to {following}, which the support does not allow; declare it there too")
             table[support.row(pair)] = row[places] / sums
             known[pair] = True
-        return replace(self, row_known=sealed(known), rows=sealed(table))
+        return replace(self, row_known=set_readonly(known), rows=set_readonly(table))
 
     def with_floors(self, floors: Mapping[tuple[Any, Any], float] | ArrayLike) -> PriorKnowledge:
         """Lower bounds of mean losses, that hold under every context: of single pairs, or of all as [N]."""
@@ -124,7 +126,7 @@ class PriorKnowledge:
         for pair, floor in self._by_pair(floors, "floors"):
             table[pair] = self._components(floor, f"the floor of {self.support.pair_name(pair)}").min()
         check_range(table, 0.0, 1.0, "floor", lambda at: f"the floor of {self.support.pair_name(int(at[0]))}")
-        return replace(self, floors=sealed(table))
+        return replace(self, floors=set_readonly(table))
 
     @property
     def possible(self) -> NDArray[np.bool_]:
@@ -142,7 +144,7 @@ class PriorKnowledge:
                 f"the loss of {self.support.pair_name(pair)} is said to be {self.losses[pair].min():g}, below its "
                 f"floor {floor[pair]:g}; lower the loss_floor (or the floor of the pair), or correct the loss"
             )
-        return PriorArrays(sealed(floor + added_loss), self.loss_known, self.losses, self.row_known, self.rows)
+        return PriorArrays(set_readonly(floor + added_loss), self.loss_known, self.losses, self.row_known, self.rows)
 
     def check_step(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
         """An error if a known row says that this next state cannot come under this context."""
@@ -178,7 +180,7 @@ class PriorKnowledge:
 
     def _pair(self, key: Any, what: str) -> int:
         if not (isinstance(key, tuple) and len(key) == 2):
-            raise ModelError(f"{what} has the key {shown(key)}; keys are pairs: (state, action)")
+            raise ModelError(f"{what} has the key {short_repr(key)}; keys are pairs: (state, action)")
         return self.support.pair(*key)
 
     def _by_pair(self, given: Any, what: str) -> list[tuple[int, Any]]:
@@ -197,17 +199,17 @@ class PriorKnowledge:
         array = _array(value, name)
         if array.shape not in ((), (self.context_size,)):
             raise ModelError(
-                f"{name} is {shown(value)}; it is one number, or one for each of {self.context_size} components"
+                f"{name} is {short_repr(value)}; it is one number, or one for each of {self.context_size} components"
             )
         return np.broadcast_to(array, (self.context_size,))
 
 
 def _array(values: Any, name: str) -> NDArray[np.float64]:
-    array = array_of(values, name, "numbers")
+    array = as_numeric_array(values, name, "numbers")
     try:
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ModelError(f"{name} is {shown(values)}, which are no numbers ({error})") from None
+        raise ModelError(f"{name} is {short_repr(values)}, which are no numbers ({error})") from None
 
 
 def _next_state_of(name: str) -> Callable[[tuple[int, ...]], str]:

@@ -9,32 +9,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import episode_loop
-from goalbound.kernels.jit import Effort
+from goalbound.kernels.compile import Effort
 from goalbound.kernels.world import VALUE_TOLERANCE, Components, Tally, any_pair, best_pair
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.protocol import SimulatedWorld, truth_of
 from goalbound.models import LinearCSSP, ModelError, Step, Support
-from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
+from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
+from goalbound.models.files.io import (
+    LIMIT,
+    as_format_errors,
+)
 from goalbound.models.files.saved_files import (
     SavedFiles,
 )
-from goalbound.models.files.storage import (
-    LIMIT,
-    reading,
-)
 from goalbound.models.support import (
-    NO_SUPPORT,
+    SUPPORT_REMEDY,
 )
 from goalbound.models.validation import (
-    generator,
-    of_type,
-    sealed,
-    shown,
-    whole,
+    check_generator,
+    check_int,
+    check_type,
+    set_readonly,
+    short_repr,
 )
 from goalbound.planning import solve
-from goalbound.planning.door import require_contextual
+from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import optimal_values
 
 REMEMBERED = 64
@@ -75,7 +75,7 @@ class Clairvoyant:
         support = self._problem.support
         if self._problem.losses.min() <= 0.0:
             return solve(self._problem.at(weights)).policy
-        values = sealed(optimal_values(self._problem, weights[None], tolerance=VALUE_TOLERANCE)[0])
+        values = set_readonly(optimal_values(self._problem, weights[None], tolerance=VALUE_TOLERANCE)[0])
         run = self._effort.engine(support.triples)(best_pair)
         best = [run(self._components, support.pair_start, s, weights, values) for s in range(support.states)]
         return support.pair_action[best].astype(np.int64)
@@ -114,8 +114,8 @@ class RandomWalk:
     """
 
     def __init__(self, support: Support, *, rng: np.random.Generator | None = None) -> None:
-        self.support = of_type(support, Support, "support", NO_SUPPORT)
-        self._rng = np.random.default_rng(0) if rng is None else generator(rng)
+        self.support = check_type(support, Support, "support", SUPPORT_REMEDY)
+        self._rng = np.random.default_rng(0) if rng is None else check_generator(rng)
         self._effort = Effort()
         self._files = SavedFiles()
 
@@ -149,15 +149,15 @@ class RandomWalk:
         A file that someone else wrote is replaced only with ``overwrite``.
         """
         header = {"format": FORMAT, "version": 1, "kind": "RandomWalk", "stream": state_of(self._rng)}
-        write_archive(path, header, {}, files=self._files, overwrite=overwrite)
+        write_array_file(path, header, {}, files=self._files, overwrite=overwrite)
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> RandomWalk:
         """A random walk in the same support that goes on from a file of at most ``limit`` bytes."""
         files = SavedFiles()
-        header, _ = read_archive(
+        header, _ = read_array_file(
             path, kind="RandomWalk", versions=[1], arrays={}, what="checkpoint", limit=limit, files=files
         )
-        with reading(path, "checkpoint"):
+        with as_format_errors(path, "checkpoint"):
             check_keys(header, ("stream",))
             again = RandomWalk(self.support, rng=generator_from(header["stream"]))
         again._files = files
@@ -200,9 +200,10 @@ class FixedPolicy:
 
     def act(self, state: int) -> int:
         """The action of the policy."""
-        if not 0 <= whole(state, "state") < len(self._policy):
+        if not 0 <= check_int(state, "state") < len(self._policy):
             raise ModelError(
-                f"nothing can be done in state {shown(state)}; states are 0 to {len(self._policy) - 1}, then the goal"
+                f"nothing can be done in state {short_repr(state)}; states are 0 to {len(self._policy) - 1}, "
+                "then the goal"
             )
         return int(self._policy[state])
 

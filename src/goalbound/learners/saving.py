@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import LargeFileWarning
-from goalbound.models.files.storage import LIMIT
+from goalbound.models.files.io import LIMIT
 
 
 def can_be_saved(learner: Any) -> bool:

@@ -10,14 +10,14 @@ import numpy as np
 
 from goalbound.estimation import Widths
 from goalbound.estimation.statistics import checked_regularization
-from goalbound.kernels.elimination import FEW_STATES
+from goalbound.kernels.elimination import MOST_ELIMINATED_STATES
 from goalbound.kernels.linearity_test import PARTS
 from goalbound.kernels.state import OPTIMISTIC, Constants, IntervalConstants
 from goalbound.learners.exploration import Exploration, optimistic
 from goalbound.learners.linearity import FALSE_ALARM, MOST_SUMS
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import ModelError, Support
-from goalbound.models.validation import flag, fraction, number, sealed, shown, size_of
+from goalbound.models.validation import check_bool, check_float, check_fraction, check_size, set_readonly, short_repr
 
 SMALLEST_DELTA = 1e-200
 """Below it the logarithms of the radii are no numbers."""
@@ -55,7 +55,7 @@ class Settings:
                 "size depends on the number of episodes. Give episodes=..., or a loss_floor above 0"
             )
         if self.episodes is not None:
-            size_of(self.episodes, "episodes", "it is the number of episodes to come, at least 1", most=2**62)
+            check_size(self.episodes, "episodes", "it is the number of episodes to come, at least 1", most=2**62)
             if self.loss_floor > 0.0:
                 raise ModelError(
                     f"loss_floor is {self.loss_floor:g} and episodes is {self.episodes}; with a loss floor above 0 no "
@@ -82,21 +82,22 @@ class Settings:
         checked_regularization(self.regularization)
 
     def _check_types(self) -> None:
-        size_of(self.context_size, "context_size", "a context has at least one entry")
+        check_size(self.context_size, "context_size", "a context has at least one entry")
         if not isinstance(self.widths, Widths):
-            raise ModelError(f"widths is {shown(self.widths)}; give paper(), sharp(), or scaled(sharp(), by=0.5)")
-        if fraction(self.delta, "delta", "the probability of failure allowed") < SMALLEST_DELTA:
+            raise ModelError(f"widths is {short_repr(self.widths)}; give paper(), sharp(), or scaled(sharp(), by=0.5)")
+        if check_fraction(self.delta, "delta", "the probability of failure allowed") < SMALLEST_DELTA:
             raise ModelError(f"delta {self.delta} is too small to be divided by; use at least {SMALLEST_DELTA:g}")
         for name, meaning in _MEANINGS.items():
             if name != "loss_bound" or self.loss_bound is not None:
-                object.__setattr__(self, name, number(getattr(self, name), name, meaning))
-        flag(self.forget, "forget")
+                object.__setattr__(self, name, check_float(getattr(self, name), name, meaning))
+        check_bool(self.forget, "forget")
         if not isinstance(self.exploration, Exploration):
             raise ModelError(
-                f"attitude is {shown(self.exploration)}; leave it out, or give one of goalbound.learners.exploration"
+                f"exploration is {short_repr(self.exploration)}; leave it out, or give one of "
+                "goalbound.learners.exploration"
             )
         if self.check_linearity is not None:
-            flag(self.check_linearity, "check_linearity")
+            check_bool(self.check_linearity, "check_linearity")
 
     @property
     def is_optimistic(self) -> bool:
@@ -128,9 +129,9 @@ class Settings:
             pair_start=support.pair_start,
             next_start=support.next_start,
             next_state=support.next_state,
-            next_factor=sealed(radii.next_factor),
-            known_factor=sealed(radii.known_factor),
-            width_factor=sealed(radii.width_factor),
+            next_factor=set_readonly(radii.next_factor),
+            known_factor=set_readonly(radii.known_factor),
+            width_factor=set_readonly(radii.width_factor),
             loss_factor=radii.loss_factor,
             loss_log=radii.loss_log,
             next_log=radii.next_log,
@@ -149,7 +150,7 @@ class Settings:
             fade=self.exploration.fade,
             intervals=intervals,
             prior=known.arrays(self.loss_floor, added),
-            policy_iteration=(intervals.on or not self.is_optimistic) and support.states <= FEW_STATES,
+            policy_iteration=(intervals.on or not self.is_optimistic) and support.states <= MOST_ELIMINATED_STATES,
             tests_linearity=intervals.on and self._tests_linearity(support),
             alarm_log=log(2 * PARTS * self.context_size * (support.pairs + support.triples) / FALSE_ALARM),
         )

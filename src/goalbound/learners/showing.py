@@ -10,7 +10,7 @@ from goalbound.kernels.state import Constants, EpisodeState
 from goalbound.kernels.value_iteration import UncertaintySet
 from goalbound.learners.plan import Plan
 from goalbound.models import Support
-from goalbound.models.validation import sealed
+from goalbound.models.validation import set_readonly
 from goalbound.planning.extended_value_iteration import optimistic_rows, value_bounds
 
 
@@ -27,13 +27,13 @@ def make_plan(
     )
     return Plan(
         support,
-        sealed(episode_state.context.copy()),
-        sealed(support.pair_action[episode_state.iteration.policy].astype(np.int64)),
+        set_readonly(episode_state.context.copy()),
+        set_readonly(support.pair_action[episode_state.iteration.policy].astype(np.int64)),
         lower,
         upper,
-        sealed(episode_state.sets.losses.copy()),
+        set_readonly(episode_state.sets.losses.copy()),
         optimistic_rows(support, sets, episode_state.iteration),
-        sealed(np.array([bool(known(constants, episode_state, pair)) for pair in range(support.pairs)])),
+        set_readonly(np.array([bool(known(constants, episode_state, pair)) for pair in range(support.pairs)])),
         float(episode_state.progress["loss_bound"]),
     )
 

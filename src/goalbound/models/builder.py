@@ -1,4 +1,4 @@
-"""A problem written down by hand, with names."""
+"""Build a problem pair by pair, with names."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.models.assembly import assemble
 from goalbound.models.errors import ModelError
 from goalbound.models.linear_cssp import LinearCSSP
-from goalbound.models.ssp import SSP, Numbering
+from goalbound.models.ssp import SSP, KeyIndex
 from goalbound.models.support import GOAL
-from goalbound.models.validation import array_of, check_names, listed, numbers, of_type, size_of
+from goalbound.models.triples import from_triples
+from goalbound.models.validation import as_numeric_array, check_array, check_list, check_names, check_size, check_type
 
 Numbers = float | Sequence[float]
 
@@ -39,17 +39,17 @@ class Builder:
         self._names: tuple[str, ...] | None = None
         self._size: int | None = None
         if isinstance(components, bool | int | np.integer):
-            self._size = size_of(components, "components", "a contextual problem has at least one")
+            self._size = check_size(components, "components", "a contextual problem has at least one")
         elif components is not None:
-            named = listed(components, "components", "a number, or a sequence of names")
-            self._size = size_of(len(named), "the number of components", "a contextual problem has at least one")
+            named = check_list(components, "components", "a number, or a sequence of names")
+            self._size = check_size(len(named), "the number of components", "a contextual problem has at least one")
             self._names = check_names(named, self._size, "components", None)
         self._pairs: dict[tuple[str, str], tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]] = {}
 
     def add(self, state: str, action: str, *, loss: Numbers, to: Mapping[str, Numbers]) -> None:
         """One pair: its loss, and where it leads with which probability. ``"goal"`` is the goal."""
         for name, value in (("state", state), ("action", action)):
-            of_type(value, str, name, "it is a name, a text")
+            check_type(value, str, name, "it is a name, a text")
         if not isinstance(to, Mapping):
             raise ModelError(f"to is of the type {type(to).__name__}; it maps next states to probabilities")
         if state == GOAL:
@@ -60,9 +60,9 @@ class Builder:
             raise ModelError(f'"{action}" in "{state}" leads nowhere; give at least one next state in to=')
         where = f'"{action}" in "{state}"'
         self._pairs[state, action] = (
-            self._numbers(loss, f"the loss of {where}"),
+            self._check_numbers(loss, f"the loss of {where}"),
             {
-                of_type(name, str, "a next state in to", "it is a name, a text"): self._numbers(
+                check_type(name, str, "a next state in to", "it is a name, a text"): self._check_numbers(
                     p, f'the probability of "{name}" after {where}'
                 )
                 for name, p in to.items()
@@ -73,8 +73,8 @@ class Builder:
         """The problem. The start is the first state added unless another (or a distribution) is given."""
         if self._size is not None:
             raise ModelError("this builder has components; build it with linear_cssp()")
-        whole = self._linear(start, 1, loss_scale)
-        return SSP(whole.support, whole.losses[:, 0], whole.probabilities[:, 0], whole.start, loss_scale)
+        problem = self._linear(start, 1, loss_scale)
+        return SSP(problem.support, problem.losses[:, 0], problem.probabilities[:, 0], problem.start, loss_scale)
 
     def linear_cssp(self, *, start: str | ArrayLike | None = None, loss_scale: float = 1.0) -> LinearCSSP:
         """The contextual problem, one component for each of ``components``."""
@@ -82,28 +82,28 @@ class Builder:
             raise ModelError("this builder has no components; say Builder(components=[...]) or build it with ssp()")
         return self._linear(start, self._size, loss_scale)
 
-    def _numbers(self, value: Numbers, what: str) -> NDArray[np.float64]:
+    def _check_numbers(self, value: Numbers, what: str) -> NDArray[np.float64]:
         size = 1 if self._size is None else self._size
-        if array_of(value, what, "a number").ndim == 0:
-            return np.full(size, numbers(value, what, (), "a number"))
+        if as_numeric_array(value, what, "a number").ndim == 0:
+            return np.full(size, check_array(value, what, (), "a number"))
         if self._size is None:
             raise ModelError(f"{what} has several numbers, but this builder has no components")
-        return numbers(value, what, (size,), f"one number, or {size}: one per component")
+        return check_array(value, what, (size,), f"one number, or {size}: one per component")
 
     def _linear(self, start: str | ArrayLike | None, size: int, loss_scale: float) -> LinearCSSP:
-        states = Numbering("state", (state for state, _ in self._pairs), reserved=GOAL)
-        actions = Numbering("action", (action for _, action in self._pairs))
+        states = KeyIndex("state", (state for state, _ in self._pairs), reserved=GOAL)
+        actions = KeyIndex("action", (action for _, action in self._pairs))
         triples = [
             (
-                states.number(state, place),
-                actions.number(action, place),
-                self._following(states, state, action, name),
+                states.index_of(state, place),
+                actions.index_of(action, place),
+                self._next_state_index(states, state, action, name),
                 probability,
             )
             for place, ((state, action), (_, to)) in enumerate(self._pairs.items())
             for name, probability in to.items()
         ]
-        built = assemble(
+        built = from_triples(
             np.array([triple[0] for triple in triples], dtype=np.int64),
             np.array([triple[1] for triple in triples], dtype=np.int64),
             np.array([triple[2] for triple in triples], dtype=np.int64),
@@ -116,11 +116,11 @@ class Builder:
         begin = 0 if start is None else start
         return LinearCSSP(built.support, losses, built.probabilities, begin, self._names, loss_scale)  # type: ignore[arg-type]
 
-    def _following(self, states: Numbering, state: str, action: str, name: str) -> int:
+    def _next_state_index(self, states: KeyIndex, state: str, action: str, name: str) -> int:
         if name == GOAL:
             return states.size
         if name not in states:
             near = difflib.get_close_matches(name, [*(states.names or ()), GOAL], n=1)
             meant = f'; did you mean "{near[0]}"?' if near else ""
             raise ModelError(f'"{action}" in "{state}" leads to "{name}", which has no action; add one{meant}')
-        return states.number(name, 0)
+        return states.index_of(name, 0)

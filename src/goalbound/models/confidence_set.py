@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from goalbound.models.errors import ModelError
 from goalbound.models.ssp import SSP
-from goalbound.models.support import NO_SUPPORT, Support
-from goalbound.models.validation import ROW_TOLERANCE, frozen, number, numbers, of_type
+from goalbound.models.support import SUPPORT_REMEDY, Support
+from goalbound.models.validation import ROW_TOLERANCE, check_array, check_float, check_type, readonly_copy
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,7 +25,7 @@ class ConfidenceSet:
     Attributes:
         support: the pairs and where each may lead; S states, N pairs, M triples.
         loss_low, loss_high: [N] losses, 0 <= low <= high.
-        rows: [M] the centres, in the order of the support. Entries of the goal are not looked at.
+        rows: [M] the centres, in the order of the support. Entries of the goal are ignored.
         radii: [N] not negative.
 
     >>> from goalbound.models import Support
@@ -41,11 +41,11 @@ class ConfidenceSet:
     radii: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        support = of_type(self.support, Support, "support", NO_SUPPORT)
+        support = check_type(self.support, Support, "support", SUPPORT_REMEDY)
         for name, size in (("loss_low", "pairs"), ("loss_high", "pairs"), ("rows", "triples"), ("radii", "pairs")):
             wanted = getattr(support, size)
-            array = numbers(getattr(self, name), name, (wanted,), f"shape ({wanted},), one per {size[:-1]}")
-            object.__setattr__(self, name, frozen(array, np.float64))
+            array = check_array(getattr(self, name), name, (wanted,), f"shape ({wanted},), one per {size[:-1]}")
+            object.__setattr__(self, name, readonly_copy(array, np.float64))
         self._check(self.loss_low >= 0.0, "loss_low is {value:g}; losses are not negative", self.loss_low)
         self._check(self.loss_high >= self.loss_low, "loss_high {value:g} is not at least loss_low", self.loss_high)
         self._check(self.radii >= 0.0, "the radius is {value:g}; it is not negative", self.radii)
@@ -77,7 +77,7 @@ class ConfidenceSet:
 
     def distances(self, ssp: SSP) -> NDArray[np.float64]:
         """[N] how far the rows of a problem are from the centres, the goal left out."""
-        of_type(ssp, SSP, "ssp", "give a problem without context (SSP)")
+        check_type(ssp, SSP, "ssp", "give a problem without context (SSP)")
         if not self.support.same_pairs(ssp.support):
             raise ModelError("the problem has other states or actions than the confidence set")
         apart = -self._row_table(self.support, self.rows) + self._row_table(ssp.support, ssp.probabilities)
@@ -85,9 +85,9 @@ class ConfidenceSet:
 
     def contains(self, ssp: SSP, *, slack: float = 1e-12) -> bool:
         """Whether the problem is plausible: all its losses and all its rows, which lead only where the support says."""
-        slack = number(slack, "slack", "how far outside a number may lie, for rounding")
+        slack = check_float(slack, "slack", "how far outside a number may lie, for rounding")
         rows = self.distances(ssp) <= self.radii + slack
-        known, _ = places_of(self.support, ssp.support)
+        known, _ = triple_positions(self.support, ssp.support)
         if (ssp.probabilities[~known] > slack).any():
             return False
         losses = (ssp.losses >= self.loss_low - slack) & (ssp.losses <= self.loss_high + slack)
@@ -128,13 +128,13 @@ class IntervalSet:
     high: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        of_type(self.support, Support, "support", NO_SUPPORT)
+        check_type(self.support, Support, "support", SUPPORT_REMEDY)
         for name, size in (("loss_low", "pairs"), ("loss_high", "pairs"), ("low", "triples"), ("high", "triples")):
             wanted = getattr(self.support, size)
-            array = numbers(getattr(self, name), name, (wanted,), f"shape ({wanted},), one per {size[:-1]}")
+            array = check_array(getattr(self, name), name, (wanted,), f"shape ({wanted},), one per {size[:-1]}")
             if np.isnan(array).any():
                 raise ModelError(f"{name}[{int(np.flatnonzero(np.isnan(array))[0])}] is not a number")
-            object.__setattr__(self, name, frozen(array, np.float64))
+            object.__setattr__(self, name, readonly_copy(array, np.float64))
         for low, high in (("loss_low", "loss_high"), ("low", "high")):
             above = np.flatnonzero(getattr(self, low) > getattr(self, high))
             if len(above):
@@ -146,10 +146,10 @@ class IntervalSet:
         The problem has the same pairs; next states outside the support must have probability 0.
         """
         support = self.support
-        tolerance = number(tolerance, "tolerance", "how far outside a number may lie, for rounding")
-        if not support.same_pairs(of_type(ssp, SSP, "ssp", "give a problem without context (SSP)").support):
+        tolerance = check_float(tolerance, "tolerance", "how far outside a number may lie, for rounding")
+        if not support.same_pairs(check_type(ssp, SSP, "ssp", "give a problem without context (SSP)").support):
             raise ModelError("the problem has other states or actions than the set")
-        known, places = places_of(support, ssp.support)
+        known, places = triple_positions(support, ssp.support)
         rows = np.zeros(support.triples)
         rows[places[known]] = ssp.probabilities[known]
         fine = [
@@ -163,15 +163,15 @@ class IntervalSet:
         return f"IntervalSet({self.support.pairs} pairs, {self.support.triples} next states)"
 
 
-def places_of(support: Support, other: Support) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Of each triple of another support with the same pairs: whether the support has it too, and where it stands."""
+def triple_positions(support: Support, other: Support) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """For each triple of another support with the same pairs: whether the support has it too, and its position."""
     width = support.states + 1
     mine = np.repeat(np.arange(support.pairs), np.diff(support.next_start)) * width + support.next_state
     theirs = np.repeat(np.arange(support.pairs), np.diff(other.next_start)) * width + other.next_state
     return np.isin(theirs, mine), np.searchsorted(mine, theirs)
 
 
-def tightened(
+def tighten_intervals(
     support: Support, low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Intervals [M] of probabilities, each cut to what the others of its row leave: rows sum to 1.

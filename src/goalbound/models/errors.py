@@ -1,4 +1,4 @@
-"""The errors of the doors: what was wrong, where, and what to do about it."""
+"""Errors of argument and file checks: what was wrong, where, and what to do about it."""
 
 
 class ModelError(ValueError):

@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.models.assembly import assemble
 from goalbound.models.errors import ModelError
-from goalbound.models.ssp import SSP, Start, checked_scale, checked_start, dense_support, same_problem, triple_name
-from goalbound.models.support import NO_SUPPORT, Support
+from goalbound.models.ssp import SSP, Start, check_scale, check_start, dense_support, same_problem, triple_name
+from goalbound.models.support import SUPPORT_REMEDY, Support
+from goalbound.models.triples import from_triples
 from goalbound.models.validation import (
     ROW_TOLERANCE,
-    array_of,
+    as_numeric_array,
+    check_array,
+    check_distribution,
+    check_int,
+    check_list,
     check_names,
     check_range,
-    distribution,
-    frozen,
-    listed,
-    normalised_rows,
-    numbers,
-    of_type,
+    check_type,
+    normalise_rows,
+    readonly_copy,
     restore_readonly,
-    sealed,
+    set_readonly,
     share_frozen,
-    shown,
-    whole,
+    short_repr,
 )
 
 
@@ -60,14 +60,14 @@ class LinearCSSP:
     loss_scale: float = 1.0
 
     def __post_init__(self) -> None:
-        support = of_type(self.support, Support, "support", NO_SUPPORT)
-        losses = numbers(
+        support = check_type(self.support, Support, "support", SUPPORT_REMEDY)
+        losses = check_array(
             self.losses, "losses", (support.pairs, None), f"shape [N, d] = ({support.pairs}, d), one row per pair"
         )
         size = losses.shape[1]
         if size < 1:
             raise ModelError("losses have no component (d = 0); a context has at least one entry")
-        rows = numbers(
+        rows = check_array(
             self.probabilities, "probabilities", (support.triples, size),
             f"shape [M, d] = ({support.triples}, {size}), one row per next state",
         )  # fmt: skip
@@ -82,11 +82,11 @@ class LinearCSSP:
             rows, 0.0, 1.0, "probability",
             lambda at: f"{self.component_name(at[1])}, {triple_name(support, at[0])}", slack=ROW_TOLERANCE,
         )  # fmt: skip
-        rows = normalised_rows(rows, support.next_start, pair_name)
-        object.__setattr__(self, "losses", frozen(losses, np.float64))
-        object.__setattr__(self, "probabilities", frozen(rows, np.float64))
-        object.__setattr__(self, "start", _checked_starts(self.start, support, size))
-        object.__setattr__(self, "loss_scale", checked_scale(self.loss_scale))
+        rows = normalise_rows(rows, support.next_start, pair_name)
+        object.__setattr__(self, "losses", readonly_copy(losses, np.float64))
+        object.__setattr__(self, "probabilities", readonly_copy(rows, np.float64))
+        object.__setattr__(self, "start", _check_starts(self.start, support, size))
+        object.__setattr__(self, "loss_scale", check_scale(self.loss_scale))
 
     __setstate__ = restore_readonly
     __deepcopy__ = share_frozen
@@ -107,11 +107,11 @@ class LinearCSSP:
 
         ``start`` is a state, a distribution [S], or one per component [d, S].
         """
-        table = numbers(losses, "losses", (None, None, None), "shape [d, S, A]")
+        table = check_array(losses, "losses", (None, None, None), "shape [d, S, A]")
         size, states, actions = table.shape
         if size < 1:
             raise ModelError("losses have no component (d = 0); a context has at least one entry")
-        rows = numbers(
+        rows = check_array(
             transitions, "transitions", (size, states, actions, states + 1),
             f"shape [d, S, A, S + 1] = ({size}, {states}, {actions}, {states + 1}), the goal last, as losses has shape "
             "[d, S, A]",
@@ -121,7 +121,7 @@ class LinearCSSP:
             support,
             table.reshape(size, -1).T,
             rows[:, kept].T,
-            _component_first(start),
+            _transpose_start(start),
             component_names,  # type: ignore[arg-type]
             loss_scale,
         )
@@ -132,11 +132,11 @@ class LinearCSSP:
 
         Starts may differ too; they are then mixed by the context like everything else.
         """
-        parts = listed(problems, "problems", "a sequence of problems on the same pairs")
+        parts = check_list(problems, "problems", "a sequence of problems on the same pairs")
         if not parts:
             raise ModelError("problems is empty; mix needs at least one problem")
         for place, part in enumerate(parts):
-            of_type(part, SSP, f"problems[{place}]", "give problems without context (SSP)")
+            check_type(part, SSP, f"problems[{place}]", "give problems without context (SSP)")
         first = parts[0].support
         for place, part in enumerate(parts):
             if not first.same_pairs(part.support):
@@ -156,7 +156,7 @@ class LinearCSSP:
         values = np.zeros((sum(lengths), size))
         values[np.arange(len(values)), component] = np.concatenate([part.probabilities for part in parts])
         pair = np.concatenate([np.repeat(np.arange(first.pairs), np.diff(part.support.next_start)) for part in parts])
-        built = assemble(
+        built = from_triples(
             first.pair_state[pair].astype(np.int64), first.pair_action[pair].astype(np.int64),
             np.concatenate([part.support.next_state for part in parts]).astype(np.int64), values,
             states=first.states, names=names,
@@ -174,7 +174,7 @@ class LinearCSSP:
         return int(self.losses.shape[1])
 
     def component_name(self, component: int) -> str:
-        """A component as people read it: ``component 1`` or ``component 1 ("rain")``."""
+        """A component for messages: ``component 1`` or ``component 1 ("rain")``."""
         named = f' ("{self.component_names[component]}")' if self.component_names else ""
         return f"component {component}{named}"
 
@@ -185,7 +185,7 @@ class LinearCSSP:
                 return np.eye(self.context_size)[self._component(context)]
             except ModelError as error:
                 raise ModelError(f"context: {error}") from None
-        return distribution(context, "context", self.context_size, "component")
+        return check_distribution(context, "context", self.context_size, "component")
 
     def at(self, context: ArrayLike | str) -> SSP:
         """The problem under one context: weights, or the name of a component for all weight on it.
@@ -195,9 +195,13 @@ class LinearCSSP:
         weights = self.check_context(context)
         start = self.start
         if not isinstance(start, int) and start.ndim == 2:
-            start = sealed(start @ weights)
-        return SSP.trusted(
-            self.support, _mixed(self.losses, weights), _mixed(self.probabilities, weights), start, self.loss_scale
+            start = set_readonly(start @ weights)
+        return SSP._unchecked(
+            self.support,
+            _mix_components(self.losses, weights),
+            _mix_components(self.probabilities, weights),
+            start,
+            self.loss_scale,
         )
 
     def component(self, component: int | str) -> SSP:
@@ -211,8 +215,8 @@ class LinearCSSP:
                 known = "; there are " + ", ".join(f'"{name}"' for name in names) if names else ": they have no names"
                 raise ModelError(f'no component is called "{component}"{known}')
             return names.index(component)
-        if not 0 <= whole(component, "component") < self.context_size:
-            raise ModelError(f"no component {shown(component)}; they are 0 to {self.context_size - 1}")
+        if not 0 <= check_int(component, "component") < self.context_size:
+            raise ModelError(f"no component {short_repr(component)}; they are 0 to {self.context_size - 1}")
         return int(component)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -257,7 +261,7 @@ def _common_names(parts: Sequence[SSP], kind: str) -> tuple[str, ...] | None:
     return found
 
 
-def _mixed(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mix_components(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """[n, d] mixed to [n], summed in the order of the components: the same bits on every machine and thread count."""
     out = values[:, 0] * weights[0]
     for component in range(1, len(weights)):
@@ -265,19 +269,22 @@ def _mixed(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray
     return np.minimum(out, 1.0, out=out)  # a mixture of numbers up to 1 may round to just above 1
 
 
-def _checked_starts(start: Any, support: Support, size: int) -> Start:
-    if isinstance(start, int | np.integer | str) or array_of(start, "start", "a state or a distribution").ndim < 2:
-        return checked_start(start, support)
-    laws = numbers(
+def _check_starts(start: Any, support: Support, size: int) -> Start:
+    if (
+        isinstance(start, int | np.integer | str)
+        or as_numeric_array(start, "start", "a state or a distribution").ndim < 2
+    ):
+        return check_start(start, support)
+    laws = check_array(
         start, "start", (support.states, size),
         f"a state, shape [S] = ({support.states},) or shape [S, d] = ({support.states}, {size})",
     )  # fmt: skip
-    columns = [distribution(laws[:, k], f"start of component {k}", support.states, "state") for k in range(size)]
-    return frozen(np.column_stack(columns), np.float64)
+    columns = [check_distribution(laws[:, k], f"start of component {k}", support.states, "state") for k in range(size)]
+    return readonly_copy(np.column_stack(columns), np.float64)
 
 
-def _component_first(start: int | str | ArrayLike) -> Any:
+def _transpose_start(start: int | str | ArrayLike) -> Any:
     if isinstance(start, int | np.integer | str):
         return start
-    laws = array_of(start, "start", "a state or a distribution")
+    laws = as_numeric_array(start, "start", "a state or a distribution")
     return start if laws.ndim < 2 else laws.T

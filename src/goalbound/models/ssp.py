@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.models.assembly import assemble, pair_losses
 from goalbound.models.errors import ModelError
-from goalbound.models.support import GOAL, NO_SUPPORT, Support
+from goalbound.models.support import GOAL, SUPPORT_REMEDY, Support
+from goalbound.models.triples import from_triples, pair_losses
 from goalbound.models.validation import (
     MOST_COUNTED,
     ROW_TOLERANCE,
+    check_array,
+    check_distribution,
+    check_float,
+    check_int,
+    check_list,
     check_range,
-    distribution,
-    frozen,
-    listed,
-    normalised_rows,
-    number,
-    numbers,
-    of_type,
+    check_type,
+    normalise_rows,
+    readonly_copy,
     restore_readonly,
-    sealed,
+    set_readonly,
     share_frozen,
-    shown,
-    whole,
+    short_repr,
 )
 
 Start = int | NDArray[np.float64]
@@ -43,7 +43,7 @@ class SSP:
         losses: [N] expected loss of each pair, in [0, 1].
         probabilities: [M] of each next state; rows sum to 1 (checked to 1e-9, then divided by their sum).
         start: a state (number or name), or a distribution [S] over states.
-        loss_scale: what a loss of 1 is in the user's own unit. Planning never looks at it; reports do.
+        loss_scale: what a loss of 1 is in the user's own unit. Planning ignores it; reports use it.
 
     >>> drug = SSP.dense([[0.5, 0.2]], [[[0.0, 1.0], [0.5, 0.5]]])
     >>> drug
@@ -65,30 +65,30 @@ class SSP:
     loss_scale: float = 1.0
 
     def __post_init__(self) -> None:
-        support = of_type(self.support, Support, "support", NO_SUPPORT)
-        losses = numbers(self.losses, "losses", (support.pairs,), f"shape [N] = ({support.pairs},), one per pair")
+        support = check_type(self.support, Support, "support", SUPPORT_REMEDY)
+        losses = check_array(self.losses, "losses", (support.pairs,), f"shape [N] = ({support.pairs},), one per pair")
         check_range(losses, 0.0, 1.0, "loss", lambda at: support.pair_name(at[0]))
-        rows = numbers(
+        rows = check_array(
             self.probabilities, "probabilities", (support.triples,),
             f"shape [M] = ({support.triples},), one per next state",
         )  # fmt: skip
         check_range(rows, 0.0, 1.0, "probability", lambda at: triple_name(support, at[0]), slack=ROW_TOLERANCE)
-        rows = normalised_rows(rows, support.next_start, lambda at: support.pair_name(at[0]))
-        object.__setattr__(self, "losses", frozen(losses, np.float64))
-        object.__setattr__(self, "probabilities", frozen(rows, np.float64))
-        object.__setattr__(self, "start", checked_start(self.start, support))
-        object.__setattr__(self, "loss_scale", checked_scale(self.loss_scale))
+        rows = normalise_rows(rows, support.next_start, lambda at: support.pair_name(at[0]))
+        object.__setattr__(self, "losses", readonly_copy(losses, np.float64))
+        object.__setattr__(self, "probabilities", readonly_copy(rows, np.float64))
+        object.__setattr__(self, "start", check_start(self.start, support))
+        object.__setattr__(self, "loss_scale", check_scale(self.loss_scale))
 
     __setstate__ = restore_readonly
     __deepcopy__ = share_frozen
 
     @classmethod
-    def trusted(cls, support: Support, losses: NDArray[Any], probabilities: NDArray[Any], start: Start,
+    def _unchecked(cls, support: Support, losses: NDArray[Any], probabilities: NDArray[Any], start: Start,
                 loss_scale: float = 1.0) -> SSP:  # fmt: skip
-        """For arrays that this package made itself: nothing is checked, nothing copied."""
+        """The problem of arrays that this package made itself: neither checked nor copied."""
         problem = object.__new__(cls)
         for name, value in (
-            ("support", support), ("losses", sealed(losses)), ("probabilities", sealed(probabilities)),
+            ("support", support), ("losses", set_readonly(losses)), ("probabilities", set_readonly(probabilities)),
             ("start", start), ("loss_scale", loss_scale),
         ):  # fmt: skip
             object.__setattr__(problem, name, value)
@@ -112,14 +112,14 @@ class SSP:
         ...
         goalbound.models.errors.ModelError: state 0, action 0: probabilities sum to 0.98, not 1; each row is ...
         """
-        table = numbers(losses, "losses", (None, None), "shape [S, A]")
+        table = check_array(losses, "losses", (None, None), "shape [S, A]")
         states, actions = table.shape
-        rows = numbers(
+        rows = check_array(
             transitions, "transitions", (states, actions, states + 1),
             f"shape [S, A, S + 1] = ({states}, {actions}, {states + 1}), the goal last, as losses has shape [S, A]",
         )  # fmt: skip
         support, kept = dense_support((rows != 0.0), state_names, action_names)
-        return cls(support, table.reshape(-1), rows[kept], checked_start(start, support), loss_scale)
+        return cls(support, table.reshape(-1), rows[kept], check_start(start, support), loss_scale)
 
     @classmethod
     def from_transitions(
@@ -138,39 +138,39 @@ class SSP:
         >>> SSP.from_transitions([("a", "go", "goal", 0.5, 0.1), ("a", "go", "a", 0.5, 0.3)]).losses
         array([0.2])
         """
-        rows = listed(transitions, "transitions", "a sequence of (state, action, next state, probability, loss)")
+        rows = check_list(transitions, "transitions", "a sequence of (state, action, next state, probability, loss)")
         for place, row in enumerate(rows):
             if not isinstance(row, Sequence) or isinstance(row, str | bytes):
                 raise ModelError(
-                    f"transition {place} is {shown(row)}; it needs (state, action, next state, probability, loss)"
+                    f"transition {place} is {short_repr(row)}; it needs (state, action, next state, probability, loss)"
                 )
             if len(row) != 5:
                 raise ModelError(
                     f"transition {place} has {len(row)} parts; it needs (state, action, next state, probability, loss)"
                 )
-        states = Numbering("state", (row[0] for row in rows), reserved=GOAL)
-        actions = Numbering("action", (row[1] for row in rows))
+        states = KeyIndex("state", (row[0] for row in rows), reserved=GOAL)
+        actions = KeyIndex("action", (row[1] for row in rows))
         following = [
-            states.size if row[2] == GOAL or row[2] == states.size else states.number(row[2], place)
+            states.size if row[2] == GOAL or row[2] == states.size else states.index_of(row[2], place)
             for place, row in enumerate(rows)
         ]
-        probability = numbers([row[3] for row in rows], "probabilities", (None,), "numbers")
-        loss = numbers([row[4] for row in rows], "losses", (None,), "numbers")
+        probability = check_array([row[3] for row in rows], "probabilities", (None,), "numbers")
+        loss = check_array([row[4] for row in rows], "losses", (None,), "numbers")
         for what, part in (("probability", probability), ("loss", loss)):
             check_range(part, 0.0, 1.0, what, lambda at: f"transition {at[0]} {rows[at[0]][:3]}", slack=ROW_TOLERANCE)
-        built = assemble(
-            np.array([states.number(row[0], place) for place, row in enumerate(rows)], dtype=np.int64),
-            np.array([actions.number(row[1], place) for place, row in enumerate(rows)], dtype=np.int64),
+        built = from_triples(
+            np.array([states.index_of(row[0], place) for place, row in enumerate(rows)], dtype=np.int64),
+            np.array([actions.index_of(row[1], place) for place, row in enumerate(rows)], dtype=np.int64),
             np.array(following, dtype=np.int64), probability,
             states=states.size, names=(states.names, actions.names),
         )  # fmt: skip
         losses = pair_losses(built.pair_of, built.support.pairs, probability, loss)
-        return cls(built.support, losses, built.probabilities, checked_start(start, built.support), loss_scale)
+        return cls(built.support, losses, built.probabilities, check_start(start, built.support), loss_scale)
 
     @property
     def start_distribution(self) -> NDArray[np.float64]:
         """[S] where an episode begins."""
-        return start_law(self.start, self.support.states)
+        return as_start_distribution(self.start, self.support.states)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the problem to a ``.npz`` file, exactly and atomically; :func:`goalbound.load` reads it back."""
@@ -189,8 +189,8 @@ class SSP:
         return "SSP" + repr(self.support).removeprefix("Support")
 
 
-class Numbering:
-    """Numbers for the things of a list: the numbers given, or names in the order in which they first appear."""
+class KeyIndex:
+    """Indices of the keys of a list: the numbers given, or names in the order in which they first appear."""
 
     def __init__(self, kind: str, keys: Iterable[int | str], reserved: str | None = None) -> None:
         given = list(keys)
@@ -209,7 +209,7 @@ class Numbering:
         elif any(isinstance(key, str) for key in given):
             raise ModelError(f"{kind}s are partly numbers and partly names; use one or the other")
         else:
-            self.size = max(whole(key, f"transitions: {kind}", most=MOST_COUNTED) for key in given) + 1
+            self.size = max(check_int(key, f"transitions: {kind}", most=MOST_COUNTED) for key in given) + 1
             if kind == "state" and self.size > len(given):  # before anything so large is made
                 lacking = next(n for n in range(self.size) if n not in set(given))
                 raise ModelError(f"state {lacking} has no action; every state needs one, and they are 0, 1, 2, ...")
@@ -217,12 +217,12 @@ class Numbering:
     def __contains__(self, key: object) -> bool:
         return key in self._index if self.names is not None else isinstance(key, int) and 0 <= key < self.size
 
-    def number(self, key: int | str, place: int) -> int:
-        """The number of a thing; an error that names the place if it is none of them."""
+    def index_of(self, key: int | str, place: int) -> int:
+        """The index of a key; an error that names the place if it is unknown."""
         if self.names is None:
             if isinstance(key, str):
                 raise ModelError(f'transition {place}: {self.kind} "{key}" is a name where the others are numbers')
-            return whole(key, f"transition {place}: {self.kind}", most=MOST_COUNTED)
+            return check_int(key, f"transition {place}: {self.kind}", most=MOST_COUNTED)
         if key not in self._index:
             raise ModelError(f'transition {place}: {self.kind} "{key}" has no action; give it one, or lead to "{GOAL}"')
         return self._index[str(key)]
@@ -241,10 +241,10 @@ def dense_support(
     kept = present.copy()
     kept[~kept.any(axis=2), 0] = True
     support = Support(
-        sealed(np.arange(0, states * actions + 1, actions)),
-        sealed(np.tile(np.arange(actions, dtype=np.int32), states)),
-        sealed(np.concatenate(([0], np.cumsum(kept.sum(axis=2).reshape(-1))))),
-        sealed(np.nonzero(kept)[2].astype(np.int32)),
+        set_readonly(np.arange(0, states * actions + 1, actions)),
+        set_readonly(np.tile(np.arange(actions, dtype=np.int32), states)),
+        set_readonly(np.concatenate(([0], np.cumsum(kept.sum(axis=2).reshape(-1))))),
+        set_readonly(np.nonzero(kept)[2].astype(np.int32)),
         state_names,  # type: ignore[arg-type]
         action_names,  # type: ignore[arg-type]
     )
@@ -252,12 +252,12 @@ def dense_support(
 
 
 def triple_name(support: Support, triple: int) -> str:
-    """A triple as people read it: ``state 3, action 1 -> state 4``."""
+    """A triple for messages: ``state 3, action 1 -> state 4``."""
     pair = int(np.searchsorted(support.next_start, triple, side="right")) - 1
     return f"{support.pair_name(pair)} -> {support.state_name(int(support.next_state[triple]))}"
 
 
-def checked_start(start: Any, support: Support) -> Start:
+def check_start(start: Any, support: Support) -> Start:
     """A state, or a distribution [S]; checked."""
     if isinstance(start, int | np.integer | str):
         try:
@@ -267,10 +267,10 @@ def checked_start(start: Any, support: Support) -> Start:
         if state == support.states:
             raise ModelError(f"start is the goal ({state}); an episode begins in one of the states 0 to {state - 1}")
         return state
-    return frozen(distribution(start, "start", support.states, "state"), np.float64)
+    return readonly_copy(check_distribution(start, "start", support.states, "state"), np.float64)
 
 
-def start_law(start: Start, states: int) -> NDArray[np.float64]:
+def as_start_distribution(start: Start, states: int) -> NDArray[np.float64]:
     """[S] a start state as a distribution; a distribution as it is."""
     if isinstance(start, int):
         law = np.zeros(states)
@@ -279,10 +279,10 @@ def start_law(start: Start, states: int) -> NDArray[np.float64]:
     return start
 
 
-def checked_scale(scale: float, name: str = "loss_scale") -> float:
+def check_scale(scale: float, name: str = "loss_scale") -> float:
     """A positive finite number."""
     meaning = "what a loss of 1 is in your own unit"
-    if not 0.0 < (found := number(scale, name, meaning)) < np.inf:
+    if not 0.0 < (found := check_float(scale, name, meaning)) < np.inf:
         raise ModelError(f"{name} {scale} is not a positive number; it is {meaning}")
     return found
 

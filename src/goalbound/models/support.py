@@ -13,22 +13,22 @@ from numpy.typing import NDArray
 from goalbound.models.errors import ModelError
 from goalbound.models.validation import (
     MOST_COUNTED,
+    check_int,
+    check_int_array,
+    check_list,
+    check_memory,
     check_names,
-    check_room,
-    frozen,
-    integers,
-    listed,
+    check_size,
+    readonly_copy,
     restore_readonly,
     share_frozen,
-    shown,
-    size_of,
-    whole,
+    short_repr,
 )
 
 GOAL = "goal"
 """The name of the goal. It is reserved: no state may bear it."""
-NO_SUPPORT = "give a Support, such as problem.support or Support.full(states, actions)"
-"""What to do where something else was given."""
+SUPPORT_REMEDY = "give a Support, such as problem.support or Support.full(states, actions)"
+"""The remedy in errors where something else was given."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +68,7 @@ class Support:
             ("next_start", np.int64),
             ("next_state", np.int32),
         ):
-            object.__setattr__(self, name, frozen(integers(getattr(self, name), name, dtype), dtype))
+            object.__setattr__(self, name, readonly_copy(check_int_array(getattr(self, name), name, dtype), dtype))
         _check_starts(self.pair_start, len(self.pair_action), "pair_start", "pair_action")
         states = len(self.pair_start) - 1
         object.__setattr__(self, "state_names", check_names(self.state_names, states, "state_names", GOAL))
@@ -79,7 +79,7 @@ class Support:
             self.pair_action, self.pair_start, lambda s: f"the actions of {self.state_name(s)} are not increasing"
         )
         if self.action_names is not None:
-            called = listed(self.action_names, "action_names", "a sequence of strings")
+            called = check_list(self.action_names, "action_names", "a sequence of strings")
             actions = max(int(self.pair_action.max()) + 1, len(called))
             object.__setattr__(self, "action_names", check_names(called, actions, "action_names", None))
         _check_starts(self.next_start, len(self.next_state), "next_start", "next_state")
@@ -105,13 +105,14 @@ class Support:
     @classmethod
     def full(cls, states: int, actions: int) -> Support:
         """Every action in every state, and every pair may lead everywhere (the goal included)."""
-        if whole(states, "states") < 1 or whole(actions, "actions") < 1:
+        if check_int(states, "states") < 1 or check_int(actions, "actions") < 1:
             raise ModelError(
-                f"a support needs a state and an action, not {shown(states)} states and {shown(actions)} actions"
+                f"a support needs a state and an action, not {short_repr(states)} states and "
+                f"{short_repr(actions)} actions"
             )
-        states, actions = size_of(states, "states", ""), size_of(actions, "actions", "")
+        states, actions = check_size(states, "states", ""), check_size(actions, "actions", "")
         pairs = states * actions
-        check_room(pairs * (states + 1), f"a full support of {states} states and {actions} actions")
+        check_memory(pairs * (states + 1), f"a full support of {states} states and {actions} actions")
         return cls(
             np.arange(0, pairs + 1, actions),
             np.tile(np.arange(actions), states),
@@ -137,17 +138,18 @@ class Support:
         next_state: list[int] = []
         if isinstance(pairs, Mapping):
             raise ModelError(
-                f"pairs is a mapping, {shown(pairs)}; give a sequence with, for each state, its actions and their next "
-                "states by number: [{0: [1]}, ...]. Problems with names are made by Builder"
+                f"pairs is a mapping, {short_repr(pairs)}; give a sequence with, for each state, its actions and their "
+                "next states by number: [{0: [1]}, ...]. Problems with names are made by Builder"
             )
-        for state, of_state in enumerate(listed(pairs, "pairs", "a sequence, with the actions of each state")):
-            for action, successors in _listed_actions(of_state, state):
+        for state, of_state in enumerate(check_list(pairs, "pairs", "a sequence, with the actions of each state")):
+            for action, successors in _sorted_actions(of_state, state):
                 if len(pair_action) > pair_start[-1] and pair_action[-1] == action:
                     raise ModelError(f"state {state} lists action {action} twice; give each action once")
                 pair_action.append(action)
                 where = f"pairs: state {state}, action {action}: next state"
                 found = {
-                    whole(t, where, least=0, most=MOST_COUNTED) for t in listed(successors, f"{where}s", "a sequence")
+                    check_int(t, where, least=0, most=MOST_COUNTED)
+                    for t in check_list(successors, f"{where}s", "a sequence")
                 }
                 next_state.extend(sorted(found))
                 next_start.append(len(next_state))
@@ -183,10 +185,10 @@ class Support:
     @cached_property
     def pair_state(self) -> NDArray[np.int32]:
         """[N] the state of each pair."""
-        return frozen(np.repeat(np.arange(self.states, dtype=np.int32), np.diff(self.pair_start)), np.int32)
+        return readonly_copy(np.repeat(np.arange(self.states, dtype=np.int32), np.diff(self.pair_start)), np.int32)
 
     def row(self, pair: int) -> slice:
-        """Where the next states of a pair stand among the M triples."""
+        """The slice of the M triples that holds the next states of a pair."""
         return slice(int(self.next_start[pair]), int(self.next_start[pair + 1]))
 
     def pair(self, state: int | str, action: int | str) -> int:
@@ -210,24 +212,24 @@ class Support:
         return _index(action, self.actions - 1, self.action_names, "action", None)
 
     def state_name(self, state: int) -> str:
-        """A state as people read it: ``state 3`` or ``state 3 ("sick")``."""
+        """A state for messages: ``state 3`` or ``state 3 ("sick")``."""
         if state == self.states:
             return GOAL
         return f"state {state}" + (f' ("{self.state_names[state]}")' if self.state_names else "")
 
     def action_name(self, action: int) -> str:
-        """An action as people read it: ``action 1`` or ``action 1 ("drug A")``."""
+        """An action for messages: ``action 1`` or ``action 1 ("drug A")``."""
         return f"action {action}" + (f' ("{self.action_names[action]}")' if self.action_names else "")
 
     def pair_name(self, pair: int) -> str:
-        """A pair as people read it: ``state 3 ("sick"), action 1 ("drug A")``."""
+        """A pair for messages: ``state 3 ("sick"), action 1 ("drug A")``."""
         state = int(np.searchsorted(self.pair_start, pair, side="right")) - 1
         return f"{self.state_name(state)}, {self.action_name(int(self.pair_action[pair]))}"
 
     @cached_property
     def leads_to_goal(self) -> NDArray[np.bool_]:
         """[N] whether the goal is among the next states of each pair; rows of the others sum to 1 without it."""
-        return frozen(self.next_state[self.next_start[1:] - 1] == self.states, np.bool_)
+        return readonly_copy(self.next_state[self.next_start[1:] - 1] == self.states, np.bool_)
 
     def same_pairs(self, other: Support) -> bool:
         """Whether both have the same states and the same actions in each."""
@@ -272,14 +274,14 @@ def with_goal(support: Support, pairs: NDArray[np.bool_] | None = None) -> tuple
     return wider, kept
 
 
-def _listed_actions(of_state: Any, state: int) -> list[tuple[int, Any]]:
+def _sorted_actions(of_state: Any, state: int) -> list[tuple[int, Any]]:
     """The actions of a state with their next states, by number."""
     items = of_state.items() if isinstance(of_state, Mapping) else of_state
     pairs = []
-    for item in listed(items, f"pairs[{state}]", "a mapping from actions to next states, or pairs of them"):
+    for item in check_list(items, f"pairs[{state}]", "a mapping from actions to next states, or pairs of them"):
         if not isinstance(item, tuple | list) or len(item) != 2:
-            raise ModelError(f"pairs[{state}] holds {shown(item)}; it holds an action with its next states")
-        action = whole(item[0], f"pairs: state {state}: action", least=0, most=MOST_COUNTED)
+            raise ModelError(f"pairs[{state}] holds {short_repr(item)}; it holds an action with its next states")
+        action = check_int(item[0], f"pairs: state {state}: action", least=0, most=MOST_COUNTED)
         pairs.append((action, item[1]))
     return sorted(pairs, key=lambda pair: pair[0])
 
@@ -291,15 +293,15 @@ def _index(key: int | str, last: int, names: tuple[str, ...] | None, kind: str, 
         if names is None:
             raise ModelError(f'no {kind} is called "{key}": this problem has no {kind} names; use a number')
         if key not in names:
-            raise ModelError(f'no {kind} is called "{key}"; there are {_some(names)}')
+            raise ModelError(f'no {kind} is called "{key}"; there are {_quoted_names(names)}')
         return names.index(key)
-    number = whole(key, kind)
+    number = check_int(key, kind)
     if not 0 <= number <= last:
-        raise ModelError(f"no {kind} {shown(number)}; they are 0 to {last}")
+        raise ModelError(f"no {kind} {short_repr(number)}; they are 0 to {last}")
     return number
 
 
-def _some(names: Sequence[str], most: int = 12) -> str:
+def _quoted_names(names: Sequence[str], most: int = 12) -> str:
     shown = ", ".join(f'"{name}"' for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 

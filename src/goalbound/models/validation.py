@@ -1,4 +1,4 @@
-"""Checks at the door. Data from outside is looked at once, here, and then trusted."""
+"""Argument checks. Data from outside is checked once, here, and trusted afterwards."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ T = TypeVar("T")
 MOST_COUNTED = 2**31 - 1
 """States, actions, components and steps are numbered by 32 bits."""
 MOST_ENTRIES = 2**36
-"""The most numbers that are asked for at once: 512 GiB."""
+"""The most numbers that are allocated at once: 512 GiB."""
 ROW_TOLERANCE = 1e-9
 """How far a row of probabilities may sum from 1 before it is an error."""
 
 
-def frozen(array: NDArray[Any], dtype: type) -> NDArray[Any]:
-    """The array as read-only and contiguous; copied unless it is that already and nobody can write to it."""
+def readonly_copy(array: NDArray[Any], dtype: type) -> NDArray[Any]:
+    """A read-only, contiguous copy; the array itself if it is that already and no writable view of it exists."""
     if array.dtype == dtype and array.flags.c_contiguous and not is_writable(array):
         return array
     copy: NDArray[Any] = np.array(array, dtype=dtype, order="C")
@@ -38,14 +38,14 @@ def is_writable(array: Any) -> bool:
     return False
 
 
-def sealed(array: NDArray[Any]) -> NDArray[Any]:
-    """An array nobody else holds, made read-only in place."""
+def set_readonly(array: NDArray[Any]) -> NDArray[Any]:
+    """Make an array that has no other owner read-only, in place; returns it."""
     array.flags.writeable = False
     return array
 
 
 def restore_readonly(data: Any, state: dict[str, Any]) -> None:
-    """``__setstate__`` of frozen data: what was copied or pickled has read-only arrays, as the original has.
+    """``__setstate__`` of frozen dataclasses: copies have read-only arrays, as the original has.
 
     :mod:`copy` and :mod:`pickle` make arrays that can be written to.
     """
@@ -56,40 +56,40 @@ def restore_readonly(data: Any, state: dict[str, Any]) -> None:
 
 
 def share_frozen(data: Any, memo: dict[int, Any]) -> Any:
-    """``__deepcopy__`` of frozen data: it never changes, so that it is its own copy."""
+    """``__deepcopy__`` of frozen dataclasses: they never change, so each is its own copy."""
     return data
 
 
-def shown(value: object, most: int = 80) -> str:
-    """A wrong value as an error shows it: shortened, and by its type where it cannot be written down."""
+def short_repr(value: object, most: int = 80) -> str:
+    """The repr of a wrong value for an error message: shortened, or its type where repr fails."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # whatever the value does: a number of 5,000 digits is no text either
+    except Exception:  # repr may fail in any way; int has a limit of digits
         text = f"a value of the type {type(value).__name__}"
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def of_type(value: object, wanted: type[T], name: str, remedy: str) -> T:
-    """The value, if it is of the type; else an error that says what to give."""
+def check_type(value: object, wanted: type[T], name: str, remedy: str) -> T:
+    """The value if it is of the type; else an error with the remedy."""
     if not isinstance(value, wanted):
         raise ModelError(f"{name} is of the type {type(value).__name__}; {remedy}")
     return value
 
 
-def array_of(values: Any, name: str, meaning: str) -> NDArray[Any]:
-    """What NumPy makes of the values, if that is an array of real numbers or of objects."""
+def as_numeric_array(values: Any, name: str, meaning: str) -> NDArray[Any]:
+    """The values as a NumPy array of real numbers or of objects; else an error."""
     try:
         array = np.asarray(values)
-    except Exception as error:  # an object may do anything when it is asked for its array
+    except Exception as error:  # __array__ may raise anything
         raise ModelError(f"{name} is not an array of numbers ({error!s:.200}); it needs {meaning}") from None
     if array.dtype.kind not in "biufO":
-        raise ModelError(f"{name} is not an array of numbers ({shown(values)}); it needs {meaning}")
+        raise ModelError(f"{name} is not an array of numbers ({short_repr(values)}); it needs {meaning}")
     return array
 
 
-def integers(values: ArrayLike, name: str, dtype: type) -> NDArray[Any]:
+def check_int_array(values: ArrayLike, name: str, dtype: type) -> NDArray[Any]:
     """A one-dimensional array of whole numbers that fit the type."""
-    array = array_of(values, name, "whole numbers")
+    array = as_numeric_array(values, name, "whole numbers")
     if array.ndim != 1:
         raise ModelError(f"{name} has {array.ndim} dimensions; it needs one")
     if array.dtype.kind not in "iu":
@@ -103,86 +103,88 @@ def integers(values: ArrayLike, name: str, dtype: type) -> NDArray[Any]:
     return array
 
 
-def whole(value: object, what: str, *, least: int | None = None, most: int | None = None) -> int:
+def check_int(value: object, what: str, *, least: int | None = None, most: int | None = None) -> int:
     """A whole number, from Python or NumPy, not below ``least`` nor above ``most`` where these are given."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ModelError(f"{what} {shown(value)} is not a whole number")
+        raise ModelError(f"{what} {short_repr(value)} is not a whole number")
     if (least is not None and value < least) or (most is not None and value > most):
         limits = " ".join(
             ([] if least is None else [f"from {least}"]) + (["on"] if most is None else [f"to {most}"])
         )  # fmt: skip
-        raise ModelError(f"{what} {shown(value)} does not fit; it is a whole number {limits}")
+        raise ModelError(f"{what} {short_repr(value)} does not fit; it is a whole number {limits}")
     return int(value)
 
 
-def size_of(value: object, name: str, meaning: str, *, most: int = MOST_COUNTED) -> int:
-    """How many there are of something, or how long: at least 1, and no more than can be numbered."""
-    size = whole(value, name)
+def check_size(value: object, name: str, meaning: str, *, most: int = MOST_COUNTED) -> int:
+    """A count or a length: at least 1, and at most ``most``."""
+    size = check_int(value, name)
     if size < 1:
-        raise ModelError(f"{name} is {shown(size)}; {meaning}")
+        raise ModelError(f"{name} is {short_repr(size)}; {meaning}")
     if size > most:
-        raise ModelError(f"{name} is {shown(size)}, which is more than the {most} that can be numbered")
+        raise ModelError(f"{name} is {short_repr(size)}, which is more than the {most} that can be numbered")
     return size
 
 
-def check_room(entries: int, name: str, *, most: int = MOST_ENTRIES) -> None:
-    """An error instead of a request for more memory than any machine has."""
+def check_memory(entries: int, name: str, *, most: int = MOST_ENTRIES) -> None:
+    """An error if more numbers would be allocated at once than any machine can hold."""
     if entries > most:
         raise ModelError(f"{name} is too large: more than {most:.1e} numbers would have to be kept at once")
 
 
-def number(value: object, name: str, meaning: str) -> float:
-    """A number, from Python or NumPy, that is a float: infinity and NaN are, and are for the caller to refuse."""
+def check_float(value: object, name: str, meaning: str) -> float:
+    """A number, from Python or NumPy, as a float; infinity and NaN pass, and are for the caller to refuse."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ModelError(f"{name} is {shown(value)}, of the type {type(value).__name__}; it is a number: {meaning}")
+        raise ModelError(
+            f"{name} is {short_repr(value)}, of the type {type(value).__name__}; it is a number: {meaning}"
+        )
     try:
         return float(value)
     except OverflowError:
-        raise ModelError(f"{name} is {shown(value)}, which is too large; it is {meaning}") from None
+        raise ModelError(f"{name} is {short_repr(value)}, which is too large; it is {meaning}") from None
 
 
-def fraction(value: object, name: str, meaning: str) -> float:
+def check_fraction(value: object, name: str, meaning: str) -> float:
     """A number strictly between 0 and 1, from Python or NumPy."""
-    if not 0.0 < (found := number(value, name, meaning)) < 1.0:
-        raise ModelError(f"{name} {shown(value)} is not between 0 and 1; it is {meaning}")
+    if not 0.0 < (found := check_float(value, name, meaning)) < 1.0:
+        raise ModelError(f"{name} {short_repr(value)} is not between 0 and 1; it is {meaning}")
     return found
 
 
-def flag(value: object, name: str) -> bool:
+def check_bool(value: object, name: str) -> bool:
     """True or False, from Python or NumPy."""
     if not isinstance(value, bool | np.bool_):
-        raise ModelError(f"{name} is {shown(value)}; it is True or False")
+        raise ModelError(f"{name} is {short_repr(value)}; it is True or False")
     return bool(value)
 
 
-def generator(value: object, name: str = "rng") -> np.random.Generator:
-    """A stream of random numbers."""
-    return of_type(value, np.random.Generator, name, "it is a generator: np.random.default_rng(seed)")
+def check_generator(value: object, name: str = "rng") -> np.random.Generator:
+    """A NumPy random generator; else an error."""
+    return check_type(value, np.random.Generator, name, "it is a generator: np.random.default_rng(seed)")
 
 
-def seeded(seed: object, name: str = "seed") -> np.random.Generator:
-    """The stream of a seed, a whole number from 0 on; a stream as it is."""
+def generator_from_seed(seed: object, name: str = "seed") -> np.random.Generator:
+    """The generator of a seed, a whole number from 0 on; a generator as it is."""
     if isinstance(seed, np.random.Generator):
         return seed
-    if whole(seed, name) < 0:
-        raise ModelError(f"{name} {shown(seed)} is negative; it is a whole number from 0 on")
+    if check_int(seed, name) < 0:
+        raise ModelError(f"{name} {short_repr(seed)} is negative; it is a whole number from 0 on")
     return np.random.default_rng(seed)  # type: ignore[arg-type]
 
 
-def listed(values: Any, name: str, meaning: str) -> list[Any]:
-    """What can be gone through, as a list; a text is none."""
+def check_list(values: Any, name: str, meaning: str) -> list[Any]:
+    """Any iterable but a string, as a list."""
     if isinstance(values, str | bytes):
-        raise ModelError(f"{name} is {shown(values)}; it is {meaning}")
+        raise ModelError(f"{name} is {short_repr(values)}; it is {meaning}")
     try:
         return list(values)
     except TypeError:
         raise ModelError(f"{name} is of the type {type(values).__name__}; it is {meaning}") from None
 
 
-def numbers(values: ArrayLike, name: str, shape: tuple[int | None, ...], meaning: str) -> NDArray[np.float64]:
+def check_array(values: ArrayLike, name: str, shape: tuple[int | None, ...], meaning: str) -> NDArray[np.float64]:
     """An array of float64 of the shape given (None: any size), or an error that says what it should have been."""
     try:
-        array = array_of(values, name, meaning).astype(np.float64, copy=False)
+        array = as_numeric_array(values, name, meaning).astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, ModelError):
             raise
@@ -211,7 +213,7 @@ def check_range(
         raise ModelError(f"{place(at)}: {what} {values[at]} is not in [{low:g}, {high:g}]{remedy}")
 
 
-def normalised_rows(
+def normalise_rows(
     probabilities: NDArray[np.float64], next_start: NDArray[np.int64], place: Callable[[tuple[int, ...]], str]
 ) -> NDArray[np.float64]:
     """Rows that sum to 1 within 1e-9, divided by their sum; anything worse is an error naming the row and its sum.
@@ -239,9 +241,9 @@ def normalised_rows(
     return probabilities / np.repeat(np.where(crooked, sums, 1.0), np.diff(next_start), axis=0)
 
 
-def distribution(values: ArrayLike, name: str, size: int, of: str) -> NDArray[np.float64]:
+def check_distribution(values: ArrayLike, name: str, size: int, of: str) -> NDArray[np.float64]:
     """A point of the simplex: finite, not negative, sum 1 within 1e-9, then divided by its sum."""
-    array = numbers(values, name, (size,), f"{size} numbers, one per {of}")
+    array = check_array(values, name, (size,), f"{size} numbers, one per {of}")
     check_range(array, 0.0, 1.0, "weight", lambda at: f"{name}[{at[0]}]", slack=ROW_TOLERANCE)
     total = float(array.sum())
     if abs(total - 1.0) > ROW_TOLERANCE:
@@ -251,10 +253,10 @@ def distribution(values: ArrayLike, name: str, size: int, of: str) -> NDArray[np
 
 
 def check_names(names: Sequence[str] | None, size: int, name: str, reserved: str | None) -> tuple[str, ...] | None:
-    """Names, one per thing, all different, none reserved."""
+    """``size`` names, all different, none reserved."""
     if names is None:
         return None
-    given = [] if isinstance(names, str) else listed(names, name, "a sequence of strings")
+    given = [] if isinstance(names, str) else check_list(names, name, "a sequence of strings")
     if isinstance(names, str) or not all(isinstance(one, str) for one in given):
         raise ModelError(f"{name} must be a sequence of strings")
     if len(given) != size:
@@ -264,6 +266,6 @@ def check_names(names: Sequence[str] | None, size: int, name: str, reserved: str
         if one == reserved:
             raise ModelError(f'"{one}" in {name} is reserved; name that state otherwise')
         if one in seen:
-            raise ModelError(f'"{one}" stands twice in {name}; names must differ')
+            raise ModelError(f'"{one}" appears twice in {name}; names must differ')
         seen.add(one)
     return tuple(given)

@@ -1,11 +1,10 @@
 """Planning: exact values, proper policies, certified bounds."""
 
-from goalbound.planning.context_bounds import Bound, ContextBounds, context_bounds
+from goalbound.planning.context_bounds import Bound, BoundStatus, ContextBounds, context_bounds
 from goalbound.planning.evaluation import Evaluation, evaluate, hitting_times
 from goalbound.planning.extended_value_iteration import OptimisticSolution, extended_value_iteration
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.planning.properness import NoProperPolicy, blocking_states, is_proper
-from goalbound.planning.simplex import BoundStatus
 from goalbound.planning.solution import Solution, Status
 from goalbound.planning.solve import solve
 

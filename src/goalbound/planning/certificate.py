@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels import bellman
-from goalbound.planning.policy_values import ROUNDING, PolicyValues
+from goalbound.kernels.planner import bellman
+from goalbound.planning.policy_evaluation import ROUNDING, PolicyEvaluator
 
 TIE_ROUNDS = 12
 
@@ -33,8 +33,8 @@ class Certificate:
     width: float
 
     @classmethod
-    def nothing(cls, policy: NDArray[np.int64]) -> Certificate:
-        """What holds without looking: values lie between 0 and infinity (0 where the policy leaves a state out)."""
+    def trivial(cls, policy: NDArray[np.int64]) -> Certificate:
+        """The trivial bounds: values lie between 0 and infinity (0 where the policy leaves a state out)."""
         upper = np.append(np.where(policy >= 0, np.inf, 0.0), 0.0)
         return cls(np.zeros(len(upper)), upper, float(upper.max()))
 
@@ -53,7 +53,7 @@ def width_of(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> float:
 
 
 def certify(
-    state: PolicyValues, usable: NDArray[np.bool_], policy: NDArray[np.int64], tolerance: float, *, cut: float = 0.0
+    state: PolicyEvaluator, usable: NDArray[np.bool_], policy: NDArray[np.int64], tolerance: float, *, cut: float = 0.0
 ) -> Certificate:
     """The best bounds found around the values of ``state``, which holds ``policy``; [0, infinity) if none.
 
@@ -64,30 +64,30 @@ def certify(
     """
     states = len(policy)
     active = policy >= 0
-    best = Certificate.nothing(policy)
+    best = Certificate.trivial(policy)
     values, solver = state.values, state.solver
-    if not solver.reached()[active].all():
+    if not solver.reaches_goal()[active].all():
         return best
     if (values[:-1][active] > 0.0).all():
         if state.smallest > 0.0:
-            best = _better(best, state, usable, policy, values, cut)
+            best = _tightest(best, state, usable, policy, values, cut)
         if best.width > tolerance:
-            best = _better(best, state, usable, policy, _concave(values), cut)
+            best = _tightest(best, state, usable, policy, _concave(values), cut)
     counted = policy.copy()
     for _ in range(TIE_ROUNDS if best.width > tolerance else 0):
         moves, _ = solver.solve(np.ones(states), np.ones(states), 0.1)
         shape = values.copy()
         shape[:-1] += state.floor * np.maximum(moves, 1.0)
-        best = _better(best, state, usable, policy, shape, cut)
+        best = _tightest(best, state, usable, policy, shape, cut)
         switched = state.run(bellman.raise_ties)(
             state.rows, usable, counted, values, state.low, shape, 0.1 * state.floor
         )
         if best.width <= tolerance or not switched:
             break
-        solver.take(counted)
-        if not solver.reached()[active].all():
+        solver.set_policy(counted)
+        if not solver.reaches_goal()[active].all():
             break
-    solver.take(policy)
+    solver.set_policy(policy)
     return best
 
 
@@ -99,9 +99,9 @@ def _concave(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return shape
 
 
-def _better(
+def _tightest(
     best: Certificate,
-    state: PolicyValues,
+    state: PolicyEvaluator,
     usable: NDArray[np.bool_],
     policy: NDArray[np.int64],
     shape: NDArray[np.float64],
@@ -110,12 +110,12 @@ def _better(
     """The bounds of this shape where they are closer than the best so far."""
     if not np.isfinite(shape).all():
         return best
-    least_x, greatest_x, least_y, greatest_y, hopeless = state.run(bellman.certify)(
+    least_x, greatest_x, least_y, greatest_y, infeasible = state.run(bellman.certify)(
         state.rows, usable, policy, state.values, state.low, shape, cut
     )
     low = state.low if len(state.low) else np.zeros_like(state.values)
     lower, upper = best.lower, best.upper
-    if not hopeless and least_x <= greatest_x:
+    if not infeasible and least_x <= greatest_x:
         slip = 4.0 * ROUNDING * (state.values + np.abs(low) + least_x * shape + cut)
         lower = np.maximum(lower, np.nextafter(state.values - least_x * shape + low - cut - slip, -np.inf))
     if least_y <= greatest_y and np.isfinite(least_y):

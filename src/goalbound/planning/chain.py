@@ -7,28 +7,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels import bellman, graph
-from goalbound.kernels import chain as kernels
-from goalbound.kernels.chain import Chain, Coarse
-from goalbound.kernels.jit import Run
+from goalbound.kernels.compile import Run
 from goalbound.kernels.layout import Rows
+from goalbound.kernels.planner import bellman, graph
+from goalbound.kernels.planner import chain as kernels
+from goalbound.kernels.planner.chain import Chain, CoarseFactor
 
 DIRECT_STATES = 300
 """Up to this many states a chain is eliminated directly."""
 
 SWEEPS = 16
-"""As many sweeps may be spent before the Krylov method is thought to be cheaper."""
+"""The most sweeps before the Krylov method is expected to be cheaper."""
 SETTING_UP = 30_000
-"""Setting up the Krylov method takes about as long as sweeping over this many states."""
-MIXTURE_VARIANCE = 4
-"""Sweeps after which their rate is looked at."""
+"""Setting up the Krylov method costs about as much as sweeping over this many states."""
+RATE_CHECK_SWEEPS = 4
+"""Sweeps after which their rate of convergence is checked."""
 KRYLOV_STEPS = 60
 CLUSTER_STATES = 64
 SHALLOW_CLUSTERS = 16
 
 
 class ChainSolver:
-    """Solves chains of policies of one problem, again and again, with room that is kept between calls.
+    """Solves chains of policies of one problem, again and again, with work arrays that are kept between calls.
 
     Args:
         rows: the problem; S states, M triples.
@@ -47,31 +47,31 @@ class ChainSolver:
             self._rank = np.empty_like(order)
             self._rank[order] = np.arange(self.states, dtype=np.int32)
         self._cluster: NDArray[np.int32] | None = None
-        self._coarse: Coarse | None = None
+        self._coarse: CoarseFactor | None = None
         self._factors: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-        self._whole: Any = None
+        self._sparse_lu: Any = None
         self._narrow = order is not None  # until seen otherwise
         start = np.empty(self.states + 1, dtype=np.int64)
         run(bellman.chain_rows)(rows, self._order, start)
-        room = int(start[-1])
+        capacity = int(start[-1])
         self.chain = Chain(
-            start, start[:-1].copy(), np.empty(room, dtype=np.int32), np.empty(room), np.ones(self.states)
+            start, start[:-1].copy(), np.empty(capacity, dtype=np.int32), np.empty(capacity), np.ones(self.states)
         )
-        self._known = np.full(self.states, -1, dtype=np.int64)
+        self._chain_policy = np.full(self.states, -1, dtype=np.int64)
 
-    def take(self, policy: NDArray[np.int64]) -> None:
-        """Take over the chain of a policy (pairs, -1 for states that are left out); only what changed is redone."""
-        self.run(bellman.update_chain)(self.rows, policy, self._known, self._order, self._rank, self.chain)
+    def set_policy(self, policy: NDArray[np.int64]) -> None:
+        """Set the chain to that of a policy (pairs, -1 for states that are left out); only changed rows are updated."""
+        self.run(bellman.update_chain)(self.rows, policy, self._chain_policy, self._order, self._rank, self.chain)
         self._coarse = None
         self._factors = None
-        self._whole = None
+        self._sparse_lu = None
 
-    def reached(self) -> NDArray[np.bool_]:
+    def reaches_goal(self) -> NDArray[np.bool_]:
         """[S] the states from which the chain reaches the goal."""
         out = self.chain.exit > 0.0
-        room = np.empty(self.states, dtype=np.int32)
-        self.run(graph.chain_reach)(self.chain, room, out)
-        return self._outside(out)
+        scratch = np.empty(self.states, dtype=np.int32)
+        self.run(graph.chain_reach)(self.chain, scratch, out)
+        return self._to_state_order(out)
 
     def solve(
         self,
@@ -86,14 +86,14 @@ class ChainSolver:
         The residual may miss the aim: rounding, or a chain that never ends. The caller sees it and decides. With
         ``weights[S]`` the iteration works on x / weights, so that small parts of x count as much as large ones.
         """
-        rhs, unit = self._inside(rhs), self._inside(unit)
+        rhs, unit = self._to_solver_order(rhs), self._to_solver_order(unit)
         if self.states <= DIRECT_STATES:
             x = self._eliminate(rhs)
-            return self._outside(x), self._left(rhs, unit, x)
+            return self._to_state_order(x), self._largest_residual(rhs, unit, x)
         if weights is None:
             x, reached = self._iterate(self.chain, rhs, unit, target, backwards=False)
         else:
-            scale = self._inside(weights)
+            scale = self._to_solver_order(weights)
             chain = self.chain._replace(weight=np.empty_like(self.chain.weight), exit=np.empty(self.states))
             self.run(kernels.scale_chain)(self.chain, scale, chain.weight, chain.exit)
             self._coarse = None
@@ -102,20 +102,20 @@ class ChainSolver:
             self._coarse = None
             x *= scale
         if reached > target and reached > 0.1 * float(np.max(np.abs(rhs) / unit)):
-            direct = self._factored_whole(rhs)
-            left = np.inf if direct is None else self._left(rhs, unit, direct)
+            direct = self._solve_by_sparse_lu(rhs)
+            left = np.inf if direct is None else self._largest_residual(rhs, unit, direct)
             if direct is not None and left < reached:
                 x, reached = direct, left
-        return self._outside(x), reached
+        return self._to_state_order(x), reached
 
-    def swept(self, rhs: NDArray[np.float64], x: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
+    def sweep(self, rhs: NDArray[np.float64], x: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
         """x after some sweeps of x = rhs + weight x: nothing is subtracted, so small parts come out right first."""
-        inside, rhs = self._inside(x).copy(), self._inside(rhs)
+        inside, rhs = self._to_solver_order(x).copy(), self._to_solver_order(rhs)
         if self.states <= DIRECT_STATES:
-            return self._outside(self._eliminate(rhs))
+            return self._to_state_order(self._eliminate(rhs))
         for sweep in range(sweeps):
             self.run(kernels.gauss_seidel)(self.chain, rhs, np.ones(self.states), sweep % 2 == 1, inside)
-        return self._outside(inside)
+        return self._to_state_order(inside)
 
     def _iterate(
         self, chain: Chain, rhs: NDArray[np.float64], unit: NDArray[np.float64], target: float, *, backwards: bool
@@ -123,26 +123,26 @@ class ChainSolver:
         """Sweeps while they are quick, then the Krylov method."""
         x = np.zeros(self.states)
         most = SWEEPS + SETTING_UP // self.states
-        reached, _ = self.run(kernels.sweep_until)(chain, rhs, unit, target, most, MIXTURE_VARIANCE, backwards, x)
+        reached, _ = self.run(kernels.sweep_until)(chain, rhs, unit, target, most, RATE_CHECK_SWEEPS, backwards, x)
         if reached > target:
             if self._coarse is None:
-                self._coarse = self._factored(chain)
+                self._coarse = self._coarse_factor(chain)
             reached, _ = self.run(kernels.bicgstab)(chain, self._coarse, rhs, unit, target, KRYLOV_STEPS, x)
         return x, reached
 
-    def _left(self, rhs: NDArray[np.float64], unit: NDArray[np.float64], x: NDArray[np.float64]) -> float:
+    def _largest_residual(self, rhs: NDArray[np.float64], unit: NDArray[np.float64], x: NDArray[np.float64]) -> float:
         """The largest residual, in units."""
         left = np.empty(self.states)
         self.run(kernels.chain_residual)(self.chain, rhs, x, left)
         return float(np.max(np.abs(left) / unit, initial=0.0))
 
-    def _inside(self, vector: NDArray[Any]) -> NDArray[Any]:
+    def _to_solver_order(self, vector: NDArray[Any]) -> NDArray[Any]:
         return vector[self._order] if len(self._order) else vector
 
-    def _outside(self, vector: NDArray[Any]) -> NDArray[Any]:
+    def _to_state_order(self, vector: NDArray[Any]) -> NDArray[Any]:
         return vector[self._rank] if len(self._rank) else vector
 
-    def _factored(self, chain: Chain) -> Coarse:
+    def _coarse_factor(self, chain: Chain) -> CoarseFactor:
         """The coarse matrix of the chain, on as many clusters as can be factored in the time of a few sweeps.
 
         Chains that are narrow in their order (corridors) are factored as they are, which solves them.
@@ -166,26 +166,26 @@ class ChainSolver:
         first = np.empty(int(cluster.max()) + 1, dtype=np.int64)
         return first, self.run(kernels.coarse_envelope)(self.chain, cluster, first)
 
-    def _factor(self, chain: Chain, cluster: NDArray[np.int32], first: NDArray[np.int64]) -> Coarse:
+    def _factor(self, chain: Chain, cluster: NDArray[np.int32], first: NDArray[np.int64]) -> CoarseFactor:
         start = np.zeros(len(first) + 1, dtype=np.int64)
         np.cumsum(np.arange(len(first)) - first, out=start[1:])
-        coarse = Coarse(cluster, first, start, np.empty(start[-1]), np.empty(start[-1]), np.empty(len(first)))
+        coarse = CoarseFactor(cluster, first, start, np.empty(start[-1]), np.empty(start[-1]), np.empty(len(first)))
         self.run(kernels.factor_coarse)(chain, coarse)
         return coarse
 
-    def _factored_whole(self, rhs: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _solve_by_sparse_lu(self, rhs: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """By sparse factors of the whole chain: the last resort, where the Krylov method stalls. None if singular."""
         from scipy.sparse import csr_array, eye_array
         from scipy.sparse.linalg import splu
 
-        if self._whole is None:
+        if self._sparse_lu is None:
             row, column, weight = moves_of(self.chain)
             moves = csr_array((weight, (row, column)), shape=(self.states, self.states))
             try:
-                self._whole = splu((eye_array(self.states) - moves).tocsc())
+                self._sparse_lu = splu((eye_array(self.states) - moves).tocsc())
             except RuntimeError:  # a chain that never ends, up to rounding
                 return None
-        x: NDArray[np.float64] = self._whole.solve(rhs)
+        x: NDArray[np.float64] = self._sparse_lu.solve(rhs)
         return x
 
     def _clusters(self) -> NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""What a given policy is worth: its expected loss and its expected steps to the goal."""
+"""Evaluation of a given policy: its expected loss and its expected steps to the goal."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels import bellman, graph
-from goalbound.kernels.chain import Chain
-from goalbound.kernels.jit import Run
+from goalbound.kernels.compile import Run
 from goalbound.kernels.layout import Rows
+from goalbound.kernels.planner import bellman, graph
+from goalbound.kernels.planner.chain import Chain
 from goalbound.models import SSP
-from goalbound.models.validation import fraction
+from goalbound.models.validation import check_fraction
 from goalbound.planning.chain import ChainSolver, moves_of
-from goalbound.planning.door import engine_for, require_ssp
-from goalbound.planning.policy_values import PolicyValues
+from goalbound.planning.checks import engine_for, require_ssp
+from goalbound.planning.policy_evaluation import PolicyEvaluator
 from goalbound.planning.properness import moving_policy, pairs_of
 from goalbound.planning.reduction import rows_of
 from goalbound.planning.solution import Status
@@ -31,7 +31,7 @@ LARGE_ENOUGH = 2.0**-400
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What a policy is worth.
+    """The values and hitting times of a policy.
 
     Attributes:
         values: [S + 1] expected loss until the goal, or for ever; infinite where the policy may pay for ever.
@@ -49,13 +49,13 @@ class Evaluation:
     @property
     def proper(self) -> bool:
         """Whether the policy reaches the goal with probability one from every state."""
-        return not np.isinf(self.hitting_times).any()  # NaN: it ends, but nobody knows when
+        return not np.isinf(self.hitting_times).any()  # NaN: it ends, but the time is not known accurately
 
 
 def evaluate(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> Evaluation:
     """The expected loss and steps of a policy that plays ``policy[s]`` in state s, proper or not.
 
-    A policy that goes round for ever at no loss has finite values and infinite hitting times. An action of -1 stands
+    A policy that loops for ever at no loss has finite values and infinite hitting times. An action of -1 stands
     for a state that is left out: both are infinite there and wherever it may be reached.
 
     >>> walk = SSP.dense([[0.5, 0.0]], [[[0.5, 0.5], [1.0, 0.0]]])
@@ -64,14 +64,18 @@ def evaluate(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> Evalua
     >>> evaluate(walk, [1]).hitting_times
     array([inf,  0.])
     """
-    fraction(tolerance, "tolerance", "a relative error")
+    check_fraction(tolerance, "tolerance", "a relative error")
     rows, run = rows_of(require_ssp(ssp)), engine_for(ssp)
-    played = _Played.of(ssp, pairs_of(ssp, policy), rows, run)
-    steps, steps_error = _solved(rows._replace(losses=_ones(rows)), played, ~played.unending, run, tolerance)
-    paying = played.reaching((played.pairs >= 0) & (rows.losses[np.maximum(played.pairs, 0)] > 0.0), run)
-    values, values_error = _solved(rows, played, paying & ~played.ruinous, run, tolerance)
-    values[:-1][played.ruinous] = np.inf
-    steps[:-1][played.unending] = np.inf
+    policy_graph = _PolicyGraph.of(ssp, pairs_of(ssp, policy), rows, run)
+    steps, steps_error = _solved(
+        rows._replace(losses=_ones(rows)), policy_graph, ~policy_graph.improper, run, tolerance
+    )
+    paying = policy_graph.reaching(
+        (policy_graph.pairs >= 0) & (rows.losses[np.maximum(policy_graph.pairs, 0)] > 0.0), run
+    )
+    values, values_error = _solved(rows, policy_graph, paying & ~policy_graph.infinite_loss, run, tolerance)
+    values[:-1][policy_graph.infinite_loss] = np.inf
+    steps[:-1][policy_graph.improper] = np.inf
     error = float(max(values_error.max(), steps_error.max()))
     return Evaluation(values, steps, error, Status.CONVERGED if error <= tolerance else Status.ROUNDING)
 
@@ -79,43 +83,43 @@ def evaluate(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> Evalua
 def hitting_times(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> NDArray[np.float64]:
     """[S + 1] expected steps of a policy to the goal; infinite where it is not reached with probability one.
 
-    Relative errors are at most the tolerance; a number that cannot be told that well is NaN.
+    Relative errors are at most the tolerance; a number that cannot be computed that accurately is NaN.
     """
-    fraction(tolerance, "tolerance", "a relative error")
+    check_fraction(tolerance, "tolerance", "a relative error")
     rows, run = rows_of(require_ssp(ssp)), engine_for(ssp)
-    played = _Played.of(ssp, pairs_of(ssp, policy), rows, run)
-    steps, errors = _solved(rows._replace(losses=_ones(rows)), played, ~played.unending, run, tolerance)
+    policy_graph = _PolicyGraph.of(ssp, pairs_of(ssp, policy), rows, run)
+    steps, errors = _solved(rows._replace(losses=_ones(rows)), policy_graph, ~policy_graph.improper, run, tolerance)
     steps[errors > tolerance] = np.nan
-    steps[:-1][played.unending] = np.inf
+    steps[:-1][policy_graph.improper] = np.inf
     return steps
 
 
-class _Played(NamedTuple):
-    """A policy's pairs and what its graph tells."""
+class _PolicyGraph(NamedTuple):
+    """A policy's pairs, its chain, and the properties of its graph."""
 
     pairs: NDArray[np.int64]
     """[S] the pair of each state, -1 if none"""
     chain: Chain
     order: NDArray[np.int32]
     """[S] the states, those nearest to the goal first"""
-    unending: NDArray[np.bool_]
+    improper: NDArray[np.bool_]
     """[S] the goal is not reached with probability one"""
-    ruinous: NDArray[np.bool_]
+    infinite_loss: NDArray[np.bool_]
     """[S] the policy may pay for ever, or come to a state that is left out"""
 
     @classmethod
-    def of(cls, ssp: SSP, pairs: NDArray[np.int64], rows: Rows, run: Run) -> _Played:
+    def of(cls, ssp: SSP, pairs: NDArray[np.int64], rows: Rows, run: Run) -> _PolicyGraph:
         states = ssp.support.states
         solver = ChainSolver(rows, run, None)
         moving = np.where(pairs >= 0, moving_policy(ssp, np.maximum(pairs, 0)), -1)
-        solver.take(moving)
+        solver.set_policy(moving)
         exits = (moving >= 0) & (solver.chain.exit > 0.0)
         ending = exits.copy()
         order = np.empty(states, dtype=np.int32)
         reached = run(graph.chain_reach)(solver.chain, order, ending)
         order[reached:] = np.flatnonzero(~ending)
-        nothing = np.empty(0, dtype=bool)
-        played = cls(pairs, solver.chain, order, nothing, nothing)
+        empty = np.empty(0, dtype=bool)
+        policy_graph = cls(pairs, solver.chain, order, empty, empty)
         usable = np.zeros(ssp.support.pairs, dtype=bool)
         usable[moving[moving >= 0]] = True
         component = np.empty(states, dtype=np.int64)
@@ -126,8 +130,9 @@ class _Played(NamedTuple):
         leaves[component[exits]] = True
         pays = np.zeros(states, dtype=bool)
         pays[component[(pairs < 0) | (rows.losses[np.maximum(pairs, 0)] > 0.0)]] = True
-        return played._replace(
-            unending=played.reaching(~ending, run), ruinous=played.reaching((pays & ~leaves)[component], run)
+        return policy_graph._replace(
+            improper=policy_graph.reaching(~ending, run),
+            infinite_loss=policy_graph.reaching((pays & ~leaves)[component], run),
         )
 
     def reaching(self, targets: NDArray[np.bool_], run: Run) -> NDArray[np.bool_]:
@@ -144,7 +149,7 @@ def _ones(rows: Rows) -> NDArray[np.float64]:
 
 
 def _solved(
-    rows: Rows, played: _Played, wanted: NDArray[np.bool_], run: Run, tolerance: float
+    rows: Rows, policy_graph: _PolicyGraph, wanted: NDArray[np.bool_], run: Run, tolerance: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """[S + 1] values over the wanted states (0 elsewhere), and [S + 1] bounds of their relative errors.
 
@@ -154,20 +159,20 @@ def _solved(
     values, errors = np.zeros(len(wanted) + 1), np.zeros(len(wanted) + 1)
     if not wanted.any():
         return values, errors
-    policy = np.where(wanted, played.pairs, -1)
+    policy = np.where(wanted, policy_graph.pairs, -1)
     rows, exponent = _enlarged(rows, policy[wanted])
     floor = 1e-3 * float(rows.losses[policy[wanted]].mean())
-    state = PolicyValues(rows, run, ChainSolver(rows, run, played.order), values, floor)
+    state = PolicyEvaluator(rows, run, ChainSolver(rows, run, policy_graph.order), values, floor)
     aim = tolerance / 8.0
     while True:
-        with np.errstate(all="ignore"):  # at the end of the floats; the error bound sees what came of it
-            residual = state.evaluate(state.take(policy), aim)
+        with np.errstate(all="ignore"):  # near the limits of float64; the error bound covers it
+            residual = state.evaluate(state.set_policy(policy), aim)
             total, errors[:-1][wanted] = _with_errors(state, residual, policy, wanted, exponent)
         worst = float(errors.max())
         if worst <= tolerance or aim < SMALLEST_AIM or (residual > aim and len(state.low)):
             return np.where(errors < 1.0, np.ldexp(total, -exponent), np.nan), errors
         aim *= min(1.0 / 8.0, max(1.0 / 1024.0, 0.5 * tolerance / worst))
-        state.sharpen()
+        state.use_extended_precision()
 
 
 def _enlarged(rows: Rows, pairs: NDArray[np.int64]) -> tuple[Rows, int]:
@@ -183,7 +188,7 @@ def _enlarged(rows: Rows, pairs: NDArray[np.int64]) -> tuple[Rows, int]:
 
 
 def _with_errors(
-    state: PolicyValues, residual: float, policy: NDArray[np.int64], wanted: NDArray[np.bool_], exponent: int
+    state: PolicyEvaluator, residual: float, policy: NDArray[np.int64], wanted: NDArray[np.bool_], exponent: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """[S + 1] the values, and for the wanted states a bound of their relative errors once they are scaled back.
 

@@ -1,4 +1,4 @@
-"""Extended value iteration: the best policy in the most hopeful of the plausible models."""
+"""Extended value iteration: the best policy in the most optimistic of the plausible models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import value_iteration as kernels
-from goalbound.kernels.jit import engine
+from goalbound.kernels.compile import engine
 from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.kernels.value_iteration import (
     L2_BALL,
@@ -23,17 +23,17 @@ from goalbound.models import SSP, ConfidenceSet, ModelError, Support
 from goalbound.models.support import with_goal
 from goalbound.models.validation import (
     ROW_TOLERANCE,
-    fraction,
-    numbers,
-    sealed,
-    shown,
-    whole,
+    check_array,
+    check_fraction,
+    check_int,
+    set_readonly,
+    short_repr,
 )
 from goalbound.planning.solution import Status
 
 LARGEST = 2.0**400
 """Losses lie between its inverse and it, or are scaled: the squares of values stay far from the ends of the floats."""
-MOST = 2**62
+MOST_SWEEPS = 2**62
 """Sweeps; a kernel takes no larger number."""
 
 
@@ -45,11 +45,11 @@ class OptimisticSolution:
         values: [S + 1] certified *lower* bounds of the exact optimistic values: optimism survives rounding.
         upper: [S + 1] certified upper bounds; infinite if the status is not CONVERGED.
         policy: [S] action of each state; proper in the optimistic model if the status is CONVERGED.
-        losses: [N] the most hopeful losses.
-        rows: [M] the most hopeful rows against the values, in the order of the support; the goal's entries hold what
+        losses: [N] the most optimistic losses.
+        rows: [M] the most optimistic rows against the values, in the order of the support; the goal's entries hold what
             the others lack, and rows without the goal sum to 1.
-        sweeps: how many times all states were gone through.
-        status: CONVERGED if ``upper - values <= 4 * tolerance * upper``; ROUNDING if the sweeps have settled but values
+        sweeps: how many times all states were updated.
+        status: CONVERGED if ``upper - values <= 4 * tolerance * upper``; ROUNDING if the sweeps converged but values
             are so large beside the least loss that rounding may be more than the tolerance.
     """
 
@@ -92,9 +92,9 @@ def extended_value_iteration(
             f"plausible is of the type {type(sets).__name__}; extended value iteration takes a ConfidenceSet, the "
             "balls around estimated rows (goalbound.confidence_set makes one)"
         )
-    tolerance = fraction(tolerance, "tolerance", "relative to the least loss")
-    if whole(sweeps, "sweeps") < 1:
-        raise ModelError(f"sweeps is {shown(sweeps)}; value iteration makes at least one")
+    tolerance = check_fraction(tolerance, "tolerance", "relative to the least loss")
+    if check_int(sweeps, "sweeps") < 1:
+        raise ModelError(f"sweeps is {short_repr(sweeps)}; value iteration makes at least one")
     support = sets.support
     least = float(sets.loss_low.min())
     if least <= 0.0:
@@ -108,7 +108,9 @@ def extended_value_iteration(
     arrays = plausible_arrays(sets)._replace(losses=losses)
     iteration = _outlook(support, floor, start, exponent)
     made = int(
-        engine(support.triples)(kernels.value_iteration)(arrays, iteration, tolerance * floor, min(int(sweeps), MOST))
+        engine(support.triples)(kernels.value_iteration)(
+            arrays, iteration, tolerance * floor, min(int(sweeps), MOST_SWEEPS)
+        )
     )
     residual = float(iteration.progress["residual"])
     lower, upper = _scaled_back(*value_bounds(iteration.values, residual, floor), exponent)
@@ -146,14 +148,14 @@ def _scaled(losses: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
 def _scaled_back(
     lower: NDArray[np.float64], upper: NDArray[np.float64], exponent: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bounds of the scaled values as bounds of the values: what cannot be told exactly is rounded outwards."""
+    """Bounds of the scaled values as bounds of the values: what is not exact is rounded outwards."""
     if exponent == 0:
         return lower, upper
     with np.errstate(over="ignore"):
         low, high = np.ldexp(lower, -exponent), np.ldexp(upper, -exponent)
         low = np.where(np.ldexp(low, exponent) > lower, np.nextafter(low, 0.0), low)
         high = np.where(np.ldexp(high, exponent) < upper, np.nextafter(high, np.inf), high)
-    return sealed(np.minimum(low, np.finfo(np.float64).max)), sealed(high)
+    return set_readonly(np.minimum(low, np.finfo(np.float64).max)), set_readonly(high)
 
 
 def value_bounds(
@@ -163,14 +165,14 @@ def value_bounds(
 
     Where losses are so small that the squares of values vanish, backups are only bounds from below: no upper bound.
     """
-    room = residual + ROUNDING * float(values.max()) + UNDERFLOW
-    lower = values * (1.0 - room / (room + floor))
-    if room >= floor or floor < 1.0 / LARGEST:
+    error = residual + ROUNDING * float(values.max()) + UNDERFLOW
+    lower = values * (1.0 - error / (error + floor))
+    if error >= floor or floor < 1.0 / LARGEST:
         upper = np.full_like(values, np.inf)
         upper[-1] = 0.0
     else:
-        upper = values * (1.0 + room / (floor - room))
-    return sealed(lower), sealed(upper)
+        upper = values * (1.0 + error / (floor - error))
+    return set_readonly(lower), set_readonly(upper)
 
 
 def plausible_arrays(sets: ConfidenceSet) -> UncertaintySet:
@@ -188,7 +190,7 @@ def plausible_arrays(sets: ConfidenceSet) -> UncertaintySet:
 
 
 def optimistic_rows(support: Support, sets: UncertaintySet, iteration: ValueIterationState) -> NDArray[np.float64]:
-    """[M] the most hopeful row of every pair against the values, for slots that are in the order of the support."""
+    """[M] the most optimistic row of every pair against the values, for slots that are in the order of the support."""
     rows = np.zeros(support.triples)
     run = engine(support.triples)(kernels.optimistic_row)
     for pair in range(support.pairs):
@@ -197,7 +199,7 @@ def optimistic_rows(support: Support, sets: UncertaintySet, iteration: ValueIter
     pair_of = np.searchsorted(support.next_start, to_goal, side="right") - 1
     rows[to_goal] = 0.0
     rows[to_goal] = np.maximum(1.0 - np.add.reduceat(rows, support.next_start[:-1])[pair_of], 0.0)
-    return sealed(rows)
+    return set_readonly(rows)
 
 
 def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArray[np.float64]) -> SSP:
@@ -221,7 +223,7 @@ def _outlook(support: Support, floor: float, start: ArrayLike | None, exponent: 
     if start is None:
         iteration.values[:-1] = floor
     else:
-        values = numbers(start, "start", (support.states + 1,), f"shape [S + 1] = ({support.states + 1},)")
+        values = check_array(start, "start", (support.states + 1,), f"shape [S + 1] = ({support.states + 1},)")
         if not np.isfinite(values).all():
             state = int(np.flatnonzero(~np.isfinite(values))[0])
             raise ModelError(f"start[{state}] is {values[state]}; values to start from are finite")

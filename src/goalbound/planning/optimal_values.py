@@ -5,27 +5,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels import many_contexts
-from goalbound.kernels.elimination import fresh_bench
-from goalbound.kernels.jit import Effort
+from goalbound.kernels.compile import Effort
+from goalbound.kernels.elimination import new_evaluation_workspace
 from goalbound.kernels.layout import Rows
-from goalbound.kernels.many_contexts import NONE, UNKNOWN, Components
+from goalbound.kernels.planner import batch
+from goalbound.kernels.planner.batch import NONE, UNKNOWN, Components
 from goalbound.models import LinearCSSP, ModelError
-from goalbound.models.validation import fraction, numbers
-from goalbound.planning.door import require_contextual
+from goalbound.models.validation import check_array, check_fraction
+from goalbound.planning.checks import require_contextual
 from goalbound.planning.properness import NoProperPolicy, pairs_of
 from goalbound.planning.solution import Status
 from goalbound.planning.solve import solve
 
 MOST_ELIMINATED = 300
-"""Up to this many states contexts are answered together, each policy by elimination: 10 to 100 times faster."""
-MOST_REMEMBERED = 100_000
-"""Of as many contexts that had to be solved one by one it is known whether they come again."""
-LIGHT = 8
+"""Up to this many states contexts are solved in one batch, each policy by elimination: 10 to 100 times faster."""
+MOST_CACHED = 100_000
+"""The most contexts solved one by one whose values are cached, for when they come again."""
+WORK_RATIO = 8
 """A triple costs about this much less here than in the planner, which goes over all of them many times."""
 
 
-_EFFORT = Effort()  # of the whole process: simulations ask for contexts in many small chunks
+_EFFORT = Effort()  # of the whole process: simulations pass contexts in many small chunks
 
 
 def optimal_values(problem: LinearCSSP, contexts: ArrayLike, *, tolerance: float = 1e-9) -> NDArray[np.float64]:
@@ -35,9 +35,9 @@ def optimal_values(problem: LinearCSSP, contexts: ArrayLike, *, tolerance: float
     :func:`goalbound.planning.solve`), there are certified bounds ``lower <= v* <= upper`` that hold the values as well,
     with ``upper - lower <= tolerance * upper`` in every state. So ``|values - v*| <= tolerance * upper``.
 
-    Small problems are answered together by policy iteration, each context from the best policy of the one before
-    (:mod:`goalbound.kernels.many_contexts`); ties, up to rounding, go to the lowest action, so that an answer does
-    not depend on what was asked before it. What cannot be certified there, such as best policies with free steps, goes
+    Small problems are solved in one batch by policy iteration, each context from the best policy of the one before
+    (:mod:`goalbound.kernels.planner.batch`); ties, up to rounding, go to the lowest action, so that a result does
+    not depend on the contexts before it. What cannot be certified there, such as best policies with free steps, goes
     to :func:`goalbound.planning.solve`, as do large problems, where only contexts that come again are cheap.
 
     Args:
@@ -58,52 +58,52 @@ def optimal_values(problem: LinearCSSP, contexts: ArrayLike, *, tolerance: float
            [0.5       , 0.        ]])
     """
     require_contextual(problem)
-    tolerance = fraction(tolerance, "tolerance", "a relative width")
-    asked = _Asked(problem, _checked(problem, contexts), tolerance)
+    tolerance = check_fraction(tolerance, "tolerance", "a relative width")
+    query = _Query(problem, _checked(problem, contexts), tolerance)
     if problem.support.states <= MOST_ELIMINATED:
-        _answer_together(asked)
+        _solve_together(query)
     else:
-        for n in range(len(asked.contexts)):
-            asked.answer(n)
-    return asked.values
+        for n in range(len(query.contexts)):
+            query.solve_context(n)
+    return query.values
 
 
-class _Asked:
-    """Contexts and room for their values, with the planner for those that nothing simpler answers."""
+class _Query:
+    """Contexts and their values, with the planner for those that the batch kernel cannot solve."""
 
     def __init__(self, problem: LinearCSSP, contexts: NDArray[np.float64], tolerance: float) -> None:
         self.problem, self.contexts, self.tolerance = problem, contexts, tolerance
         self.values = np.empty((len(contexts), problem.support.states + 1))
-        self._seen: dict[bytes, int] = {}
+        self._solved: dict[bytes, int] = {}
 
-    def answer(self, n: int) -> NDArray[np.int64] | None:
-        """Answer context n by the planner; the pairs [S] of its policy, None if it was a context seen before."""
+    def solve_context(self, n: int) -> NDArray[np.int64] | None:
+        """Solve context n by the planner; the pairs [S] of its policy, None if the context was solved before."""
         key = self.contexts[n].tobytes()
-        if key in self._seen:
-            self.values[n] = self.values[self._seen[key]]
+        if key in self._solved:
+            self.values[n] = self.values[self._solved[key]]
             return None
         ssp = self.problem.at(self.contexts[n])
         try:
             solution = solve(ssp, tolerance=self.tolerance)
         except NoProperPolicy as error:
-            error.args = (f"{self._name(n)}: {error}",)
+            error.args = (f"{self._context_name(n)}: {error}",)
             raise
         if solution.status is not Status.CONVERGED:
             raise ModelError(
-                f"{self._name(n)}: {solution.status.value} ({solution.width:.1e} against {self.tolerance:g}); "
+                f"{self._context_name(n)}: {solution.status.value} ({solution.width:.1e} against {self.tolerance:g}); "
                 "ask for a larger tolerance"
             )
         self.values[n] = solution.values
-        if len(self._seen) < MOST_REMEMBERED:
-            self._seen[key] = n
+        if len(self._solved) < MOST_CACHED:
+            self._solved[key] = n
         return pairs_of(ssp, solution.policy)
 
-    def _name(self, n: int) -> str:
+    def _context_name(self, n: int) -> str:
         return f"contexts[{n}] = {np.array2string(self.contexts[n], separator=', ', threshold=8)}"
 
 
-def _answer_together(asked: _Asked) -> None:
-    problem, count = asked.problem, len(asked.contexts)
+def _solve_together(query: _Query) -> None:
+    problem, count = query.problem, len(query.contexts)
     support, size = problem.support, problem.context_size
     states = support.states
     components = Components(
@@ -111,20 +111,20 @@ def _answer_together(asked: _Asked) -> None:
     )  # a component's numbers side by side, so that mixing goes through memory in order
     mixed = np.empty(support.pairs), np.empty(support.triples)
     rows = Rows(support.pair_start, support.next_start, support.next_state, *mixed)
-    room = fresh_bench(states)
+    workspace = new_evaluation_workspace(states)
     starts = np.full((size, states), UNKNOWN, dtype=np.int64)
     policy = np.full(states, UNKNOWN, dtype=np.int64)
-    run = _EFFORT.engine(count * (support.triples * (size + 2) + states**3) // LIGHT)
+    run = _EFFORT.engine(count * (support.triples * (size + 2) + states**3) // WORK_RATIO)
     done = 0
     while done < count:
-        with np.errstate(all="ignore"):  # at the end of the floats; the certificate sees what came of it
-            done, missing = run(many_contexts.settle_each)(
-                components, asked.contexts, done, asked.tolerance, starts, rows, room, policy, asked.values
+        with np.errstate(all="ignore"):  # near the limits of float64; the certificate covers it
+            done, missing = run(batch.solve_batch)(
+                components, query.contexts, done, query.tolerance, starts, rows, workspace, policy, query.values
             )
         if missing >= 0:
             starts[missing] = _start(problem, missing)
         elif done < count:
-            solved = asked.answer(done)
+            solved = query.solve_context(done)
             if solved is not None:
                 policy[:] = solved
             done += 1
@@ -141,7 +141,7 @@ def _checked(problem: LinearCSSP, contexts: ArrayLike) -> NDArray[np.float64]:
     """[K, d] a copy of the contexts, each as ``problem.check_context`` gives it, or an error that names the row."""
     size = problem.context_size
     meaning = f"shape [K, d] = (K, {size}), one context in each row"
-    points = np.array(numbers(contexts, "contexts", (None, size), meaning), order="C")
+    points = np.array(check_array(contexts, "contexts", (None, size), meaning), order="C")
     with np.errstate(invalid="ignore"):
         off = np.abs(points.sum(axis=1) - 1.0)
     # Within 4 roundings of 1 whatever the order of the sum: check_context would give the row back as it is.

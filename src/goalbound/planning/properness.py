@@ -1,4 +1,4 @@
-"""Which policies end, and from where."""
+"""Properness: which policies reach the goal with probability one, and from which states."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.models import SSP, ModelError
-from goalbound.models.validation import array_of
+from goalbound.models.validation import as_numeric_array
 from goalbound.planning.chain import ChainSolver
-from goalbound.planning.door import engine_for, require_ssp
+from goalbound.planning.checks import engine_for, require_ssp
 from goalbound.planning.reduction import reduce, rows_of
 
 
@@ -42,8 +42,8 @@ def is_proper(ssp: SSP, policy: ArrayLike) -> bool:
         return False
     solver = ChainSolver(rows_of(ssp), engine_for(ssp), None)
     moving = moving_policy(ssp, pairs)
-    solver.take(moving)
-    reached = solver.reached()
+    solver.set_policy(moving)
+    reached = solver.reaches_goal()
     return bool(reached[moving >= 0].all() and (moving >= 0).all())
 
 
@@ -63,7 +63,7 @@ def moving_policy(ssp: SSP, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
 def pairs_of(ssp: SSP, policy: ArrayLike) -> NDArray[np.int64]:
     """The pairs [S] that a policy of actions [S] plays; -1 stays -1. An action that a state lacks is an error."""
     support = ssp.support
-    actions = array_of(policy, "policy", "one action number for each state")
+    actions = as_numeric_array(policy, "policy", "one action number for each state")
     if actions.shape != (support.states,) or actions.dtype.kind not in "iu":
         raise ModelError(
             f"policy has shape {actions.shape} and type {actions.dtype}; it needs one action number for each of the "

@@ -1,9 +1,9 @@
-"""What a problem is once its graph has been looked at: lost states left out, free states and free loops collapsed.
+"""Reduction of a problem by its graph: lost states left out, free states and free loops collapsed.
 
 - A state without a proper policy is *lost*; pairs that may lead there are never played by a proper policy.
 - A state from which pairs without loss reach the goal with probability one is *free*: its value is exactly 0.
 - States that can reach each other without loss and without leaving their set (a zero-loss end component) have the
-  same value; going round in it is never worth anything, so they become one state that can do what any of them can.
+  same value; looping inside it is never of use, so they become one state with the pairs of all of them.
 
 In what remains every policy that never ends pays for ever, so its best policy is proper, and a vector below all its
 own backups is below every proper policy's value.
@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels import graph
-from goalbound.kernels.jit import Run
+from goalbound.kernels.compile import Run
 from goalbound.kernels.layout import Reverse, Rows
+from goalbound.kernels.planner import graph
 from goalbound.models import SSP
 
 SHALLOW = 1e-4
@@ -33,7 +33,7 @@ def rows_of(ssp: SSP) -> Rows:
 
 
 def reverse_of(rows: Rows, usable: NDArray[np.bool_], run: Run) -> Reverse:
-    """Who leads where, by usable pairs. O(M) time, M + S numbers of memory at most."""
+    """The reverse edges of usable pairs. O(M) time, M + S numbers of memory at most."""
     start = np.empty(len(rows.pair_start) + 1, dtype=np.int64)
     pair = np.empty(int(np.diff(rows.next_start)[usable].sum()), dtype=np.int32)
     edges = run(graph.reverse_edges)(rows, usable, start, pair)
@@ -56,7 +56,7 @@ class Reduction:
         loops: [N] pairs that stay inside a collapsed component at no loss (empty if nothing was collapsed).
         free_choice: [S] the pair that leads free states on, -1 elsewhere (empty likewise).
         lost: [S] states without a proper policy.
-        reverse: who leads where in ``rows``, if looking at the graph has needed it; None if not.
+        reverse: reverse edges of ``rows``, if the analysis needed them; None if not.
         short_ways: [Q] a pair of each state on a good way to the goal, None if some have none (``reach_by_sweeps``).
     """
 
@@ -68,7 +68,7 @@ class Reduction:
     free_choice: NDArray[np.int64]
     lost: NDArray[np.bool_]
     reverse: Reverse | None
-    short_ways: NDArray[np.int64] | None
+    short_path_policy: NDArray[np.int64] | None
 
     @property
     def states(self) -> int:
@@ -103,30 +103,32 @@ def reach_by_sweeps(rows: Rows, usable: NDArray[Any], run: Run) -> tuple[NDArray
 
 
 def reduce(ssp: SSP, run: Run) -> Reduction:
-    """Look at the graph of a problem and reduce it. O(M) per round of each kind; usually one or two rounds."""
+    """Analyse the graph of a problem and reduce it. O(M) per round of each kind; usually one or two rounds."""
     rows = rows_of(ssp)
     states, pairs = ssp.support.states, ssp.support.pairs
     usable = np.empty(pairs, dtype=bool)
     smallest = run(graph.moving_pairs)(rows, usable)
     choice, good = reach_by_sweeps(rows, usable, run)
-    short_ways = choice if good else None
-    room = np.empty(states + 1, dtype=np.int64)
+    short_path_policy = choice if good else None
+    scratch = np.empty(states + 1, dtype=np.int64)
     reverse = None
     if (choice < 0).any():
         reverse = reverse_of(rows, usable, run)
-        run(graph.proper_states)(reverse, ssp.support.pair_state, usable, choice, room)
+        run(graph.proper_states)(reverse, ssp.support.pair_state, usable, choice, scratch)
     lost = choice < 0
-    nothing = np.empty(0, dtype=bool)
-    as_it_is = Reduction(rows, usable, None, None, nothing, np.empty(0, dtype=np.int64), lost, reverse, short_ways)
+    empty = np.empty(0, dtype=bool)
+    unreduced = Reduction(
+        rows, usable, None, None, empty, np.empty(0, dtype=np.int64), lost, reverse, short_path_policy
+    )
     if smallest > 0.0:
-        return as_it_is
+        return unreduced
     free_choice = np.empty(states, dtype=np.int64)
     at_no_loss = usable & (rows.losses == 0.0)
-    freely = reverse_of(rows, at_no_loss, run)
-    run(graph.proper_states)(freely, ssp.support.pair_state, at_no_loss.copy(), free_choice, room)
-    loops = _free_loops(ssp, rows, freely, at_no_loss & (free_choice < 0)[ssp.support.pair_state], run)
+    loss_free_edges = reverse_of(rows, at_no_loss, run)
+    run(graph.proper_states)(loss_free_edges, ssp.support.pair_state, at_no_loss.copy(), free_choice, scratch)
+    loops = _free_loops(ssp, rows, loss_free_edges, at_no_loss & (free_choice < 0)[ssp.support.pair_state], run)
     if not loops.any() and not (free_choice >= 0).any():
-        return as_it_is
+        return unreduced
     return _collapse(ssp, rows, usable, loops, free_choice, lost, run)
 
 
@@ -197,9 +199,9 @@ def expand_policy(ssp: SSP, reduction: Reduction, policy: NDArray[np.int64], run
     chosen = reduction.origin[policy]
     out = reduction.free_choice.copy()
     out[support.pair_state[chosen]] = chosen
-    room = np.empty(support.states + 1, dtype=np.int64)
-    room[: len(chosen)] = support.pair_state[chosen]
+    scratch = np.empty(support.states + 1, dtype=np.int64)
+    scratch[: len(chosen)] = support.pair_state[chosen]
     if reduction.loops.any():
         reverse = reverse_of(rows, reduction.loops, run)
-        run(graph.backward_reach)(reverse, support.pair_state, reduction.loops, len(chosen), out, room)
+        run(graph.backward_reach)(reverse, support.pair_state, reduction.loops, len(chosen), out, scratch)
     return out

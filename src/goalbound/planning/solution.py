@@ -1,4 +1,4 @@
-"""What a planner answers, and how it ended."""
+"""The result of a planner, and how it ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goalbound.models import SSP
 
 
 class Status(Enum):
-    """How a computation ended. Only CONVERGED keeps the promise of the tolerance."""
+    """How a computation ended. Only CONVERGED guarantees the tolerance."""
 
     CONVERGED = "converged"
     ROUNDING = "stopped by rounding: the bounds are valid but wider than the tolerance"
@@ -45,11 +45,11 @@ class Solution:
         support = self.problem.support
         shown = range(min(support.states, 12))
         names = [support.state_name(s) for s in shown]
-        room = max(len(name) for name in names)
+        width = max(len(name) for name in names)
         lines = [f"{self.status.value}; bounds within {self.width:.1e}; value at the start {self.start_value:.6g}"]
         for s, name in zip(shown, names, strict=True):
             action = "no proper policy" if self.policy[s] < 0 else support.action_name(int(self.policy[s]))
-            lines.append(f"{name:{room}}  {self.values[s]:<12.6g}  {action}")
+            lines.append(f"{name:{width}}  {self.values[s]:<12.6g}  {action}")
         if support.states > 12:
             lines.append(f"and {support.states - 12} more states")
         return "\n".join(lines)

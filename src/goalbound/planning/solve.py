@@ -12,16 +12,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels import bellman, graph, shortest
-from goalbound.kernels.jit import Run
+from goalbound.kernels.compile import Run
+from goalbound.kernels.planner import bellman, dijkstra, graph
 from goalbound.models import SSP, ModelError
-from goalbound.models.validation import fraction, shown
+from goalbound.models.validation import check_fraction, short_repr
 from goalbound.planning.certificate import Certificate, certify
 from goalbound.planning.chain import ChainSolver
-from goalbound.planning.door import engine_for, require_ssp
-from goalbound.planning.exact import solve_exactly
-from goalbound.planning.policy_values import PolicyValues
+from goalbound.planning.checks import engine_for, require_ssp
+from goalbound.planning.policy_evaluation import PolicyEvaluator
 from goalbound.planning.properness import NoProperPolicy
+from goalbound.planning.rational import solve_in_rationals
 from goalbound.planning.reduction import (
     Reduction,
     expand_policy,
@@ -35,12 +35,12 @@ from goalbound.planning.solution import Solution, Status
 ITERATIONS = 1000
 FORCING = 0.02
 """Each evaluation brings the residual down to this share of what it found."""
-MIXTURE_VARIANCE = 20
-"""As many times the policy may still change at the smallest residual: more is rounding going round."""
+MOST_CHANGES_AT_AIM = 20
+"""How often the policy may still change at the smallest residual; more changes are cycles due to rounding."""
 EXACT_STATES = 30
-"""Up to this many states, what floats cannot settle is settled in fractions."""
+"""Up to this many states, what float64 cannot certify is solved in exact rationals."""
 ATTEMPTS = 8
-"""How often the aim is lowered before the bounds are taken as they are."""
+"""How often the target residual is lowered before the bounds are returned as they are."""
 
 
 def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> Solution:
@@ -63,14 +63,14 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
     >>> solve(SSP.dense([[0.5, 0.2]], [[[0.0, 1.0], [0.5, 0.5]]])).values
     array([0.4, 0. ])
     """
-    tolerance = fraction(tolerance, "tolerance", "a relative width")
+    tolerance = check_fraction(tolerance, "tolerance", "a relative width")
     if not isinstance(unreachable, str) or unreachable not in ("refuse", "exclude"):
-        raise ModelError(f'unreachable is {shown(unreachable)}; it is "refuse" or "exclude"')
+        raise ModelError(f'unreachable is {short_repr(unreachable)}; it is "refuse" or "exclude"')
     run = engine_for(require_ssp(ssp))
     reduction = reduce(ssp, run)
     if reduction.lost.any() and unreachable == "refuse":
         raise NoProperPolicy(ssp, np.flatnonzero(reduction.lost))
-    with np.errstate(all="ignore"):  # at the end of the floats; the certificate sees what came of it
+    with np.errstate(all="ignore"):  # near the limits of float64; the certificate covers it
         search = _Search(reduction, run, tolerance)
         reduction = replace(reduction, reverse=None)  # not needed any more, and large
         status = search.run_to_end()
@@ -78,7 +78,7 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
     pairs = expand_policy(ssp, reduction, search.best_policy, run)
     policy = np.where(pairs >= 0, ssp.support.pair_action[np.maximum(pairs, 0)], -1).astype(np.int64)
     inside = np.clip(search.best_values, best.lower, best.upper)
-    inside[np.isinf(best.upper)] = np.nan  # nothing is known there, and it should show
+    inside[np.isinf(best.upper)] = np.nan  # nothing is known there
     values, lower, upper = (expand_values(reduction, part) for part in (inside, best.lower, best.upper))
     return Solution(values, policy, lower, upper, search.iterations, status, ssp)
 
@@ -92,16 +92,16 @@ class _Search:
         self.iterations = 0
         losses = self.rows.losses[self.usable]
         floor = max(1e-3 * float(losses.mean()), 1e-290) if len(losses) else 1.0
-        self.policy, values, order = _first(reduction, run, floor)
+        self.policy, values, order = _initial_policy(reduction, run, floor)
         self.settled = np.zeros(reduction.states)
-        self.state = PolicyValues(self.rows, run, ChainSolver(self.rows, run, order), values, floor)
+        self.state = PolicyEvaluator(self.rows, run, ChainSolver(self.rows, run, order), values, floor)
         self.risky = self.state.smallest <= floor
         if order is None:
             self._start_greedy()
-        self.best, self.best_policy, self.best_values = Certificate.nothing(self.policy), self.policy, values
+        self.best, self.best_policy, self.best_values = Certificate.trivial(self.policy), self.policy, values
 
     def run_to_end(self) -> Status:
-        """Improve, certify, and go on with a smaller aim until the bounds are as close as they should be."""
+        """Improve, certify, and repeat with a smaller target until the bounds are within the tolerance."""
         aim = self.tolerance / 4.0
         for attempt in range(ATTEMPTS):
             finished = self._improve_to(aim)
@@ -112,12 +112,12 @@ class _Search:
             if self.iterations >= ITERATIONS or (attempt > 0 and not finished):
                 break
             aim *= min(1.0 / 8.0, max(1.0 / 1024.0, 0.5 * self.tolerance / width))
-            self.state.sharpen()
+            self.state.use_extended_precision()
             if self.risky:
-                self.state.turn_relative()
+                self.state.use_relative_units()
         self._certify(cut=0.1 * self.tolerance * float(self.state.values.max()))
         if self.best.width > self.tolerance and np.count_nonzero(self.best_policy >= 0) <= EXACT_STATES:
-            self.best = solve_exactly(self.rows, self.usable, self.best_policy)
+            self.best = solve_in_rationals(self.rows, self.usable, self.best_policy)
             self.best_values = 0.5 * self.best.lower + 0.5 * self.best.upper
         if self.best.width <= self.tolerance:
             return Status.CONVERGED
@@ -138,7 +138,7 @@ class _Search:
 
         The policy is proper again at the end. On the way a policy that never ends shows by its residual, which cannot
         fall below the mean loss of its loop: at half a unit that is above ``floor``. Where losses may be smaller
-        (``risky``), it is looked for at each step.
+        (``risky``), it is checked for at each step.
         """
         target = 1e-3 if self.state.relative else 0.5
         proper = self.policy.copy()
@@ -148,35 +148,35 @@ class _Search:
         settled = False
         while self.iterations < ITERATIONS:
             self.iterations += 1
-            found = state.take(self.policy)
-            if self.risky and switched and self._mend(proper):
-                found = state.take(self.policy)
+            found = state.set_policy(self.policy)
+            if self.risky and switched and self._repair(proper):
+                found = state.set_policy(self.policy)
             target = max(aim, min(target, FORCING * found))
             stalled = not state.evaluate(found, target) <= target
-            if stalled and self._mend(proper):
+            if stalled and self._repair(proper):
                 switched = 0
                 continue
             proper[:] = self.policy
             if settled and not stalled and target <= aim:
-                return True  # nothing switched at the residual before; the certificate looks at all pairs once more
+                return True  # nothing switched at the residual before; the certificate checks all pairs once more
             switched = self._improve(state.unit * (max(aim, 0.1 * target) / 4.0))
             at_aim += target <= aim or stalled
-            if (not switched and (target <= aim or stalled)) or at_aim > MIXTURE_VARIANCE:
+            if (not switched and (target <= aim or stalled)) or at_aim > MOST_CHANGES_AT_AIM:
                 self._return_to(proper)
                 return not stalled
             settled = not switched
             if settled:
                 target = aim
         self._return_to(proper)
-        state.take(self.policy)
+        state.set_policy(self.policy)
         return False
 
     def _start_greedy(self) -> None:
         """Where every way is short, the smallest loss is a better start than the first way found."""
         proper = self.policy.copy()
         self._improve(np.empty(0))
-        self.state.solver.take(self.policy)
-        self._mend(proper)
+        self.state.solver.set_policy(self.policy)
+        self._repair(proper)
 
     def _improve(self, margin: NDArray[np.float64]) -> int:
         """Let each state switch to a pair that is better by more than its margin; how many did."""
@@ -186,14 +186,14 @@ class _Search:
         )
         return switched
 
-    def _mend(self, proper: NDArray[np.int64]) -> bool:
+    def _repair(self, proper: NDArray[np.int64]) -> bool:
         """Give states that no longer reach the goal the pair of the last proper policy; whether there were any."""
-        stuck = ~self.state.solver.reached()
+        stuck = ~self.state.solver.reaches_goal()
         self._return_to(np.where(stuck, proper, self.policy))
         return bool(stuck.any())
 
     def _return_to(self, policy: NDArray[np.int64]) -> None:
-        """Take another policy; states that change are to be looked at again."""
+        """Change to another policy; states that change are checked again."""
         self.settled[self.policy != policy] = 0.0
         self.policy[:] = policy
 
@@ -204,28 +204,28 @@ class _Search:
         if self.run(bellman.lowest_ties)(
             self.rows, self.usable, state.values, state.low, state.drift, self.settled, self.policy, lowest
         ):
-            if state.take(lowest) <= 2.0 * aim and state.solver.reached().all():
+            if state.set_policy(lowest) <= 2.0 * aim and state.solver.reaches_goal().all():
                 self._return_to(lowest)
             else:
-                state.take(self.policy)
+                state.set_policy(self.policy)
 
 
-def _first(
+def _initial_policy(
     reduction: Reduction, run: Run, floor: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32] | None]:
     """A proper policy, values [Q + 1] to start from, and the order of the sweeps (None: as the states come)."""
     rows, usable, active = reduction.rows, reduction.usable, reduction.active
     values = np.zeros(reduction.states + 1)
-    if reduction.short_ways is not None:
-        return reduction.short_ways, values, None
+    if reduction.short_path_policy is not None:
+        return reduction.short_path_policy, values, None
     choice, reverse = np.empty(reduction.states, dtype=np.int64), reduction.reverse
     if reverse is None:
         reverse = reverse_of(rows, usable, run)
-    run(shortest.shortest_ways)(rows, reverse, states_of(rows), usable, floor, choice, values)
+    run(dijkstra.dijkstra_policy)(rows, reverse, states_of(rows), usable, floor, choice, values)
     values[:-1][~active] = 0.0
     if (choice[active] < 0).any():  # ways so unlikely that their length is no number: take any
         choice[:] = -1
         values[:] = 0.0
-        room = np.full(reduction.states + 1, reduction.states, dtype=np.int64)
-        run(graph.backward_reach)(reverse, states_of(rows), usable, 1, choice, room)
+        scratch = np.full(reduction.states + 1, reduction.states, dtype=np.int64)
+        run(graph.backward_reach)(reverse, states_of(rows), usable, 1, choice, scratch)
     return choice, values, np.argsort(values[:-1], kind="stable").astype(np.int32)

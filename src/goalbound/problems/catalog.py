@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from goalbound.models import LinearCSSP, ModelError
-from goalbound.models.validation import number, shown
+from goalbound.models.validation import check_float, short_repr
 from goalbound.problems.deceptive_lock import deceptive_lock
 from goalbound.problems.dense_random import dense_random
 from goalbound.problems.long_corridor import long_corridor
@@ -75,11 +75,13 @@ class CatalogEntry:
             )
         if isinstance(self.defaults[name], int):
             if isinstance(value, bool) or not isinstance(value, int):
-                raise ModelError(f"{self.name}: {name} is {shown(value)}; it needs a whole number ({self._listing()})")
+                raise ModelError(
+                    f"{self.name}: {name} is {short_repr(value)}; it needs a whole number ({self._listing()})"
+                )
             return value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ModelError(f"{self.name}: {name} is {shown(value)}; it needs a number ({self._listing()})")
-        return number(value, f"{self.name}: {name}", "a number")
+            raise ModelError(f"{self.name}: {name} is {short_repr(value)}; it needs a number ({self._listing()})")
+        return check_float(value, f"{self.name}: {name}", "a number")
 
     def _listing(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self.defaults.items()) or "no settings"
@@ -122,7 +124,7 @@ def catalog_entry(name: str) -> CatalogEntry:
     goalbound.models.errors.ModelError: no problem is called "windy-gird" (did you mean "windy-grid"?); there are ...
     """
     if not isinstance(name, str):
-        raise ModelError(f"the name of a problem is {shown(name)}; it is a text, such as {next(iter(CATALOG))!r}")
+        raise ModelError(f"the name of a problem is {short_repr(name)}; it is a text, such as {next(iter(CATALOG))!r}")
     if name not in CATALOG:
         listing = ", ".join(CATALOG)
         raise ModelError(f'no problem is called "{name}"{_meant(name, CATALOG)}; there are {listing}')

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import LinearCSSP
-from goalbound.models.assembly import assemble
-from goalbound.models.validation import seeded
+from goalbound.models.triples import from_triples
+from goalbound.models.validation import generator_from_seed
 from goalbound.problems.settings import room, whole
 
 TURN_LOSS, DECOY_LOSS = 0.2, 0.02
@@ -40,7 +40,7 @@ def deceptive_lock(
     context_size = whole(context_size, "context_size", least=1)
     actions = whole(actions, "actions", least=context_size + 1)
     room(3 * length * actions * context_size, "length * actions * context_size")
-    asked = _combinations(length, actions, context_size, seeded(seed))
+    asked = _combinations(length, actions, context_size, generator_from_seed(seed))
 
     digit, action = np.divmod(np.arange(length * actions), actions)
     asks = action[:, None] == asked[:, digit].T  # [N, d]
@@ -48,7 +48,7 @@ def deceptive_lock(
     decoy = ~asks.any(axis=1)
     stays = np.where(decoy[:, None], 0.0, 1.0 - advances)
     resets = np.repeat(decoy[:, None], context_size, axis=1).astype(np.float64)
-    built = assemble(
+    built = from_triples(
         np.tile(digit, 3), np.tile(action, 3), np.concatenate((digit + 1, digit, np.zeros_like(digit))),
         np.concatenate((advances, stays, resets)), states=length,
         names=([f"digit {n + 1}" for n in range(length)], [f"turn {a}" for a in range(actions)]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from goalbound.models import LinearCSSP
-from goalbound.models.validation import seeded
+from goalbound.models.validation import generator_from_seed
 from goalbound.problems.random_cssp import LOSS_FLOOR
 from goalbound.problems.settings import room, whole
 
@@ -28,7 +28,7 @@ def dense_random(
     actions = whole(actions, "actions", least=1)
     size = whole(context_size, "context_size", least=1)
     room(states * actions * (states + 1) * size, "states * actions * states * context_size")
-    rng = seeded(seed)
+    rng = generator_from_seed(seed)
     rows = rng.standard_exponential((size, states, actions, states + 1))
     losses = rng.uniform(LOSS_FLOOR, 1.0, size=(size, states, actions))
     return LinearCSSP.dense(losses, rows / rows.sum(axis=-1, keepdims=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from goalbound.models import LinearCSSP
-from goalbound.models.assembly import assemble
+from goalbound.models.triples import from_triples
 from goalbound.problems.settings import real, whole
 
 
@@ -31,7 +31,7 @@ def long_corridor(length: int = 50, *, stride: int = 4, step_loss: float = 0.1) 
     place = np.arange(length)
     walk, run = np.zeros_like(place), np.ones_like(place)
     always, dry, wet = (np.tile(column, (length, 1)) for column in ([1.0, 1.0], [1.0, 0.0], [0.0, 1.0]))
-    built = assemble(
+    built = from_triples(
         np.tile(place, 3), np.concatenate((walk, run, run)),
         np.concatenate((place + 1, np.minimum(place + stride, length), np.maximum(place - 1, 0))),
         np.concatenate((always, dry, wet)), states=length,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from goalbound.models import LinearCSSP
-from goalbound.models.assembly import assemble
-from goalbound.models.validation import seeded
+from goalbound.models.triples import from_triples
+from goalbound.models.validation import generator_from_seed
 from goalbound.problems.settings import real, room, whole
 
 LOSS_FLOOR = 0.1
@@ -42,7 +42,7 @@ def random_cssp(
     successors = whole(successors, "successors", least=1)
     floor = real(exit_probability, "exit_probability", least=1e-6, most=1.0)
     room(states * actions * (successors + 1) * context_size, "states * actions * successors * context_size")
-    rng = seeded(seed)
+    rng = generator_from_seed(seed)
 
     pairs = states * actions
     targets = rng.integers(states, size=(pairs, successors))
@@ -53,7 +53,7 @@ def random_cssp(
     weights[exit_pair] *= (1.0 - exits)[:, None, :]
 
     pair = np.concatenate((np.repeat(np.arange(pairs), successors), exit_pair))
-    built = assemble(
+    built = from_triples(
         pair // actions, pair % actions, np.concatenate((targets.ravel(), np.full(states, states))),
         np.concatenate((weights.reshape(-1, context_size), exits)), states=states,
     )  # fmt: skip

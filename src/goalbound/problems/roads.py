@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import LinearCSSP, ModelError
-from goalbound.models.assembly import assemble
 from goalbound.models.ssp import Start
-from goalbound.models.validation import frozen, numbers, of_type
+from goalbound.models.triples import from_triples
+from goalbound.models.validation import check_array, check_type, readonly_copy
 from goalbound.problems.settings import real
 
 
@@ -34,14 +34,14 @@ class Regime:
     missed_turn: float = 0.0
 
     def __post_init__(self) -> None:
-        of_type(self.name, str, "the name of a regime", "it is a text")
-        times = numbers(self.times, f'the times of regime "{self.name}"', (None,), "shape [L], one per link")
+        check_type(self.name, str, "the name of a regime", "it is a text")
+        times = check_array(self.times, f'the times of regime "{self.name}"', (None,), "shape [L], one per link")
         bad = np.flatnonzero(~(np.isfinite(times) & (times >= 0.0)))
         if len(bad):
             raise ModelError(
                 f'regime "{self.name}": link {bad[0]} has time {times[bad[0]]}; times are finite and not negative'
             )
-        object.__setattr__(self, "times", frozen(times, np.float64))
+        object.__setattr__(self, "times", readonly_copy(times, np.float64))
         missed = real(self.missed_turn, f'the missed_turn of regime "{self.name}"', least=0.0, most=1.0)
         if missed == 1.0:
             raise ModelError(f'the missed_turn of regime "{self.name}" is 1; nobody would arrive, keep it below 1')
@@ -85,7 +85,7 @@ def road_problem(
     missed = np.array([regime.missed_turn for regime in regimes])
     times = np.column_stack([regime.times for regime in regimes])
     intended, taken, weights = _turns(links.tail, links.states, missed)
-    built = assemble(
+    built = from_triples(
         links.tail[intended], links.action[intended], links.head[taken], weights, states=links.states,
         names=(state_names, action_names),
     )  # fmt: skip

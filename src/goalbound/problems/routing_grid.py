@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from goalbound.models import LinearCSSP
-from goalbound.models.validation import seeded
+from goalbound.models.validation import generator_from_seed
 from goalbound.problems.roads import Links, Regime, road_problem
 from goalbound.problems.settings import real, room, whole
 
@@ -45,7 +45,7 @@ def routing_grid(
     jam = real(jam, "jam", least=1.0, most=1e6)
     missed_turn = real(missed_turn, "missed_turn", least=0.0, most=0.99)
     room(16 * rows * columns * regimes, "rows * columns * regimes")
-    rng = seeded(seed)
+    rng = generator_from_seed(seed)
 
     crossing = np.arange(rows * columns - 1)  # the last one is the goal
     row, column = crossing // columns, crossing % columns

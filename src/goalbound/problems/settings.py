@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from goalbound.models import ModelError
-from goalbound.models.validation import check_room, number, shown
+from goalbound.models import ModelError, validation
+from goalbound.models.validation import check_memory, short_repr
 
 LARGEST = 10_000_000
 """The largest whole number that makes sense as a setting of a family."""
@@ -24,15 +24,15 @@ def whole(value: object, name: str, *, least: int, most: int | None = None) -> i
     too_large = isinstance(value, int | np.integer) and value > LARGEST
     limits = f"at least {least}" if most is None and not too_large else f"from {least} to {most or LARGEST}"
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ModelError(f"{name} is {shown(value)}; it needs a whole number, {limits}")
+        raise ModelError(f"{name} is {short_repr(value)}; it needs a whole number, {limits}")
     if value < least or too_large or (most is not None and value > most):
-        raise ModelError(f"{name} is {shown(value)}; it needs a whole number, {limits}")
+        raise ModelError(f"{name} is {short_repr(value)}; it needs a whole number, {limits}")
     return int(value)
 
 
 def room(entries: int, name: str) -> None:
     """An error where a problem would be made of more numbers than a machine has room for."""
-    check_room(entries, name, most=MOST_NUMBERS)
+    check_memory(entries, name, most=MOST_NUMBERS)
 
 
 def real(value: object, name: str, *, least: float, most: float) -> float:
@@ -45,9 +45,9 @@ def real(value: object, name: str, *, least: float, most: float) -> float:
     """
     wanted = f"it needs a number from {least:g} to {most:g}"
     try:
-        found = number(value, name, "")
+        found = validation.check_float(value, name, "")
     except ModelError:
-        raise ModelError(f"{name} is {shown(value)}; {wanted}") from None
+        raise ModelError(f"{name} is {short_repr(value)}; {wanted}") from None
     if not least <= found <= most:  # NaN is not
-        raise ModelError(f"{name} is {shown(value)}; {wanted}")
+        raise ModelError(f"{name} is {short_repr(value)}; {wanted}")
     return found

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.models import LinearCSSP
-from goalbound.models.assembly import assemble
-from goalbound.models.validation import distribution, numbers
+from goalbound.models.triples import from_triples
+from goalbound.models.validation import check_array, check_distribution
 from goalbound.problems.settings import real, room, whole
 
 LOSS = 0.2
@@ -53,7 +53,7 @@ def treatment_curve(levels: int = 3, *, knots: int = 33, relapse: float = 0.05) 
     treatment = np.tile(np.arange(count), levels)
     below = np.where(level == 0, levels, level - 1)  # below the first rung is the goal
     above = np.minimum(level + 1, levels - 1)
-    built = assemble(
+    built = from_triples(
         np.tile(level, 3), np.tile(treatment, 3), np.concatenate((below, above, level)),
         np.concatenate((helps[treatment], worsens[treatment], (1.0 - helps - worsens)[treatment])), states=levels,
         names=([f"severity {n + 1}" for n in range(levels)], list(TREATMENTS)),
@@ -82,6 +82,6 @@ def biomarker(context: ArrayLike) -> float:
     >>> biomarker([0.0, 0.5, 0.5])
     0.75
     """
-    weights = numbers(context, "context", (None,), "d weights, one per knot")
-    weights = distribution(weights, "context", len(weights), "knot")
+    weights = check_array(context, "context", (None,), "d weights, one per knot")
+    weights = check_distribution(weights, "context", len(weights), "knot")
     return float(np.linspace(0.0, 1.0, len(weights)) @ weights)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from goalbound.models import LinearCSSP
-from goalbound.models.assembly import assemble
+from goalbound.models.triples import from_triples
 from goalbound.problems.settings import real, whole
 
 TARGETED_LOSS, BROAD_LOSS = 0.1, 0.4
@@ -52,7 +52,7 @@ def treatment_ladder(levels: int = 6, *, markers: int = 2, relapse: float = 0.05
     drug = np.tile(np.arange(drugs), levels)
     below = np.where(level == 0, levels, level - 1)  # below the first rung is the goal
     above = np.minimum(level + 1, levels - 1)
-    built = assemble(
+    built = from_triples(
         np.tile(level, 3), np.tile(drug, 3), np.concatenate((below, above, level)),
         np.concatenate((heals[drug], worsens[drug], (1.0 - heals - worsens)[drug])), states=levels,
         names=([f"severity {n + 1}" for n in range(levels)], [*(f"drug {x}" for x in letters), "broad drug"]),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import LinearCSSP
-from goalbound.models.assembly import assemble
+from goalbound.models.triples import from_triples
 from goalbound.problems.settings import real, room, whole
 
 MOVES = {"north": (-1, 0), "east": (0, 1), "south": (1, 0), "west": (0, -1)}
@@ -64,7 +64,7 @@ def windy_grid(
     probabilities = np.zeros((len(parts), len(cells), len(WINDS)))
     for part, (_, _, probability, component) in enumerate(parts):
         probabilities[part, :, slice(None) if component is None else component] = probability
-    built = assemble(
+    built = from_triples(
         np.tile(cells, len(parts)), np.repeat([part[0] for part in parts], len(cells)),
         np.concatenate([part[1] for part in parts]), probabilities.reshape(-1, len(WINDS)), states=len(cells),
         names=([f"row {c // columns + 1}, column {c % columns + 1}" for c in range(len(cells))], [*MOVES, DRIFT]),

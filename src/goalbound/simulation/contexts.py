@@ -15,7 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.learners.context_map import MappedContexts
 from goalbound.models import ModelError
-from goalbound.models.validation import ROW_TOLERANCE, distribution, frozen, number, numbers, shown, size_of, whole
+from goalbound.models.validation import (
+    ROW_TOLERANCE,
+    check_array,
+    check_distribution,
+    check_float,
+    check_int,
+    check_size,
+    readonly_copy,
+    short_repr,
+)
 
 Floats = NDArray[np.float64]
 MOST_COMPONENTS = 100_000
@@ -62,18 +71,18 @@ class Dirichlet:
     alpha: Floats
 
     def __post_init__(self) -> None:
-        alpha = numbers(self.alpha, "alpha", (None,), "d numbers, one per component; see also Dirichlet.symmetric")
+        alpha = check_array(self.alpha, "alpha", (None,), "d numbers, one per component; see also Dirichlet.symmetric")
         _check_size(len(alpha), "alpha")
         bad = np.flatnonzero(~((alpha > 0.0) & np.isfinite(alpha)))
         if len(bad):
             raise ModelError(f"alpha[{bad[0]}] is {alpha[bad[0]]}; it needs positive numbers")
-        object.__setattr__(self, "alpha", frozen(alpha, np.float64))
+        object.__setattr__(self, "alpha", readonly_copy(alpha, np.float64))
 
     @classmethod
     def symmetric(cls, context_size: int, *, alpha: float = 1.0) -> Dirichlet:
         """The same ``alpha`` for each of d components; 1 is uniform on the simplex."""
         size = _check_size(context_size, "context_size")
-        return cls(np.full(size, number(alpha, "alpha", "a positive number, the same for all components")))
+        return cls(np.full(size, check_float(alpha, "alpha", "a positive number, the same for all components")))
 
     @property
     def context_size(self) -> int:
@@ -179,13 +188,17 @@ class Drifting:
     wobble: float = 0.0
 
     def __post_init__(self) -> None:
-        begin = numbers(self.start, "start", (None,), "d numbers, one per component")
+        begin = check_array(self.start, "start", (None,), "d numbers, one per component")
         size = _check_size(len(begin), "start")
-        object.__setattr__(self, "start", frozen(distribution(begin, "start", size, "component"), np.float64))
-        object.__setattr__(self, "end", frozen(distribution(self.end, "end", size, "component"), np.float64))
-        if whole(self.episodes, "episodes", most=2**62) < 2:
-            raise ModelError(f"episodes is {shown(self.episodes)}; a drift takes at least 2")
-        if not 0.0 <= number(self.wobble, "wobble", "the share of each context that is random") <= 1.0:
+        object.__setattr__(
+            self, "start", readonly_copy(check_distribution(begin, "start", size, "component"), np.float64)
+        )
+        object.__setattr__(
+            self, "end", readonly_copy(check_distribution(self.end, "end", size, "component"), np.float64)
+        )
+        if check_int(self.episodes, "episodes", most=2**62) < 2:
+            raise ModelError(f"episodes is {short_repr(self.episodes)}; a drift takes at least 2")
+        if not 0.0 <= check_float(self.wobble, "wobble", "the share of each context that is random") <= 1.0:
             raise ModelError(f"wobble {self.wobble} is not in [0, 1]; it is the share of each context that is random")
 
     @property
@@ -250,7 +263,7 @@ def checked_contexts(values: ArrayLike, name: str, context_size: int | None, fir
 
     As at every door, sums are checked to 1e-9; rows that are off by more than rounding are divided by their sum.
     """
-    rows = numbers(
+    rows = check_array(
         values, name, (None, context_size), f"shape [K, d] = (K, {context_size or 'd'}), one row per episode"
     )
     good = (rows >= 0.0) & (rows <= 1.0 + ROW_TOLERANCE)  # false for NaN
@@ -270,13 +283,13 @@ def _listed(contexts: ArrayLike, name: str = "contexts") -> Floats:
     rows = checked_contexts(contexts, name, None)
     if not rows.size:
         raise ModelError(f"{name} has shape {rows.shape}; give at least one context with at least one entry")
-    return frozen(rows, np.float64)
+    return readonly_copy(rows, np.float64)
 
 
 def _check_size(size: int, name: str) -> int:
-    if whole(size, name) < 1:
-        raise ModelError(f"{name}: a context has at least one entry, not {shown(size)}")
-    return size_of(size, name, "a context has at least one entry", most=MOST_COMPONENTS)
+    if check_int(size, name) < 1:
+        raise ModelError(f"{name}: a context has at least one entry, not {short_repr(size)}")
+    return check_size(size, name, "a context has at least one entry", most=MOST_COMPONENTS)
 
 
 def _knowledge(learner: Any, size: int) -> tuple[Floats, Floats]:

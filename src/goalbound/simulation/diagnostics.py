@@ -27,14 +27,14 @@ from goalbound.kernels import audit as kernels
 from goalbound.kernels.audit import (
     new_regret_audit,
 )
-from goalbound.kernels.jit import Kernel, engine
+from goalbound.kernels.compile import Kernel, engine
 from goalbound.kernels.world import Tally
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import SimulatedWorld
 from goalbound.models import LinearCSSP, ModelError, Step
-from goalbound.models.validation import number, of_type, sealed
-from goalbound.planning.door import require_contextual
+from goalbound.models.validation import check_float, check_type, set_readonly
+from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.simulation.bounds import (
     a_posteriori_bound,
@@ -162,7 +162,7 @@ class Watched:
     def __init__(
         self, learner: LRCSSP, problem: LinearCSSP, *, loss_bound: float | None = None, time_bound: float = inf
     ) -> None:
-        of_type(learner, LRCSSP, "learner", "only an LRCSSP has confidence sets to watch")
+        check_type(learner, LRCSSP, "learner", "only an LRCSSP has confidence sets to watch")
         require_contextual(problem)
         learner.check_fits(problem, problem.context_size)
         if not learner.settings.is_optimistic:
@@ -173,12 +173,12 @@ class Watched:
                 "context_bounds(problem).loss_bound.upper"
             )
         meaning = "at least the largest optimal loss"
-        bound = learner.loss_bound if loss_bound is None else number(loss_bound, "loss_bound", meaning)
+        bound = learner.loss_bound if loss_bound is None else check_float(loss_bound, "loss_bound", meaning)
         if not (np.isfinite(bound) and bound > 0.0):
             raise ModelError(f"loss_bound is {loss_bound}; it is a positive number, at least the largest optimal loss")
         self.learner = learner
         self.problem = problem
-        self.time_bound = number(time_bound, "time_bound", "the longest optimal time T*, or infinity")
+        self.time_bound = check_float(time_bound, "time_bound", "the longest optimal time T*, or infinity")
         if not self.time_bound > 0.0:
             raise ModelError(f"time_bound is {time_bound}; it is a positive number, or infinity where it is not known")
         self._components = components_of(problem)
@@ -236,8 +236,8 @@ class Watched:
             potential=float(audit.totals["potential"]),
             terms=RegretTerms(*(float(audit.totals[name]) for name in kernels.TERMS)),
             loss_noise=float(audit.totals["noise"]),
-            unknown_visits=sealed(audit.unknown.copy()),
-            unknown_visits_bound=sealed(self._most_unknown(steps)),
+            unknown_visits=set_readonly(audit.unknown.copy()),
+            unknown_visits_bound=set_readonly(self._most_unknown(steps)),
             loss_bound=audit.loss_bound,
             lemma_bound=a_posteriori_bound(
                 learner, steps=steps, episodes=episodes, unknown_visits=unknown,

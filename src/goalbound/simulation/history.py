@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import ModelError
-from goalbound.models.validation import frozen
+from goalbound.models.validation import readonly_copy
 
 Floats = NDArray[np.float64]
 PER_EPISODE: dict[str, type] = {
@@ -69,7 +69,7 @@ class History:
             if array.ndim != (2 if name == "contexts" else 1) or len(array) != len(self.loss):
                 shape = f"[{len(self.loss)}, d]" if name == "contexts" else f"[{len(self.loss)}]"
                 raise ModelError(f"{name} has shape {array.shape}; it needs {shape}, one row per episode")
-            object.__setattr__(self, name, frozen(array, dtype))
+            object.__setattr__(self, name, readonly_copy(array, dtype))
 
     @classmethod
     def concatenate(cls, parts: Sequence[History]) -> History:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.jit import engine
+from goalbound.kernels.compile import engine
 from goalbound.kernels.world import VALUE_TOLERANCE, Tally, expected_gap
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP, ModelError, Step
-from goalbound.models.validation import check_room, flag, sealed, shown, size_of, whole
-from goalbound.planning.door import require_contextual
+from goalbound.models.validation import check_bool, check_int, check_memory, check_size, set_readonly, short_repr
+from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.simulation.contexts import AdaptiveSource, ContextSource, checked_contexts
 from goalbound.simulation.history import History
@@ -84,8 +84,8 @@ class Streams(NamedTuple):
     @classmethod
     def of(cls, seed: int) -> Streams:
         """The children of a seed."""
-        if whole(seed, "seed") < 0:
-            raise ModelError(f"seed {shown(seed)} is negative; it is a whole number from 0 on")
+        if check_int(seed, "seed") < 0:
+            raise ModelError(f"seed {short_repr(seed)} is negative; it is a whole number from 0 on")
         return cls(*(np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3)))
 
 
@@ -110,8 +110,8 @@ class Simulation:
         _check_source(contexts)
         if contexts.context_size != problem.context_size:
             raise ModelError(f"contexts have {contexts.context_size} entries, the problem {problem.context_size}")
-        step_limit = size_of(step_limit, "step_limit", "an episode has at least one step", most=2**62)
-        flag(compiled, "compiled")
+        step_limit = check_size(step_limit, "step_limit", "an episode has at least one step", most=2**62)
+        check_bool(compiled, "compiled")
         self.contexts = contexts
         self.streams = Streams.of(seed)
         self.seed, self.step_limit, self.compiled = int(seed), int(step_limit), compiled
@@ -133,7 +133,7 @@ class Simulation:
         be called again; it goes on with the context of that episode.
         """
         if progress is not None and not callable(progress):
-            raise ModelError(f"progress is {shown(progress)}; it is a function of (done, episodes, regret)")
+            raise ModelError(f"progress is {short_repr(progress)}; it is a function of (done, episodes, regret)")
         sizes = self._chunk_sizes(episodes)
         record = Record.empty(episodes, self.problem.context_size)
         done, regret = 0, 0.0
@@ -151,8 +151,8 @@ class Simulation:
         return self._history(record.rows(0, record.finished), interrupted)
 
     def _chunk_sizes(self, episodes: int) -> list[int]:
-        size_of(episodes, "episodes", "play at least one")
-        check_room(episodes * (self.problem.context_size + 8), f"a history of {episodes} episodes")
+        check_size(episodes, "episodes", "play at least one")
+        check_memory(episodes * (self.problem.context_size + 8), f"a history of {episodes} episodes")
         most = max(1, min(CHUNK, CHUNK_VALUES // (self.problem.support.states + 1)))
         if _is_adaptive(self.contexts):
             most = 1
@@ -197,7 +197,7 @@ class Simulation:
         key = contexts.tobytes()
         if key in self._remembered:
             return self._remembered[key]
-        values = sealed(optimal_values(self.problem, contexts, tolerance=VALUE_TOLERANCE))
+        values = set_readonly(optimal_values(self.problem, contexts, tolerance=VALUE_TOLERANCE))
         if _is_adaptive(self.contexts) and values.size * len(self._remembered) < CHUNK_VALUES:
             self._remembered[key] = values
         return values
@@ -261,7 +261,7 @@ def _episode(
 
 
 def _checked_state(state: int, last: int) -> int:
-    if not 0 <= whole(state, "the world began in") <= last:
+    if not 0 <= check_int(state, "the world began in") <= last:
         raise ModelError(f"the world began in {state}; an episode begins in one of the states 0 to {last}")
     return int(state)
 
@@ -293,8 +293,8 @@ def _check_source(contexts: object) -> None:
         and (hasattr(contexts, "draw") or hasattr(contexts, "choose"))
     ):
         raise ModelError(
-            f"contexts is {shown(contexts)}, which is no source of contexts; give one, such as Dirichlet.symmetric(d), "
-            "or Listed(contexts) or Cyclic(contexts) for contexts that are at hand"
+            f"contexts is {short_repr(contexts)}, which is no source of contexts; give one, such as "
+            "Dirichlet.symmetric(d), or Listed(contexts) or Cyclic(contexts) for contexts that are at hand"
         )
 
 
@@ -309,7 +309,7 @@ def _made(thing: Any, rng: np.random.Generator, name: str, needed: tuple[str, ..
         made = _called(thing, rng, name)
     for method in needed:
         if not callable(getattr(made, method, None)):
-            raise ModelError(f"{name} is {shown(made)}, which has no {method}(...)")
+            raise ModelError(f"{name} is {short_repr(made)}, which has no {method}(...)")
     return made
 
 
@@ -318,5 +318,5 @@ def _called(make: Callable[..., Any], rng: np.random.Generator, name: str) -> An
     try:
         inspect.signature(make).bind(rng=rng)
     except (TypeError, ValueError) as error:  # ValueError: something built in, that does not tell what it takes
-        raise ModelError(f"{name}: {shown(make)} cannot be called with rng= ({error})") from None
+        raise ModelError(f"{name}: {short_repr(make)} cannot be called with rng= ({error})") from None
     return make(rng=rng)

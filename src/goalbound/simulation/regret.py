@@ -28,10 +28,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.jit import engine
+from goalbound.kernels.compile import engine
 from goalbound.kernels.world import VALUE_TOLERANCE, expected_gap
 from goalbound.models import LinearCSSP, ModelError
-from goalbound.models.validation import numbers
+from goalbound.models.validation import check_array
 from goalbound.simulation.world import components_of
 
 
@@ -45,7 +45,9 @@ def step_regret(
     0.15...
     """
     support = problem.support
-    values = numbers(optimal_values, "optimal_values", (support.states + 1,), "one value per state, then the goal's 0")
+    values = check_array(
+        optimal_values, "optimal_values", (support.states + 1,), "one value per state, then the goal's 0"
+    )
     weights = problem.check_context(context)
     pair = support.pair(state, action)
     gap = float(

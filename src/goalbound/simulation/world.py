@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels import world as kernels
-from goalbound.kernels.jit import engine
+from goalbound.kernels.compile import engine
 from goalbound.kernels.world import Components
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.models import LinearCSSP, ModelError, Step, Support
-from goalbound.models.validation import frozen, generator, number, of_type, whole
+from goalbound.models.validation import check_float, check_generator, check_int, check_type, readonly_copy
 
 
 class World(Protocol):
@@ -41,7 +41,7 @@ class LossLaw:
     spread: float = 0.0
 
     def __post_init__(self) -> None:
-        number(self.spread, "spread", "how wide a bounded law is, in (0, 1]")
+        check_float(self.spread, "spread", "how wide a bounded law is, in (0, 1]")
         if self.code not in (kernels.DETERMINISTIC, kernels.BERNOULLI, kernels.BOUNDED):
             raise ModelError(f"no law of losses has code {self.code}; use deterministic(), bernoulli() or bounded(...)")
         if self.code == kernels.BOUNDED and not 0.0 < self.spread <= 1.0:
@@ -67,7 +67,7 @@ def bernoulli() -> LossLaw:
 
 def bounded(spread: float) -> LossLaw:
     """The loss is uniform on mean +- spread * min(mean, 1 - mean); ``spread`` in (0, 1]."""
-    return LossLaw(kernels.BOUNDED, number(spread, "spread", "in (0, 1], the share of the room that is used"))
+    return LossLaw(kernels.BOUNDED, check_float(spread, "spread", "in (0, 1], the share of the room that is used"))
 
 
 class ModelWorld:
@@ -97,9 +97,9 @@ class ModelWorld:
             raise ModelError(
                 f"problem is of the type {type(problem).__name__}: a ModelWorld plays a LinearCSSP; see LinearCSSP.mix"
             )
-        generator(rng)
+        check_generator(rng)
         if losses is not None:
-            of_type(losses, LossLaw, "losses", "give deterministic(), bernoulli() or bounded(...)")
+            check_type(losses, LossLaw, "losses", "give deterministic(), bernoulli() or bounded(...)")
         self.problem = problem
         self.losses = deterministic() if losses is None else losses
         self.rng = rng
@@ -116,7 +116,7 @@ class ModelWorld:
 
     def begin(self, context: NDArray[np.float64]) -> int:
         """A new episode under a context; its first state."""
-        self._context = frozen(self.problem.check_context(context), np.float64)
+        self._context = readonly_copy(self.problem.check_context(context), np.float64)
         start = self.problem.start
         if not isinstance(start, int):
             start = int(self._run(kernels.draw_start)(self.start_law, self._context, self.rng.random()))
@@ -143,7 +143,7 @@ class ModelWorld:
 def pair_of(support: Support, state: int, action: int) -> int:
     """The index of a pair by numbers, fast enough for every step: O(log of the state's actions)."""
     first, end = support.pair_start[state], support.pair_start[state + 1]
-    found = int(first + support.pair_action[first:end].searchsorted(whole(action, "action")))
+    found = int(first + support.pair_action[first:end].searchsorted(check_int(action, "action")))
     if found == end or support.pair_action[found] != action:
         return support.pair(state, action)  # which says what is wrong
     return found
@@ -159,5 +159,5 @@ def _start_law(problem: LinearCSSP) -> NDArray[np.float64]:
     """[S, d], or [S, 1] where the start is the same law under every context; [0, 1] where it is a state."""
     start = problem.start
     if isinstance(start, int):
-        return frozen(np.empty((0, 1)), np.float64)
-    return start if start.ndim == 2 else frozen(start[:, None], np.float64)
+        return readonly_copy(np.empty((0, 1)), np.float64)
+    return start if start.ndim == 2 else readonly_copy(start[:, None], np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels import world as kernels
-from goalbound.kernels.jit import engine
+from goalbound.kernels.compile import engine
 from goalbound.kernels.world import BERNOULLI, DETERMINISTIC, Components
 from goalbound.models import Builder, LinearCSSP, Step
 

@@ -26,7 +26,8 @@ from goalbound.kernels.records import field_arrays, new_record
 from goalbound.learners.filling import CODES
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LargeFileWarning, ModelError
-from goalbound.models.files import archive, storage
+from goalbound.models.files import array_file
+from goalbound.models.files import io as files_io
 from goalbound.problems.catalog import CATALOG
 from goalbound.simulation import ModelWorld, bernoulli, play
 from tests.unit.experiments import third_party
@@ -243,8 +244,8 @@ def rewritten(path: Path, changes: dict[str, Any], arrays: dict[str, Any] | None
                 r"audit\.uncovered": "|b1", "learner": "|u1"}  # fmt: skip
     fields = field_arrays(new_record(AUDIT_TOTALS))
     patterns |= {rf"audit\.totals\.{name}": CODES[array.dtype] for name, array in fields.items()}
-    header, found = archive.read_archive(path, kind="RunCheckpoint", versions=[2], arrays=patterns)
-    archive.write_archive(path, {**header, **changes}, {**found, **(arrays or {})})
+    header, found = array_file.read_array_file(path, kind="RunCheckpoint", versions=[2], arrays=patterns)
+    array_file.write_array_file(path, {**header, **changes}, {**found, **(arrays or {})})
 
 
 @pytest.mark.parametrize(
@@ -507,13 +508,13 @@ def test_a_checkpoint_of_any_size_is_gone_on_from(
 ) -> None:
     # All limits are below the size of the file, as if it had more than 4 GiB.
     monkeypatch.setattr(checkpoints, "LIMIT", 1000)
-    for function in (archive.read_archive, LRCSSP.load.__func__, LRCSSP.restored):  # type: ignore[attr-defined]
+    for function in (array_file.read_array_file, LRCSSP.load.__func__, LRCSSP.restored):  # type: ignore[attr-defined]
         monkeypatch.setitem(function.__kwdefaults__, "limit", 1000)
     path = tmp_path / "run.npz"
     with warnings.catch_warnings():
         warnings.simplefilter("error", LargeFileWarning)
         with monkeypatch.context() as small:
-            small.setattr(storage, "LIMIT", 1000)
+            small.setattr(files_io, "LIMIT", 1000)
             assert len(broken_checkpoint(path)) > 1000
     rest = Breaking(EPISODES + 1)
     assert record_bytes(run(RUNS["lr-cssp"], progress=rest, checkpoint=path)) == whole["lr-cssp"]

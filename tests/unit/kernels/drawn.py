@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels import graph
-from goalbound.kernels.chain import Chain, Coarse, coarse_envelope
 from goalbound.kernels.layout import Reverse, Rows
+from goalbound.kernels.planner import graph
+from goalbound.kernels.planner.chain import Chain, CoarseFactor, coarse_envelope
 from tests.strategies import losses
 
 Entries = list[tuple[int, float]]
@@ -130,9 +130,9 @@ def cluster_numbers(states: int) -> st.SearchStrategy[NDArray[np.int32]]:
     return some.map(lambda numbers: np.unique(numbers, return_inverse=True)[1].astype(np.int32))
 
 
-def room_for(chain: Chain, cluster: NDArray[np.int32]) -> Coarse:
+def room_for(chain: Chain, cluster: NDArray[np.int32]) -> CoarseFactor:
     """A coarse matrix with its envelope, not yet factored."""
     first = np.empty(int(cluster.max()) + 1, dtype=np.int64)
     coarse_envelope.python(chain, cluster, first)
     start = np.concatenate(([0], np.cumsum(np.arange(len(first)) - first)))
-    return Coarse(cluster, first, start, np.empty(start[-1]), np.empty(start[-1]), np.empty(len(first)))
+    return CoarseFactor(cluster, first, start, np.empty(start[-1]), np.empty(start[-1]), np.empty(len(first)))

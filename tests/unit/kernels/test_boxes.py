@@ -19,7 +19,7 @@ from scipy.special import erf
 from goalbound.estimation import scaled, sharp
 from goalbound.kernels import intervals
 from goalbound.kernels import value_iteration as kernels
-from goalbound.kernels.elimination import fresh_bench
+from goalbound.kernels.elimination import new_evaluation_workspace
 from goalbound.kernels.value_iteration import INTERVAL_SET, UncertaintySet
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import SSP, Step, Support
@@ -217,7 +217,7 @@ def test_boxes_of_no_size_are_planned_in_as_the_exact_planner_does(by_policies: 
     )  # fmt: skip
     iteration = outlook_from(sets, np.array([*np.full(support.states, start), 0.0]))
     if by_policies:
-        kernels.policy_iteration.python(sets, iteration, 1e-9, 100_000, fresh_bench(support.states))
+        kernels.policy_iteration.python(sets, iteration, 1e-9, 100_000, new_evaluation_workspace(support.states))
     else:
         kernels.value_iteration.python(sets, iteration, 1e-9, 100_000)
     lower, upper = value_bounds(iteration.values, float(iteration.progress["residual"]), float(ssp.losses.min()))

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.kernels import bellman, chain, graph, shortest
-from goalbound.kernels.chain import Chain, Coarse
-from goalbound.kernels.jit import Kernel
+from goalbound.kernels.compile import Kernel
+from goalbound.kernels.planner import bellman, chain, dijkstra, graph
+from goalbound.kernels.planner.chain import Chain, CoarseFactor
 from goalbound.models import SSP
 from goalbound.planning.reduction import rows_of
 from tests.unit.kernels import drawn
@@ -35,7 +35,7 @@ class Case:
         self.pair_state = ssp.support.pair_state
         self.policy = np.empty(self.states, dtype=np.int64)
         self.values = np.empty(self.states + 1)
-        shortest.shortest_ways.python(
+        dijkstra.dijkstra_policy.python(
             self.rows, self.reverse, self.pair_state, self.usable, 1e-3, self.policy, self.values
         )
         self.order = np.argsort(self.values[:-1], kind="stable").astype(np.int32)
@@ -49,7 +49,7 @@ class Case:
         self.known = np.full(self.states, -1, dtype=np.int64)
         bellman.update_chain.python(self.rows, self.policy, self.known, self.order, self.rank, self.chain)
         cluster = (np.arange(self.states) // 9).astype(np.int32)
-        self.coarse: Coarse = drawn.room_for(self.chain, cluster)
+        self.coarse: CoarseFactor = drawn.room_for(self.chain, cluster)
         chain.factor_coarse.python(self.chain, self.coarse)
         self.rhs, self.unit = rng.uniform(0.1, 1.0, self.states), rng.uniform(0.5, 1.0, self.states)
         self.low = self.values * rng.uniform(-(2.0**-54), 2.0**-54, self.states + 1)
@@ -62,7 +62,7 @@ class Case:
         named: dict[str, tuple[Any, ...]] = {
             "components": (self.rows, self.usable, whole),
             "grow_clusters": (self.rows, self.order, 16, np.empty(self.states, dtype=np.int32)),
-            "shortest_ways": (
+            "dijkstra_policy": (
                 self.rows, self.reverse, self.pair_state, self.usable, 1e-3, whole, np.empty(self.states + 1)
             ),
             "improve": (
@@ -105,8 +105,8 @@ def case() -> Case:
 
 
 KERNELS = [
-    graph.components, shortest.shortest_ways, bellman.improve, bellman.certify, chain.scale_chain, chain.grow_clusters,
-    chain.sweep_until, chain.factor_coarse, chain.bicgstab,
+    graph.components, dijkstra.dijkstra_policy, bellman.improve, bellman.certify, chain.scale_chain,
+    chain.grow_clusters, chain.sweep_until, chain.factor_coarse, chain.bicgstab,
 ]  # fmt: skip
 
 

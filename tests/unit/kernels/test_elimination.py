@@ -19,7 +19,7 @@ def worth(ssp: SSP, pairs: np.ndarray) -> tuple[bool, np.ndarray, np.ndarray]:
     states = len(pairs)
     values, steps = np.full(states + 1, np.nan), np.full(states + 1, np.nan)
     room = np.full((states, states), np.nan), np.full(states, np.nan), np.full(states, np.nan)
-    return elimination.policy_worth.python(rows_of(ssp), pairs, *room, values, steps), values, steps
+    return elimination.evaluate_policy.python(rows_of(ssp), pairs, *room, values, steps), values, steps
 
 
 @given(st.one_of(ssps(proper=False, most_states=6), ssps(proper=True, tiny=True)), st.data())

@@ -16,7 +16,7 @@ from scipy.sparse import csc_array
 
 from goalbound.kernels import value_iteration as kernels
 from goalbound.kernels.confidence import to_simplex
-from goalbound.kernels.elimination import fresh_bench
+from goalbound.kernels.elimination import new_evaluation_workspace
 from goalbound.kernels.value_iteration import L1_BALL, L2_BALL, UncertaintySet, ValueIterationState
 from goalbound.models import SSP
 from goalbound.planning import solve
@@ -46,7 +46,7 @@ def settled(sets: UncertaintySet, *, by_policies: bool, start: float = FLOOR, to
     states = len(sets.pair_start) - 1
     iteration = outlook_from(sets, np.array([*np.full(states, start), 0.0]))
     if by_policies:
-        sweeps = kernels.policy_iteration.python(sets, iteration, tolerance, 100_000, fresh_bench(states))
+        sweeps = kernels.policy_iteration.python(sets, iteration, tolerance, 100_000, new_evaluation_workspace(states))
     else:
         sweeps = kernels.value_iteration.python(sets, iteration, tolerance, 100_000)
     assert iteration.progress["residual"] <= tolerance
@@ -154,10 +154,10 @@ def test_what_never_arrives_ends_at_the_ceiling(by_policies: bool, start: float)
 def test_a_policy_that_never_arrives_is_not_evaluated_and_changes_nothing() -> None:
     model = plain_model(SSP.dense([[0.5, 0.5]], [[[1, 0], [0, 1]]]))
     iteration = outlook_from(model, np.array([3.0, 0.0]))
-    assert not kernels.evaluate.python(model, iteration, fresh_bench(1), 0.0)
+    assert not kernels.evaluate.python(model, iteration, new_evaluation_workspace(1), 0.0)
     assert iteration.values.tolist() == [3.0, 0.0]
     iteration.policy[0] = 1
-    assert kernels.evaluate.python(model, iteration, fresh_bench(1), 0.0)
+    assert kernels.evaluate.python(model, iteration, new_evaluation_workspace(1), 0.0)
     assert iteration.values.tolist() == [0.5, 0.0]
 
 
@@ -174,7 +174,7 @@ def test_an_evaluated_policy_is_a_linear_system(sets: UncertaintySet, taking: bo
         row = np.empty(count)
         kernels.optimistic_row.python(sets, pair, values, 0.0, row)
         chain[s, sets.state[first : first + count]] = row
-    assert kernels.evaluate.python(sets, iteration, fresh_bench(states), 0.0)
+    assert kernels.evaluate.python(sets, iteration, new_evaluation_workspace(states), 0.0)
     exact = np.linalg.solve(np.eye(states) - chain, sets.losses[iteration.policy])
     np.testing.assert_allclose(iteration.values, [*exact, 0.0], rtol=1e-12)
 
@@ -200,8 +200,8 @@ def test_python_and_compiled_settle_to_the_same_bits(sets: UncertaintySet, takin
     sets = as_taking(sets) if taking else sets
     states = len(sets.pair_start) - 1
     one, other = (outlook_from(sets, np.array([*np.full(states, 2.0), 0.0])) for _ in range(2))
-    made = kernels.policy_iteration.python(sets, one, 1e-9, 1000, fresh_bench(states))
-    assert kernels.policy_iteration.compiled(sets, other, 1e-9, 1000, fresh_bench(states)) == made
+    made = kernels.policy_iteration.python(sets, one, 1e-9, 1000, new_evaluation_workspace(states))
+    assert kernels.policy_iteration.compiled(sets, other, 1e-9, 1000, new_evaluation_workspace(states)) == made
     for mine, theirs in zip(one, other, strict=True):
         assert mine.tobytes() == theirs.tobytes()
 

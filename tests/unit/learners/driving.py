@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.estimation import paper, scaled
-from goalbound.kernels import jit
+from goalbound.kernels import compile as compilation
 from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
 from goalbound.models import LinearCSSP, Step
 from goalbound.problems import random_cssp
 
-PYTHON: dict[str, Any] = {"TOY_WORK": 10**18, "_ready": jit.python}
+PYTHON: dict[str, Any] = {"TOY_WORK": 10**18, "_ready": compilation.python}
 """Run all kernels as Python: ``with kernels(PYTHON): ...``"""
 
 COMPILED: dict[str, Any] = {"TOY_WORK": -1}
@@ -42,7 +42,7 @@ MODES: dict[str, dict[str, Any]] = {
 
 def kernels(way: dict[str, Any]) -> Any:
     """Inside, kernels run this way."""
-    return mock.patch.multiple(jit, **way)
+    return mock.patch.multiple(compilation, **way)
 
 
 def small_problem(seed: int = 1, *, states: int = 3, actions: int = 2, context_size: int = 2) -> LinearCSSP:

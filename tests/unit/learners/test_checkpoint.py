@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.models.files import archive
+from goalbound.models.files import array_file
 from tests.unit.learners.driving import MODES, Clinic, learner_of, play_one, reloaded, small_problem, written
 
 PROBLEM = small_problem()
@@ -109,7 +109,7 @@ def test_a_write_that_breaks_off_leaves_the_old_file(tmp_path: Path, monkeypatch
             raise OSError("the disk is full")
         write(*arguments, **options)
 
-    monkeypatch.setattr(archive.np.lib.format, "write_array", breaks_off)
+    monkeypatch.setattr(array_file.np.lib.format, "write_array", breaks_off)
     with pytest.raises(OSError, match="the disk is full"):
         learner.save(tmp_path / "learner")
     assert (tmp_path / "learner").read_bytes() == before

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from goalbound.learners.episode_arrays import stacked, unstacked
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import FileFormatError
-from goalbound.models.files.archive import write_archive
+from goalbound.models.files.array_file import write_array_file
 from tests.unit.learners.driving import MODES, NO_WAITING, Clinic, learner_of, small_problem, written
 
 PROBLEM = small_problem()
@@ -46,7 +46,7 @@ def valid() -> bytes:
 
 def test_the_valid_file_is_as_the_tests_below_need_it(valid: bytes, tmp_path: Path) -> None:
     header, arrays = parts(valid)
-    write_archive(tmp_path / "again", header, stacked(arrays))
+    write_array_file(tmp_path / "again", header, stacked(arrays))
     assert (tmp_path / "again").read_bytes() == valid
     assert written(LRCSSP.load(tmp_path / "again")) == valid
     assert len(header["episodes"]) == 3
@@ -205,7 +205,7 @@ def test_a_damaged_part_is_named(valid: bytes, tmp_path: Path, number: int) -> N
     header, arrays = parts(valid)
     damage(header, arrays)
     path = tmp_path / "damaged"
-    write_archive(path, header, arrays)
+    write_array_file(path, header, arrays)
     with pytest.raises(FileFormatError, match=message) as caught:
         LRCSSP.load(path)
     assert str(path) in str(caught.value)
@@ -258,7 +258,7 @@ def test_whole_numbers_changed_behind_the_checksums_are_an_error_or_a_learner_th
             names = [name for name, array in arrays.items() if array.dtype != np.float64 and array.size]
             raw = arrays[names[rng.integers(len(names))]].reshape(-1).view(np.uint8)
             raw[rng.integers(len(raw))] ^= 1 << int(rng.integers(8))
-            write_archive(path, header, arrays)
+            write_array_file(path, header, arrays)
             try:
                 learner = LRCSSP.load(path)
             except FileFormatError:

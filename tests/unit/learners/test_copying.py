@@ -143,7 +143,7 @@ def test_kernels_meet_arrays_of_the_same_types_so_that_none_is_compiled_again(na
     clinic = EVERY[name]().run(10)
     learner: Any = clinic.learner
     other = WAYS[way](learner)
-    for part in ("_rules", "_learned", "_desk", "_bench"):
+    for part in ("_rules", "_learned", "_desk", "_workspace"):
         if hasattr(learner, part):
             assert typeof(getattr(other, part)) == typeof(getattr(learner, part))
     for one, its in zip(learner.open_episodes, other.open_episodes, strict=True):

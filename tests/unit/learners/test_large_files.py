@@ -30,7 +30,8 @@ from goalbound import (
 from goalbound.adapters.covariates import CovariateLearner, Hats, load_map, save_map
 from goalbound.learners import context_free
 from goalbound.learners.episode_arrays import stacked, unstacked
-from goalbound.models.files import archive, storage
+from goalbound.models.files import array_file
+from goalbound.models.files import io as files_io
 from tests.unit.learners.driving import NO_WAITING, small_problem
 
 SUPPORT = Support.full(2, 2)
@@ -88,7 +89,7 @@ def test_what_is_above_the_limit_is_written_with_the_words_that_read_it(
 ) -> None:
     file, write, read = PAIRS[name]
     path = tmp_path / file
-    monkeypatch.setattr(storage, "LIMIT", 100)
+    monkeypatch.setattr(files_io, "LIMIT", 100)
     with pytest.warns(LargeFileWarning) as heard:
         write(path)
     size = path.stat().st_size
@@ -116,7 +117,7 @@ def test_learners_inside_other_files_are_read_with_the_same_limit(
     limits: list[int] = []
     read = LRCSSP.load.__func__  # type: ignore[attr-defined]
 
-    def noted(cls: type[LRCSSP], path: Path, *, limit: int = storage.LIMIT) -> LRCSSP:
+    def noted(cls: type[LRCSSP], path: Path, *, limit: int = files_io.LIMIT) -> LRCSSP:
         limits.append(limit)
         return read(cls, path, limit=limit)
 
@@ -153,7 +154,7 @@ def test_learners_that_know_no_limit_are_resumed_inside_others_all_the_same(tmp_
     for number, learner in enumerate(made()):
         learner.begin([1.0])
         learner.save(tmp_path / str(number))
-        for limit in (storage.LIMIT, 2**40):
+        for limit in (files_io.LIMIT, 2**40):
             assert type(made()[number].restored(tmp_path / str(number), limit=limit)) is type(learner)
 
 
@@ -226,4 +227,6 @@ def test_joined_arrays_that_do_not_fit_the_header_are_refused(arrays: Any, episo
 def test_the_number_of_arrays_of_a_file_is_what_it_says(tmp_path: Path) -> None:
     header = {"format": "goalbound", "version": 1, "kind": "Many"}
     with pytest.raises(ModelError, match="65534 arrays are more than the 65533 of one file"):
-        archive.write_archive(tmp_path / "a", header, {str(n): np.zeros(0) for n in range(archive.MOST_ARRAYS + 1)})
+        array_file.write_array_file(
+            tmp_path / "a", header, {str(n): np.zeros(0) for n in range(array_file.MOST_ARRAYS + 1)}
+        )

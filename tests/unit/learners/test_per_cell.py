@@ -19,7 +19,7 @@ from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.ridge import greedy_ridge, ps_cssp
 from goalbound.learners.saving import can_be_saved
 from goalbound.models import FileFormatError, LinearCSSP, ModelError, Step
-from goalbound.models.files.archive import write_archive
+from goalbound.models.files.array_file import write_array_file
 from goalbound.simulation import Cyclic, Dirichlet, ModelWorld, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
@@ -269,7 +269,7 @@ def test_a_damaged_file_is_refused_with_its_name(
     header, arrays = parts_of(file_of(learner, tmp_path))
     damage(header, arrays)
     with NO_WAITING:
-        write_archive(tmp_path / "damaged", header, arrays)
+        write_array_file(tmp_path / "damaged", header, arrays)
     with pytest.raises(FileFormatError, match=message) as error:
         cells("ps").restored(tmp_path / "damaged")
     assert str(error.value).startswith(str(tmp_path / "damaged"))

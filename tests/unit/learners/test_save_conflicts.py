@@ -191,7 +191,7 @@ def test_a_process_that_is_killed_at_any_moment_leaves_the_old_or_the_new_file_a
         learn(learner)
         began = time.monotonic()
         learner.save(path)
-        assert time.monotonic() - began < lock.MIXTURE_VARIANCE / 2  # nobody was waited for
+        assert time.monotonic() - began < lock.LOCK_TIMEOUT / 2  # nobody was waited for
         before = found + 1
     drafts = [name for name in names(tmp_path) if not re.fullmatch(r"\.learner\.npz\.[0-9a-f]{16}", name)]
     assert drafts == ["learner.npz"]
@@ -213,7 +213,7 @@ def test_the_lock_of_a_killed_process_is_nobodys(tmp_path: Path) -> None:
     holder = child(HOLD, path)
     assert heard(holder) == "held"
     with pytest.raises(TimeoutError, match=r"held its lock, \.learner\.npz\.lock, for 0\.05 s") as error, \
-            locked(path, patience=0.05):  # fmt: skip
+            locked(path, timeout=0.05):  # fmt: skip
         pass
     assert error.value.filename == str(path)
     holder.send_signal(signal.SIGKILL)

@@ -158,7 +158,7 @@ def test_the_door_names_component_and_pair() -> None:
         ({"losses": LOSSES[:, 0]}, r"losses has shape \(2,\); it needs shape \[N, d\] = \(2, d\)"),
         ({"losses": LOSSES[:, :0]}, r"no component \(d = 0\)"),
         ({"probabilities": CHANCES[:, :1]}, r"probabilities has shape \(3, 1\); it needs shape \[M, d\] = \(3, 2\)"),
-        ({"component_names": ("a", "a")}, '"a" stands twice in component_names'),
+        ({"component_names": ("a", "a")}, '"a" appears twice in component_names'),
         ({"component_names": ("a",)}, "component_names has 1 names for 2"),
         ({"start": 1}, "start is the goal"),
         ({"start": [0.5]}, "start sums to 0.5, not 1"),

@@ -91,12 +91,12 @@ def test_unknown_names_and_numbers_are_refused_by_name() -> None:
         ({"next_state": [1, 0, 2, 0, 2]}, "the next states of state 0, action 0 are not increasing"),
         ({"next_state": [1, 1, 2, 0, 2]}, "the next states of state 0, action 0 are not increasing"),
         ({"state_names": ("a",)}, "state_names has 1 names for 2"),
-        ({"state_names": ("a", "a")}, '"a" stands twice in state_names'),
+        ({"state_names": ("a", "a")}, '"a" appears twice in state_names'),
         ({"state_names": ("a", "goal")}, '"goal" in state_names is reserved'),
         ({"state_names": "ab"}, "state_names must be a sequence of strings"),
         ({"state_names": ("a", 1)}, "state_names must be a sequence of strings"),
         ({"action_names": ("a", "b")}, "action_names has 2 names for 3"),
-        ({"action_names": ("a", "b", "a")}, '"a" stands twice in action_names'),
+        ({"action_names": ("a", "b", "a")}, '"a" appears twice in action_names'),
     ],
 )
 def test_the_door_names_what_is_wrong(changes: dict[str, object], message: str) -> None:

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.models.errors import ModelError
-from goalbound.models.validation import check_names, check_range, distribution, frozen, normalised_rows, numbers
+from goalbound.models.validation import (
+    check_array,
+    check_distribution,
+    check_names,
+    check_range,
+    normalise_rows,
+    readonly_copy,
+)
 
 ONE_ROW = np.array([0, 3])
 
@@ -19,35 +26,35 @@ def place(at: tuple[int, ...]) -> str:
 
 def test_a_row_within_the_tolerance_is_divided_by_its_sum() -> None:
     row = np.array([0.25, 0.25, 0.5 + 8e-10])
-    out = normalised_rows(row, ONE_ROW, place)
+    out = normalise_rows(row, ONE_ROW, place)
     assert abs(out.sum() - 1.0) <= 2**-52
     np.testing.assert_allclose(out, row / (1 + 8e-10), rtol=1e-15)
 
 
 def test_a_row_outside_the_tolerance_is_refused_with_its_place_and_sum() -> None:
     with pytest.raises(ModelError, match=r"row \(0,\): probabilities sum to 1\.000000002, not 1"):
-        normalised_rows(np.array([0.25, 0.25, 0.5 + 2e-9]), ONE_ROW, place)
+        normalise_rows(np.array([0.25, 0.25, 0.5 + 2e-9]), ONE_ROW, place)
     with pytest.raises(ModelError, match=r"row \(1, 0\): probabilities sum to 0\.9, not 1"):
-        normalised_rows(np.array([[0.5], [0.5], [0.9]]), np.array([0, 2, 3]), place)
+        normalise_rows(np.array([[0.5], [0.5], [0.9]]), np.array([0, 2, 3]), place)
 
 
 def test_a_row_that_sums_to_one_up_to_rounding_keeps_its_bits() -> None:
     row = np.array([0.7, 0.2, 0.1])
     assert row.sum() != 1.0  # one bit short: 0.7 + 0.2 rounds down
-    assert normalised_rows(row, ONE_ROW, place).tobytes() == row.tobytes()
+    assert normalise_rows(row, ONE_ROW, place).tobytes() == row.tobytes()
 
 
 @given(st.lists(st.floats(1e-12, 1.0), min_size=1, max_size=40), st.floats(-9e-10, 9e-10))
 def test_normalising_twice_is_normalising_once(weights: list[float], off: float) -> None:
     row = np.array(weights) / np.sum(weights) * (1.0 + off)
     ends = np.array([0, len(row)])
-    once = normalised_rows(row, ends, place)
-    assert normalised_rows(once, ends, place).tobytes() == once.tobytes()
+    once = normalise_rows(row, ends, place)
+    assert normalise_rows(once, ends, place).tobytes() == once.tobytes()
 
 
 def test_each_component_of_a_row_is_normalised_by_itself() -> None:
     rows = np.array([[0.5, 0.25], [0.5, 0.75 + 4e-10]])
-    out = normalised_rows(rows, np.array([0, 2]), place)
+    out = normalise_rows(rows, np.array([0, 2]), place)
     assert out[:, 0].tobytes() == rows[:, 0].tobytes()
     assert out[:, 1].sum() == pytest.approx(1.0, abs=2**-52)
 
@@ -80,39 +87,39 @@ def test_the_ends_of_a_range_belong_to_it() -> None:
 )
 def test_what_is_no_distribution_is_refused(weights: object, message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        distribution(weights, "law", 2, "thing")  # type: ignore[arg-type]
+        check_distribution(weights, "law", 2, "thing")  # type: ignore[arg-type]
 
 
 def test_a_distribution_within_the_tolerance_is_divided_by_its_sum_and_an_exact_one_is_left() -> None:
-    assert distribution([0.5, 0.5 + 5e-10], "law", 2, "thing").sum() == pytest.approx(1.0, abs=2**-52)
-    assert distribution([0.25, 0.75], "law", 2, "thing").tolist() == [0.25, 0.75]
+    assert check_distribution([0.5, 0.5 + 5e-10], "law", 2, "thing").sum() == pytest.approx(1.0, abs=2**-52)
+    assert check_distribution([0.25, 0.75], "law", 2, "thing").tolist() == [0.25, 0.75]
 
 
 def test_a_weight_one_bit_above_one_is_within_the_tolerance() -> None:
-    assert distribution([1.0 + 2.0**-52, 0.0], "law", 2, "thing").tolist() == [1.0, 0.0]
+    assert check_distribution([1.0 + 2.0**-52, 0.0], "law", 2, "thing").tolist() == [1.0, 0.0]
 
 
 def test_numbers_says_what_shape_it_wanted() -> None:
     with pytest.raises(ModelError, match=r"table has shape \(2,\); it needs two rows of three"):
-        numbers([1, 2], "table", (2, 3), "two rows of three")
-    assert numbers([[1, 2], [3, 4]], "table", (None, 2), "pairs").dtype == np.float64
+        check_array([1, 2], "table", (2, 3), "two rows of three")
+    assert check_array([[1, 2], [3, 4]], "table", (None, 2), "pairs").dtype == np.float64
 
 
 def test_frozen_copies_what_can_be_written_and_shares_what_cannot() -> None:
     mine = np.arange(3.0)
-    kept = frozen(mine, np.float64)
+    kept = readonly_copy(mine, np.float64)
     mine[0] = 7.0
     assert kept[0] == 0.0
     assert not kept.flags.writeable
-    assert frozen(kept, np.float64) is kept
-    assert frozen(kept, np.int32).dtype == np.int32
+    assert readonly_copy(kept, np.float64) is kept
+    assert readonly_copy(kept, np.int32).dtype == np.int32
 
 
 def test_frozen_copies_a_read_only_view_of_what_can_be_written() -> None:
     mine = np.arange(3.0)
     view = mine[:]
     view.flags.writeable = False
-    kept = frozen(view, np.float64)
+    kept = readonly_copy(view, np.float64)
     mine[0] = 7.0
     assert kept[0] == 0.0
 

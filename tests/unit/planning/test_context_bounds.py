@@ -8,7 +8,7 @@ import pytest
 from goalbound.models import SSP, LinearCSSP, ModelError
 from goalbound.planning import solve
 from goalbound.planning.context_bounds import Bound, context_bounds
-from goalbound.planning.simplex import BoundStatus
+from goalbound.planning.context_bounds.branch_and_bound import BoundStatus
 from tests.reference import context_grid, linear_program
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from goalbound import SSP, NoProperPolicy, Status, evaluate, is_proper, solve
-from goalbound.models.assembly import assemble
+from goalbound.models.triples import from_triples
 from goalbound.planning import Solution
 
 
@@ -13,7 +13,7 @@ def problem(states: int, *edges: tuple[NDArray, NDArray, NDArray, float | NDArra
     """From groups of (states, actions, next states, probability); losses is a function of the number of pairs."""
     parts = [np.broadcast_arrays(*edge) for edge in edges]
     s, a, t = (np.concatenate([part[k] for part in parts]).astype(np.int64) for k in range(3))
-    built = assemble(s, a, t, np.concatenate([part[3] for part in parts]).astype(float), states=states)
+    built = from_triples(s, a, t, np.concatenate([part[3] for part in parts]).astype(float), states=states)
     return SSP(built.support, losses(built.support.pairs), built.probabilities)  # type: ignore[operator]
 
 

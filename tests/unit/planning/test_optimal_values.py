@@ -16,16 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels import jit, many_contexts
-from goalbound.kernels.elimination import fresh_bench, policy_worth
+from goalbound.kernels import compile as compilation
+from goalbound.kernels.elimination import evaluate_policy, new_evaluation_workspace
 from goalbound.kernels.layout import Rows
+from goalbound.kernels.planner import batch
 from goalbound.models import SSP, LinearCSSP, ModelError
 from goalbound.planning import NoProperPolicy, Solution, Status, is_proper, solve
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.problems import CATALOG, random_cssp, windy_grid
 from tests import strategies
+from tests.reference import batch as naive
 from tests.reference import kernels as twins
-from tests.reference import many_contexts as naive
 from tests.strategies import examples, linear_cssps
 from tests.unit.kernels import drawn
 
@@ -162,7 +163,7 @@ def test_only_so_many_contexts_are_remembered() -> None:
     contexts = [[1.0, 0.0], [0.5, 0.5], [1.0, 0.0], [0.5, 0.5]]
     with (
         mock.patch.object(MODULE, "MOST_ELIMINATED", 0),
-        mock.patch.object(MODULE, "MOST_REMEMBERED", 1),
+        mock.patch.object(MODULE, "MOST_CACHED", 1),
         counted_solves() as asked,
     ):
         optimal_values(DRUGS, contexts)
@@ -243,7 +244,7 @@ def test_rows_are_mixed_to_the_bit_as_the_problem_mixes_them(problem: LinearCSSP
     ssp = problem.at(context)
     for components, expected in ((problem.losses, ssp.losses), (problem.probabilities, ssp.probabilities)):
         turned, out = np.array(components.T, order="C"), np.empty(len(expected))
-        many_contexts.mix.python(turned, context, out)
+        batch.mix.python(turned, context, out)
         assert out.tobytes() == expected.tobytes() == np.array(naive.mixed(turned, context.tolist())).tobytes()
 
 
@@ -251,7 +252,7 @@ def test_a_mixture_of_ones_is_one() -> None:
     context = np.array([0.2, 0.4, 0.3, 0.1])
     out = np.empty(1)
     assert sum(context.tolist()) > 1.0
-    many_contexts.mix.python(np.ones((4, 1)), context, out)
+    batch.mix.python(np.ones((4, 1)), context, out)
     assert out[0] == 1.0
 
 
@@ -263,17 +264,17 @@ def test_the_bounds_of_any_values_are_the_exact_ones_rounded_outwards(rows: Rows
     least_x, least_y = naive.bounds(rows, values, policy.tolist())
     taken = policy.copy()
     with np.errstate(all="ignore"):
-        _, x, y = many_contexts.improve_and_bound.python(rows, values, taken)
+        _, x, y = batch.improve_and_bound.python(rows, values, taken)
     for bound, least in ((x, least_x), (y, least_y)):
         assert bound == np.inf or Fraction(float(bound)) >= least
     halved = rows._replace(probabilities=0.5 * rows.probabilities)  # the sum of a row is divided out
     with np.errstate(all="ignore"):
-        assert many_contexts.improve_and_bound.python(halved, values, policy.copy())[1:] == (x, y)
+        assert batch.improve_and_bound.python(halved, values, policy.copy())[1:] == (x, y)
     best = naive.best_pairs(rows, values)
     v = twins.exactly(values)
     pairs = twins.pairs_of(rows)
     for s, pair in enumerate(taken.tolist()):
-        slack = 4 * Fraction(many_contexts.TIE) * (twins.size(pairs[best[s]], v) + v[s])
+        slack = 4 * Fraction(batch.TIE) * (twins.size(pairs[best[s]], v) + v[s])
         assert twins.gain(pairs[pair], v) <= twins.gain(pairs[best[s]], v) + slack
 
 
@@ -282,29 +283,29 @@ def test_the_bounds_of_any_values_are_the_exact_ones_rounded_outwards(rows: Rows
 def test_policy_iteration_ends_at_values_that_the_certificate_holds_close(rows: Rows) -> None:
     policy = drawn.first_pairs(rows)
     states = len(policy)
-    room = fresh_bench(states)
-    settled = many_contexts.value_iteration.python(rows, 1e-9, room, policy)
-    least_x, least_y = naive.bounds(rows, room.values, policy.tolist())
-    _, x, y = many_contexts.improve_and_bound.python(rows, room.values, policy.copy())
+    workspace = new_evaluation_workspace(states)
+    settled = batch.value_iteration.python(rows, 1e-9, workspace, policy)
+    least_x, least_y = naive.bounds(rows, workspace.values, policy.tolist())
+    _, x, y = batch.improve_and_bound.python(rows, workspace.values, policy.copy())
     assert x >= least_x
     assert y >= least_y
     assert settled == (x + y <= 1e-9)
     if not settled:  # only where a step is one in 10^5 of the value
-        assert room.values.max() > 1e5 * rows.losses.min()
+        assert workspace.values.max() > 1e5 * rows.losses.min()
 
 
 def test_values_too_small_for_floats_are_not_certified() -> None:
     # v(0) = 1e-320 + 0.3e-320 is rounded to a multiple of 5e-324, which is one part in 2000.
     rows = drawn.rows_from([[(1e-320, [(1, 0.3), (2, 0.7)])], [(1e-320, [(2, 1.0)])]])
-    room = fresh_bench(2)
-    assert not many_contexts.value_iteration.python(rows, 1e-6, room, np.array([0, 1]))
+    workspace = new_evaluation_workspace(2)
+    assert not batch.value_iteration.python(rows, 1e-6, workspace, np.array([0, 1]))
 
 
 def test_a_policy_that_never_ends_is_not_settled_on() -> None:
     rows = drawn.rows_from([[(0.5, [(0, 1.0)]), (0.5, [(1, 1.0)])]])
-    room = fresh_bench(1)
-    assert not many_contexts.value_iteration.python(rows, 1e-9, room, np.array([0]))
-    assert many_contexts.value_iteration.python(rows, 1e-9, room, np.array([1]))
+    workspace = new_evaluation_workspace(1)
+    assert not batch.value_iteration.python(rows, 1e-9, workspace, np.array([0]))
+    assert batch.value_iteration.python(rows, 1e-9, workspace, np.array([1]))
 
 
 def test_of_pairs_that_tie_up_to_rounding_the_lowest_is_taken() -> None:
@@ -313,7 +314,7 @@ def test_of_pairs_that_tie_up_to_rounding_the_lowest_is_taken() -> None:
     policy = np.array([1, 2])
     values = np.array([0.3, 0.2, 0.0])
     assert 0.1 + 0.2 > 0.3
-    switched, x, _ = many_contexts.improve_and_bound.python(rows, values, policy)
+    switched, x, _ = batch.improve_and_bound.python(rows, values, policy)
     assert (switched, policy.tolist()) == (1, [0, 2])
     assert 0.0 < x < 1e-14
 
@@ -323,9 +324,9 @@ def test_of_pairs_that_tie_up_to_rounding_the_lowest_is_taken() -> None:
 )
 def test_both_forms_of_the_kernels_answer_the_same_bits(problem: LinearCSSP) -> None:
     contexts = some_contexts(problem, 8)
-    with mock.patch.multiple(jit, _ready=jit.python):
+    with mock.patch.multiple(compilation, _ready=compilation.python):
         one = optimal_values(problem, contexts)
-    with mock.patch.multiple(jit, TOY_WORK=-1):
+    with mock.patch.multiple(compilation, TOY_WORK=-1):
         other = optimal_values(problem, contexts)
     assert one.tobytes() == other.tobytes()
 
@@ -336,5 +337,5 @@ def test_the_values_of_one_policy_are_those_of_the_elimination() -> None:
     ssp = problem.at(context)
     rows = Rows(ssp.support.pair_start, ssp.support.next_start, ssp.support.next_state, ssp.losses, ssp.probabilities)
     values, steps = np.empty(8), np.empty(8)
-    assert policy_worth.python(rows, np.arange(7), np.empty((7, 7)), np.empty(7), np.empty(7), values, steps)
+    assert evaluate_policy.python(rows, np.arange(7), np.empty((7, 7)), np.empty(7), np.empty(7), values, steps)
     assert optimal_values(problem, [context])[0].tobytes() == values.tobytes()

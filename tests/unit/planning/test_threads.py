@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from goalbound import Solution, solve
-from goalbound.kernels import jit
+from goalbound.kernels import compile as compilation
 from tests.unit.planning.test_large import grid, mostly_zero, random_exits, uniform
 
 ROOT = Path(__file__).parents[3]
@@ -33,7 +33,7 @@ def digest(found: Solution) -> str:
 
 def digests() -> list[str]:
     problems = [make() for make in PROBLEMS.values()]
-    assert all(ssp.support.triples > jit.TOY_WORK for ssp in problems)
+    assert all(ssp.support.triples > compilation.TOY_WORK for ssp in problems)
     return [digest(solve(ssp)) for ssp in problems]
 
 

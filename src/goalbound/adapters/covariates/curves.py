@@ -22,9 +22,9 @@ from goalbound.adapters.covariates.reading import (
 )
 from goalbound.models import ModelError
 from goalbound.models.validation import (
+    check_int,
     restore_readonly,
-    shown,
-    whole,
+    short_repr,
 )
 
 MOST_DEGREE = 10
@@ -115,8 +115,8 @@ class Splines:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "knots", checked_grid(self.knots, "knots", 2))
-        if not 0 <= whole(self.degree, "degree") <= MOST_DEGREE:
-            raise ModelError(f"degree is {shown(self.degree)}; it is 0 (steps) to {MOST_DEGREE}, mostly 3")
+        if not 0 <= check_int(self.degree, "degree") <= MOST_DEGREE:
+            raise ModelError(f"degree is {short_repr(self.degree)}; it is 0 (steps) to {MOST_DEGREE}, mostly 3")
         object.__setattr__(self, "degree", int(self.degree))
         object.__setattr__(self, "clamp", checked_flag(self.clamp, "clamp"))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
@@ -216,7 +216,7 @@ class Periodic:
     @classmethod
     def even(cls, period: float, *, count: int, start: float = 0.0) -> Periodic:
         """``count`` knots at equal distances, the first at ``start``."""
-        if whole(count, "count") < 2:
+        if check_int(count, "count") < 2:
             raise ModelError(f"count is {count}; a circle needs at least 2 knots")
         return cls(period, start + period * np.arange(checked_size(count, "Periodic")) / count)
 

@@ -18,13 +18,13 @@ from goalbound.adapters.covariates.joint import Additive, Tensor
 from goalbound.adapters.covariates.points import SoftClusters
 from goalbound.adapters.covariates.reading import CovariateMap
 from goalbound.models import FileFormatError, ModelError
-from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
-from goalbound.models.files.storage import (
+from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
+from goalbound.models.files.io import (
     LIMIT,
-    reading,
+    as_format_errors,
 )
 from goalbound.models.validation import (
-    shown,
+    short_repr,
 )
 
 KIND, VERSION = "CovariateMap", 1
@@ -74,13 +74,13 @@ def save_map(map: CovariateMap, path: str | PathLike[str]) -> None:
     values = map_as_json(map)
     map_from_json(values)  # what could not be read back is not written
     header = {"format": FORMAT, "version": VERSION, "kind": KIND, "map": values, "digest": map_digest(map)}
-    write_archive(path, header, {})
+    write_array_file(path, header, {})
 
 
 def load_map(path: str | PathLike[str], *, limit: int = LIMIT) -> CovariateMap:
     """Read a map written by :func:`save_map`, of at most ``limit`` bytes: it gives the same contexts, bit for bit."""
-    header, _ = read_archive(path, kind=KIND, versions=[VERSION], arrays={}, what="map of covariates", limit=limit)
-    with reading(path, "map"):
+    header, _ = read_array_file(path, kind=KIND, versions=[VERSION], arrays={}, what="map of covariates", limit=limit)
+    with as_format_errors(path, "map"):
         check_keys(header, ("map", "digest"))
         found = map_from_json(header["map"])
         check_digest(found, header["digest"])
@@ -101,7 +101,7 @@ def _made(values: Any, depth: int) -> CovariateMap:
     if depth > MOST_DEPTH:
         raise ModelError(f"maps stand in maps more than {MOST_DEPTH} deep")
     if not isinstance(values, dict) or not isinstance(values.get("kind"), str):
-        raise ModelError(f"a map is {shown(values)}; it needs an object with a kind")
+        raise ModelError(f"a map is {short_repr(values)}; it needs an object with a kind")
     if values["kind"] == "FromTransformer":
         raise ModelError(
             f"the map is a FromTransformer ({values.get('identity')!r}), which no file can hold; make it again, and "

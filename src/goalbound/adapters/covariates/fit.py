@@ -26,8 +26,7 @@ from goalbound.adapters.covariates.reading import (
 )
 from goalbound.adapters.covariates.tables import column_of, listed
 from goalbound.models import ModelError
-from goalbound.models.validation import listed as in_a_list
-from goalbound.models.validation import sealed, seeded, shown, whole
+from goalbound.models.validation import check_int, check_list, generator_from_seed, set_readonly, short_repr
 
 LLOYD_ROUNDS = 1000
 """The most rounds of k-means; data that needs more is an error."""
@@ -52,9 +51,9 @@ def fit_splines(values: Any, count: int, *, degree: int = 3, clamp: bool = False
     >>> fit_splines(np.linspace(0, 1, 101), 5).knots
     array([0. , 0.5, 1. ])
     """
-    breaks = whole(count, "count") - whole(degree, "degree", least=0, most=MOST_DEGREE) + 1
+    breaks = check_int(count, "count") - check_int(degree, "degree", least=0, most=MOST_DEGREE) + 1
     if breaks < 2:
-        raise ModelError(f"count is {shown(count)}; splines of degree {degree} are at least {degree + 1}")
+        raise ModelError(f"count is {short_repr(count)}; splines of degree {degree} are at least {degree + 1}")
     return Splines(_quantiles(values, breaks), degree=degree, clamp=clamp)
 
 
@@ -70,10 +69,10 @@ def fit_categories(values: Any, *, min_count: int = 1, other: bool = True) -> Ca
     for place, value in enumerate(given):
         if not isinstance(value, str | int | float):
             raise ModelError(
-                f"values: {shown(value)} (number {place}) is no category, which is a word or a whole number"
+                f"values: {short_repr(value)} (number {place}) is no category, which is a word or a whole number"
             )
     counts = Counter(given)
-    least = whole(min_count, "min_count", most=2**62)
+    least = check_int(min_count, "min_count", most=2**62)
     kept = sorted((value for value, count in counts.items() if count >= least), key=lambda one: (str(type(one)), one))
     rare = [value for value in counts if value not in kept]
     if not kept or (rare and not other):
@@ -95,15 +94,15 @@ def fit_clusters(table: Any, count: int, *, seed: int, temperature: float | None
            [9.1, 9. ]])
     """
     data = _usable_rows(table)
-    if not 1 <= whole(count, "count") <= len(np.unique(data, axis=0)):
+    if not 1 <= check_int(count, "count") <= len(np.unique(data, axis=0)):
         raise ModelError(
-            f"count is {shown(count)}; it is from 1 to the number of different rows of the table, "
+            f"count is {short_repr(count)}; it is from 1 to the number of different rows of the table, "
             f"{len(np.unique(data, axis=0))}"
         )
     checked_size(count, "SoftClusters")
     spread = data.std(axis=0)
     scales = np.where(spread > 0.0, spread, 1.0)
-    centres = _lloyd(data / scales, _seeds(data / scales, count, seeded(seed)))
+    centres = _lloyd(data / scales, _seeds(data / scales, count, generator_from_seed(seed)))
     if temperature is None:
         temperature = 2.0 * float(_squared_distances(data / scales, centres).min(axis=1).mean()) / data.shape[1]
         if temperature == 0.0:
@@ -138,8 +137,8 @@ def fill_missing(map: Map, table: Any) -> Map:
 
 
 def _quantiles(values: Any, count: int) -> Floats:
-    if whole(count, "count") < 2:
-        raise ModelError(f"count is {shown(count)}; there are at least 2 knots, the ends")
+    if check_int(count, "count") < 2:
+        raise ModelError(f"count is {short_repr(count)}; there are at least 2 knots, the ends")
     checked_size(count, "by count, the knots")
     numbers = number_column(values)
     numbers = numbers[~np.isnan(numbers)]
@@ -155,7 +154,7 @@ def _quantiles(values: Any, count: int) -> Floats:
 
 
 def _usable_rows(table: Any) -> Floats:
-    table = table if isinstance(table, np.ndarray) and table.ndim else in_a_list(table, "table", "rows of numbers")
+    table = table if isinstance(table, np.ndarray) and table.ndim else check_list(table, "table", "rows of numbers")
     first: Any = next(iter(table), None)
     if first is None or not np.iterable(first):
         raise ModelError("clusters need rows of numbers, a table [K, n]; for one column use fit_hats")
@@ -194,7 +193,7 @@ def _lloyd(rows: Floats, centres: Floats) -> Floats:
         distances = _squared_distances(rows, centres)
         now = np.argmin(distances, axis=1)
         if owner is not None and np.array_equal(now, owner):
-            return sealed(centres + middle)
+            return set_readonly(centres + middle)
         owner = now
         for k in range(len(centres)):
             mine = rows[owner == k]

@@ -24,7 +24,7 @@ from goalbound.models import ModelError
 from goalbound.models.validation import (
     check_names,
     restore_readonly,
-    shown,
+    short_repr,
 )
 
 Category = str | int
@@ -54,12 +54,12 @@ class Categories:
     def __post_init__(self) -> None:
         given: Any = self.values
         if not _is_listed(given) or not len(given):
-            raise ModelError(f"values is {shown(given)}; it needs a list of at least one category")
+            raise ModelError(f"values is {short_repr(given)}; it needs a list of at least one category")
         values = tuple(plain_value(value) for value in self.values)
         for place, value in enumerate(values):
             if not isinstance(value, str | int):
                 raise ModelError(
-                    f"values[{place}] is {shown(value)}; a category is a word, a whole number, True or False"
+                    f"values[{place}] is {short_repr(value)}; a category is a word, a whole number, True or False"
                 )
             if value in values[:place]:
                 raise ModelError(f"values[{place}] is {value!r}, which stands there before; categories must differ")
@@ -132,7 +132,7 @@ class Composition:
     def __post_init__(self) -> None:
         given: Any = self.parts
         if not _is_listed(given) or not len(given):
-            raise ModelError(f"parts is {shown(given)}; it needs a list with the name of at least one part")
+            raise ModelError(f"parts is {short_repr(given)}; it needs a list with the name of at least one part")
         names = check_names(tuple(given), len(given), "parts", None)
         object.__setattr__(self, "parts", names)
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
@@ -203,4 +203,4 @@ def _place(places: dict[Any, int], value: Any) -> int:
         return -1
     if isinstance(value, str | int | float):
         return places.get(value, -1)
-    raise ModelError(f"{shown(value)} is no category; it needs a word, a whole number, True or False")
+    raise ModelError(f"{short_repr(value)} is no category; it needs a word, a whole number, True or False")

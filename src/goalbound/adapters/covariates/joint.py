@@ -14,11 +14,11 @@ from goalbound.adapters.covariates.reading import CovariateMap, Floats, Reading,
 from goalbound.adapters.covariates.tables import Column, checked_columns, column_label, column_labels, column_of
 from goalbound.models import ModelError
 from goalbound.models.validation import (
-    distribution,
-    frozen,
-    listed,
+    check_distribution,
+    check_list,
+    readonly_copy,
     restore_readonly,
-    shown,
+    short_repr,
 )
 
 
@@ -55,8 +55,8 @@ class Additive:
         object.__setattr__(self, "columns", checked_columns(self.columns, len(maps)))
         checked_size(self.context_size, "Additive")
         if self.weights is not None:
-            weights = distribution(self.weights, "weights", len(maps), "map")
-            object.__setattr__(self, "weights", frozen(weights, np.float64))
+            weights = check_distribution(self.weights, "weights", len(maps), "map")
+            object.__setattr__(self, "weights", readonly_copy(weights, np.float64))
 
     @property
     def context_size(self) -> int:
@@ -151,12 +151,14 @@ class Tensor:
 
 
 def _checked_maps(maps: Sequence[CovariateMap]) -> tuple[CovariateMap, ...]:
-    found = tuple(listed(maps, "maps", "a list of maps of covariates"))
+    found = tuple(check_list(maps, "maps", "a list of maps of covariates"))
     if not found:
         raise ModelError("maps is empty; it needs at least one map")
     for place, one in enumerate(found):
         if not callable(getattr(one, "read", None)) or isinstance(one, type):
-            raise ModelError(f"maps[{place}] is {shown(one)}; it needs a map of covariates, such as Hats([20, 80])")
+            raise ModelError(
+                f"maps[{place}] is {short_repr(one)}; it needs a map of covariates, such as Hats([20, 80])"
+            )
     return found
 
 

@@ -29,9 +29,9 @@ from goalbound.learners.wrapper import (
     InnerAttribute,
 )
 from goalbound.models import FileFormatError, ModelError
-from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
+from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
+from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.files.storage import LIMIT, reading
 
 KIND, VERSION = "CovariateLearner", 1
 _COUNTS = ("begun", "outside", "missing")
@@ -107,7 +107,7 @@ class CovariateLearner:
             "map": map_as_json(self.map), "digest": map_digest(self.map),
             "begun": self.begun, "outside": self.outside.tolist(), "missing": self.missing.tolist(),
         }  # fmt: skip
-        write_archive(path, header, {"learner": bytes_of(self.learner)}, files=self._files, overwrite=overwrite)
+        write_array_file(path, header, {"learner": bytes_of(self.learner)}, files=self._files, overwrite=overwrite)
 
     @classmethod
     def load(
@@ -128,11 +128,11 @@ class CovariateLearner:
             limit: the most bytes that the file may have.
         """
         files = SavedFiles()
-        header, arrays = read_archive(
+        header, arrays = read_array_file(
             path, kind=KIND, versions=[VERSION], arrays={"learner": "|u1"}, what="learner with its map",
             limit=limit, files=files,
         )  # fmt: skip
-        with reading(path, "learner"):
+        with as_format_errors(path, "learner"):
             check_keys(header, ("map", "digest", *_COUNTS))
             check_present(arrays, ["learner"])
             found = map_from_json(header["map"]) if map is None else map

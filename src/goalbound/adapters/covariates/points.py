@@ -23,7 +23,7 @@ from goalbound.adapters.covariates.reading import (
     settled,
 )
 from goalbound.models import ModelError
-from goalbound.models.validation import frozen, numbers, restore_readonly
+from goalbound.models.validation import check_array, readonly_copy, restore_readonly
 
 _MOST = np.finfo(np.float64).max
 
@@ -59,11 +59,13 @@ class SoftClusters:
         object.__setattr__(self, "centres", centres)
         object.__setattr__(self, "temperature", checked_positive(self.temperature, "temperature", "a squared distance"))
         if self.scales is not None:
-            scales = numbers(self.scales, "scales", (centres.shape[1],), f"{centres.shape[1]} numbers, one per column")
+            scales = check_array(
+                self.scales, "scales", (centres.shape[1],), f"{centres.shape[1]} numbers, one per column"
+            )
             bad = np.flatnonzero(~((scales >= 1.0 / LARGEST) & (scales <= LARGEST)))
             if len(bad):
                 raise ModelError(f"scales[{bad[0]}] is {scales[bad[0]]}; it needs a positive number")
-            object.__setattr__(self, "scales", frozen(scales, np.float64))
+            object.__setattr__(self, "scales", readonly_copy(scales, np.float64))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
 
     @property
@@ -111,7 +113,7 @@ class SoftClusters:
 
 def checked_points(values: ArrayLike, name: str) -> Floats:
     """[d, n] finite numbers, all rows different."""
-    array = numbers(values, name, (None, None), "shape [d, n], one row for each component")
+    array = check_array(values, name, (None, None), "shape [d, n], one row for each component")
     if not array.size:
         raise ModelError(f"{name} has shape {array.shape}; it needs at least one row and one column")
     checked_size(len(array), name)
@@ -120,7 +122,7 @@ def checked_points(values: ArrayLike, name: str) -> Floats:
         raise ModelError(f"{name}[{bad[0][0]}][{bad[0][1]}] is {array[tuple(bad[0])]}; it needs a finite number")
     if len(np.unique(array, axis=0)) < len(array):
         raise ModelError(f"two rows of {name} are the same; they must differ")
-    return frozen(array, np.float64)
+    return readonly_copy(array, np.float64)
 
 
 def point_names(points: Floats, before: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import ModelError
-from goalbound.models.validation import distribution, frozen, number, shown
+from goalbound.models.validation import check_distribution, check_float, readonly_copy, short_repr
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -101,7 +101,7 @@ Refuse = tuple[Flags, Callable[[int], str]]
 def check_map(map: object) -> None:
     """An error unless this is a map of covariates."""
     if isinstance(map, type) or not callable(getattr(map, "read", None)):
-        raise ModelError(f"map is {shown(map)}; it needs a map of covariates, such as Hats([20, 80])")
+        raise ModelError(f"map is {short_repr(map)}; it needs a map of covariates, such as Hats([20, 80])")
 
 
 def settled(
@@ -183,7 +183,7 @@ def number_rows(table: Any, width: int) -> Floats:
     """[K, n] float64, NaN where a value is missing; rows of n values each."""
     array = _as_array(table)
     if array.ndim == 0:
-        raise ModelError(f"the table is {shown(table)}; give rows of {width} values each")
+        raise ModelError(f"the table is {short_repr(table)}; give rows of {width} values each")
     if array.ndim == 2 and array.dtype.kind in "fiub" and array.shape[1] == width:
         return array.astype(np.float64)
     rows = [list(row) if np.iterable(row) and not isinstance(row, str) else [row] for row in table]
@@ -219,27 +219,31 @@ def _number(value: Any, row: int) -> float:
         except (TypeError, ValueError, OverflowError):
             pass
     raise ModelError(
-        f"row {row}: {shown(value)} is no number; a missing one is None or NaN, and words are for Categories"
+        f"row {row}: {short_repr(value)} is no number; a missing one is None or NaN, and words are for Categories"
     )
 
 
 def checked_missing(missing: Any, size: int) -> Floats | None:
     """The context [d] that stands for missing values, or None: they are refused."""
-    return None if missing is None else frozen(distribution(missing, "missing", size, "component"), np.float64)
+    return (
+        None
+        if missing is None
+        else readonly_copy(check_distribution(missing, "missing", size, "component"), np.float64)
+    )
 
 
 def checked_flag(value: Any, name: str) -> bool:
     """True or false."""
     if not isinstance(value, bool | np.bool_):
-        raise ModelError(f"{name} is {shown(value)}; it needs True or False")
+        raise ModelError(f"{name} is {short_repr(value)}; it needs True or False")
     return bool(value)
 
 
 def checked_positive(value: Any, name: str, meaning: str) -> float:
     """A number from 1e-70 to 1e70."""
-    found = number(value, name, f"a positive number, {meaning}")
+    found = check_float(value, name, f"a positive number, {meaning}")
     if not 1.0 / LARGEST <= found <= LARGEST:
-        raise ModelError(f"{name} is {shown(value)}; it needs a positive number, {meaning}")
+        raise ModelError(f"{name} is {short_repr(value)}; it needs a positive number, {meaning}")
     return found
 
 
@@ -247,7 +251,7 @@ def checked_size(size: int, what: str) -> int:
     """A number of components that a learner can bear."""
     if size > MOST_COMPONENTS:
         raise ModelError(
-            f"{what} would have {shown(size)} components; at most {MOST_COMPONENTS} are allowed, and few are best"
+            f"{what} would have {short_repr(size)} components; at most {MOST_COMPONENTS} are allowed, and few are best"
         )
     return size
 
@@ -270,7 +274,7 @@ def checked_grid(values: Any, name: str, least: int) -> Floats:
     if len(flat):
         at = int(flat[0])
         raise ModelError(f"{name}[{at + 1}] is {array[at + 1]:g} after {array[at]:g}; numbers must ascend")
-    return frozen(array, np.float64)
+    return readonly_copy(array, np.float64)
 
 
 def labels(values: Sequence[float], before: str) -> tuple[str, ...]:

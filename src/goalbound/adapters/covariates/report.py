@@ -9,7 +9,7 @@ import numpy as np
 
 from goalbound.adapters.covariates.reading import CovariateMap, Floats, check_map
 from goalbound.models import ModelError
-from goalbound.models.validation import sealed
+from goalbound.models.validation import set_readonly
 
 RARE = 0.1
 """A component is rare if its mean weight is below this share of 1 / d."""
@@ -86,11 +86,11 @@ def context_report(map: CovariateMap, table: Any) -> ContextReport:
         rows=len(reading.contexts),
         refused=len(reading.contexts) - len(kept),
         names=map.names,
-        mean_weights=sealed(means),
+        mean_weights=set_readonly(means),
         rare=tuple(name for name, weight in zip(map.names, means, strict=True) if weight < RARE / size),
         effective_dimension=float(moments.sum() ** 2 / (moments**2).sum()),
         condition=float(moments[-1] / moments[0]) if moments[0] > rounding else np.inf,
         column_names=map.column_names,
-        outside_share=sealed(reading.outside.mean(axis=0)),
-        missing_share=sealed(reading.missing.mean(axis=0)),
+        outside_share=set_readonly(reading.outside.mean(axis=0)),
+        missing_share=set_readonly(reading.missing.mean(axis=0)),
     )

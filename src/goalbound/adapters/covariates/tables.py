@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from goalbound.models import ModelError
-from goalbound.models.validation import listed as in_a_list
-from goalbound.models.validation import shown
+from goalbound.models.validation import check_list, short_repr
 
 Column = str | int | tuple[str | int, ...]
 """Which column a map reads: its name, its place in a row, or several of them."""
@@ -19,9 +18,9 @@ def checked_columns(columns: Iterable[Any], count: int) -> tuple[Column, ...]:
     """One column, or one tuple of columns, for each of so many maps; either all names or all places."""
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         raise ModelError(
-            f"columns is {shown(columns)}; it needs a list with one column, or tuple of columns, for each map"
+            f"columns is {short_repr(columns)}; it needs a list with one column, or tuple of columns, for each map"
         )
-    given = in_a_list(columns, "columns", "a list with one column, or tuple of columns, for each map")
+    given = check_list(columns, "columns", "a list with one column, or tuple of columns, for each map")
     found = tuple(tuple(one) if isinstance(one, list | tuple) else one for one in given)
     if len(found) != count:
         raise ModelError(f"there are {len(found)} columns for {count} maps; give one, or a tuple, for each map")
@@ -29,7 +28,7 @@ def checked_columns(columns: Iterable[Any], count: int) -> tuple[Column, ...]:
     by_name = all(isinstance(one, str) for one in flat)
     by_place = all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in flat)
     if not (flat and (by_name or by_place)) or any(column == () for column in found):
-        raise ModelError(f"columns is {shown(found)}; it needs names only, or places in a row (0, 1, ...) only")
+        raise ModelError(f"columns is {short_repr(found)}; it needs names only, or places in a row (0, 1, ...) only")
     if by_name:
         return found
     return tuple(tuple(map(int, one)) if isinstance(one, tuple) else int(one) for one in found)
@@ -80,7 +79,7 @@ def _looked_up(holder: Any, column: str | int, where: str) -> Any:
         return holder[column]
     except (KeyError, IndexError, TypeError, ValueError):
         keys = column_keys(holder)
-        has = f": {shown(holder)}" if keys is None else f"; there are {', '.join(map(str, keys))}"
+        has = f": {short_repr(holder)}" if keys is None else f"; there are {', '.join(map(str, keys))}"
         kind = "name" if isinstance(column, str) else "place"
         raise ModelError(f"{where} has no {column_label(column)} (by {kind}){has}") from None
 
@@ -88,4 +87,4 @@ def _looked_up(holder: Any, column: str | int, where: str) -> Any:
 def listed(values: Any) -> list[Any]:
     """The values as Python has them."""
     plain = values.tolist() if hasattr(values, "tolist") else values
-    return in_a_list(plain, "the column of values", "one value for each row")
+    return check_list(plain, "the column of values", "one value for each row")

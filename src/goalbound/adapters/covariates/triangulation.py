@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.adapters.covariates.points import FURTHEST, products
 from goalbound.adapters.covariates.reading import Floats
 from goalbound.models import ModelError
-from goalbound.models.validation import frozen, integers, numbers
+from goalbound.models.validation import check_array, check_int_array, readonly_copy
 
 INSIDE = 1e-9
 """How negative a barycentric coordinate may be for a point to be inside: rounding only."""
@@ -87,8 +87,8 @@ def delaunay(points: Floats) -> NDArray[np.int64]:
 def checked_simplices(simplices: ArrayLike, points: Floats) -> NDArray[np.int64]:
     """[T, n + 1] corners of simplices that have a volume, and every point is a corner."""
     width = points.shape[1] + 1
-    given = numbers(simplices, "simplices", (None, width), f"[T, n + 1] = (T, {width}), corners by number")
-    flat = integers(given.ravel(), "simplices", np.int64).astype(np.int64)
+    given = check_array(simplices, "simplices", (None, width), f"[T, n + 1] = (T, {width}), corners by number")
+    flat = check_int_array(given.ravel(), "simplices", np.int64).astype(np.int64)
     array = flat.reshape(-1, width)
     nowhere = flat[(flat < 0) | (flat >= len(points))]
     if len(nowhere):
@@ -101,4 +101,4 @@ def checked_simplices(simplices: ArrayLike, points: Floats) -> NDArray[np.int64]
     kept = array[volumes > 1e-14 * volumes.max()]  # flat ones at the rim, which Delaunay's rounding leaves
     if volumes.max() == 0.0 or len(np.unique(kept)) < len(points):
         raise ModelError("a point is the corner of flat simplices only; leave it out, or scale the columns alike")
-    return frozen(kept, np.int64)
+    return readonly_copy(kept, np.int64)

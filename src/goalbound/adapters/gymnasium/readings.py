@@ -12,8 +12,8 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 from goalbound.models import ModelError
-from goalbound.models.ssp import checked_scale
-from goalbound.models.validation import number
+from goalbound.models.ssp import check_scale
+from goalbound.models.validation import check_float
 
 
 class Transition(NamedTuple):
@@ -40,7 +40,7 @@ def positive_reward(transition: Transition) -> bool:
 
 
 def _check_loss(loss: float, of: str) -> float:
-    loss = number(loss, f"the loss of {of}", "in [0, 1]")
+    loss = check_float(loss, f"the loss of {of}", "in [0, 1]")
     if not 0.0 <= loss <= 1.0:
         raise ModelError(f"the loss of {of}, {loss}, is not in [0, 1]; divide all losses by one scale")
     return loss
@@ -68,9 +68,9 @@ def negated_rewards(*, scale: float, goal_reward: float | None = None) -> Losses
     >>> negated_rewards(scale=10, goal_reward=-1).of(20.0, True)
     0.1
     """
-    scale = number(scale, "scale", "the reward, without its sign, that becomes a loss of 1")
+    scale = check_float(scale, "scale", "the reward, without its sign, that becomes a loss of 1")
     if goal_reward is not None:
-        goal_reward = number(goal_reward, "goal_reward", "the reward that reaching the goal counts as")
+        goal_reward = check_float(goal_reward, "goal_reward", "the reward that reaching the goal counts as")
         if not isfinite(goal_reward):
             raise ModelError(f"goal_reward is {goal_reward}; it is a finite number")
     if not 0.0 < scale < inf:
@@ -85,7 +85,7 @@ def negated_rewards(*, scale: float, goal_reward: float | None = None) -> Losses
 def per_step(loss: float, *, scale: float = 1.0) -> Losses:
     """The same loss for every step, whatever its reward."""
     loss = _check_loss(loss, "a step")
-    return Losses(lambda reward, goal: loss, checked_scale(scale, "scale"))
+    return Losses(lambda reward, goal: loss, check_scale(scale, "scale"))
 
 
 TAXI_LOSSES = negated_rewards(scale=10.0, goal_reward=-1.0)

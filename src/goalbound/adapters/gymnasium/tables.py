@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from goalbound.adapters.gymnasium.raw import Entry, Table, bare, check_same_spaces, environment_name, read_table
 from goalbound.adapters.gymnasium.readings import GoalRule, Holes, Losses, Place, Reading, Transition, known, restart
 from goalbound.models import SSP, LinearCSSP, ModelError
-from goalbound.models.assembly import assemble, pair_losses
+from goalbound.models.triples import from_triples, pair_losses
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,7 @@ def _component(
     _check_ends(table, reading, numbering.observations)
     triples = list(_triples(table, reading, numbering))
     probability = np.array([triple.probability for triple in triples])
-    built = assemble(
+    built = from_triples(
         np.array([triple.state for triple in triples], dtype=np.int64),
         np.array([triple.action for triple in triples], dtype=np.int64),
         np.array([triple.next_state for triple in triples], dtype=np.int64), probability,

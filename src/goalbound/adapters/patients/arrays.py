@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import FileFormatError, ModelError
-from goalbound.models.files.storage import PACKED, file_bytes
-from goalbound.models.validation import numbers
+from goalbound.models.files.io import UNPACKED_WEIGHT, read_bytes
+from goalbound.models.validation import check_array
 
 SLACK = 1e-4
 """How far a row may sum from 1; the files hold float32. Rows are divided by their sums."""
@@ -51,21 +51,21 @@ class Arrays(NamedTuple):
 
 
 def read_arrays(path: str | PathLike[str], *, limit: int) -> Arrays:
-    """The arrays of a file, checked; to be called inside :func:`~goalbound.models.files.storage.reading`."""
+    """The arrays of a file, checked; to be called inside :func:`~goalbound.models.files.io.as_format_errors`."""
     found = _load(path, limit)
-    table = numbers(found["tx_mat"], "tx_mat", (None, None, None, None), _NEEDED["tx_mat"])
+    table = check_array(found["tx_mat"], "tx_mat", (None, None, None, None), _NEEDED["tx_mat"])
     groups, _, states, _ = table.shape
     if 0 in table.shape or table.shape[3] != states:
         raise FileFormatError(f"tx_mat has shape {table.shape}; it needs {_NEEDED['tx_mat']}")
     kind = _kinds(found["reward_of_next_state"], states)
     live = np.flatnonzero(kind == LIVE)
     rows, off = _normalised(table[:, :, live], lambda at: f"tx_mat[{at[0]}, {at[1]}, {live[at[2]]}]")
-    start = numbers(found["p_initial_state"], "p_initial_state", (groups, states), _NEEDED["p_initial_state"])
+    start = check_array(found["p_initial_state"], "p_initial_state", (groups, states), _NEEDED["p_initial_state"])
     start, off_start = _normalised(start, lambda at: f"p_initial_state[{at[0]}]")
     _check_live(start, kind)
     shares = None
     if _SHARES in found:
-        shares = numbers(found[_SHARES], _SHARES, (groups,), f"[d] = ({groups},), the share of each group")
+        shares = check_array(found[_SHARES], _SHARES, (groups,), f"[d] = ({groups},), the share of each group")
         shares, _ = _normalised(shares, lambda at: _SHARES)
     return Arrays(rows, kind, start[:, live], shares, max(off, off_start))
 
@@ -73,7 +73,7 @@ def read_arrays(path: str | PathLike[str], *, limit: int) -> Arrays:
 def _load(path: str | PathLike[str], limit: int) -> dict[str, NDArray[Any]]:
     """The arrays that we know, by name. Sizes are checked before memory is asked for; nothing else is opened."""
     found: dict[str, NDArray[Any]] = {}
-    with zipfile.ZipFile(io.BytesIO(file_bytes(path, limit))) as archive:
+    with zipfile.ZipFile(io.BytesIO(read_bytes(path, limit))) as archive:
         members = {name.removesuffix(".npy"): name for name in archive.namelist()}
         for name, meaning in _NEEDED.items():
             if name not in members:
@@ -89,7 +89,7 @@ def _load(path: str | PathLike[str], limit: int) -> dict[str, NDArray[Any]]:
                 raise FileFormatError(
                     f"{name} is compressed in a way that NumPy does not; save it again with numpy.savez"
                 )
-            room -= size if compression == zipfile.ZIP_STORED else PACKED * size
+            room -= size if compression == zipfile.ZIP_STORED else UNPACKED_WEIGHT * size
             if room < 0:
                 raise FileFormatError(
                     f"{name} has {size} bytes; with the others that is above {limit}: raise it with limit="
@@ -131,7 +131,7 @@ def _header(name: str, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
 
 def _kinds(given: NDArray[Any], states: int) -> NDArray[np.float64]:
     name = "reward_of_next_state"
-    kind = numbers(given, name, (states,), _NEEDED[name])
+    kind = check_array(given, name, (states,), _NEEDED[name])
     odd = np.flatnonzero(~np.isin(kind, (DEATH, LIVE, DISCHARGE)))
     if len(odd):
         raise FileFormatError(f"{name}[{odd[0]}] is {kind[odd[0]]}; it is -1 (death), 1 (discharge) or 0 (neither)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from goalbound.models import ModelError
-from goalbound.models.validation import number
+from goalbound.models.validation import check_float
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Death:
     own_state: bool
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "loss", number(self.loss, "the loss of a death", "in [0, 1]"))
+        object.__setattr__(self, "loss", check_float(self.loss, "the loss of a death", "in [0, 1]"))
         if not 0.0 <= self.loss <= 1.0:
             raise ModelError(f"the loss of a death, {self.loss}, is not in [0, 1]; a loss of 1 is the largest there is")
 

@@ -14,9 +14,9 @@ from goalbound.adapters.patients.arrays import DEATH, DISCHARGE, LIVE, Arrays, r
 from goalbound.adapters.patients.death import Death, readmission
 from goalbound.adapters.patients.meaning import Names, published_names
 from goalbound.models import LinearCSSP, ModelError
-from goalbound.models.assembly import assemble
-from goalbound.models.files.storage import reading
-from goalbound.models.validation import check_names, listed, number, of_type, sealed, size_of
+from goalbound.models.files.io import as_format_errors
+from goalbound.models.triples import from_triples
+from goalbound.models.validation import check_float, check_list, check_names, check_size, check_type, set_readonly
 
 LIMIT = 2**30
 """The most bytes of a file and of its arrays, unless the caller allows more."""
@@ -72,12 +72,12 @@ def read_patients(
     A pair may lead where it does in any group. States and actions have names if the file has the layout of the
     published simulator, and are numbers if not.
     """
-    death = readmission() if on_death is None else of_type(on_death, Death, "on_death", "give readmission(...)")
-    named = listed(groups, "groups", "a sequence of names, one for each group")
-    step_loss = number(step_loss, "step_loss", "what a step loses, in [0, 1]")
-    limit = size_of(limit, "limit", "it is the most bytes of the file", most=2**62)
+    death = readmission() if on_death is None else check_type(on_death, Death, "on_death", "give readmission(...)")
+    named = check_list(groups, "groups", "a sequence of names, one for each group")
+    step_loss = check_float(step_loss, "step_loss", "what a step loses, in [0, 1]")
+    limit = check_size(limit, "limit", "it is the most bytes of the file", most=2**62)
     _check_losses(step_loss, death)
-    with reading(path, "patient table"):
+    with as_format_errors(path, "patient table"):
         arrays = read_arrays(path, limit=limit)
         if len(named) != len(arrays.rows):
             raise ModelError(f"tx_mat has {len(arrays.rows)} groups, and {len(named)} are named; give groups=[...]")
@@ -85,7 +85,7 @@ def read_patients(
         problem = _problem(arrays, named, step_loss, death)
     shown = np.append(arrays.live, -1) if death.own_state else arrays.live
     return PatientTable(
-        problem, sealed(shown), None if arrays.shares is None else sealed(arrays.shares), arrays.correction
+        problem, set_readonly(shown), None if arrays.shares is None else set_readonly(arrays.shares), arrays.correction
     )
 
 
@@ -127,7 +127,7 @@ def _problem(arrays: Arrays, groups: Sequence[str], step_loss: float, death: Dea
         by_pair = deaths.transpose(2, 1, 0).reshape(-1, len(groups))
         pair_losses = (1.0 - by_pair) * step_loss + by_pair * death.loss
         start = arrays.start
-    built = assemble(*moves, states=states, names=_names(arrays, death))
+    built = from_triples(*moves, states=states, names=_names(arrays, death))
     return LinearCSSP(built.support, pair_losses, built.probabilities, start.T, tuple(groups))
 
 

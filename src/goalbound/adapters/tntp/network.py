@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.models import ModelError
-from goalbound.models.validation import array_of, frozen, numbers, of_type, shown, whole
+from goalbound.models.validation import as_numeric_array, check_array, check_int, check_type, readonly_copy, short_repr
 
 MOST_NODES = 10_000_000
 """Counts above this are taken for a mistake, before any memory is asked for."""
@@ -50,19 +50,19 @@ class Network:
 
     def __post_init__(self) -> None:
         for name in ("nodes", "zones", "first_thru_node"):
-            object.__setattr__(self, name, whole(getattr(self, name), name, least=-(2**62), most=2**62))
-        count = array_of(self.init, "init", "the node that each link leaves").size
+            object.__setattr__(self, name, check_int(getattr(self, name), name, least=-(2**62), most=2**62))
+        count = as_numeric_array(self.init, "init", "the node that each link leaves").size
         columns: dict[str, NDArray[np.float64]] = {}
         for name in COLUMNS:
             given = getattr(self, name)
-            if name not in REQUIRED and not array_of(given, name, "numbers, one per link").size:
+            if name not in REQUIRED and not as_numeric_array(given, name, "numbers, one per link").size:
                 given = np.zeros(count)
-            columns[name] = numbers(given, name, (count,), f"{count} numbers, one per link")
+            columns[name] = check_array(given, name, (count,), f"{count} numbers, one per link")
         fault = link_fault(columns, self.nodes) or count_fault(self.nodes, self.zones, self.first_thru_node, count)
         if fault is not None:
             raise ModelError(fault.text if fault.link is None else f"link {fault.link}: {fault.text}")
         for name, column in columns.items():
-            object.__setattr__(self, name, frozen(column, np.int64 if name in ("init", "term") else np.float64))
+            object.__setattr__(self, name, readonly_copy(column, np.int64 if name in ("init", "term") else np.float64))
 
     @property
     def links(self) -> int:
@@ -83,8 +83,8 @@ def link_times(network: Network, volumes: ArrayLike) -> NDArray[np.float64]:
     A link of capacity 0 has its free-flow time while nobody drives there (or where volume does not matter to it);
     else its time would be infinite, which is an error.
     """
-    of_type(network, Network, "network", "give a Network, such as read_network(path)")
-    volume = numbers(volumes, "volumes", (network.links,), f"shape [L] = ({network.links},), one per link")
+    check_type(network, Network, "network", "give a Network, such as read_network(path)")
+    volume = check_array(volumes, "volumes", (network.links,), f"shape [L] = ({network.links},), one per link")
     bad = np.flatnonzero(~(np.isfinite(volume) & (volume >= 0.0)))
     if len(bad):
         name = network.link_name(int(bad[0]))
@@ -116,7 +116,7 @@ def link_fault(columns: dict[str, NDArray[np.float64]], nodes: int) -> Fault | N
     for name, column in columns.items():
         if name in ("init", "term"):
             good = (column >= 1) & (column <= nodes) & (column == np.floor(column))
-            remedy = f"is no node; nodes are the whole numbers 1 to {shown(nodes)}"
+            remedy = f"is no node; nodes are the whole numbers 1 to {short_repr(nodes)}"
         else:
             good = np.isfinite(column) & ((column >= 0.0) if name in NEVER_NEGATIVE else True)
             remedy = "is not allowed; it must be finite" + (" and not negative" if name in NEVER_NEGATIVE else "")
@@ -131,9 +131,9 @@ def count_fault(nodes: int, zones: int, first_thru_node: int, links: int) -> Fau
     if not links:
         return Fault(None, "there are no links; a network has at least one")
     if not 1 <= nodes <= MOST_NODES:
-        return Fault(None, f"the number of nodes is {shown(nodes)}; it must be 1 to {MOST_NODES}")
+        return Fault(None, f"the number of nodes is {short_repr(nodes)}; it must be 1 to {MOST_NODES}")
     if not 0 <= zones <= nodes:
-        return Fault(None, f"the number of zones is {shown(zones)}; it must be 0 to {nodes}, the number of nodes")
+        return Fault(None, f"the number of zones is {short_repr(zones)}; it must be 0 to {nodes}, the number of nodes")
     if not 1 <= first_thru_node <= nodes + 1:
-        return Fault(None, f"the first thru node is {shown(first_thru_node)}; it must be 1 to {nodes + 1}")
+        return Fault(None, f"the first thru node is {short_repr(first_thru_node)}; it must be 1 to {nodes + 1}")
     return None

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from goalbound.adapters.tntp.network import COLUMNS, REQUIRED, Network, count_fault, link_fault
 from goalbound.models import FileFormatError
-from goalbound.models.files.storage import LIMIT, file_bytes, file_name, reading
-from goalbound.models.validation import frozen
+from goalbound.models.files.io import LIMIT, as_format_errors, file_name, read_bytes
+from goalbound.models.validation import readonly_copy
 
 _NAMES = {
     "init": r"init(?:ial)?[ _]?node|init|from|tail|a[ _]node",
@@ -109,7 +109,8 @@ def read_flows(path: str | PathLike[str], network: Network, *, limit: int = LIMI
         )
     cost = table.columns.get("cost")
     return Flows(
-        frozen(table.columns["volume"][row_of], np.float64), None if cost is None else frozen(cost[row_of], np.float64)
+        readonly_copy(table.columns["volume"][row_of], np.float64),
+        None if cost is None else readonly_copy(cost[row_of], np.float64),
     )
 
 
@@ -144,8 +145,8 @@ class _Table(NamedTuple):
 
 
 def _text(path: str | PathLike[str], limit: int) -> _Text:
-    with reading(path, "TNTP"):
-        data = file_bytes(path, limit)
+    with as_format_errors(path, "TNTP"):
+        data = read_bytes(path, limit)
     try:
         content = data.decode("utf-8-sig")
     except UnicodeDecodeError:

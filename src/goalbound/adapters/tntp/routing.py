@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from goalbound.adapters.tntp.network import Network
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.models.ssp import Start
-from goalbound.models.validation import flag, listed, of_type, shown, whole
+from goalbound.models.validation import check_bool, check_int, check_list, check_type, short_repr
 from goalbound.problems.roads import Links, Regime, road_problem
 
 
@@ -54,7 +54,7 @@ def routing_problem(
     """
     _check_node(network, destination, "destination")
     regimes = _checked_regimes(regimes, network)
-    flag(drop_stranded, "drop_stranded")
+    check_bool(drop_stranded, "drop_stranded")
     if not drop_stranded and len(stranded := stranded_nodes(network, destination=destination)):
         raise ModelError(
             f"{len(stranded)} nodes with links cannot reach node {destination} (the first is node {stranded[0]}); "
@@ -129,17 +129,17 @@ def _start(network: Network, nodes: NDArray[np.int64], origin: int | None, desti
 
 
 def _check_node(network: Network, node: int, what: str) -> None:
-    of_type(network, Network, "network", "give a Network, such as read_network(path)")
-    if not 1 <= whole(node, what) <= network.nodes:
-        raise ModelError(f"{what} {shown(node)} is no node of the network; they are 1 to {network.nodes}")
+    check_type(network, Network, "network", "give a Network, such as read_network(path)")
+    if not 1 <= check_int(node, what) <= network.nodes:
+        raise ModelError(f"{what} {short_repr(node)} is no node of the network; they are 1 to {network.nodes}")
 
 
 def _checked_regimes(regimes: Sequence[Regime], network: Network) -> list[Regime]:
-    found = listed(regimes, "regimes", "a sequence of Regime(name, times)")
+    found = check_list(regimes, "regimes", "a sequence of Regime(name, times)")
     if not found:
         raise ModelError("there are no regimes; give at least one, the components of the problem")
     for place, regime in enumerate(found):
-        of_type(regime, Regime, f"regimes[{place}]", "give Regime(name, times)")
+        check_type(regime, Regime, f"regimes[{place}]", "give Regime(name, times)")
         if len(regime.times) != network.links:
             raise ModelError(
                 f'regime "{regime.name}" has {len(regime.times)} times for {network.links} links; give one per link'

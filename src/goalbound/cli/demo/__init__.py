@@ -13,7 +13,7 @@ from goalbound.cli.demo.story import learning_text, planning_text
 from goalbound.cli.demo.world import make_weather
 from goalbound.cli.text import one_line
 
-MIXTURE_VARIANCE = "Learning takes some 15 seconds; the very first time, compiling takes another 30."
+PATIENCE = "Learning takes some 15 seconds; the very first time, compiling takes another 30."
 
 
 def run(arguments: Namespace) -> int:
@@ -22,7 +22,7 @@ def run(arguments: Namespace) -> int:
     path = Path(arguments.out) / "index.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     if not quiet:
-        print(MIXTURE_VARIANCE, file=sys.stderr)
+        print(PATIENCE, file=sys.stderr)
     with watching(quiet=quiet) as watch:
         learned = learning.make_learning(watch, episodes=learning.EPISODES)
     weather = make_weather()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from goalbound.experiments.summary import Group
 from goalbound.experiments.tables import counted
-from goalbound.models.files.storage import atomic_write
+from goalbound.models.files.io import atomic_write
 
 WIDTH = 7.2
 """Inches; a page of a journal."""

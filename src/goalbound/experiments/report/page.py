@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from goalbound.experiments.report.data import report_data
 from goalbound.experiments.report.sections import SECTIONS
-from goalbound.models.files.storage import atomic_write
+from goalbound.models.files.io import atomic_write
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord

@@ -3,7 +3,7 @@
 The learner that people drive step by step and the loop that plays whole runs call these same functions.
 """
 
-from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.compile import inlined, lean
 from goalbound.kernels.tabular.confidence import record, update_pair
 from goalbound.kernels.tabular.eb_ssp import plan_eb_ssp
 from goalbound.kernels.tabular.planning import begin_attempt, follow_policy, mark_dirty, replan, update_sets

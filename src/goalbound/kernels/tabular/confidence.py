@@ -2,7 +2,7 @@
 
 from math import log, sqrt
 
-from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.compile import inlined, lean
 from goalbound.kernels.tabular.state import BERNSTEIN, EB, HOEFFDING, UC, ULCVI
 
 

@@ -4,7 +4,7 @@ from math import sqrt
 
 import numpy as np
 
-from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.compile import inlined, lean
 from goalbound.kernels.value_iteration import largest_value
 
 FINEST = 1e-9

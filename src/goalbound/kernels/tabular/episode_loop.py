@@ -3,8 +3,8 @@
 The same moves as the plain loop makes, in the same order, with the same numbers drawn: to the bit the same run.
 """
 
+from goalbound.kernels.compile import lean
 from goalbound.kernels.episode_loop import successor_index
-from goalbound.kernels.jit import lean
 from goalbound.kernels.tabular.algorithm import begin, chosen_pair, needs_draws, observe, plan_episode, plan_is_valid
 from goalbound.kernels.tabular.psrl import draw_model
 from goalbound.kernels.world import first_state, make_step

@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from goalbound.kernels.jit import inlined, lean
+from goalbound.kernels.compile import inlined, lean
 from goalbound.kernels.tabular.confidence import update_pair
 from goalbound.kernels.value_iteration import (
     ROUNDING,
@@ -62,9 +62,9 @@ def replan(constants, learner, model, tolerance, sweeps):
     if iteration.progress["residual"] <= tolerance:
         return True
     asked = max(tolerance, ROUNDING * largest_value(iteration))
-    bench = learner.workspace.bench
+    workspace = learner.workspace.workspace
     if constants.policy_iteration:
-        learner.totals["sweeps"] += policy_iteration(model.sets, iteration, 0.5 * asked, sweeps, bench)
+        learner.totals["sweeps"] += policy_iteration(model.sets, iteration, 0.5 * asked, sweeps, workspace)
     else:
         learner.totals["sweeps"] += value_iteration(model.sets, iteration, 0.5 * asked, sweeps)
     return iteration.progress["residual"] <= max(tolerance, ROUNDING * largest_value(iteration))

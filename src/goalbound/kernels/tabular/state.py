@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.elimination import Bench, fresh_bench
+from goalbound.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
 from goalbound.kernels.records import new_record, record_type
 from goalbound.kernels.value_iteration import (
     L1_BALL,
@@ -130,7 +130,7 @@ class MethodWorkspace(NamedTuple):
     """[2, S + 1] upper values of two stages (ULCVI)"""
     table: NDArray[np.int32]
     """[H, S] the pair of each stage and state (ULCVI)"""
-    bench: Bench
+    workspace: EvaluationWorkspace
     """to evaluate policies in; empty for many states"""
 
 
@@ -212,7 +212,7 @@ def _new_method_workspace(constants: Constants) -> MethodWorkspace:
         values=np.zeros((2, states + 1)),
         upper=np.zeros((2, states + 1)),
         table=np.zeros((constants.horizon if constants.method == ULCVI else 0, states), dtype=np.int32),
-        bench=fresh_bench(states if constants.policy_iteration else 0),
+        workspace=new_evaluation_workspace(states if constants.policy_iteration else 0),
     )
 
 

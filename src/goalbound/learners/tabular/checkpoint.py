@@ -19,10 +19,10 @@ from goalbound.learners.tabular.integrity import check_episode, check_numbers, c
 from goalbound.learners.tabular.learner import TabularLearner
 from goalbound.learners.tabular.settings import TabularSettings
 from goalbound.models import FileFormatError, Support
-from goalbound.models.files.archive import FORMAT, check_keys, read_archive, write_archive
+from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
+from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
 from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.files.storage import LIMIT, reading
 
 KIND, VERSION = "TabularLearner", 3
 _KEYS = ("settings", "generator", "episodes", "state_names", "action_names")
@@ -45,17 +45,17 @@ def write_checkpoint(learner: TabularLearner, path: str | PathLike[str], *, over
         arrays[_LOSSES] = learner.known_losses
     for place, episode in enumerate(episodes):
         arrays |= dict(named_arrays(f"episode_{place}", episode._arrays))
-    write_archive(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
+    write_array_file(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
 
 
 def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:
     """Read what :func:`write_checkpoint` wrote; anything else is an error that says what is wrong."""
     files = SavedFiles()
-    header, arrays = read_archive(
+    header, arrays = read_array_file(
         path, kind=KIND, versions=[VERSION], arrays=with_stacked(_allowed()), what="checkpoint",
         limit=limit, files=files,
     )  # fmt: skip
-    with reading(path, "checkpoint"):
+    with as_format_errors(path, "checkpoint"):
         check_keys(header, _KEYS)
         arrays = unstacked(arrays, header["episodes"])
         support = support_from(header, arrays)

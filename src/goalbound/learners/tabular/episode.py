@@ -13,7 +13,7 @@ from goalbound.learners.checks import check_own_step, checked_state
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.errors import LearnerError
 from goalbound.models import Step
-from goalbound.models.validation import sealed
+from goalbound.models.validation import set_readonly
 
 if TYPE_CHECKING:
     from goalbound.learners.tabular.learner import TabularLearner
@@ -77,7 +77,7 @@ class TabularEpisode:
     @property
     def context(self) -> NDArray[np.float64]:
         """[1], the number 1."""
-        return sealed(np.ones(1))
+        return set_readonly(np.ones(1))
 
     @property
     def state(self) -> int | None:

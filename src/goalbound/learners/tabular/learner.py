@@ -9,7 +9,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.jit import Effort
+from goalbound.kernels.compile import Effort
 from goalbound.kernels.tabular import algorithm, planning, psrl
 from goalbound.kernels.tabular.episode_loop import play
 from goalbound.kernels.tabular.state import (
@@ -44,15 +44,15 @@ from goalbound.models import (
     LinearCSSP,
     Support,
 )
+from goalbound.models.files.io import (
+    LIMIT,
+)
 from goalbound.models.files.saved_files import (
     SavedFiles,
 )
-from goalbound.models.files.storage import (
-    LIMIT,
-)
 from goalbound.models.validation import (
-    generator,
-    sealed,
+    check_generator,
+    set_readonly,
 )
 from goalbound.planning.extended_value_iteration import value_bounds
 
@@ -106,7 +106,7 @@ class TabularLearner:
         settings = TabularSettings(method, delta, loss_floor, added_loss, tolerance, known_losses is not None)
         known = None if known_losses is None else checked_losses(known_losses, support, loss_floor)
         if rng is not None:
-            generator(rng)
+            check_generator(rng)
         self.support = support
         self.settings = settings
         self.known_losses = known
@@ -177,7 +177,9 @@ class TabularLearner:
         if self.method.needs_positive_losses:
             values, _ = value_bounds(values, float(iteration.progress["residual"]), self._constants.floor)
         return TabularPlan(
-            self.support, sealed(self.support.pair_action[iteration.policy].astype(np.int64)), sealed(values)
+            self.support,
+            set_readonly(self.support.pair_action[iteration.policy].astype(np.int64)),
+            set_readonly(values),
         )
 
     def _plan_in(self, learner_state: LearnerState) -> None:

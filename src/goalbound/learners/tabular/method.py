@@ -18,7 +18,7 @@ from typing import Any
 
 from goalbound.kernels.tabular.state import BERNSTEIN, EB, HOEFFDING, PSRL, UC, ULCVI
 from goalbound.models import ModelError
-from goalbound.models.validation import number, size_of
+from goalbound.models.validation import check_float, check_size
 
 CODES = {
     "uc-ssp": UC, "hoeffding-ssp": HOEFFDING, "bernstein-ssp": BERNSTEIN,
@@ -72,7 +72,7 @@ class Method:
             if value is not None and name not in _MAY_HAVE[self.name]:
                 raise ModelError(f"{self.name} has no {name}, and {value!r} was given; leave it out")
             if value is not None and name == "episodes":
-                size_of(value, "episodes", f"{why}, at least 1", most=2**62)
+                check_size(value, "episodes", f"{why}, at least 1", most=2**62)
             elif value is not None:
                 least = 1.0 if name in ("loss_bound", "time_bound") else 0.0
                 object.__setattr__(self, name, _check_positive(value, name, why, least=least))
@@ -258,7 +258,7 @@ def psrl_ssp(*, prior: float = 0.1, value_cap: float = 1000.0, scale: float = 1.
 
 
 def _check_positive(value: object, name: str, why: str, *, least: float = 0.0) -> float:
-    found = number(value, name, why)
+    found = check_float(value, name, why)
     if not (isfinite(found) and (found >= least if least else found > 0.0)):
         raise ModelError(f"{name} is {value!r}; {why}, a number {f'from {least:g} on' if least else 'above 0'}")
     return found

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.elimination import FEW_STATES
+from goalbound.kernels.elimination import MOST_ELIMINATED_STATES
 from goalbound.kernels.tabular.state import HOEFFDING, Constants
 from goalbound.learners.tabular.method import Method
 from goalbound.models import ModelError, Support
-from goalbound.models.validation import check_range, fraction, number, numbers, sealed
+from goalbound.models.validation import check_array, check_float, check_fraction, check_range, set_readonly
 
 LARGEST_TABLE = 50_000_000
 """The most entries of the table of ULCVI, H S."""
@@ -42,9 +42,9 @@ class TabularSettings:
             raise ModelError(
                 f"method is a {type(self.method).__name__}; give one of goalbound.learners.tabular, such as eb_ssp()"
             )
-        fraction(self.delta, "delta", "the probability of failure allowed")
+        check_fraction(self.delta, "delta", "the probability of failure allowed")
         for name, meaning in _MEANINGS.items():
-            object.__setattr__(self, name, number(getattr(self, name), name, meaning))
+            object.__setattr__(self, name, check_float(getattr(self, name), name, meaning))
         if not 0.0 <= self.loss_floor <= 1.0:
             raise ModelError(f"loss_floor {self.loss_floor} is not in [0, 1]; it is the least mean loss of a pair")
         if not (np.isfinite(self.added_loss) and self.added_loss >= 0.0):
@@ -79,9 +79,9 @@ class TabularSettings:
             pair_start=support.pair_start,
             next_start=support.next_start,
             next_state=support.next_state,
-            width=sealed(width),
-            known_after=sealed(self._known_after(support, width, floor)),
-            known_losses=sealed(np.zeros(support.pairs) if known_losses is None else np.array(known_losses)),
+            width=set_readonly(width),
+            known_after=set_readonly(self._known_after(support, width, floor)),
+            known_losses=set_readonly(np.zeros(support.pairs) if known_losses is None else np.array(known_losses)),
             losses_are_known=known_losses is not None,
             actions=support.actions,
             delta=float(self.delta),
@@ -94,7 +94,7 @@ class TabularSettings:
             doubling=method.loss_bound is None,
             horizon=method.horizon,
             prior=0.0 if method.prior is None else float(method.prior),
-            policy_iteration=support.states <= FEW_STATES,
+            policy_iteration=support.states <= MOST_ELIMINATED_STATES,
         )
 
     def _known_after(self, support: Support, width: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
@@ -122,7 +122,9 @@ class TabularSettings:
 
 def checked_losses(losses: ArrayLike, support: Support, loss_floor: float) -> NDArray[np.float64]:
     """[N] losses in [loss_floor, 1]."""
-    array = numbers(losses, "known_losses", (support.pairs,), f"{support.pairs} losses, one per pair of the support")
+    array = check_array(
+        losses, "known_losses", (support.pairs,), f"{support.pairs} losses, one per pair of the support"
+    )
     check_range(array, 0.0, 1.0, "loss", lambda at: f"known_losses[{at[0]}]")
     below = np.flatnonzero(array < loss_floor)
     if len(below):
@@ -131,4 +133,4 @@ def checked_losses(losses: ArrayLike, support: Support, loss_floor: float) -> ND
             f"known_losses[{at}] ({support.pair_name(at)}) is {array[at]}, below the loss_floor {loss_floor:g}; "
             "lower the floor"
         )
-    return sealed(array.copy())
+    return set_readonly(array.copy())

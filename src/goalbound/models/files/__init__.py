@@ -17,8 +17,8 @@ from pathlib import Path
 
 from goalbound.models.errors import FileFormatError, ModelError
 from goalbound.models.files.drn import read_drn, write_drn
+from goalbound.models.files.io import GZIP, LIMIT, XZ, as_format_errors, file_name, open_regular
 from goalbound.models.files.npz import read_npz, write_npz
-from goalbound.models.files.storage import GZIP, LIMIT, XZ, file_name, open_regular, reading
 from goalbound.models.files.tar import BLOCK, is_tar
 from goalbound.models.files.umb import read_umb, write_umb
 from goalbound.models.linear_cssp import LinearCSSP
@@ -32,7 +32,7 @@ _KNOWN = ".npz (goalbound's own), .umb (unified Markov binary) and .drn (Storm's
 def load(
     path: str | PathLike[str], *, loss: str | None = None, goal: str | None = None, limit: int = LIMIT
 ) -> SSP | LinearCSSP:
-    """Read a problem from a file of any known format, told by its first bytes and, failing that, by its suffix.
+    """Read a problem from a file of any known format, recognised by its first bytes or else by its suffix.
 
     ``loss`` and ``goal`` name a reward model and a label of a UMB or DRN file; see :func:`read_umb`. ``limit`` is the
     most bytes a file may have; what comes out of a compressed one may be an eighth of it. What is no regular file, or
@@ -62,7 +62,7 @@ def save(problem: SSP | LinearCSSP, path: str | PathLike[str]) -> None:
 
 
 def _kind(path: str | PathLike[str]) -> str:
-    with reading(path, "model"), open_regular(path) as file:
+    with as_format_errors(path, "model"), open_regular(path) as file:
         head = file.read(BLOCK)
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if head.startswith(b"PK"):
@@ -76,4 +76,4 @@ def _kind(path: str | PathLike[str]) -> str:
     for kind in ("npz", "umb", "drn"):
         if f".{kind}" in suffixes[-1:]:
             return kind
-    raise FileFormatError(f"{os.fspath(path)}: neither its bytes nor its suffix tell a format; known are {_KNOWN}")
+    raise FileFormatError(f"{os.fspath(path)}: neither its bytes nor its suffix match a format; known are {_KNOWN}")

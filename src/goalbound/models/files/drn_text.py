@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goalbound.models.errors import FileFormatError
-from goalbound.models.files.storage import strict_json
+from goalbound.models.files.io import strict_json
 
 NO_LABEL = "__NOLABEL__"
 """What Storm writes for a choice without a name."""
 
-_NOTE = "// goalbound "
+_METADATA_PREFIX = "// goalbound "
 _LABEL = re.compile(r'"([^"]*)"|([^\s"]+)')
 _PLAIN = re.compile(r"([0-9]+) ?: ?([0-9.eE+-]+)")
 _VALUE_TYPES = ("double", "rational")
-_SHOWN = 60
+_EXCERPT_LENGTH = 60
 Lines = Iterator[tuple[int, str]]
 
 
@@ -32,7 +32,7 @@ class Header:
     rewards: list[str] = field(default_factory=list)
     numbers: dict[str, float] = field(default_factory=dict)
     """Every number that was seen, by its text; placeholders (``$name``) are such texts."""
-    note: tuple[float | None, list[str] | None] = (None, None)
+    metadata: tuple[float | None, list[str] | None] = (None, None)
     """goalbound's own comment: the scale of the losses, the names of the actions."""
 
 
@@ -59,22 +59,24 @@ def read_header(lines: Lines) -> Header:
     """The header, up to and with ``@model``."""
     header = Header()
     seen: set[str] = set()
-    line_of = _following(lines)
+    line_of = _lines_or_error(lines)
     for number, line in lines:
         text = line.strip()
         while text.startswith("@"):  # a section of several lines ends with the first line of the next
             section = text.partition(":")[0]
             if section in seen:
-                raise FileFormatError(f"line {number}: {section} stands twice")
+                raise FileFormatError(f"line {number}: {section} appears twice")
             seen.add(section)
             if section == "@model":
                 _check_header(header)
                 return header
             number, text = _read_section(header, section, text, number, line_of)
-        if text.startswith(_NOTE):
-            header.note = _read_note(text.removeprefix(_NOTE))
+        if text.startswith(_METADATA_PREFIX):
+            header.metadata = _read_metadata(text.removeprefix(_METADATA_PREFIX))
         elif text and not text.startswith("//"):
-            raise FileFormatError(f"line {number}: {text[:_SHOWN]!r} stands before @model and is no section of DRN")
+            raise FileFormatError(
+                f"line {number}: {text[:_EXCERPT_LENGTH]!r} stands before @model and is no section of DRN"
+            )
     raise FileFormatError("there is no @model section; this is no DRN file, or it is truncated")
 
 
@@ -92,7 +94,7 @@ def read_body(lines: Lines, header: Header) -> Body:
                 plain = _PLAIN.fullmatch(text)
                 at, probability = (int(plain[1]), float(plain[2])) if plain else _transition(text, numbers)
                 if at >= states:
-                    raise FileFormatError(f"{text[:_SHOWN]!r} does not lead to one of the {states} states")
+                    raise FileFormatError(f"{text[:_EXCERPT_LENGTH]!r} does not lead to one of the {states} states")
                 if not action_is_open:  # Storm too takes transitions without an action for those of the first
                     _open_action(body, "0", ())
                     action_is_open = True
@@ -103,20 +105,22 @@ def read_body(lines: Lines, header: Header) -> Body:
                 word, rest = _word(text[7:])
                 rewards, rest = _rewards(rest, numbers, rewards_of)
                 if rest:
-                    raise FileFormatError(f"{rest[:_SHOWN]!r} follows an action; one word and rewards are expected")
+                    raise FileFormatError(
+                        f"{rest[:_EXCERPT_LENGTH]!r} follows an action; one word and rewards are expected"
+                    )
                 _open_action(body, word, rewards)
                 action_is_open = True
             elif text.startswith("state "):
                 _open_state(body, text[6:], states, numbers, rewards_of)
                 action_is_open = False
             elif text and not text.startswith("//"):
-                raise FileFormatError(f"{text[:_SHOWN]!r} is no state, action or transition")
+                raise FileFormatError(f"{text[:_EXCERPT_LENGTH]!r} is no state, action or transition")
         except ValueError as error:
             raise FileFormatError(f"line {number}: {error}") from None
     return body
 
 
-def _following(lines: Lines) -> Iterator[tuple[int, str]]:
+def _lines_or_error(lines: Lines) -> Iterator[tuple[int, str]]:
     for number, line in lines:
         yield number, line.rstrip("\r\n")
     raise FileFormatError("the file ends within the header; it is truncated")
@@ -127,18 +131,22 @@ def _read_section(header: Header, section: str, text: str, number: int, lines: L
     if section == "@type":
         header.kind = text.partition(":")[2].strip()
         if header.kind not in ("DTMC", "MDP"):
-            raise FileFormatError(f"line {number}: the type is {header.kind[:_SHOWN]!r}; only DTMC and MDP are read")
+            raise FileFormatError(
+                f"line {number}: the type is {header.kind[:_EXCERPT_LENGTH]!r}; only DTMC and MDP are read"
+            )
     elif section == "@value_type":
         kind = text.partition(":")[2].strip()
         if kind not in _VALUE_TYPES:
-            raise FileFormatError(f"line {number}: values are {kind[:_SHOWN]!r}; only double and rational are read")
+            raise FileFormatError(
+                f"line {number}: values are {kind[:_EXCERPT_LENGTH]!r}; only double and rational are read"
+            )
     elif section == "@parameters":
         number, line = next(lines)
         if line.startswith("@"):
             return number, line.strip()
         if line.strip():
             raise FileFormatError(
-                f"line {number}: the model has the parameters {line[:_SHOWN]!r}; give them values first"
+                f"line {number}: the model has the parameters {line[:_EXCERPT_LENGTH]!r}; give them values first"
             )
     elif section == "@placeholders":
         for number, line in lines:
@@ -157,7 +165,7 @@ def _read_section(header: Header, section: str, text: str, number: int, lines: L
     elif section == "@nr_choices":
         header.choices = _count(*next(lines))
     else:
-        raise FileFormatError(f"line {number}: {text[:_SHOWN]!r} is no section of DRN")
+        raise FileFormatError(f"line {number}: {text[:_EXCERPT_LENGTH]!r} is no section of DRN")
     return number, ""
 
 
@@ -167,9 +175,9 @@ def _check_header(header: Header) -> None:
             raise FileFormatError(f"{section} must stand before @model")
 
 
-def _read_note(text: str) -> tuple[float | None, list[str] | None]:
-    note = strict_json(text.encode(), "the comment of goalbound")
-    scale, names = note.get("loss_scale"), note.get("actions")
+def _read_metadata(text: str) -> tuple[float | None, list[str] | None]:
+    metadata = strict_json(text.encode(), "the comment of goalbound")
+    scale, names = metadata.get("loss_scale"), metadata.get("actions")
     if scale is not None and (type(scale) not in (int, float) or not 0.0 < scale < float("inf")):
         raise FileFormatError(f"loss_scale in the comment of goalbound is {scale!r}, not a positive number")
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
@@ -181,16 +189,18 @@ def _open_state(body: Body, text: str, states: int, numbers: dict[str, float], k
     word, rest = _word(text)
     state = len(body.choice_count)
     if state >= states or word != str(state):
-        raise FileFormatError(f"state {word[:_SHOWN]!r} stands where state {state} of {states} is expected")
+        raise FileFormatError(f"state {word[:_EXCERPT_LENGTH]!r} stands where state {state} of {states} is expected")
     if rest.startswith(("!", "{")):
-        raise FileFormatError(f"{rest[:_SHOWN]!r}: exit rates and observations do not belong to a DTMC or an MDP")
+        raise FileFormatError(
+            f"{rest[:_EXCERPT_LENGTH]!r}: exit rates and observations do not belong to a DTMC or an MDP"
+        )
     rewards, rest = _rewards(rest, numbers, known)
     body.choice_count.append(0)
     body.state_rewards.append(rewards)
     for quoted, plain in _LABEL.findall(rest):
         body.labels.setdefault(quoted or plain, array("q")).append(state)
     if rest.count('"') % 2:
-        raise FileFormatError(f"a quotation mark is left open in {rest[:_SHOWN]!r}")
+        raise FileFormatError(f"a quotation mark is left open in {rest[:_EXCERPT_LENGTH]!r}")
 
 
 def _transition(text: str, numbers: dict[str, float]) -> tuple[int, float]:
@@ -198,7 +208,9 @@ def _transition(text: str, numbers: dict[str, float]) -> tuple[int, float]:
     target, colon, value = text.partition(":")
     target = target.rstrip()
     if not colon or not target.isdecimal():
-        raise FileFormatError(f"{text[:_SHOWN]!r} is no transition; it needs a state, a colon and a probability")
+        raise FileFormatError(
+            f"{text[:_EXCERPT_LENGTH]!r} is no transition; it needs a state, a colon and a probability"
+        )
     return int(target), _number(value, numbers)
 
 
@@ -222,7 +234,7 @@ def _rewards(text: str, numbers: dict[str, float], known: dict[str, Any]) -> tup
         return (), text
     inside, bracket, rest = text[1:].partition("]")
     if not bracket:
-        raise FileFormatError(f"a bracket is left open in {text[:_SHOWN]!r}")
+        raise FileFormatError(f"a bracket is left open in {text[:_EXCERPT_LENGTH]!r}")
     if inside not in known:
         known[inside] = tuple(_number(value, numbers) for value in inside.split(","))
     return known[inside], rest.strip()
@@ -234,12 +246,12 @@ def _number(text: str, numbers: dict[str, float]) -> float:
     if word in numbers:
         return numbers[word]
     if word.strip("0123456789.eE+-/") or not word:
-        raise FileFormatError(f"{word[:_SHOWN]!r} is no number")
+        raise FileFormatError(f"{word[:_EXCERPT_LENGTH]!r} is no number")
     above, stroke, below = word.partition("/")
     try:
         value = int(above) / int(below) if stroke else float(word)
     except (ValueError, ArithmeticError) as error:
-        raise FileFormatError(f"{word[:_SHOWN]!r} is no number ({error})") from None
+        raise FileFormatError(f"{word[:_EXCERPT_LENGTH]!r} is no number ({error})") from None
     numbers[text] = value
     return value
 
@@ -247,5 +259,5 @@ def _number(text: str, numbers: dict[str, float]) -> float:
 def _count(number: int, line: str) -> int:
     text = line.strip()
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise FileFormatError(f"line {number}: {text[:_SHOWN]!r} is no number of states or choices")
+        raise FileFormatError(f"line {number}: {text[:_EXCERPT_LENGTH]!r} is no number of states or choices")
     return int(text)

@@ -1,4 +1,4 @@
-"""The lock of a file, between processes and threads. The system lets it go when a process ends, however it ends.
+"""The lock of a file, between processes and threads. The system releases it when a process ends, however it ends.
 
 The lock is on a file beside the one that is meant, ``.<name>.lock``, because that one is replaced as a whole. What a
 killed process leaves is an empty file that nobody holds: the next one takes it, and removes it when it is done.
@@ -16,29 +16,29 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
-MIXTURE_VARIANCE = 60.0
-"""For so many seconds a lock is waited for. It is held while a file is compared and replaced, not while it is made."""
+LOCK_TIMEOUT = 60.0
+"""Seconds to wait for a lock. It is held while a file is compared and replaced, not while it is written."""
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.002, 0.1
-_FAR = 2**20  # where Windows locks a byte; locked bytes cannot be read there, and those at the start may be meant to be
+_LOCK_OFFSET = 2**20  # where Windows locks a byte: locked bytes cannot be read, so none at the start is
 
 
 @contextmanager
-def locked(path: str | PathLike[str], *, patience: float = MIXTURE_VARIANCE) -> Iterator[None]:
-    """Inside, nobody else who asks for it has the lock of this file.
+def locked(path: str | PathLike[str], *, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
+    """Holds the lock of this file; others who ask for it wait.
 
-    Where the file system knows no locks, a warning says so, and nothing is waited for.
+    Where the file system has no locks, there is a warning and no waiting.
 
     Raises:
-        TimeoutError: another process or thread has held it for ``patience`` seconds.
+        TimeoutError: another process or thread has held it for ``timeout`` seconds.
     """
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name}.lock")
-    handle = _acquired(beside, target, patience)
+    lock_path = target.with_name(f".{target.name}.lock")
+    handle = _acquire(lock_path, target, timeout)
     try:
         yield
     finally:
-        _release(handle, beside)
+        _release(handle, lock_path)
 
 
 def try_lock(handle: int) -> bool:
@@ -47,7 +47,7 @@ def try_lock(handle: int) -> bool:
         if sys.platform == "win32":
             import msvcrt
 
-            os.lseek(handle, _FAR, os.SEEK_SET)
+            os.lseek(handle, _LOCK_OFFSET, os.SEEK_SET)
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
@@ -58,13 +58,13 @@ def try_lock(handle: int) -> bool:
     return True
 
 
-def _acquired(beside: Path, target: Path, patience: float) -> int:
+def _acquire(lock_path: Path, target: Path, timeout: float) -> int:
     """The open file whose lock was taken."""
-    end, wait = time.monotonic() + patience, _FIRST_WAIT
+    end, wait = time.monotonic() + timeout, _FIRST_WAIT
     while True:
-        handle = _opened(beside)
+        handle = _open_lock_file(lock_path)
         try:
-            if _is_ours(handle, beside, target):
+            if _holds_lock(handle, lock_path, target):
                 return handle
         except BaseException:
             os.close(handle)
@@ -72,24 +72,24 @@ def _acquired(beside: Path, target: Path, patience: float) -> int:
         os.close(handle)
         if time.monotonic() >= end:
             raise TimeoutError(
-                errno.ETIMEDOUT, f"another process has held its lock, {beside.name}, for {patience:g} s", str(target)
+                errno.ETIMEDOUT, f"another process has held its lock, {lock_path.name}, for {timeout:g} s", str(target)
             )
         time.sleep(wait)
         wait = min(2.0 * wait, _LONGEST_WAIT)
 
 
-def _opened(beside: Path) -> int:
+def _open_lock_file(lock_path: Path) -> int:
     plain = getattr(os, "O_NOFOLLOW", 0)
     try:
-        return os.open(beside, os.O_RDWR | os.O_CREAT | plain, 0o666)
+        return os.open(lock_path, os.O_RDWR | os.O_CREAT | plain, 0o666)
     except PermissionError:  # left by someone else; to be locked it need not be written to
         with suppress(FileNotFoundError):
-            return os.open(beside, os.O_RDONLY | plain)
+            return os.open(lock_path, os.O_RDONLY | plain)
         raise
 
 
-def _is_ours(handle: int, beside: Path, target: Path) -> bool:
-    """Whether the lock was taken, of the file that stands there now: whoever had it before has removed it."""
+def _holds_lock(handle: int, lock_path: Path, target: Path) -> bool:
+    """Whether the lock was taken, of the lock file that exists now: the previous holder removes its own."""
     try:
         if not try_lock(handle):
             return False
@@ -101,26 +101,26 @@ def _is_ours(handle: int, beside: Path, target: Path) -> bool:
         )
         return True
     try:
-        return os.path.samestat(os.fstat(handle), os.stat(beside))
+        return os.path.samestat(os.fstat(handle), os.stat(lock_path))
     except FileNotFoundError:
         return False
 
 
-def _release(handle: int, beside: Path) -> None:
+def _release(handle: int, lock_path: Path) -> None:
     if sys.platform == "win32":
         import msvcrt
 
         with suppress(OSError):
-            os.lseek(handle, _FAR, os.SEEK_SET)
+            os.lseek(handle, _LOCK_OFFSET, os.SEEK_SET)
             msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
         os.close(handle)
         with suppress(OSError):  # not removed while another has it open
-            beside.unlink()
+            lock_path.unlink()
     else:
         import fcntl
 
         with suppress(OSError):  # first: once it is unlocked, it may be another's
-            beside.unlink()
+            lock_path.unlink()
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_UN)  # a child process may have inherited the file, and keep it locked
         os.close(handle)

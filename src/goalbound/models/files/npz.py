@@ -1,8 +1,8 @@
-"""goalbound's own files of problems: an archive of arrays and a JSON header, exact to the bit.
+"""goalbound's own files of problems: arrays and a JSON header, exact to the bit.
 
 The header has names, ``loss_scale`` and, where it is a state, ``start``; the arrays are ``pair_start``,
 ``pair_action``, ``next_start``, ``next_state``, ``losses``, ``probabilities`` and, where the start is a distribution,
-``start``. :func:`support_arrays` and :func:`support_from` serve other archives that hold a support.
+``start``. :func:`support_arrays` and :func:`support_from` serve other array files that hold a support.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models.errors import FileFormatError
-from goalbound.models.files.archive import FORMAT, check_keys, check_present, read_archive, write_archive
-from goalbound.models.files.storage import LIMIT, reading
+from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
+from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.linear_cssp import LinearCSSP
 from goalbound.models.ssp import SSP
 from goalbound.models.support import Support
@@ -24,7 +24,7 @@ from goalbound.models.support import Support
 SUPPORT_ARRAYS: Mapping[str, str] = {
     "pair_start": "<i8", "pair_action": "<i4", "next_start": "<i8", "next_state": "<i4",
 }  # fmt: skip
-"""The arrays of a support in an archive, with their types."""
+"""The arrays of a support in an array file, with their types."""
 
 _VERSION = 1
 _NEEDED = {**SUPPORT_ARRAYS, "losses": "<f8", "probabilities": "<f8"}
@@ -50,16 +50,16 @@ def write_npz(problem: SSP | LinearCSSP, path: str | PathLike[str]) -> None:
     arrays = support_arrays(problem.support) | {"losses": problem.losses, "probabilities": problem.probabilities}
     if not isinstance(start, int):
         arrays["start"] = start
-    write_archive(path, header, arrays)
+    write_array_file(path, header, arrays)
 
 
 def read_npz(path: str | PathLike[str], *, limit: int = LIMIT) -> SSP | LinearCSSP:
     """Read what :func:`write_npz` wrote; anything else is a :class:`FileFormatError` that says what is wrong."""
-    header, arrays = read_archive(
+    header, arrays = read_array_file(
         path, kind=("SSP", "LinearCSSP"), versions=[_VERSION], arrays={**_NEEDED, "start": "<f8"},
         what="problem", limit=limit,
     )  # fmt: skip
-    with reading(path, "npz"):
+    with as_format_errors(path, "npz"):
         check_keys(header, _KEYS)
         check_present(arrays, _NEEDED)
         return _problem(header, arrays)
@@ -115,4 +115,6 @@ def _problem(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SSP | L
         raise FileFormatError("a problem without context has component_names")
     checked = SSP(support, losses, probabilities, start, scale)
     # The rows of a mixture may be off by a few roundings more than the constructor leaves alone: keep their bits.
-    return SSP.trusted(support, checked.losses, probabilities.astype(np.float64, copy=False), start, checked.loss_scale)
+    return SSP._unchecked(
+        support, checked.losses, probabilities.astype(np.float64, copy=False), start, checked.loss_scale
+    )

@@ -1,7 +1,7 @@
-"""What a learner has read and written, so that no save loses what another process has learned meanwhile.
+"""The files a learner has read and written, so that no save loses what another process has learned meanwhile.
 
 A file may be replaced if it holds a state that the learner comes from: then all that was in it is in the learner too.
-That is told by the SHA-256 of the file as it was read or written, under a lock that others wait for.
+That is decided by the SHA-256 of the file as it was read or written, under a lock.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _REMEDY = "save to another path, or replace it with overwrite=True"
 
 
 class SavedFiles:
-    """The files that a learner was read from or written to, with what was in them then."""
+    """The files that a learner was read from or written to, with the digests of their contents."""
 
     def __init__(self) -> None:
         self._digests: dict[str, tuple[str, ...]] = {}
 
-    def note(self, path: str | PathLike[str], data: bytes) -> None:
+    def record(self, path: str | PathLike[str], data: bytes) -> None:
         """The learner was made from the bytes of this file."""
         self._digests[os.path.realpath(path)] = (hashlib.sha256(data).hexdigest(),)
 
@@ -43,7 +43,7 @@ class SavedFiles:
         if target in self._digests:
             raise FileConflictError(
                 f"{os.fspath(path)} is not as this learner read or wrote it last: another process may have saved it "
-                f"since. Load it to go on from there; or {_REMEDY}"
+                f"since. Load it to continue from there; or {_REMEDY}"
             )
         raise FileConflictError(f"{os.fspath(path)} exists, and this learner neither read nor wrote it; {_REMEDY}")
 

@@ -15,7 +15,7 @@ from goalbound.models.errors import FileFormatError
 
 BLOCK = 512
 _MOST_MEMBERS = 65536
-_LONGEST_NOTE = 65536
+_LONGEST_HEADER = 65536
 _EMPTY = bytes(BLOCK)
 _PAX = re.compile(rb"[1-9][0-9]* ([^=\n]+)=([^\n]*)\n")
 
@@ -52,7 +52,7 @@ def tar_members(archive: bytes) -> dict[str, memoryview]:
             long_name = None
             if kind in (b"0", b"\0", b"7") and not name.endswith("/"):
                 if name in found:
-                    raise FileFormatError(f"{name!r} stands twice in the archive")
+                    raise FileFormatError(f"{name!r} appears twice in the archive")
                 found[name] = body
             elif kind != b"5" and not name.endswith("/"):
                 raise FileFormatError(f"{name!r} is a link or a device; a model holds files only")
@@ -90,7 +90,7 @@ def _plain_name(header: bytes) -> str:
 
 
 def _long_name(body: memoryview, kind: bytes) -> str | None:
-    if len(body) > _LONGEST_NOTE:
+    if len(body) > _LONGEST_HEADER:
         raise FileFormatError(f"a header of {len(body)} bytes; names are shorter")
     text = bytes(body)
     if kind == b"L":

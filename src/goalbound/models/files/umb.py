@@ -17,8 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models.errors import FileFormatError, ModelError
-from goalbound.models.files.explicit import Explicit, from_ssp, pick, summed, to_ssp
-from goalbound.models.files.storage import LIMIT, PACKED, atomic_write, file_bytes, reading, strict_json, warn_if_large
+from goalbound.models.files.explicit_mdp import ExplicitMDP, from_ssp, select_name, sum_rewards, to_ssp
+from goalbound.models.files.io import (
+    LIMIT,
+    UNPACKED_WEIGHT,
+    as_format_errors,
+    atomic_write,
+    read_bytes,
+    strict_json,
+    warn_if_large,
+)
 from goalbound.models.files.tar import is_tar, tar_members, write_tar
 from goalbound.models.files.umb_values import bits, bits_data, starts, strings, values
 from goalbound.models.ssp import SSP
@@ -54,8 +62,8 @@ def read_umb(path: str | PathLike[str], *, loss: str | None = None, goal: str | 
     own, ``name#2`` and so on. A DTMC has one action per state. Probabilities may be doubles or rationals, which
     are rounded once. Valuations are skipped: states have no names.
     """
-    with reading(path, "UMB"):
-        data = file_bytes(path, limit)
+    with as_format_errors(path, "UMB"):
+        data = read_bytes(path, limit)
         if not is_tar(data):
             raise FileFormatError("this is no UMB file: no tar archive")
         members = tar_members(data)
@@ -64,7 +72,7 @@ def read_umb(path: str | PathLike[str], *, loss: str | None = None, goal: str | 
         if len(members["index.json"]) > _LONGEST_INDEX:
             raise FileFormatError(f"index.json has {len(members['index.json'])} bytes; {_LONGEST_INDEX} is the most")
         index = strict_json(bytes(members["index.json"]), "index.json")
-        return to_ssp(_explicit(index, members, loss, goal, limit))
+        return to_ssp(_explicit_mdp(index, members, loss, goal, limit))
 
 
 def write_umb(ssp: SSP, path: str | PathLike[str], *, compress: bool = False) -> None:
@@ -94,7 +102,7 @@ def write_umb(ssp: SSP, path: str | PathLike[str], *, compress: bool = False) ->
         members["actions/choices/string-mapping.bin"] = ends.astype("<u8").tobytes()
         members["actions/choices/strings.bin"] = b"".join(encoded)
     members["annotations/aps/goal/states/values.bin"] = bits_data(model.goal)
-    members["annotations/rewards/loss/choices/values.bin"] = model.amount.astype("<f8").tobytes()
+    members["annotations/rewards/loss/choices/values.bin"] = model.choice_loss.astype("<f8").tobytes()
     with atomic_write(path) as file:
         if compress:
             with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
@@ -103,7 +111,7 @@ def write_umb(ssp: SSP, path: str | PathLike[str], *, compress: bool = False) ->
             write_tar(file, members.items())
         size = file.seek(0, io.SEEK_END)
     unpacked = sum(len(content) + 1024 for content in members.values()) + 1024  # a tar has headers, and pads
-    warn_if_large(path, PACKED * unpacked if compress else size)
+    warn_if_large(path, UNPACKED_WEIGHT * unpacked if compress else size)
 
 
 def _utf8(name: str) -> bytes:
@@ -113,7 +121,7 @@ def _utf8(name: str) -> bytes:
         raise ModelError(f"the action name {name!r} cannot be written in UTF-8; name it otherwise") from None
 
 
-def _index_of(ssp: SSP, model: Explicit, double: dict[str, Any]) -> dict[str, Any]:
+def _index_of(ssp: SSP, model: ExplicitMDP, double: dict[str, Any]) -> dict[str, Any]:
     return {
         "format-version": 1,
         "format-revision": 0,
@@ -123,7 +131,7 @@ def _index_of(ssp: SSP, model: Explicit, double: dict[str, Any]) -> dict[str, An
             "#players": 1,
             "#states": len(model.goal),
             "#initial-states": int(model.initial.sum()),
-            "#choices": len(model.amount),
+            "#choices": len(model.choice_loss),
             "#choice-actions": ssp.support.actions,
             "#branches": len(model.target),
             "#branch-actions": 0,
@@ -137,7 +145,9 @@ def _index_of(ssp: SSP, model: Explicit, double: dict[str, Any]) -> dict[str, An
     }
 
 
-def _explicit(index: dict[str, Any], members: Members, loss: str | None, goal: str | None, limit: int) -> Explicit:
+def _explicit_mdp(
+    index: dict[str, Any], members: Members, loss: str | None, goal: str | None, limit: int
+) -> ExplicitMDP:
     if index.get("format-version") not in (0, 1):
         raise FileFormatError(f"UMB version {index.get('format-version')!r}; versions 0 and 1 are read")
     system = _object(index, "transition-system")
@@ -154,28 +164,28 @@ def _explicit(index: dict[str, Any], members: Members, loss: str | None, goal: s
     if len(target) and target.max() >= sizes.states:
         raise FileFormatError(f"branch-to-target.bin leads to state {target.max()}; there are {sizes.states} states")
     action, names = _actions(members, sizes)
-    return Explicit(
+    return ExplicitMDP(
         choice_start, branch_start, target.astype(np.int64), probability,
-        _amounts(index, members, loss, choice_start, branch_start, probability),
-        goal_states, bits(members, "state-is-initial.bin", sizes.states), action, names, _noted_scale(index),
+        _choice_losses(index, members, loss, choice_start, branch_start, probability),
+        goal_states, bits(members, "state-is-initial.bin", sizes.states), action, names, _recorded_scale(index),
     )  # fmt: skip
 
 
 def _check_kind(system: dict[str, Any]) -> None:
-    time, players = system.get("time"), _whole(system, "#players")
+    time, players = system.get("time"), _nonnegative_int(system, "#players")
     if time != "discrete":
         kind = _KINDS.get((str(time), players), f"a model of {time!r} time")
         raise FileFormatError(f"this is {kind}; only discrete time (DTMC, MDP) is a shortest path problem")
     if players > 1:
         raise FileFormatError(f"this is a game of {players} players; only DTMC and MDP are read")
-    if _whole(system, "#observations"):
+    if _nonnegative_int(system, "#observations"):
         raise FileFormatError("this is a POMDP; only DTMC and MDP are read")
     if "branch-probability-type" not in system:
         raise FileFormatError("this is a transition system without probabilities; only DTMC and MDP are read")
 
 
 def _sizes(system: dict[str, Any], limit: int) -> _Sizes:
-    sizes = _Sizes(*(_whole(system, key) for key in ("#states", "#choices", "#branches", "#choice-actions")))
+    sizes = _Sizes(*(_nonnegative_int(system, key) for key in ("#states", "#choices", "#branches", "#choice-actions")))
     if 8 * (sizes.states + sizes.choices + sizes.branches) > limit:
         raise FileFormatError(
             f"the index claims {sizes.states} states, {sizes.choices} choices and {sizes.branches} branches, "
@@ -186,15 +196,15 @@ def _sizes(system: dict[str, Any], limit: int) -> _Sizes:
     return sizes
 
 
-def _whole(thing: dict[str, Any], key: str) -> int:
-    value = thing.get(key)
+def _nonnegative_int(fields: dict[str, Any], key: str) -> int:
+    value = fields.get(key)
     if type(value) is not int or not 0 <= value < 2**63:
         raise FileFormatError(f"{key} in the index is {value!r}, not a whole number")
     return value
 
 
-def _object(thing: dict[str, Any], key: str, *, default: bool = False) -> dict[str, Any]:
-    value = thing.get(key, {} if default else None)
+def _object(fields: dict[str, Any], key: str, *, default: bool = False) -> dict[str, Any]:
+    value = fields.get(key, {} if default else None)
     if not isinstance(value, dict):
         raise FileFormatError(f"{key!r} in the index is {str(value)[:60]}, not an object")
     return value
@@ -203,49 +213,51 @@ def _object(thing: dict[str, Any], key: str, *, default: bool = False) -> dict[s
 def _annotations(index: dict[str, Any], group: str) -> dict[str, tuple[str, dict[str, Any]]]:
     """name -> (identifier, description), where the name is the alias if there is one."""
     found: dict[str, tuple[str, dict[str, Any]]] = {}
-    notes = _object(_object(index, "annotations", default=True), group, default=True)
-    for identifier in notes:
-        note = _object(notes, identifier)
-        name = note.get("alias", identifier)
+    annotations = _object(_object(index, "annotations", default=True), group, default=True)
+    for identifier in annotations:
+        description = _object(annotations, identifier)
+        name = description.get("alias", identifier)
         if not isinstance(name, str) or name in found:
             raise FileFormatError(f"annotation {group}/{identifier} has the alias {name!r}, which is taken or no text")
-        found[name] = (identifier, note)
+        found[name] = (identifier, description)
     return found
 
 
-def _named(name: str | None, notes: dict[str, tuple[str, dict[str, Any]]]) -> str | None:
+def _resolve_alias(name: str | None, annotations: dict[str, tuple[str, dict[str, Any]]]) -> str | None:
     """The name of what is called so by alias or, failing that, by identifier."""
-    if name is None or name in notes:
+    if name is None or name in annotations:
         return name
-    return next((alias for alias, (identifier, _) in notes.items() if identifier == name), name)
+    return next((alias for alias, (identifier, _) in annotations.items() if identifier == name), name)
 
 
 def _goal(index: dict[str, Any], members: Members, goal: str | None, states: int) -> NDArray[np.bool_]:
-    notes = _annotations(index, "aps")
-    places = {name: f"annotations/aps/{identifier}/states/values.bin" for name, (identifier, _) in notes.items()}
+    annotations = _annotations(index, "aps")
+    places = {name: f"annotations/aps/{identifier}/states/values.bin" for name, (identifier, _) in annotations.items()}
     candidates = []
     if goal is None:
         for name, place in places.items():
             held = bits(members, place, states) if place in members else np.zeros(1, dtype=bool)
             if held.any() and not held.all():
                 candidates.append(name)
-    chosen = pick(_named(goal, notes), list(notes), candidates, "label", "goal")
+    chosen = select_name(_resolve_alias(goal, annotations), list(annotations), candidates, "label", "goal")
     if places[chosen] not in members:
         raise FileFormatError(f'the label "{chosen}" holds in no state; there is no goal')
     return bits(members, places[chosen], states)
 
 
-def _amounts(
+def _choice_losses(
     index: dict[str, Any], members: Members, loss: str | None,
     choice_start: NDArray[np.int64], branch_start: NDArray[np.int64], probability: NDArray[np.float64],
 ) -> NDArray[np.float64]:  # fmt: skip
-    notes = _annotations(index, "rewards")
-    chosen = pick(_named(loss, notes), list(notes), list(notes), "reward model", "loss")
-    identifier, note = notes[chosen]
-    where = note.get("applies-to")
+    annotations = _annotations(index, "rewards")
+    chosen = select_name(
+        _resolve_alias(loss, annotations), list(annotations), list(annotations), "reward model", "loss"
+    )
+    identifier, description = annotations[chosen]
+    where = description.get("applies-to")
     if not isinstance(where, list) or not where or not {"states", "choices", "branches"}.issuperset(map(str, where)):
         raise FileFormatError(f'the reward model "{chosen}" applies to {where!r}, not to states, choices or branches')
-    if "probability-type" in note:
+    if "probability-type" in description:
         raise FileFormatError(f'the reward model "{chosen}" is random; only plain numbers are read')
     parts: list[NDArray[np.float64]] = []
     counts = {"states": len(choice_start) - 1, "choices": len(branch_start) - 1, "branches": len(probability)}
@@ -253,13 +265,13 @@ def _amounts(
         if entity not in where:
             continue
         member = f"annotations/rewards/{identifier}/{entity}/values.bin"
-        part = values(members, member, _object(note, "type"), counts[entity], default=0).astype(np.float64)
+        part = values(members, member, _object(description, "type"), counts[entity], default=0).astype(np.float64)
         if entity == "states":
             part = np.repeat(part, np.diff(choice_start))
         elif entity == "branches":
             part = _mean(part, probability, branch_start)
         parts.append(part)
-    return summed(parts)
+    return sum_rewards(parts)
 
 
 def _mean(
@@ -284,7 +296,7 @@ def _actions(members: Members, sizes: _Sizes) -> tuple[NDArray[np.int64] | None,
     return action.astype(np.int64), names
 
 
-def _noted_scale(index: dict[str, Any]) -> float | None:
+def _recorded_scale(index: dict[str, Any]) -> float | None:
     """The scale that goalbound notes when it writes a file; None in files of others."""
     origin = index.get("file-data")
     if not isinstance(origin, dict) or origin.get("tool") != "goalbound":

@@ -25,7 +25,7 @@ from goalbound.adapters.covariates import (
     map_from_json,
     save_map,
 )
-from goalbound.models.files.archive import write_archive
+from goalbound.models.files.array_file import write_array_file
 from tests.strategies import examples
 from tests.unit.adapters.covariates.maps import MAPS
 
@@ -90,7 +90,7 @@ def test_json_of_another_kind_is_an_error_and_nothing_else(values: Any, message:
     with pytest.raises(ModelError, match=message):
         map_from_json(values)
     header = {"format": "goalbound", "version": 1, "kind": "CovariateMap", "map": values, "digest": ""}
-    write_archive(tmp_path / "map", header, {})
+    write_array_file(tmp_path / "map", header, {})
     with pytest.raises(FileFormatError, match=message):
         load_map(tmp_path / "map")
 
@@ -127,7 +127,7 @@ def test_whatever_stands_in_the_json_of_a_map_is_a_map_or_an_error_of_ours(data:
 def test_a_file_whose_map_was_changed_is_refused(tmp_path: Path) -> None:
     digest = map_digest(Hats([0, 1]))
     header = {"format": "goalbound", "version": 1, "kind": "CovariateMap", "map": {**HATS, "knots": [0, 2]}}
-    write_archive(tmp_path / "map", {**header, "digest": digest}, {})
+    write_array_file(tmp_path / "map", {**header, "digest": digest}, {})
     with pytest.raises(FileFormatError, match=rf"and {digest[:12]}\.\.\. is needed: it is another map, or was changed"):
         load_map(tmp_path / "map")
 

@@ -50,7 +50,7 @@ def test_parts_are_divided_by_the_whole_however_large() -> None:
         (lambda: Categories([1, True]), r"values\[1\] is True, which stands there before"),
         (lambda: Categories(["A"])(["A", "B"]), r"\['A', 'B'\] is no category"),
         (lambda: Composition([]), r"parts is \[\]; it needs a list with the name"),
-        (lambda: Composition(["a", "a"]), '"a" stands twice in parts'),
+        (lambda: Composition(["a", "a"]), '"a" appears twice in parts'),
         (lambda: Composition(["a", "b"])([1, -2]), r'^"b" is -2.0; a part of a whole is a finite number, not negative'),
         (lambda: Composition(["a", "b"])([np.inf, 1]), '"a" is inf'),
         (lambda: Composition(["a", "b"]).many([[1, 1], [0, 0]]), "^row 1: all parts are 0, so there is no whole"),

@@ -20,7 +20,7 @@ from goalbound.adapters.covariates import (
     map_as_json,
     map_digest,
 )
-from goalbound.models.files.archive import read_archive, write_archive
+from goalbound.models.files.array_file import read_array_file, write_array_file
 from goalbound.problems import random_cssp
 from goalbound.testing import check_learner
 
@@ -151,23 +151,23 @@ def test_a_file_that_was_changed_is_refused(change: dict[str, Any], message: str
     learner.begin(30)
     learner.begin(90)
     learner.save(tmp_path / "saved")
-    header, arrays = read_archive(
+    header, arrays = read_array_file(
         tmp_path / "saved", kind="CovariateLearner", versions=[1], arrays={"learner": "|u1"}, what="learner"
     )
-    write_archive(tmp_path / "saved", {**header, **change}, arrays)
+    write_array_file(tmp_path / "saved", {**header, **change}, arrays)
     with pytest.raises(FileFormatError, match=message):
         CovariateLearner.load(tmp_path / "saved")
 
 
 def test_a_damaged_learner_inside_is_refused_and_the_file_is_named(tmp_path: Path) -> None:
     fresh().save(tmp_path / "saved")
-    header, arrays = read_archive(
+    header, arrays = read_array_file(
         tmp_path / "saved", kind="CovariateLearner", versions=[1], arrays={"learner": "|u1"}, what="learner"
     )
-    write_archive(tmp_path / "saved", header, {"learner": arrays["learner"][:-5]})
+    write_array_file(tmp_path / "saved", header, {"learner": arrays["learner"][:-5]})
     with pytest.raises(FileFormatError, match=r"saved: the learner in it: this is no complete npz file"):
         CovariateLearner.load(tmp_path / "saved")
-    write_archive(tmp_path / "saved", header, {})
+    write_array_file(tmp_path / "saved", header, {})
     with pytest.raises(FileFormatError, match=r"learner.npy is missing"):
         CovariateLearner.load(tmp_path / "saved")
 

@@ -19,7 +19,7 @@ from goalbound.adapters.covariates import (
     map_from_json,
     save_map,
 )
-from goalbound.models.validation import distribution
+from goalbound.models.validation import check_distribution
 from tests.unit.adapters.covariates.maps import MAPS
 
 
@@ -33,7 +33,7 @@ def test_contexts_are_points_of_the_simplex_wherever_the_covariates_are(name: st
     assert (rows >= 0.0).all()
     np.testing.assert_allclose(rows.sum(axis=1), 1.0, rtol=0, atol=(map.context_size + 4) * 2.0**-52)
     for row in rows:  # every learner's door accepts them as they are, without dividing again
-        assert distribution(row, "context", map.context_size, "component") is row or row.max() > 1.0
+        assert check_distribution(row, "context", map.context_size, "component") is row or row.max() > 1.0
 
 
 @pytest.mark.parametrize("name", MAPS)

@@ -17,7 +17,7 @@ from goalbound.learners.episode_arrays import unstacked
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.tabular import TabularLearner, psrl_ssp
 from goalbound.models import FileFormatError
-from goalbound.models.files.archive import write_archive
+from goalbound.models.files.array_file import write_array_file
 from tests.unit.learners.driving import COMPILED, NO_WAITING, kernels
 from tests.unit.learners.tabular.driving import KINDS, METHODS, clinic, learner_of, loaded, small_problem, stop, written
 
@@ -150,7 +150,7 @@ def test_a_damaged_file_is_one_clear_error(
     header, arrays = parts(valid)
     damage(header, arrays)
     with NO_WAITING:
-        write_archive(tmp_path / "learner", header, arrays)
+        write_array_file(tmp_path / "learner", header, arrays)
     with pytest.raises(FileFormatError, match=message):
         TabularLearner.load(tmp_path / "learner")
 
@@ -159,7 +159,7 @@ def test_a_damaged_file_is_one_clear_error(
 def test_files_of_earlier_versions_are_refused_with_one_line(version: int, valid: bytes, tmp_path: Path) -> None:
     header, arrays = parts(valid)
     with NO_WAITING:
-        write_archive(tmp_path / "learner", header | {"version": version}, arrays)
+        write_array_file(tmp_path / "learner", header | {"version": version}, arrays)
     with pytest.raises(FileFormatError, match=f"version {version}; this goalbound reads version 3"):
         TabularLearner.load(tmp_path / "learner")
 
@@ -169,7 +169,7 @@ def test_a_header_alone_cannot_claim_memory(valid: bytes, tmp_path: Path) -> Non
     method = {"name": "ulcvi", "loss_bound": 1.0, "time_bound": 1e6, "episodes": 5}
     header["settings"]["method"] |= method
     with NO_WAITING:
-        write_archive(tmp_path / "learner", header, arrays)
+        write_array_file(tmp_path / "learner", header, arrays)
     with pytest.raises(FileFormatError, match=r"state.table is missing or not of shape \(29511036, 3\)"):
         TabularLearner.load(tmp_path / "learner")
 

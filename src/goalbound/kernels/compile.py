@@ -1,0 +1,279 @@
+"""Kernels: plain Python functions over arrays that numba compiles when, and only when, it pays.
+
+A kernel has two forms with the same bits out: ``python`` runs at once and is right for toy problems, ``compiled``
+waits for numba (seconds the first time ever, then cached on disk). :func:`engine` picks one by the size of the work.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from types import FunctionType
+from typing import Any
+
+TOY_WORK = 40_000
+"""Up to this many (pair, next state) triples a kernel not yet compiled runs as Python: faster than the compiler."""
+
+
+class Kernel:
+    """A function that works on arrays. Kernels may call kernels; they hold no state and raise nothing."""
+
+    def __init__(self, function: FunctionType, options: dict[str, bool] | None = None) -> None:
+        self.function = function
+        self._options = options or {}
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self.__wrapped__ = function
+        self._python: Callable[..., Any] | None = None
+        self._dispatcher: Any = None
+        self._inner: Any = None
+        self.is_compiled = False
+        """Whether the compiled form is ready in this process."""
+
+    @property
+    def python(self) -> Callable[..., Any]:
+        """The kernel as Python; the kernels that it calls run as Python too."""
+        if self._python is None:
+            self._python = _with_globals(self.function, {name: k.python for name, k in _callees(self.function)})
+        return self._python
+
+    @property
+    def dispatcher(self) -> Any:
+        """The compiled form as Python calls it."""
+        if self._dispatcher is None:
+            try:
+                self._dispatcher = self._jitted(cache=True)
+            except (RuntimeError, OSError) as error:  # no folder that numba knows can be written to
+                _CompilationNotice.warn_no_cache(error)
+                self._dispatcher = self._jitted()
+            else:
+                _stamp_all_sources(self._dispatcher, self)
+                _tolerate_cache_errors(self._dispatcher._cache)
+        return self._dispatcher
+
+    @property
+    def inner(self) -> Any:
+        """The compiled form as other kernels call it: without the wrappers for Python, which take long to compile."""
+        if self._inner is None:
+            self._inner = self._jitted(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+        return self._inner
+
+    def _jitted(self, **options: bool) -> Any:
+        from numba import njit
+
+        function = _with_globals(self.function, {name: k.inner for name, k in _callees(self.function)})
+        compile_to: Any = njit  # some of these options are not among those that it documents
+        return compile_to(function, nogil=True, error_model="numpy", **self._options, **options)
+
+    def compiled(self, *arguments: Any) -> Any:
+        """Run the compiled form; the first time, compile it or load it from the cache."""
+        if not self.is_compiled:
+            with _CompilationNotice():
+                from numba import typeof
+
+                self.dispatcher.compile(tuple(typeof(argument) for argument in arguments))
+            self.is_compiled = True
+        return self.dispatcher(*arguments)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__module__}.{self.__name__}>"
+
+
+def kernel(function: Any) -> Any:
+    """Mark a function as a :class:`Kernel`; typed Any, so that kernels may call kernels."""
+    return Kernel(function)
+
+
+def lean(function: Any) -> Any:
+    """A kernel that makes no arrays. Without numba's reference counts, calls that pass many arrays cost a tenth."""
+    return Kernel(function, {"_nrt": False})
+
+
+def inlined(function: Any) -> Any:
+    """A lean kernel that is written into its callers: for the small ones of hot loops."""
+    return Kernel(function, {"_nrt": False, "forceinline": True})
+
+
+Run = Callable[[Kernel], Callable[..., Any]]
+
+
+def engine(work: int) -> Run:
+    """How to run kernels on a problem of this many triples: ``run(some_kernel)(arrays...)``.
+
+    The results do not depend on the choice: both forms do the same float64 operations in the same order.
+    """
+    if work > TOY_WORK:
+        return _compiled
+    return _ready
+
+
+class Effort:
+    """The work of many calls, summed: kernels are compiled once that pays."""
+
+    def __init__(self) -> None:
+        self.spent = 0
+
+    def engine(self, work: int) -> Run:
+        """How to run kernels for this much more work."""
+        self.spent += work
+        return engine(self.spent)
+
+
+def python(kernel: Kernel) -> Callable[..., Any]:
+    """Run a kernel uncompiled."""
+    return kernel.python
+
+
+def _compiled(kernel: Kernel) -> Callable[..., Any]:
+    return kernel.dispatcher if kernel.is_compiled else kernel.compiled
+
+
+def _ready(kernel: Kernel) -> Callable[..., Any]:
+    return kernel.dispatcher if kernel.is_compiled else kernel.python
+
+
+def _callees(function: FunctionType) -> list[tuple[str, Kernel]]:
+    named = ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
+    return [(name, value) for name, value in named if isinstance(value, Kernel)]
+
+
+def _stamp_all_sources(dispatcher: Any, root: Kernel) -> None:
+    """Stamp the cache on disk with every source file that the kernel is made of. numba stamps only the file of the
+    kernel itself, and would keep using machine code with an old version of a kernel that it calls."""
+    seen: set[Kernel] = set()
+    found = [root]
+    while found:
+        one = found.pop()
+        if one not in seen:
+            seen.add(one)
+            found.extend(kernel for _, kernel in _callees(one.function))
+    files = sorted({one.function.__code__.co_filename for one in seen})
+    try:
+        stats = [os.stat(file) for file in files]
+    except OSError:  # not files, as in a zip: numba's own stamp covers the whole archive
+        return
+    cached = dispatcher._cache._cache_file
+    cached._source_stamp = tuple((stat.st_mtime_ns, stat.st_size) for stat in stats)
+    try:
+        cached._load_index()
+    except Exception:  # written by another version, it may name types that are not where they were
+        with suppress(OSError):
+            os.remove(cached._index_path)
+
+
+def _tolerate_cache_errors(cache: Any) -> None:
+    """Let a cache that cannot be read or written (a full disk) cost compile time only."""
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_or_none(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception as error:  # unpickling damaged machine code may raise anything
+            _CompilationNotice.warn_no_cache(error)
+            return None
+
+    def save_or_warn(*arguments: Any) -> None:
+        try:
+            save(*arguments)
+        except OSError as error:
+            _CompilationNotice.warn_no_cache(error)
+
+    cache.load_overload, cache.save_overload = load_or_none, save_or_warn
+
+
+def _with_globals(function: FunctionType, changed: dict[str, Any]) -> FunctionType:
+    copy = FunctionType(
+        function.__code__, {**function.__globals__, **changed}, function.__name__, function.__defaults__
+    )
+    copy.__qualname__ = function.__qualname__
+    copy.__module__ = function.__module__
+    return copy
+
+
+def seconds_compiling() -> float:
+    """How long this process has waited for the compiler, or for its cache, so far."""
+    return _CompilationNotice.spent
+
+
+class _CompilationNotice:
+    """Prints once, and only if it takes more than a second in all, that kernels are being compiled.
+
+    Loading from the cache does not count: numba notifies its listeners when it compiles, and only then a timer runs.
+    """
+
+    announced = False
+    cache_warned = False
+    spent = 0.0
+    """Seconds of waiting for the compiler or for its cache."""
+    compiling = 0.0
+    """Seconds of these in which it compiled."""
+
+    def __enter__(self) -> None:
+        self._begin = time.perf_counter()
+        self._depth = 0
+        self._timer: threading.Timer | None = None
+        self._listener = _listen_to_numba(self)
+        self._listener.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._listener.__exit__(*error)
+        self._stop()
+        _CompilationNotice.spent += time.perf_counter() - self._begin
+
+    def begin(self) -> None:
+        """A compilation begins; those of the kernels it calls begin and end inside it."""
+        self._depth += 1
+        if self._depth == 1:
+            self._since = time.perf_counter()
+            self._timer = threading.Timer(max(1.0 - _CompilationNotice.compiling, 0.0), self._announce)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def end(self) -> None:
+        """The compilation has ended, or failed."""
+        self._depth = max(0, self._depth - 1)  # another thread may have begun before we listened
+        if self._depth == 0:
+            self._stop()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            _CompilationNotice.compiling += time.perf_counter() - self._since
+
+    @classmethod
+    def warn_no_cache(cls, error: Exception) -> None:
+        """Warn, once, that what is compiled cannot be kept."""
+        if not cls.cache_warned:
+            cls.cache_warned = True
+            warnings.warn(
+                f"compiled kernels cannot be kept on disk ({error}), so every process compiles them anew; set "
+                "NUMBA_CACHE_DIR to a folder that can be written, with some room left",
+                stacklevel=2,
+            )
+
+    @classmethod
+    def _announce(cls) -> None:
+        if not cls.announced:
+            cls.announced = True
+            print("goalbound: compiling kernels (once; they are cached for the next time) ...", file=sys.stderr)
+
+
+def _listen_to_numba(notice: _CompilationNotice) -> AbstractContextManager[Any]:
+    """A context in which numba notifies ``notice`` of compilations."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            notice.begin()
+
+        def on_end(self, event: Any) -> None:
+            notice.end()
+
+    return event.install_listener("numba:compile", Listener())
