@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.learner import make_task
-from goalbound import LRCSSP, LinearCSSP, ModelWorld, context_bounds
+from goalbound import LRCSSP, LinearCSSP, ModelEnvironment, context_bounds
 from goalbound.learners import ridge, tabular
-from goalbound.simulation.record import Record
+from goalbound.simulation.episode_buffer import EpisodeBuffer
 
 ROUNDS = 3
 STEP_LIMIT = 100_000
@@ -106,14 +106,14 @@ def _bounds(problem: LinearCSSP) -> tuple[float, float]:
 def seconds_per_step(make: Maker, problem: LinearCSSP, contexts: np.ndarray, *, seed: int = 0) -> tuple[float, int]:
     """CPU seconds per step of one run from nothing, and its steps."""
     learner = make(problem, len(contexts))
-    world = ModelWorld(problem, rng=np.random.default_rng(seed))
+    environment = ModelEnvironment(problem, rng=np.random.default_rng(seed))
     values = np.ones((len(contexts), problem.support.states + 1))  # regret is measured, not looked at
     values.flags.writeable = contexts.flags.writeable = False
-    tally = Record.empty(len(contexts), problem.context_size).tally
+    results = EpisodeBuffer.empty(len(contexts), problem.context_size).results
     begin = time.process_time()
-    learner.play_episodes(world, contexts, values, step_limit=STEP_LIMIT, tally=tally)
+    learner.play_episodes(environment, contexts, values, step_limit=STEP_LIMIT, results=results)
     seconds = time.process_time() - begin
-    steps = int(tally.steps.sum())
+    steps = int(results.steps.sum())
     return seconds / steps, steps
 
 

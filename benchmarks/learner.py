@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.yardstick import FLAGS, NoCompiler, Played, Task, Yardstick
-from goalbound import LRCSSP, Dirichlet, LinearCSSP, ModelWorld, paper, play, scaled, sharp
+from benchmarks.cpp_reference import FLAGS, CppReference, NoCompiler, Played, Task
+from goalbound import LRCSSP, Dirichlet, LinearCSSP, ModelEnvironment, paper, play, scaled, sharp
 from goalbound.problems import random_cssp, routing_grid
-from goalbound.simulation.record import Record
+from goalbound.simulation.episode_buffer import EpisodeBuffer
 
 ROUNDS = 3
 ELSEWHERE = 0.1
@@ -64,19 +64,19 @@ for as long as these runs last."""
 def goalbound_loop(task: Task) -> Played:
     """Play the task with the compiled loop of goalbound; ``seconds`` is the CPU time of the loop alone.
 
-    Ours also measures the expected regret of every step, which the yardstick does not.
+    Ours also measures the expected regret of every step, which the C++ reference does not.
     """
     learner = _learner(task)
-    world = ModelWorld(task.problem, rng=task.generator())
+    environment = ModelEnvironment(task.problem, rng=task.generator())
     contexts = _sealed(task.contexts)
     values = _sealed(np.ones((len(contexts), task.problem.support.states + 1)))  # regret is measured, not looked at
-    tally = Record.empty(len(contexts), task.problem.context_size).tally
+    results = EpisodeBuffer.empty(len(contexts), task.problem.context_size).results
     begin = time.process_time()
-    learner.play_episodes(world, contexts, values, step_limit=10**9, tally=tally)
+    learner.play_episodes(environment, contexts, values, step_limit=10**9, results=results)
     seconds = time.process_time() - begin
     return Played(
-        steps=int(tally.steps.sum()), intervals=learner.intervals, total_loss=float(tally.loss.sum()),
-        unknown_steps=int(tally.unknown_steps.sum()), visits=learner.statistics.visits.copy(), seconds=seconds,
+        steps=int(results.steps.sum()), intervals=learner.intervals, total_loss=float(results.loss.sum()),
+        unknown_steps=int(results.unknown_steps.sum()), visits=learner.statistics.visits.copy(), seconds=seconds,
     )  # fmt: skip
 
 
@@ -103,15 +103,15 @@ def make_task(states: int, *, actions: int, context_size: int, episodes: int, se
 
     A step reaches the goal with probability about 1 / (S + 1); there are uniforms for three times as many steps.
     """
-    *seeds, world_seed = np.random.SeedSequence(seed).spawn(3)
+    *seeds, environment_seed = np.random.SeedSequence(seed).spawn(3)
     problem, contexts = (np.random.default_rng(one) for one in seeds)
     losses = problem.uniform(0.1, 1.0, (context_size, states, actions))
     transitions = problem.dirichlet(np.ones(states + 1), (context_size, states, actions))
     return Task(
         LinearCSSP.dense(losses, transitions),
         contexts.dirichlet(np.ones(context_size), episodes),
-        np.random.default_rng(world_seed).random(3 * (states + 1) * episodes + 1000),
-        world_seed,
+        np.random.default_rng(environment_seed).random(3 * (states + 1) * episodes + 1000),
+        environment_seed,
     )
 
 
@@ -122,15 +122,15 @@ def main(arguments: list[str] | None = None) -> int:
     quick = parser.parse_args(arguments).quick
     with tempfile.TemporaryDirectory() as folder:
         try:
-            yardstick = Yardstick(Path(folder))
+            cpp = CppReference(Path(folder))
         except NoCompiler as error:
             print(error)
             return 1
-        print(f"{os.cpu_count()} cores, Python {platform.python_version()}, {yardstick.compiler} {' '.join(FLAGS)}")
+        print(f"{os.cpu_count()} cores, Python {platform.python_version()}, {cpp.compiler} {' '.join(FLAGS)}")
         has_loop = _has_loop()
-        good = _race(yardstick, quick=quick, has_loop=has_loop)
-        good &= _witness(yardstick, has_loop=has_loop)
-        _prototype(goalbound_loop if has_loop else yardstick.play, "ours" if has_loop else "C++", quick=quick)
+        good = _race(cpp, quick=quick, has_loop=has_loop)
+        good &= _witness(cpp, has_loop=has_loop)
+        _prototype(goalbound_loop if has_loop else cpp.play, "ours" if has_loop else "C++", quick=quick)
         _from_python()
         _sparse()
     return 0 if good else 1
@@ -146,13 +146,13 @@ def _has_loop() -> bool:
     return True
 
 
-def _race(yardstick: Yardstick, *, quick: bool, has_loop: bool) -> bool:
+def _race(cpp: CppReference, *, quick: bool, has_loop: bool) -> bool:
     """Time both loops on all sizes, print microseconds per step; whether we are as fast as C++ and agree with it."""
     print(f"\n{'problem':28}{'episodes':>9}{'steps':>9}{'C++ us':>9}{'ours us':>9}{'C++ / ours':>12}  agreement")
     good = has_loop
     for size in (*SIZES, *NARROW):
         task = size.task(episodes=size.episodes // 10 if quick else None)
-        theirs, ours = _in_turns(task, yardstick.play, goalbound_loop if has_loop else None)
+        theirs, ours = _in_turns(task, cpp.play, goalbound_loop if has_loop else None)
         row = f"{size.name:28}{len(task.contexts):9}{theirs.steps:9}{_micros(theirs):9.3f}"
         if ours is None:
             print(f"{row}{'-':>9}{'-':>12}", flush=True)
@@ -196,7 +196,7 @@ def agreement(ours: Played, theirs: Played, *, episodes: int) -> tuple[bool, str
     return agree, how if agree else f"APART: {how}"
 
 
-def _witness(yardstick: Yardstick, *, has_loop: bool) -> bool:
+def _witness(cpp: CppReference, *, has_loop: bool) -> bool:
     """Value iteration to the end: every loop must play the very same steps. Narrow widths, so that ties are few."""
     print("\nvalue iteration to 1e-9, widths x 0.01: the same steps as C++?")
     tasks = {
@@ -208,7 +208,7 @@ def _witness(yardstick: Yardstick, *, has_loop: bool) -> bool:
     good = True
     for name, task in tasks.items():
         exact = replace(task, tolerance=1e-9)
-        theirs = yardstick.play(exact)
+        theirs = cpp.play(exact)
         for who, loop in (("ours", goalbound_loop if has_loop else None), ("NumPy + cvxpy", _cvxpy_loop())):
             if loop is not None:
                 difference = loop(exact).difference(theirs)
@@ -253,16 +253,16 @@ def _from_python() -> None:
     task = Size(10, 3, 3, 300).task()
     best = np.inf
     for _ in range(ROUNDS):
-        learner, world = _learner(task), ModelWorld(task.problem, rng=task.generator())
+        learner, environment = _learner(task), ModelEnvironment(task.problem, rng=task.generator())
         learner._effort.spent = 10**9  # compiled from the first step on
         spent, steps = 0.0, 0
         for context in task.contexts:
-            episode, state = learner.begin(context), world.begin(context)
+            episode, state = learner.begin(context), environment.begin(context)
             while not episode.ended:
                 begin = time.perf_counter()
                 action = episode.act(state)
                 middle = time.perf_counter()
-                step = world.step(action)
+                step = environment.step(action)
                 again = time.perf_counter()
                 episode.observe(step)
                 spent += middle - begin + time.perf_counter() - again
@@ -287,17 +287,17 @@ def _sparse() -> None:
 
 def _time_sparse(name: str, problem: LinearCSSP, learner: LRCSSP) -> None:
     play(problem, learner, Dirichlet.symmetric(3), episodes=2, seed=1)
-    world = ModelWorld(problem, rng=np.random.default_rng(1))
+    environment = ModelEnvironment(problem, rng=np.random.default_rng(1))
     first: list[float] = []
     later: list[float] = []
     for context in np.random.default_rng(0).dirichlet(np.ones(3), 21):
-        episode, state = learner.begin(context), world.begin(context)
+        episode, state = learner.begin(context), environment.begin(context)
         spent: list[float] = []
         while not episode.ended and len(spent) < 500:
             begin = time.perf_counter()
             action = episode.act(state)
             middle = time.perf_counter()
-            step = world.step(action)
+            step = environment.step(action)
             again = time.perf_counter()
             episode.observe(step)
             spent.append(middle - begin + time.perf_counter() - again)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.yardstick import Played, Task
+from benchmarks.cpp_reference import Played, Task
 
 Array = NDArray[np.float64]
 Minimum = Callable[[Array, Array, Array], Array]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks import instances
 from benchmarks.peers import CONTENDERS, TOLERANCE
-from benchmarks.witness import Truth, certificate_flaw, exact_values, hopeless
+from benchmarks.witness import ValueBounds, certificate_flaw, dead_ends, exact_values
 from benchmarks.workers import Answer, Worker
 from goalbound import SSP
 
@@ -100,28 +100,28 @@ class Row:
         return "-" if memory is None else f"{memory / self.input_bytes:.2f}"
 
 
-def judge(ssp: SSP) -> tuple[Truth | None, str]:
+def judge(ssp: SSP) -> tuple[ValueBounds | None, str]:
     """The truth about a problem, and how it was checked or why there is none."""
     from goalbound.planning import NoProperPolicy, solve
 
     try:
         solution = solve(ssp, tolerance=JUDGE_TOLERANCE)
     except NoProperPolicy:
-        if not hopeless(ssp).all():
+        if not dead_ends(ssp).all():
             return None, "only some states are hopeless: there is no judge for that"
         endless = np.full(ssp.support.states, np.inf)
-        return Truth(endless, endless), "no state can surely reach the goal"
+        return ValueBounds(endless, endless), "no state can surely reach the goal"
     lower, upper = solution.lower[:-1], solution.upper[:-1]
     flaw = certificate_flaw(ssp, lower, upper, policy_pairs(ssp, solution.policy))
     if flaw:
         return None, f"our bounds failed the check: {flaw}"
-    truth = Truth(lower, upper)
+    bounds = ValueBounds(lower, upper)
     if ssp.support.states > DENSE:
-        return truth, f"bounds {solution.width:.0e} wide, checked"
-    error = truth.error(exact_values(ssp))
+        return bounds, f"bounds {solution.width:.0e} wide, checked"
+    error = bounds.error(exact_values(ssp))
     if error > 10.0 * JUDGE_TOLERANCE:
         return None, f"dense policy iteration is {error:.1e} outside our bounds"
-    return truth, f"bounds {solution.width:.0e} wide, checked, dense policy iteration agrees"
+    return bounds, f"bounds {solution.width:.0e} wide, checked, dense policy iteration agrees"
 
 
 def policy_pairs(ssp: SSP, policy: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -136,7 +136,7 @@ def policy_pairs(ssp: SSP, policy: NDArray[np.int64]) -> NDArray[np.int64]:
 def run_row(instance: str, n: int, workers: list[Worker], *, quick: bool, silent: set[tuple[str, str]]) -> Row:
     """Time everyone on one problem, in turns. ``silent``: (contender, instance) pairs that gave no answer before."""
     ssp = getattr(instances, instance)(n)
-    truth, how = judge(ssp)
+    bounds, how = judge(ssp)
     row = Row(instance, n, instances.input_bytes(ssp), how)
     limit = 2.0 if quick else {10**5: 30.0, 10**6: 180.0}.get(n, 10.0)
     budget = 10.0 if n >= 10**6 else 0.3 if quick else 3.0
@@ -152,7 +152,7 @@ def run_row(instance: str, n: int, workers: list[Worker], *, quick: bool, silent
     for _ in range(ROUNDS):
         for worker in list(running):
             result = row.results[worker.contender.name]
-            _one_run(result, worker.solve(limit), truth)
+            _one_run(result, worker.solve(limit), bounds)
             if result.trouble.startswith("no answer"):
                 silent.add((worker.contender.name, instance))
             if result.trouble or result.seconds * result.runs > budget:
@@ -160,19 +160,19 @@ def run_row(instance: str, n: int, workers: list[Worker], *, quick: bool, silent
     return row
 
 
-def _one_run(result: Result, answer: Answer, truth: Truth | None) -> None:
+def _one_run(result: Result, answer: Answer, bounds: ValueBounds | None) -> None:
     """Take a run into a result: the best time, the worst error."""
     result.runs += 1
     result.seconds = min(result.seconds, answer.seconds)
     result.memory = answer.memory if result.memory is None else result.memory
-    if answer.error.startswith("NoProperPolicy") and truth is not None and np.isinf(truth.lower).all():
+    if answer.error.startswith("NoProperPolicy") and bounds is not None and np.isinf(bounds.lower).all():
         return  # saying so is the right answer
     if answer.values is None:
         result.trouble = answer.error
-    elif truth is None:
+    elif bounds is None:
         result.trouble = "not judged"
     else:
-        result.error = max(result.error, truth.error(answer.values))
+        result.error = max(result.error, bounds.error(answer.values))
 
 
 def summary(rows: list[Row]) -> str:

@@ -23,7 +23,7 @@ Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Truth:
+class ValueBounds:
     """Bounds [S] of the optimal values; infinite where no policy surely reaches the goal."""
 
     lower: Values
@@ -95,7 +95,7 @@ def is_proper(ssp: SSP, policy_pairs: NDArray[np.int64]) -> bool:
     return len(breadth_first_order(backwards, states, return_predecessors=False)) == states + 1
 
 
-def hopeless(ssp: SSP) -> NDArray[np.bool_]:
+def dead_ends(ssp: SSP) -> NDArray[np.bool_]:
     """[S] the states from which no policy surely reaches the goal."""
     support = ssp.support
     there = ssp.probabilities > 0.0

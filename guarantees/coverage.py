@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from scipy.stats import beta, binom
 
 from goalbound import Adversary, Dirichlet, Widths, paper, printed, scaled
-from goalbound.simulation.diagnostics import Watched
+from goalbound.simulation.diagnostics import AuditedLearner
 from guarantees.result import Check, Result, Tell, quiet
 from guarantees.settings import DELTA, Instance, certified, dense, go_on, simulation
 
@@ -25,7 +25,7 @@ class Size:
 
 
 class Length(Protocol):
-    """Of the runs of coverage; here, and where other rules are watched."""
+    """Of the runs of coverage; here, and where other rules are audited."""
 
     @property
     def episodes(self) -> int:
@@ -78,11 +78,11 @@ def covered_runs(instances: list[Instance], contexts: str, widths: Widths, size:
     """Runs in which the truth never left the sets; the mean share of intervals; steps in all."""
     covered, share, steps = 0, 0.0, 0
     for seed, instance in enumerate(instances):
-        watched = Watched(instance.learner(widths=widths), instance.problem)
+        audited = AuditedLearner(instance.learner(widths=widths), instance.problem)
         source: Any = Dirichlet.symmetric(2) if contexts == "Dirichlet" else Adversary.anywhere(2)
         episodes = size.episodes if contexts == "Dirichlet" else size.adversarial_episodes
-        go_on(simulation(instance.problem, watched, source, seed=seed), episodes)
-        report = watched.report()
+        go_on(simulation(instance.problem, audited, source, seed=seed), episodes)
+        report = audited.report()
         covered += report.covered
         share += report.coverage / len(instances)
         steps += report.steps

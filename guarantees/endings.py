@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound import Adversary, Corners, Dirichlet
+from goalbound import Adversary, Dirichlet, OneHot
 from goalbound.problems import CATALOG
 from guarantees.result import Check, Result, Tell, quiet
 from guarantees.settings import DELTA, certified, go_on, simulation, vague
@@ -41,7 +41,7 @@ def endings(size: Size, tell: Tell = quiet) -> Result:
             supports["full"] = vague(instance.problem.support)
         for knows, support in supports.items():
             for contexts, source in (
-                ("one-hot", Corners(components)),
+                ("one-hot", OneHot(components)),
                 ("mixed", Dirichlet.symmetric(components)),
                 ("adversary", Adversary.anywhere(components)),
             ):

@@ -1,4 +1,4 @@
-"""f. Real environments as the world: FrozenLake, CliffWalking and Taxi of Gymnasium, mixed by the context."""
+"""f. Gymnasium environments: FrozenLake, CliffWalking and Taxi of Gymnasium, mixed by the context."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from goalbound import Dirichlet, Simulation
-from goalbound.simulation.diagnostics import Watched
+from goalbound.simulation.diagnostics import AuditedLearner
 from guarantees.result import Check, Result, Tell, quiet
 from guarantees.settings import DELTA, certified, go_on
 
@@ -44,7 +44,7 @@ def environments(size: Size, tell: Tell = quiet) -> Result:
     abandoned = sum(row[3] for row in rows)
     steps = sum(row[4] for row in rows)
     return Result(
-        "f", "real environments as the world",
+        "f", "Gymnasium environments",
         f"paper widths, delta = {DELTA}, the table's support; contexts uniform between two environments "
         "(ice of success rate 1 and 1/3, dry and slippery cliff, dry and rainy taxi); the plain loop, a call per step",
         [Check("no episode was abandoned", abandoned == 0, f"{steps:,} steps in real environments"),
@@ -65,15 +65,15 @@ def environments(size: Size, tell: Tell = quiet) -> Result:
 def _played(name: str, episodes: int) -> tuple[list[Any], dict[str, Any], Any]:
     import time
 
-    from goalbound.adapters.gymnasium import ContextualEnvironmentWorld, from_environments
+    from goalbound.adapters.gymnasium import ContextualGymEnvironment, from_environments
 
     environments = ENVIRONMENTS[name]()
     table = from_environments(environments)
     instance = certified(table.problem, tolerance=0.1)
-    watched = Watched(instance.learner(), instance.problem)
+    audited = AuditedLearner(instance.learner(), instance.problem)
     whole = Simulation(
-        table.problem, watched, Dirichlet.symmetric(2), seed=1, step_limit=STEP_LIMIT,
-        world=lambda rng: ContextualEnvironmentWorld(table, environments, rng=rng),
+        table.problem, audited, Dirichlet.symmetric(2), seed=1, step_limit=STEP_LIMIT,
+        environment=lambda rng: ContextualGymEnvironment(table, environments, rng=rng),
     )  # fmt: skip
     begin = time.perf_counter()
     history = go_on(whole, episodes)
@@ -91,7 +91,7 @@ def _played(name: str, episodes: int) -> tuple[list[Any], dict[str, Any], Any]:
         "expected": history.cumulative_expected_regret.tolist(),
         "steps": history.steps.tolist(),
     }
-    return row, curve, watched.report()
+    return row, curve, audited.report()
 
 
 def _lakes() -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound import Corners, LinearCSSP, ModelWorld, Simulation, Step, bernoulli
+from goalbound import LinearCSSP, ModelEnvironment, OneHot, Simulation, Step, bernoulli
 from guarantees.result import Check, Result, Tell, quiet
 from guarantees.settings import DELTA, certified, dense, go_on
 
@@ -26,10 +26,10 @@ QUICK = Size(episodes=300)
 
 
 class Counting:
-    """A world that counts what happens under each component: visits, losses and next states."""
+    """An environment that counts what happens under each component: visits, losses and next states."""
 
     def __init__(self, problem: LinearCSSP, *, rng: np.random.Generator) -> None:
-        self.world = ModelWorld(problem, losses=bernoulli(), rng=rng)
+        self.environment = ModelEnvironment(problem, losses=bernoulli(), rng=rng)
         support, size = problem.support, problem.context_size
         self.support = support
         self.visits = np.zeros((support.pairs, size))
@@ -40,11 +40,11 @@ class Counting:
     def begin(self, context: np.ndarray) -> int:
         """An episode; the component is the one with all the weight."""
         self.component = int(np.argmax(context))
-        return self.world.begin(context)
+        return self.environment.begin(context)
 
     def step(self, action: int) -> Step:
         """A step, counted."""
-        step = self.world.step(action)
+        step = self.environment.step(action)
         pair = self.support.pair(step.state, step.action)
         row = self.support.row(pair)
         place = row.start + int(np.searchsorted(self.support.next_state[row], step.next_state))
@@ -77,9 +77,9 @@ def reductions(size: Size, tell: Tell = quiet) -> Result:
 def _compared(problem: LinearCSSP, size: Size) -> list[Any]:
     """Steps, and the largest differences of losses, rows and widths from those of counts."""
     learner = certified(problem, tolerance=0.1).learner()
-    whole = Simulation(problem, learner, Corners(problem.context_size), seed=1, world=partial(Counting, problem))
+    whole = Simulation(problem, learner, OneHot(problem.context_size), seed=1, environment=partial(Counting, problem))
     go_on(whole, size.episodes)
-    counted: Any = whole.world
+    counted: Any = whole.environment
     shrunk = counted.visits + 1.0
     support = problem.support
     pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from goalbound import Dirichlet, History
-from goalbound.simulation.bounds import steps_rate, theorem_rate
-from goalbound.simulation.diagnostics import Diagnosis, Watched
+from goalbound.simulation.diagnostics import AuditedLearner, RegretDiagnostics
+from goalbound.simulation.regret_bounds import steps_rate, theorem_rate
 from guarantees.result import Check, Result, Tell, quiet
 from guarantees.settings import DELTA, Instance, certified, dense, easy, go_on, simulation
 
@@ -67,19 +67,19 @@ REMARKS = [
 ]
 
 
-def _play(instance: Instance, size: Size, *, seed: int) -> tuple[History, list[Diagnosis]]:
-    """A watched run, with a report at each point of the curves."""
-    watched = Watched(instance.learner(), instance.problem)
-    whole = simulation(instance.problem, watched, Dirichlet.symmetric(2), seed=seed)
+def _play(instance: Instance, size: Size, *, seed: int) -> tuple[History, list[RegretDiagnostics]]:
+    """An audited run, with a report at each point of the curves."""
+    audited = AuditedLearner(instance.learner(), instance.problem)
+    whole = simulation(instance.problem, audited, Dirichlet.symmetric(2), seed=seed)
     parts, reports = [], []
     stops = np.unique(np.geomspace(10, size.episodes, size.points).round().astype(int)).tolist()
     for before, stop in zip([0, *stops], stops, strict=False):
         parts.append(go_on(whole, stop - before))
-        reports.append(watched.report())
+        reports.append(audited.report())
     return History.concatenate(parts), reports
 
 
-def _curve(history: History, reports: list[Diagnosis]) -> dict[str, Any]:
+def _curve(history: History, reports: list[RegretDiagnostics]) -> dict[str, Any]:
     """The numbers of the figures, one for each report; the exponent from the second decade on."""
     at = [report.episodes for report in reports]
     expected = history.cumulative_expected_regret
@@ -100,7 +100,7 @@ def _curve(history: History, reports: list[Diagnosis]) -> dict[str, Any]:
     }
 
 
-def _row(name: str, instance: Instance, history: History, last: Diagnosis) -> list[Any]:
+def _row(name: str, instance: Instance, history: History, last: RegretDiagnostics) -> list[Any]:
     rate = {
         "episodes": history.episodes, "delta": DELTA, "loss_floor": instance.loss_floor,
         "loss_bound": instance.loss_bound,
@@ -114,7 +114,7 @@ def _row(name: str, instance: Instance, history: History, last: Diagnosis) -> li
     ]  # fmt: skip
 
 
-def _checks(name: str, size: Size, history: History, reports: list[Diagnosis]) -> list[Check]:
+def _checks(name: str, size: Size, history: History, reports: list[RegretDiagnostics]) -> list[Check]:
     last = reports[-1]
     exponent, optimal = history.growth_exponent(), float(history.optimal_loss.sum())
     below = all(report.regret <= min(report.own_bound, report.measured_bound, report.lemma_bound) for report in reports)

@@ -12,7 +12,7 @@ from goalbound import (
     Dirichlet,
     History,
     LinearCSSP,
-    ModelWorld,
+    ModelEnvironment,
     Simulation,
     Support,
     Widths,
@@ -78,9 +78,9 @@ def vague(support: Support) -> Support:
 
 
 def simulation(problem: LinearCSSP, learner: Any, contexts: Any, *, seed: int, noisy: bool = True) -> Simulation:
-    """A run in the problem's own world; losses are 0 or 1 with the right mean if ``noisy``."""
-    world = partial(ModelWorld, problem, losses=bernoulli()) if noisy else None
-    return Simulation(problem, learner, contexts, seed=seed, world=world)
+    """A run in the problem's own environment; losses are 0 or 1 with the right mean if ``noisy``."""
+    environment = partial(ModelEnvironment, problem, losses=bernoulli()) if noisy else None
+    return Simulation(problem, learner, contexts, seed=seed, environment=environment)
 
 
 def go_on(run: Simulation, episodes: int) -> History:

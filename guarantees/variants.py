@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from goalbound import Dirichlet, LinearCSSP
-from goalbound.simulation.bounds import corollary_rate
+from goalbound.simulation.regret_bounds import corollary_rate
 from guarantees.result import Check, Result, Tell, quiet
 from guarantees.settings import DELTA, certified, dense, easy, go_on, simulation
 

@@ -104,7 +104,7 @@ def covariates_figure(groups: Iterable[Group]) -> Figure:
 
 
 def draw_course(axes: Any, group: Group, colour: str, dash: Any, label: str) -> None:
-    """The mean and its band, and a bar where a seed's learner found that the world is not linear in what it sees."""
+    """The mean and its band, and a bar where a learner found the environment not linear in what it sees."""
     curve = group.regret_curve
     axes.plot(curve.episode, curve.mean, color=colour, linestyle=dash, label=label)
     if curve.low is not None:

@@ -7,7 +7,7 @@ import pytest
 
 from goalbound import LRCSSP, Clairvoyant, ContextBlind, LinearCSSP, ModelError
 from goalbound.testing import ContractError, check_learner, small_problem
-from goalbound.testing.small_world import SmallWorld
+from goalbound.testing.small_environment import SmallEnvironment
 
 
 class Cautious:
@@ -189,7 +189,9 @@ def test_act_says_the_same_until_observe():
             return self.asked % 2 if state == 0 else super().choice(context, state, step)
 
     lines = findings(Fickle)
-    assert any("asked again before observe, it changed its mind: in state 0, step 0, it said" in line for line in lines)
+    assert any(
+        "called again before observe, it gave another action: in state 0, step 0, it gave" in line for line in lines
+    )
 
 
 def test_asking_again_changes_nothing_later():
@@ -207,7 +209,7 @@ def test_asking_again_changes_nothing_later():
             return self.context if state == 0 else 1
 
     (line,) = findings(Counting)
-    assert line.startswith("act: being asked again before observe changed what it played later (episode ")
+    assert line.startswith("act: calling it again before observe changed what it played later (episode ")
 
 
 def test_an_episode_keeps_its_own_context():
@@ -221,7 +223,7 @@ def test_an_episode_keeps_its_own_context():
 
     (line,) = findings(OneAtATime)
     assert line == (
-        "several open episodes: an episode changed its mind when another was begun; "
+        "several open episodes: an episode gave another action when another was begun; "
         "keep context and plan in the episode, not in the learner"
     )
 
@@ -246,18 +248,18 @@ def test_a_second_open_episode_is_no_error():
 class Compiled(Cautious):
     """With a loop of its own, that a subclass may get wrong."""
 
-    def play_episodes(self, world, contexts, values, *, step_limit, tally):
-        mine = SmallWorld(world.problem, rng=world.rng, noisy=world.losses.code == 1)
+    def play_episodes(self, environment, contexts, values, *, step_limit, results):
+        mine = SmallEnvironment(environment.problem, rng=environment.rng, noisy=environment.losses.code == 1)
         for k, context in enumerate(contexts):
             state, steps = mine.begin(context), 0
-            tally.start[k] = state
-            while state != world.problem.support.states and steps < step_limit:
+            results.start[k] = state
+            while state != environment.problem.support.states and steps < step_limit:
                 step = mine.step(self.choice(context, state, self.observed))
                 self.observed += 1
-                tally.loss[k] += step.loss
-                tally.expected_regret[k] += mine.regret_of(step, values[k])
+                results.loss[k] += step.loss
+                results.expected_regret[k] += mine.regret_of(step, values[k])
                 state, steps = step.next_state, steps + 1
-            tally.steps[k] = steps
+            results.steps[k] = steps
 
 
 def test_a_loop_of_its_own_that_plays_the_same_passes():
@@ -266,8 +268,8 @@ def test_a_loop_of_its_own_that_plays_the_same_passes():
 
 def test_a_loop_of_its_own_plays_what_act_and_observe_play():
     class Hasty(Compiled):
-        def play_episodes(self, world, contexts, values, *, step_limit, tally):
-            super().play_episodes(world, contexts[:, ::-1], values, step_limit=step_limit, tally=tally)
+        def play_episodes(self, environment, contexts, values, *, step_limit, results):
+            super().play_episodes(environment, contexts[:, ::-1], values, step_limit=step_limit, results=results)
 
     (line,) = findings(Hasty)
     assert line.startswith("play_episodes: loss of episode ")
@@ -276,12 +278,12 @@ def test_a_loop_of_its_own_plays_what_act_and_observe_play():
 
 def test_a_loop_of_its_own_takes_no_numbers_more():
     class Greedy(Compiled):
-        def play_episodes(self, world, contexts, values, *, step_limit, tally):
-            super().play_episodes(world, contexts, values, step_limit=step_limit, tally=tally)
-            world.rng.random()
+        def play_episodes(self, environment, contexts, values, *, step_limit, results):
+            super().play_episodes(environment, contexts, values, step_limit=step_limit, results=results)
+            environment.rng.random()
 
     (line,) = findings(Greedy)
-    assert line.startswith("play_episodes: it took more or fewer numbers from world.rng")
+    assert line.startswith("play_episodes: it took more or fewer numbers from environment.rng")
 
 
 class Saving(Cautious):

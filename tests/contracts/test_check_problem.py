@@ -1,13 +1,13 @@
-"""Each check of a problem's contract is triggered by a problem or world that breaks this one thing."""
+"""Each check of a problem's contract is triggered by a problem or environment that breaks this one thing."""
 
 from functools import partial
 
 import numpy as np
 import pytest
 
-from goalbound import SSP, LinearCSSP, ModelWorld, Step, bernoulli
+from goalbound import SSP, LinearCSSP, ModelEnvironment, Step, bernoulli
 from goalbound.experiments.things import PROBLEMS, Stage
-from goalbound.testing import ContractError, SmallWorld, check_problem, small_problem
+from goalbound.testing import ContractError, SmallEnvironment, check_problem, small_problem
 
 
 def finding(problem, **options):
@@ -24,7 +24,7 @@ def corner(losses=0.5, out=1.0):
 def test_a_fine_problem_is_told_by_its_sizes():
     report = check_problem(small_problem())
     assert (report.states, report.pairs, report.triples, report.context_size) == (3, 6, 12, 2)
-    assert (report.loss_floor, report.zero_losses, report.never_used, report.world_steps) == (0.2, 0, 0, 0)
+    assert (report.loss_floor, report.zero_losses, report.never_used, report.environment_steps) == (0.2, 0, 0, 0)
     assert "every context has a proper policy; smallest loss 0.2" in str(report)
 
 
@@ -85,19 +85,19 @@ def stage(make):
 @pytest.mark.parametrize("losses", [None, bernoulli()])
 def test_a_world_that_plays_its_problem_passes(losses):
     problem = small_problem()
-    report = check_problem(Stage(problem, partial(ModelWorld, problem, losses=losses)))
-    assert report.world_steps >= 2000
-    assert "the world agreed in" in str(report)
+    report = check_problem(Stage(problem, partial(ModelEnvironment, problem, losses=losses)))
+    assert report.environment_steps >= 2000
+    assert "the environment agreed in" in str(report)
 
 
 @pytest.mark.parametrize("name", ["frozen-lake", "cliff-walking", "taxi"])
 def test_the_worlds_of_gymnasium_play_their_problems(name):
     pytest.importorskip("gymnasium")
-    assert check_problem(PROBLEMS.entry(name, "problems").make(), steps=600).world_steps >= 600
+    assert check_problem(PROBLEMS.entry(name, "problems").make(), steps=600).environment_steps >= 600
 
 
-class Altered(SmallWorld):
-    """A world whose steps a subclass changes."""
+class Altered(SmallEnvironment):
+    """An environment whose steps a subclass changes."""
 
     def __init__(self, *, rng):
         super().__init__(small_problem(), rng=rng)
@@ -115,7 +115,7 @@ def test_a_world_begins_where_the_problem_begins():
             super().begin(context)
             return 2
 
-    assert finding(stage(Elsewhere)) == "world: it began in 2; episodes begin in one of [0]"
+    assert finding(stage(Elsewhere)) == "environment: it began in 2; episodes begin in one of [0]"
 
 
 def test_a_world_answers_with_steps():
@@ -123,7 +123,7 @@ def test_a_world_answers_with_steps():
         def change(self, step):
             return tuple(step)
 
-    assert finding(stage(Tuples)).startswith("world: step gave a tuple; give a Step(")
+    assert finding(stage(Tuples)).startswith("environment: step gave a tuple; give a Step(")
 
 
 def test_a_step_says_what_was_played_where():
@@ -163,7 +163,7 @@ def test_a_world_draws_from_its_own_generator():
             Own.count += 1
             super().__init__(rng=np.random.default_rng(Own.count))
 
-    assert finding(stage(Own)).startswith("world: two worlds made from the same rng answered differently")
+    assert finding(stage(Own)).startswith("environment: two environments made from the same rng responded differently")
 
 
 def test_a_world_has_the_losses_and_chances_of_its_problem():
@@ -193,4 +193,4 @@ def test_an_error_of_the_world_is_a_finding():
     def make(*, rng):
         raise OSError("no display")
 
-    assert finding(stage(make)).startswith("world: raised OSError: no display")
+    assert finding(stage(make)).startswith("environment: raised OSError: no display")

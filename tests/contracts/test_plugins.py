@@ -75,7 +75,7 @@ def test_their_learner_and_problem_keep_the_contract():
     check_learner(tryer)
     check_learner(tryer, ditch())
     assert check_problem(ditch()).pairs == 6
-    assert check_problem(real_ditch()).world_steps >= 2000
+    assert check_problem(real_ditch()).environment_steps >= 2000
 
 
 def test_their_learner_plays_their_problem_from_a_spec(spec, tmp_path, capsys):

@@ -34,7 +34,7 @@ def test_the_learner_of_the_readme_heals_everyone_and_knows_what_to_do_next(caps
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "0 of 9 pairs known; loss bound 1"
     assert [line.split("  ")[0] for line in lines[1:]] == [f'state {n} ("severity {n + 1}")' for n in range(3)]
-    truth = solve(names["world"].problem.at([0.7, 0.2, 0.1])).values
+    truth = solve(names["environment"].problem.at([0.7, 0.2, 0.1])).values
     assert (learner.plan([0.7, 0.2, 0.1]).values <= truth + 1e-12).all()  # optimism; seed 0 is one of the nine in ten
 
 
@@ -83,7 +83,7 @@ def test_what_the_page_about_the_learner_says_is_printed(read: dict) -> None:
     assert "0.5 x sharp False" in read["printed"]
     refused = "learner.npz is not as this learner read or wrote it last: another process may have saved it since"
     assert any(line.startswith(refused) for line in read["printed"])
-    assert "True" in read["printed"]  # the world of the page is plausible
+    assert "True" in read["printed"]  # the environment of the page is plausible
     assert isinstance(read["hopeful"], SSP)
     assert isinstance(read["model"], LinearCSSP)
     plan = read["plan"]

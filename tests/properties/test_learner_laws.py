@@ -18,7 +18,7 @@ from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.planning import solve
 from goalbound.problems import random_cssp
-from goalbound.simulation import Corners, Dirichlet, ModelWorld, bernoulli, bounded, deterministic, play
+from goalbound.simulation import Dirichlet, ModelEnvironment, OneHot, bernoulli, bounded, deterministic, play
 from goalbound.simulation.history import PER_EPISODE, History
 from tests.strategies import contexts, examples, linear_cssps
 from tests.unit.learners.driving import COMPILED, MODES, PYTHON, draw_step, kernels, small_problem, written
@@ -164,13 +164,13 @@ def games(draw: st.DrawFn) -> Game:
 
 
 def played(game: Game, way: dict[str, Any], *, compiled: bool) -> tuple[History, bytes]:
-    source: Any = Corners if game.corners else Dirichlet.symmetric
+    source: Any = OneHot if game.corners else Dirichlet.symmetric
     size = game.problem.context_size
     with kernels(way):
         learner = LRCSSP(game.support, size, **game.settings)
         history = play(
             game.problem, learner, source(size), episodes=12, seed=game.seed, step_limit=game.step_limit,
-            world=partial(ModelWorld, game.problem, losses=game.losses), compiled=compiled,
+            environment=partial(ModelEnvironment, game.problem, losses=game.losses), compiled=compiled,
         )  # fmt: skip
         return history, written(learner)
 
@@ -202,7 +202,7 @@ def test_both_loops_play_the_same_bits_over_a_longer_run(mode: str) -> None:
             learner = LRCSSP(problem.support, 3, **LONG[mode])
             history = play(
                 problem, learner, Dirichlet.symmetric(3), episodes=40 if far else 400, seed=5, step_limit=1000,
-                world=partial(ModelWorld, problem, losses=bernoulli()), compiled=compiled,
+                environment=partial(ModelEnvironment, problem, losses=bernoulli()), compiled=compiled,
             )  # fmt: skip
         results.append((history, written(learner)))
         if far or mode in ("doubling", "forgetting"):

@@ -112,7 +112,7 @@ def tabular(**others: Any) -> Any:
 
 
 def played(**others: Any) -> Any:
-    return gb.play(**{"problem": PROBLEM, "learner": gb.Clairvoyant(PROBLEM), "contexts": gb.Corners(2), **others})
+    return gb.play(**{"problem": PROBLEM, "learner": gb.Clairvoyant(PROBLEM), "contexts": gb.OneHot(2), **others})
 
 
 def built(components: int | None = None) -> gb.Builder:
@@ -127,10 +127,10 @@ def driven() -> Any:
     return episode
 
 
-def begun_world() -> gb.ModelWorld:
-    world = gb.ModelWorld(PROBLEM, rng=rng())
-    world.begin([0.5, 0.5])
-    return world
+def begun_environment() -> gb.ModelEnvironment:
+    environment = gb.ModelEnvironment(PROBLEM, rng=rng())
+    environment.begin([0.5, 0.5])
+    return environment
 
 
 def patients(**others: Any) -> Any:
@@ -275,22 +275,22 @@ CASES: dict[str, Case] = {
     "RandomWalk act": (lambda state: gb.RandomWalk(SUPPORT).begin([1.0]).act(state), {"state": 0}),
     # simulation
     "play": (played, {
-        "problem": PROBLEM, "learner": gb.Clairvoyant(PROBLEM), "contexts": gb.Corners(2), "episodes": 2, "seed": 0,
-        "step_limit": 9, "world": None, "progress": None, "compiled": False,
+        "problem": PROBLEM, "learner": gb.Clairvoyant(PROBLEM), "contexts": gb.OneHot(2), "episodes": 2, "seed": 0,
+        "step_limit": 9, "environment": None, "progress": None, "compiled": False,
     }),
-    "ModelWorld": (gb.ModelWorld, {"problem": PROBLEM, "losses": None, "rng": rng()}),
-    "ModelWorld.begin": (gb.ModelWorld(PROBLEM, rng=rng()).begin, {"context": [0.5, 0.5]}),
-    "ModelWorld.step": (lambda action: begun_world().step(action), {"action": 0}),
+    "ModelEnvironment": (gb.ModelEnvironment, {"problem": PROBLEM, "losses": None, "rng": rng()}),
+    "ModelEnvironment.begin": (gb.ModelEnvironment(PROBLEM, rng=rng()).begin, {"context": [0.5, 0.5]}),
+    "ModelEnvironment.step": (lambda action: begun_environment().step(action), {"action": 0}),
     "bounded": (gb.bounded, {"spread": 0.5}),
     "Dirichlet": (gb.Dirichlet, {"alpha": [1.0, 1.0]}),
     "Dirichlet.symmetric": (gb.Dirichlet.symmetric, {"context_size": 2, "alpha": 1.0}),
-    "Corners": (gb.Corners, {"context_size": 2}),
-    "Listed": (gb.Listed, {"contexts": [[0.5, 0.5]]}),
+    "OneHot": (gb.OneHot, {"context_size": 2}),
+    "FromArray": (gb.FromArray, {"contexts": [[0.5, 0.5]]}),
     "Cyclic": (gb.Cyclic, {"contexts": [[0.5, 0.5]]}),
-    "Drifting": (gb.Drifting, {"start": [1.0, 0.0], "end": [0.0, 1.0], "episodes": 3, "wobble": 0.1}),
+    "Drifting": (gb.Drifting, {"start": [1.0, 0.0], "end": [0.0, 1.0], "episodes": 3, "noise": 0.1}),
     "Adversary": (gb.Adversary, {"candidates": [[0.5, 0.5]]}),
     "Adversary.anywhere": (gb.Adversary.anywhere, {"context_size": 2}),
-    "Watched": (gb.Watched, {
+    "AuditedLearner": (gb.AuditedLearner, {
         "learner": learner(loss_bound=9.0), "problem": PROBLEM, "loss_bound": 9.0, "time_bound": 9.0,
     }),
     # families
@@ -330,7 +330,7 @@ CASES: dict[str, Case] = {
     "a map": (HATS, {"covariates": 0.5}),
     "context_report": (cov.context_report, {"map": HATS, "table": [0.0, 0.5]}),
     "map_from_json": (cov.map_from_json, {"values": cov.map_as_json(HATS)}),
-    # other people's worlds
+    # environments of others
     "read_patients": (patients, {
         "groups": ("a", "b"), "step_loss": 0.05, "on_death": None, "limit": 2**20,
     }),
@@ -375,8 +375,8 @@ ALSO: dict[tuple[str, str], str] = {
 """words, parted by a bar, that name an argument as well as its own name does"""
 NOT_TRIED = {
     # made by us and only read by others
-    "Bound", "BoundStatus", "ContextBounds", "Diagnosis", "Estimate", "Evaluation", "History", "OptimisticSolution",
-    "Plan", "Solution", "Status", "Step", "Widths",
+    "Bound", "BoundStatus", "ContextBounds", "RegretDiagnostics", "Estimate", "Evaluation", "History",
+    "OptimisticSolution", "Plan", "Solution", "Status", "Step", "Widths",
     # classes that others are made from, and errors
     "Simulation", "TabularLearner", "ModelError", "FileFormatError", "LearnerError", "NoProperPolicy",
     "FileConflictError", "LargeFileWarning", "NotLinearWarning", "PlanningStopped", "ProjectionFailed",

@@ -260,7 +260,7 @@ def test_the_catalog_is_listed_with_its_settings(run):
         assert entry.summary in out
     assert "rows=4 columns=6" in out
     listed = strict(run("problems", "--json")[1])
-    simulated = {one["name"]: one["settings"] for one in listed if one["world"] == "simulated"}
+    simulated = {one["name"]: one["settings"] for one in listed if one["environment"] == "simulated"}
     assert simulated == {entry.name: dict(entry.defaults) for entry in CATALOG.values()}
 
 

@@ -238,9 +238,9 @@ def test_what_experiments_may_name_is_listed_with_its_settings(run):
 def test_the_worlds_of_gymnasium_are_listed_among_the_problems(run):
     _, out, _ = run("problems")
     listing = strict(run("problems", "--json")[1])
-    worlds = [one["name"] for one in listing if one["world"] == "gymnasium"]
-    assert worlds == [name for name in PROBLEMS.entries if name not in CATALOG]
-    assert all(name in out for name in worlds)
+    environments = [one["name"] for one in listing if one["environment"] == "gymnasium"]
+    assert environments == [name for name in PROBLEMS.entries if name not in CATALOG]
+    assert all(name in out for name in environments)
 
 
 def test_an_experiment_is_checked_without_running_it(place, run):

@@ -1,4 +1,4 @@
-"""``goalbound problems``: the built-in problems and their settings, and the worlds of Gymnasium."""
+"""``goalbound problems``: the built-in problems and their settings, and the environments of Gymnasium."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from goalbound.problems.catalog import CATALOG
 
 def run(arguments: Namespace) -> int:
     """Print the catalog."""
-    worlds = [entry for entry in PROBLEMS.entries.values() if entry.name not in CATALOG]
+    environments = [entry for entry in PROBLEMS.entries.values() if entry.name not in CATALOG]
     if arguments.json:
         listing = [
             *(_entry(one.name, one.summary, one.defaults, "simulated") for one in CATALOG.values()),
-            *(_entry(one.name, one.summary, one.settings, "gymnasium") for one in worlds),
+            *(_entry(one.name, one.summary, one.settings, "gymnasium") for one in environments),
         ]
         print(json.dumps(listing, indent=2, allow_nan=False))
         return 0
@@ -28,11 +28,11 @@ def run(arguments: Namespace) -> int:
         print(f"{entry.name:{width}}  {entry.summary}")
         print(f"{'':{width}}  --set {settings}\n" if settings else f"{'':{width}}  no settings\n")
     print(f"only in experiments, with the extra gym ({install_command('gym')}):\n")
-    for world in worlds:
-        print(f"{world.name:{width}}  {world.summary}\n")
+    for environment in environments:
+        print(f"{environment.name:{width}}  {environment.summary}\n")
     print("solve one: goalbound solve windy-grid --set rows=8 columns=12")
     return 0
 
 
-def _entry(name: str, summary: str, settings: Mapping[str, Any], world: str) -> dict[str, Any]:
-    return {"name": name, "summary": summary, "settings": dict(settings), "world": world}
+def _entry(name: str, summary: str, settings: Mapping[str, Any], environment: str) -> dict[str, Any]:
+    return {"name": name, "summary": summary, "settings": dict(settings), "environment": environment}

@@ -46,8 +46,8 @@ def run(arguments: Namespace) -> int:
 
 def _require_extras(spec: ExperimentSpec) -> None:
     """What is missing is told once and before, not by every run."""
-    worlds = any(one.use in PROBLEMS.entries and one.use not in CATALOG for one in spec.problems)
-    for name in ("pyarrow", *(["gymnasium"] if worlds else [])):
+    environments = any(one.use in PROBLEMS.entries and one.use not in CATALOG for one in spec.problems)
+    for name in ("pyarrow", *(["gymnasium"] if environments else [])):
         try:
             there = find_spec(name) is not None
         except ValueError:  # it was made unavailable

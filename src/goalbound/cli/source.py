@@ -30,7 +30,7 @@ def find_problem(arguments: Namespace) -> SSP | LinearCSSP:
     entry = catalog_entry(arguments.problem)
     if arguments.loss is not None or arguments.goal is not None:
         raise ModelError(f"{entry.name} is a built-in problem; --loss and --goal are for .umb and .drn files")
-    settings = entry.read(arguments.settings)
+    settings = entry.parse(arguments.settings)
     try:
         return entry.make(settings)
     except ModelError:

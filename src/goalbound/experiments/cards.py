@@ -19,7 +19,7 @@ from goalbound.learners.reference import Clairvoyant, RandomWalk
 from goalbound.learners.tabular import TabularLearner
 from goalbound.learners.tabular.method import CODES
 from goalbound.models import ModelError
-from goalbound.simulation.diagnostics import Watched
+from goalbound.simulation.diagnostics import AuditedLearner
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
@@ -196,7 +196,7 @@ def weakest(cards: Iterable[LearnerCard]) -> LearnerCard:
 
 def _inner(learner: Any) -> Any:
     """The learner inside what watches it or stands between it and the context; of cells, the first one."""
-    while isinstance(learner, Watched | ContextBlind | MappedContexts | Discretized):
+    while isinstance(learner, AuditedLearner | ContextBlind | MappedContexts | Discretized):
         if isinstance(learner, Discretized):
             learner = next(iter(learner.cells.values()), None) or learner.example()
         else:

@@ -20,13 +20,13 @@ from goalbound.learners.protocol import Learner
 from goalbound.models import FileFormatError, LinearCSSP, ModelError
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
-from goalbound.simulation import Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed, ModelWorld, Simulation
-from goalbound.simulation.diagnostics import Watched
+from goalbound.simulation import Adversary, Cyclic, Dirichlet, Drifting, FromArray, ModelEnvironment, OneHot, Simulation
+from goalbound.simulation.diagnostics import AuditedLearner
 
 KIND, VERSION = "RunCheckpoint", 2
 _KEYS = ("id", "episodes", "streams", "provenance", "problem")
 _SCRATCH = frozenset({"scratch"})
-_STATELESS = (Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed)
+_STATELESS = (Adversary, OneHot, Cyclic, Dirichlet, Drifting, FromArray)
 _CODES = {np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.bool_): "|b1", np.dtype(np.uint8): "|u1"}
 
 
@@ -39,12 +39,11 @@ class Running(NamedTuple):
 
 
 def can_be_saved(simulation: Simulation) -> bool:
-    """Whether all state is in our hands: a simulated world, a learner that can be saved, and contexts that keep nothing
-    to themselves."""
+    """Whether all state can be saved: a simulated environment, a learner with ``save``, and stateless contexts."""
     return (
-        isinstance(simulation.world, ModelWorld)
+        isinstance(simulation.environment, ModelEnvironment)
         and saving.can_be_saved(_savable(simulation))
-        and (type(simulation.contexts) in _STATELESS or getattr(simulation.contexts, "keeps_nothing", False))
+        and (type(simulation.contexts) in _STATELESS or getattr(simulation.contexts, "stateless", False))
     )
 
 
@@ -101,7 +100,7 @@ def _restore(running: Running, path: Path) -> None:
         )
     with as_format_errors(path, "checkpoint"):
         check_present(arrays, list(allowed))
-        _check_same_world(header, spec, simulation.problem)
+        _check_same_environment(header, spec, simulation.problem)
         _check_shapes(arrays, mine)
         done = header["episodes"]
         if type(done) is not int or not 0 <= done <= spec.episodes:
@@ -119,13 +118,13 @@ def _restore(running: Running, path: Path) -> None:
 
 def _audit(simulation: Simulation) -> dict[str, NDArray[Any]]:
     """What was watched, as views."""
-    if not isinstance(simulation.learner, Watched):
+    if not isinstance(simulation.learner, AuditedLearner):
         return {}
     return dict(named_arrays("audit", simulation.learner._audit, without=_SCRATCH))
 
 
 def _put_learner(simulation: Simulation, learner: Learner) -> None:
-    if isinstance(simulation.learner, Watched):
+    if isinstance(simulation.learner, AuditedLearner):
         simulation.learner.learner = learner  # type: ignore[assignment]
     else:
         simulation.learner = learner
@@ -133,10 +132,10 @@ def _put_learner(simulation: Simulation, learner: Learner) -> None:
 
 def _savable(simulation: Simulation) -> Learner:
     """The learner without what watches it."""
-    return simulation.learner.learner if isinstance(simulation.learner, Watched) else simulation.learner
+    return simulation.learner.learner if isinstance(simulation.learner, AuditedLearner) else simulation.learner
 
 
-def _check_same_world(header: dict[str, Any], spec: RunSpec, problem: LinearCSSP) -> None:
+def _check_same_environment(header: dict[str, Any], spec: RunSpec, problem: LinearCSSP) -> None:
     if canonical(header["provenance"]) != canonical(provenance(spec)):
         raise FileFormatError(f"it was written with other versions, {header['provenance']!r:.300}")
     if header["problem"] != problem_digest(problem):

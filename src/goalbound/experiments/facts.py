@@ -22,7 +22,7 @@ from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.tabular import TabularLearner
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
-from goalbound.simulation.diagnostics import Watched
+from goalbound.simulation.diagnostics import AuditedLearner
 
 MOST_STATES = 300
 """Policies of larger problems are not looked at."""
@@ -35,7 +35,7 @@ _STEPS = {2: 40, 3: 10}
 
 def inner_learner(learner: Any) -> Any:
     """The learner inside what watches it or stands between it and the context."""
-    while isinstance(learner, Watched | ContextBlind | MappedContexts):
+    while isinstance(learner, AuditedLearner | ContextBlind | MappedContexts):
         learner = learner.learner
     return learner
 
@@ -101,7 +101,7 @@ def alarm(learner: Any) -> str | None:
 
 def diagnosis(learner: Any) -> dict[str, Any] | None:
     """What watching has seen; null for learners that cannot be watched."""
-    if not isinstance(learner, Watched):
+    if not isinstance(learner, AuditedLearner):
         return None
     seen = learner.report()
     return {
@@ -180,7 +180,7 @@ def context_grid(size: int) -> NDArray[np.float64]:
 
 def _planner(learner: Any) -> Callable[[NDArray[np.float64]], ArrayLike] | None:
     """The policy [S] that a learner would play under a context, or None if it does not tell."""
-    telling = learner.learner if isinstance(learner, Watched) else learner
+    telling = learner.learner if isinstance(learner, AuditedLearner) else learner
     if not callable(getattr(telling, "plan", None)):
         return None
     return lambda context: telling.plan(context).policy

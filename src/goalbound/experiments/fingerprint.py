@@ -1,6 +1,6 @@
 """Digests of what a run depends on and its settings do not say: problems and code of third parties.
 
-A problem is known by its arrays, whatever code made it. A learner (or a source of contexts, or a world) is known by
+A problem is known by its arrays, whatever code made it. A learner (or a context source, or an environment) is known by
 the source of its module, of the modules of the same package or folder that this one imports, of those that they import
 and so on. Other packages, files of data, and modules that are imported by computed names are not looked at.
 """
@@ -34,7 +34,7 @@ _SEEN: dict[int, tuple[Any, str]] = {}
 
 
 def code_digest(found: Plugin, made: Any = None) -> str:
-    """What an id has of a plug-in: for a problem its arrays, else the source; for a problem with a world both."""
+    """A plug-in's part of an id: a problem's arrays, else the source; both for a problem with an environment."""
     if isinstance(made, LinearCSSP):
         return problem_digest(made)
     source = source_digest(found)

@@ -31,8 +31,8 @@ from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.planning import ContextBounds
-from goalbound.simulation import Listed, Simulation
-from goalbound.simulation.diagnostics import Watched
+from goalbound.simulation import FromArray, Simulation
+from goalbound.simulation.diagnostics import AuditedLearner
 from goalbound.simulation.play import CHUNK, Progress
 
 SHORT, LONG = 0.25, 1.0
@@ -57,7 +57,7 @@ def run(
             the experiment that it is of. A run itself, which may come from a file, allows nothing.
         progress: called about every second with the episodes done, those in all, and the expected regret so far.
         checkpoint: where to keep a copy of the run while it goes on, and to go on from if there is one. Its owner
-            removes it when the record is written. Runs in real worlds, or of learners that cannot be saved, have none.
+            removes it when the record is written. Runs in real environments or of learners without save have none.
         checkpoint_every: seconds between two copies. One more is written when ``progress`` raises anything, and after
             Ctrl-C, which waits until the episodes being played are finished; a second Ctrl-C does not wait.
 
@@ -234,7 +234,7 @@ def _simulation(spec: RunSpec, stage: Stage, bounds: ContextBounds | None, plugi
         _check_contexts(contexts, problem, spec.episodes)
     return Simulation(
         problem, partial(_learner, spec, problem, bounds, plugins), contexts,
-        seed=spec.seed, step_limit=spec.step_limit, world=stage.world,
+        seed=spec.seed, step_limit=spec.step_limit, environment=stage.environment,
     )  # fmt: skip
 
 
@@ -243,7 +243,7 @@ def _check_contexts(contexts: Any, problem: LinearCSSP, episodes: int) -> None:
         raise ModelError(f"the function made a {type(contexts).__name__}; a source can draw or choose contexts")
     if contexts.context_size != problem.context_size:
         raise ModelError(f"contexts have {contexts.context_size} entries, the problem has {problem.context_size}")
-    if isinstance(contexts, Listed) and len(contexts.contexts) < episodes:
+    if isinstance(contexts, FromArray) and len(contexts.contexts) < episodes:
         raise ModelError(
             f"{len(contexts.contexts)} contexts are listed for {episodes} episodes; list more, or use cyclic"
         )
@@ -257,10 +257,10 @@ def _learner(
     with naming("learners", spec.learner):
         if not callable(getattr(learner, "begin", None)):
             raise ModelError(f"the function made a {type(learner).__name__}; a learner can begin(context) an episode")
-        return _watched(learner, problem, bounds)
+        return _audited(learner, problem, bounds)
 
 
-def _watched(learner: Any, problem: LinearCSSP, bounds: ContextBounds | None) -> Learner:
+def _audited(learner: Any, problem: LinearCSSP, bounds: ContextBounds | None) -> Learner:
     """LR-CSSP is watched; a learner that is blind to contexts has a truth to compare with only if there are none."""
     inner = learner
     if isinstance(learner, ContextBlind) and problem.context_size == 1:
@@ -270,7 +270,7 @@ def _watched(learner: Any, problem: LinearCSSP, bounds: ContextBounds | None) ->
     loss_bound, time_bound = _watched_bounds(inner, bounds)
     if loss_bound is None and inner.settings.loss_bound is None:
         return learner
-    return Watched(inner, problem, loss_bound=loss_bound, time_bound=time_bound)
+    return AuditedLearner(inner, problem, loss_bound=loss_bound, time_bound=time_bound)
 
 
 def _watched_bounds(learner: LRCSSP, bounds: ContextBounds | None) -> tuple[float | None, float]:

@@ -15,7 +15,7 @@ from goalbound.experiments.making import catalog, make, naming
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.things import LOSS_LAWS
 from goalbound.models import ModelError
-from goalbound.simulation.world import LossLaw
+from goalbound.simulation.environment import LossLaw
 
 GROUPS = {"problems": "problem", "learners": "learner", "contexts": "contexts"}
 """The groups of an experiment file, and what a run has of each."""

@@ -47,7 +47,7 @@ from goalbound.experiments.run_spec import (
 from goalbound.experiments.toml import plain_values, toml_text, toml_values
 from goalbound.models import ModelError
 from goalbound.models.files.io import file_name, read_bytes
-from goalbound.simulation.world import LossLaw
+from goalbound.simulation.environment import LossLaw
 
 _MOST_BYTES = 2**24
 MOST_RUNS = 1_000_000

@@ -220,7 +220,7 @@ def _summed(group: Runs, speeds: Mapping[str, float], seed: int) -> Group:
         name: estimate([one[name][0] for one in totals], seed=seed, reasons=[one[name][1] for one in totals])
         for name in totals[0]
     }
-    watched = [measures.diagnosis(record) for record in records]
+    audited = [measures.diagnosis(record) for record in records]
     marks = measures.marks(first.table["episode"])
     timed = [speeds[record.spec.id] for record in records if record.spec.id in speeds]
     return Group(
@@ -233,9 +233,9 @@ def _summed(group: Runs, speeds: Mapping[str, float], seed: int) -> Group:
         context_size=int(first.facts["problem"]["context_size"]),
         loss_scale=float(first.facts["problem"].get("loss_scale") or 1.0),
         **numbers,
-        covered=share([None if one is None else bool(one["covered"]) for one in watched], reason=NOT_WATCHED),
+        covered=share([None if one is None else bool(one["covered"]) for one in audited], reason=NOT_WATCHED),
         coverage=estimate(
-            [None if one is None else one["coverage"] for one in watched], seed=seed, reasons=[NOT_WATCHED]
+            [None if one is None else one["coverage"] for one in audited], seed=seed, reasons=[NOT_WATCHED]
         ),
         alarms=tuple(record.facts.get("alarm") for record in records),
         seconds_per_step=median(timed) if timed else None,

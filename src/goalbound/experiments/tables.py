@@ -119,7 +119,7 @@ def csv_text(summary: Summary) -> str:
 
 
 def alarmed(group: Group) -> list[tuple[int, str]]:
-    """The seeds whose learner found what it was told contradicted, or the world not linear, and its words."""
+    """The seeds whose learner found what it was told contradicted, or the environment not linear, and its words."""
     found = zip(group.seeds, group.alarms, strict=True)
     return [(seed, alarm) for seed, alarm in found if alarm is not None]
 

@@ -14,28 +14,28 @@ from goalbound.experiments.catalog import Catalog, Entry
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.models.validation import check_array
 from goalbound.problems.catalog import CATALOG as FAMILIES
-from goalbound.simulation.contexts import Adversary, Corners, Cyclic, Dirichlet, Drifting, Listed
-from goalbound.simulation.world import LossLaw, ModelWorld, World, bernoulli, bounded, deterministic
+from goalbound.simulation.contexts import Adversary, Cyclic, Dirichlet, Drifting, FromArray, OneHot
+from goalbound.simulation.environment import Environment, LossLaw, ModelEnvironment, bernoulli, bounded, deterministic
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Where learners play: the problem that regret is measured against, and the world that answers."""
+    """Where learners play: the problem that regret is measured against, and the environment that answers."""
 
     problem: LinearCSSP
-    world: Callable[..., World]
-    """makes the world from ``rng=``"""
+    environment: Callable[..., Environment]
+    """makes the environment from ``rng=``"""
 
 
 def stage_of(made: Any, losses: LossLaw, where: str) -> Stage:
     """What a problem's function made, as a stage: a problem is played as it is."""
     if isinstance(made, Stage):
         if losses.is_random:
-            raise ModelError(f"{where}: this world draws its own losses; leave losses at deterministic")
+            raise ModelError(f"{where}: this environment draws its own losses; leave losses at deterministic")
         return made
     if not isinstance(made, LinearCSSP):
         raise ModelError(f"{where}: the function made a {type(made).__name__}; a problem is a LinearCSSP (or a Stage)")
-    return Stage(made, partial(ModelWorld, made, losses=losses))
+    return Stage(made, partial(ModelEnvironment, made, losses=losses))
 
 
 def frozen_lake(*, map_name: str = "4x4", rates: list[float] | None = None) -> Stage:
@@ -63,10 +63,10 @@ def taxi() -> Stage:
 
 
 def _real(environments: list[Any]) -> Stage:
-    from goalbound.adapters.gymnasium import ContextualEnvironmentWorld, from_environments
+    from goalbound.adapters.gymnasium import ContextualGymEnvironment, from_environments
 
     table = from_environments(environments)
-    return Stage(table.problem, partial(ContextualEnvironmentWorld, table, environments))
+    return Stage(table.problem, partial(ContextualGymEnvironment, table, environments))
 
 
 PROBLEMS = Catalog(
@@ -87,9 +87,9 @@ def dirichlet(size: int, *, alpha: float = 1.0) -> Dirichlet:
     return Dirichlet.symmetric(size, alpha=alpha)
 
 
-def corners(size: int) -> Corners:
+def corners(size: int) -> OneHot:
     """One component at a time, at random."""
-    return Corners(size)
+    return OneHot(size)
 
 
 def cyclic(size: int, *, contexts: list[Any] | None = None) -> Cyclic:
@@ -97,18 +97,18 @@ def cyclic(size: int, *, contexts: list[Any] | None = None) -> Cyclic:
     return Cyclic(np.eye(size) if contexts is None else contexts)  # type: ignore[arg-type]
 
 
-def listed(size: int, *, contexts: list[Any] | None = None) -> Listed:
+def listed(size: int, *, contexts: list[Any] | None = None) -> FromArray:
     """The contexts given, one per episode."""
     if contexts is None:
         raise ModelError("listed needs contexts = [[...], ...], one per episode")
-    return Listed(contexts)  # type: ignore[arg-type]
+    return FromArray(contexts)  # type: ignore[arg-type]
 
 
 def drifting(size: int, *, episodes: int, start: list[float] | None = None, end: list[float] | None = None,
-             wobble: float = 0.0) -> Drifting:  # fmt: skip
+             noise: float = 0.0) -> Drifting:  # fmt: skip
     """From one context to another over the whole run; from the first corner to the last if none are given."""
     first, last = np.eye(size)[0] if start is None else start, np.eye(size)[-1] if end is None else end
-    return Drifting(first, last, episodes=episodes, wobble=wobble)  # type: ignore[arg-type]
+    return Drifting(first, last, episodes=episodes, noise=noise)  # type: ignore[arg-type]
 
 
 def one_number(size: int) -> CovariateContexts:
@@ -141,4 +141,4 @@ LOSS_LAWS: Mapping[str, Callable[..., LossLaw]] = {
     "bernoulli": bernoulli,
     "bounded": bounded,
 }
-"""How the losses of a simulated world are drawn."""
+"""How the losses of a simulated environment are drawn."""

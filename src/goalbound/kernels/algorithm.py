@@ -13,6 +13,7 @@ import numpy as np
 
 from goalbound.kernels.compile import inlined, lean
 from goalbound.kernels.confidence import pair_set
+from goalbound.kernels.environment import uniform_pair
 from goalbound.kernels.intervals import add_variance, variance_log_det_bound
 from goalbound.kernels.linearity_test import test_pending, test_reported, test_step
 from goalbound.kernels.pending import add_pending, in_units, pending_norm
@@ -41,7 +42,6 @@ from goalbound.kernels.value_iteration import (
     relative_slack,
     value_iteration,
 )
-from goalbound.kernels.world import any_pair
 
 LOG_2 = 0.6931471805599
 RESTART_SHARE = 0.6079271018540267
@@ -244,7 +244,7 @@ def select_pair(constants, episode, state, rng):
     """The pair to play: that of the plan, or now and then any."""
     pair = episode.iteration.policy[state]
     if constants.explore > 0.0 and rng.random() < constants.explore * episode.progress["number"] ** -constants.fade:
-        return any_pair(constants.pair_start, state, rng.random())
+        return uniform_pair(constants.pair_start, state, rng.random())
     return pair
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.algorithm import is_known
 from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.environment import mixed
 from goalbound.kernels.records import new_record, record_type
 from goalbound.kernels.value_iteration import inner_minimum
-from goalbound.kernels.world import mixed
 
 TERMS = ("switching", "dynamics", "martingale", "losses", "planning")
 """The terms of the regret decomposition of the paper, and what value iteration left open."""

@@ -1,4 +1,4 @@
-"""Whole episodes of LR-CSSP in a simulated world, without leaving compiled code.
+"""Whole episodes of LR-CSSP in a simulated environment, without leaving compiled code.
 
 The same moves as the plain loop makes, in the same order, with the same numbers of the stream: to the bit the same run.
 """
@@ -8,8 +8,8 @@ import numpy as np
 from goalbound.kernels.algorithm import begin, draw_noise, observe, plan_with_doubling, select_pair
 from goalbound.kernels.audit import audit_pair, audit_plan, audit_step
 from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.environment import env_step, first_state, greedy_pair, uniform_pair
 from goalbound.kernels.state import POSTERIOR
-from goalbound.kernels.world import any_pair, best_pair, first_state, make_step
 
 
 @inlined
@@ -38,7 +38,7 @@ def play(
     episode,
     scratch,
     workspace,
-    truth,
+    env,
     contexts,
     shown,
     optimal,
@@ -51,17 +51,17 @@ def play(
 ):
     """Play one episode for each row of ``contexts`` [K, d]; ``optimal`` [K, S + 1] holds the true optimal values.
 
-    ``shown`` [K, d'] is what the learner sees of the contexts: themselves, or something else. The world draws from
+    ``shown`` [K, d'] is what the learner sees of the contexts: themselves or others. The environment draws from
     ``rng``, the learner from ``own``.
 
     Stops at a plan that did not come to its end, and at a projection that failed. Returns the number of episodes played
     to their end.
     """
     goal = len(constants.pair_start) - 1
-    rows = truth.components
+    rows = env.components
     for k in range(len(contexts)):
         context = contexts[k]
-        start = first_state(truth, context, rng)
+        start = first_state(env, context, rng)
         begin(constants, learner, episode, shown[k])
         state = start
         total = 0.0
@@ -78,7 +78,7 @@ def play(
                     audit_plan(audit, rows, constants, learner, episode, state, before, optimal[k, state])
             pair = select_pair(constants, episode, state, own)
             episode.progress["restarts"] = learner.totals["restarts"]
-            following, loss, gap = make_step(truth, pair, state, context, optimal[k], rng)
+            following, loss, gap = env_step(env, pair, state, context, optimal[k], rng)
             regret += gap
             total += loss
             steps += 1
@@ -102,24 +102,24 @@ def play(
 
 
 @lean
-def play_fixed(pair_start, truth, contexts, optimal, rng, own, at_random, step_limit, out):
+def play_fixed(pair_start, env, contexts, optimal, rng, own, at_random, step_limit, out):
     """Play the best pair of every state, given the true optimal values [K, S + 1] of each of the contexts [K, d]; or,
     ``at_random``, any pair, drawn from ``own``."""
     goal = len(pair_start) - 1
-    rows = truth.components
+    rows = env.components
     for k in range(len(contexts)):
         context = contexts[k]
-        start = first_state(truth, context, rng)
+        start = first_state(env, context, rng)
         state = start
         total = 0.0
         regret = 0.0
         steps = 0
         while state != goal and steps < step_limit:
             if at_random:
-                pair = any_pair(pair_start, state, own.random())
+                pair = uniform_pair(pair_start, state, own.random())
             else:
-                pair = best_pair(rows, pair_start, state, context, optimal[k])
-            following, loss, gap = make_step(truth, pair, state, context, optimal[k], rng)
+                pair = greedy_pair(rows, pair_start, state, context, optimal[k])
+            following, loss, gap = env_step(env, pair, state, context, optimal[k], rng)
             regret += gap
             total += loss
             steps += 1

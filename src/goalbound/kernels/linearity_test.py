@@ -1,11 +1,11 @@
-"""Is the world linear in the context? Outcomes against the intervals that were plausible before they came.
+"""Is the environment linear in the context? Outcomes against the intervals that were plausible before they came.
 
 While the model is right and the intervals hold the truth, an outcome of [0, 1] has a mean of at most the upper end, so
 with S the sum of (outcome - upper end) over n steps, exp(z S - z^2 n / 8) is a supermartingale for every z >= 0. Mixed
 over a half-normal z it gives P(some n has S >= sqrt((n / 4 + r) (log((n / 4 + r) / r) + 2 log(1 / failure)))) <=
-failure, for any r > 0. A regression that is linear where the world is not is right on average and wrong in parts of the
+failure, for any r > 0. Linear regression in an environment that is not is right on average and wrong in parts of the
 simplex, so sums are kept for each part: the heaviest component, and how heavy it is. A third sum holds losses against
-the floor that was declared: where it alone is a contradiction, that floor is wrong, whatever the world is.
+the floor that was declared: where it alone is a contradiction, that floor is wrong, whatever the environment is.
 """
 
 from math import log, sqrt

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.world import Tally
+from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.checks import (
     check_learner,
 )
 from goalbound.learners.copying import (
     deep_copy,
 )
-from goalbound.learners.protocol import Episode, SimulatedWorld
+from goalbound.learners.protocol import Episode, SimulatedEnvironment
 from goalbound.learners.saving import bytes_of, can_be_saved, restored_from, save_inner, with_limit
 from goalbound.learners.wrapper import (
     InnerAttribute,
@@ -79,15 +79,15 @@ class ContextBlind:
 
     def play_episodes(
         self,
-        world: SimulatedWorld,
+        environment: SimulatedEnvironment,
         contexts: NDArray[np.float64],
         values: NDArray[np.float64],
         *,
         step_limit: int,
-        tally: Tally,
+        results: EpisodeResults,
     ) -> None:
-        """The compiled loop of the learner, in the world of the contexts."""
-        _play_blindly(self.learner, world, contexts, values, step_limit, tally)
+        """The compiled loop of the learner; the environment has the true contexts."""
+        _play_blindly(self.learner, environment, contexts, values, step_limit, results)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """The learner inside, as it saves itself."""
@@ -178,21 +178,21 @@ class Discretized:
 
     def play_episodes(
         self,
-        world: SimulatedWorld,
+        environment: SimulatedEnvironment,
         contexts: NDArray[np.float64],
         values: NDArray[np.float64],
         *,
         step_limit: int,
-        tally: Tally,
+        results: EpisodeResults,
     ) -> None:
         """The compiled loops of the cells' learners, episode by episode in the order of the contexts."""
         cells = [self.cell(context) for context in contexts]
         first = 0
         for last in range(1, len(cells) + 1):
             if last == len(cells) or cells[last] != cells[first]:
-                part = Tally._make(column[first:last] for column in tally)
+                part = EpisodeResults._make(column[first:last] for column in results)
                 _play_blindly(
-                    self._learner(cells[first]), world, contexts[first:last], values[first:last], step_limit, part
+                    self._learner(cells[first]), environment, contexts[first:last], values[first:last], step_limit, part
                 )
                 first = last
 
@@ -274,12 +274,12 @@ def _one_component(learner: Any) -> Any:
 
 def _play_blindly(
     learner: Any,
-    world: SimulatedWorld,
+    environment: SimulatedEnvironment,
     contexts: NDArray[np.float64],
     values: NDArray[np.float64],
     step_limit: int,
-    tally: Tally,
+    results: EpisodeResults,
 ) -> None:
     shown = np.ones((len(contexts), 1))
     shown.flags.writeable = False
-    learner.play_episodes(world, contexts, values, step_limit=step_limit, tally=tally, shown=shown)
+    learner.play_episodes(environment, contexts, values, step_limit=step_limit, results=results, shown=shown)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.world import Tally
+from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.checks import (
     check_learner,
 )
 from goalbound.learners.copying import (
     deep_copy,
 )
-from goalbound.learners.protocol import Episode, SimulatedWorld
+from goalbound.learners.protocol import Episode, SimulatedEnvironment
 from goalbound.learners.saving import save_inner, with_limit
 from goalbound.learners.wrapper import (
     InnerAttribute,
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 class MappedContexts:
     """Plays contextual problems with a learner that sees the contexts through a function.
 
-    The world mixes by the true context [d]; the learner is shown ``see(context)`` [d'], another point of a simplex.
+    The environment mixes by the true context [d]; the learner is shown ``see(context)`` [d'], a point of a simplex.
     So the price of a poorer description of the same contexts can be measured in exact regret.
 
     Args:
@@ -89,13 +89,19 @@ class MappedContexts:
         return np.asarray(self.see(context), dtype=np.float64)
 
     def _play_episodes(
-        self, world: SimulatedWorld, contexts: Floats, values: Floats, *, step_limit: int, tally: Tally
+        self,
+        environment: SimulatedEnvironment,
+        contexts: Floats,
+        values: Floats,
+        *,
+        step_limit: int,
+        results: EpisodeResults,
     ) -> None:
-        """The compiled loop of the learner, in the world of the contexts."""
+        """The compiled loop of the learner; the environment has the true contexts."""
         # One at a time: what a function makes of a whole table may differ in the last bit from what begin() shows.
         shown = np.array([_checked(self._seen(context), row) for row, context in enumerate(contexts)])
         self.learner.play_episodes(
-            world, contexts, values, step_limit=step_limit, tally=tally, shown=set_readonly(shown)
+            environment, contexts, values, step_limit=step_limit, results=results, shown=set_readonly(shown)
         )
 
     def __repr__(self) -> str:

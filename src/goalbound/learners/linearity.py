@@ -10,13 +10,13 @@ from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import Support
 
 FALSE_ALARM = 0.01
-"""The probability of an alarm, ever, in a world that is linear and lies in the confidence sets."""
+"""The probability of an alarm, ever, in an environment that is linear and lies in the confidence sets."""
 MOST_SUMS = 4_000_000
 """Where there would be more sums to keep, nothing is tested unless it is asked for."""
 
 
 class NotLinearWarning(UserWarning):
-    """The world is not linear in the contexts that the learner is shown."""
+    """The environment is not linear in the contexts that the learner is shown."""
 
 
 class WrongPriorWarning(UserWarning):
@@ -26,7 +26,7 @@ class WrongPriorWarning(UserWarning):
 class Cause(Enum):
     """What an alarm says is wrong."""
 
-    NOT_LINEAR = "the world is not linear in the contexts"
+    NOT_LINEAR = "the environment is not linear in the contexts"
     LOSS_FLOOR = "the declared loss floor is too high"
     KNOWN_LOSS = "a loss that was said to be known is wrong"
     KNOWN_ROW = "a row that was said to be known is wrong"
@@ -81,12 +81,12 @@ class ModelViolation:
             )
         if self.cause is not Cause.NOT_LINEAR:
             return (
-                "is not what it was said to be: the knowledge is wrong (or the world is not linear in these contexts, "
-                "or changes with time), and guarantees do not hold; correct it, or leave it to be learned"
+                "is not what it was said to be: the knowledge is wrong (or the environment is not linear in these "
+                "contexts, or changes with time), and guarantees do not hold; correct it, or leave it to be learned"
             )
         return (
-            "is not what a linear model allows that fits the other contexts. The world is not linear in these contexts "
-            "(or changes with time): guarantees do not hold; a finer map of the covariates may help"
+            "is not what a linear model allows that fits the other contexts. The environment is not linear in "
+            "these contexts (or changes with time): guarantees do not hold; a finer map of the covariates may help"
         )
 
 

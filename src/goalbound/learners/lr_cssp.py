@@ -19,6 +19,7 @@ from goalbound.kernels.audit import RegretAudit, new_regret_audit
 from goalbound.kernels.compile import Effort
 from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.elimination import new_evaluation_workspace
+from goalbound.kernels.environment import EpisodeResults
 from goalbound.kernels.linearity_test import PARTS
 from goalbound.kernels.records import assign
 from goalbound.kernels.regression import new_regression_sums
@@ -29,7 +30,6 @@ from goalbound.kernels.state import (
     new_learner_state,
 )
 from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL
-from goalbound.kernels.world import Tally
 from goalbound.learners.checks import (
     check_leads,
     checked_support,
@@ -45,7 +45,7 @@ from goalbound.learners.exploration import Exploration, optimistic
 from goalbound.learners.linearity import ModelViolation, model_violation
 from goalbound.learners.plan import Plan
 from goalbound.learners.prior import PriorKnowledge
-from goalbound.learners.protocol import SimulatedWorld, truth_of
+from goalbound.learners.protocol import SimulatedEnvironment, environment_arrays
 from goalbound.learners.settings import Settings
 from goalbound.learners.showing import make_plan
 from goalbound.models import FileFormatError, IntervalSet, LinearCSSP, ModelError, Support
@@ -359,25 +359,25 @@ class LRCSSP:
 
     def play_episodes(
         self,
-        world: SimulatedWorld,
+        environment: SimulatedEnvironment,
         contexts: NDArray[np.float64],
         values: NDArray[np.float64],
         *,
         step_limit: int,
-        tally: Tally,
+        results: EpisodeResults,
         shown: NDArray[np.float64] | None = None,
         audit: RegretAudit | None = None,
     ) -> None:
-        """Play one episode in a simulated world for each of the contexts [K, d], in compiled code.
+        """Play one episode in a simulated environment for each of the contexts [K, d], in compiled code.
 
         The same episodes, to the bit, as ``begin``, ``act`` and ``observe`` give. ``values`` [K, S + 1] are the true
         optimal values, for the regret only. ``shown`` [K, d'] is what the learner sees instead of the contexts;
         ``audit`` takes what only someone who knows the truth can see.
         """
-        problem = world.problem
+        problem = environment.problem
         seen = contexts if shown is None else shown
         self.check_fits(problem, seen.shape[1])
-        truth = truth_of(world)
+        env = environment_arrays(environment)
         if self._arrays is None:
             self._arrays = self._new_episode_state()
         for pair in list(self._uncounted):
@@ -389,11 +389,12 @@ class LRCSSP:
             # As Python, one episode at a time: how long they are, and so whether the compiler pays, is seen only then.
             last = played + 1 if run is episode_loop.play.python else len(contexts)
             ended = run(
-                self._constants, self._state, self._arrays, self._scratch, self._workspace, truth,
-                contexts[played:last], seen[played:last], values[played:last], world.rng, self._rng, int(step_limit), SWEEPS, kept,
-                Tally._make(column[played:last] for column in tally),
+                self._constants, self._state, self._arrays, self._scratch, self._workspace, env,
+                contexts[played:last], seen[played:last], values[played:last], environment.rng, self._rng,
+                int(step_limit), SWEEPS, kept,
+                EpisodeResults._make(column[played:last] for column in results),
             )  # fmt: skip
-            self._effort.spent += int(tally.steps[played:last].sum()) * self.support.triples
+            self._effort.spent += int(results.steps[played:last].sum()) * self.support.triples
             played += ended
             if played < last:
                 break

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.world import VALUE_TOLERANCE, Components, Truth
+from goalbound.kernels.environment import VALUE_TOLERANCE, Components, EnvironmentArrays
 from goalbound.models import LinearCSSP, Step
 
 
@@ -39,7 +39,7 @@ class DrawnLosses(Protocol):
 
     @property
     def code(self) -> int:
-        """One of the codes of :mod:`goalbound.kernels.world`."""
+        """One of the codes of :mod:`goalbound.kernels.environment`."""
         ...
 
     @property
@@ -48,8 +48,8 @@ class DrawnLosses(Protocol):
         ...
 
 
-class SimulatedWorld(Protocol):
-    """A world that a compiled loop can play in: a problem as arrays, a law of losses, a stream of numbers."""
+class SimulatedEnvironment(Protocol):
+    """An environment that a compiled loop can play in: a problem as arrays, a law of losses, a stream of numbers."""
 
     problem: LinearCSSP
     components: Components
@@ -62,7 +62,14 @@ class SimulatedWorld(Protocol):
         ...
 
 
-def truth_of(world: SimulatedWorld) -> Truth:
-    """A world as kernels take it."""
-    start = world.problem.start if isinstance(world.problem.start, int) else -1
-    return Truth(world.components, start, world.start_law, world.losses.code, world.losses.spread, VALUE_TOLERANCE)
+def environment_arrays(environment: SimulatedEnvironment) -> EnvironmentArrays:
+    """An environment as kernels take it."""
+    start = environment.problem.start if isinstance(environment.problem.start, int) else -1
+    return EnvironmentArrays(
+        environment.components,
+        start,
+        environment.start_law,
+        environment.losses.code,
+        environment.losses.spread,
+        VALUE_TOLERANCE,
+    )

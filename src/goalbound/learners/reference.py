@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import episode_loop
 from goalbound.kernels.compile import Effort
-from goalbound.kernels.world import VALUE_TOLERANCE, Components, Tally, any_pair, best_pair
+from goalbound.kernels.environment import VALUE_TOLERANCE, Components, EpisodeResults, greedy_pair, uniform_pair
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.generator import generator_from, state_of
-from goalbound.learners.protocol import SimulatedWorld, truth_of
+from goalbound.learners.protocol import SimulatedEnvironment, environment_arrays
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import (
@@ -76,25 +76,26 @@ class Clairvoyant:
         if self._problem.losses.min() <= 0.0:
             return solve(self._problem.at(weights)).policy
         values = set_readonly(optimal_values(self._problem, weights[None], tolerance=VALUE_TOLERANCE)[0])
-        run = self._effort.engine(support.triples)(best_pair)
+        run = self._effort.engine(support.triples)(greedy_pair)
         best = [run(self._components, support.pair_start, s, weights, values) for s in range(support.states)]
         return support.pair_action[best].astype(np.int64)
 
     def _play_episodes(
         self,
-        world: SimulatedWorld,
+        environment: SimulatedEnvironment,
         contexts: NDArray[np.float64],
         values: NDArray[np.float64],
         *,
         step_limit: int,
-        tally: Tally,
+        results: EpisodeResults,
     ) -> None:
         """The compiled loop: the same episodes, to the bit, as ``begin`` and ``act`` give."""
-        if world.problem is not self._problem and world.problem != self._problem:
-            raise ModelError("the world plays another problem than the one that the clairvoyant knows")
+        if environment.problem is not self._problem and environment.problem != self._problem:
+            raise ModelError("the environment plays another problem than the one that the clairvoyant knows")
         self._effort.engine(len(contexts) * self._problem.support.triples)(episode_loop.play_fixed)(
-            self._problem.support.pair_start, truth_of(world), contexts, values, world.rng, world.rng, False,
-            int(step_limit), tally,
+            self._problem.support.pair_start, environment_arrays(environment), contexts, values,
+            environment.rng, environment.rng, False,
+            int(step_limit), results,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -127,20 +128,21 @@ class RandomWalk:
 
     def play_episodes(
         self,
-        world: SimulatedWorld,
+        environment: SimulatedEnvironment,
         contexts: NDArray[np.float64],
         values: NDArray[np.float64],
         *,
         step_limit: int,
-        tally: Tally,
+        results: EpisodeResults,
         shown: NDArray[np.float64] | None = None,
     ) -> None:
         """The compiled loop: the same episodes, to the bit, as ``begin`` and ``act`` give."""
-        if not self.support.same_pairs(world.problem.support):
+        if not self.support.same_pairs(environment.problem.support):
             raise ModelError("the problem has other states or actions than the support of the random walk")
         self._effort.engine(len(contexts) * self.support.triples)(episode_loop.play_fixed)(
-            self.support.pair_start, truth_of(world), contexts, values, world.rng, self._rng, True, int(step_limit),
-            tally,
+            self.support.pair_start, environment_arrays(environment), contexts, values,
+            environment.rng, self._rng, True, int(step_limit),
+            results,
         )  # fmt: skip
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
@@ -182,7 +184,7 @@ class RandomEpisode:
         if here == self._support.states:
             raise ModelError(f"nothing can be done in state {state}; states are 0 to {self._support.states - 1}")
         if self._action is None:
-            pair = any_pair.python(self._support.pair_start, here, self._rng.random())
+            pair = uniform_pair.python(self._support.pair_start, here, self._rng.random())
             self._action = int(self._support.pair_action[pair])
         return self._action
 

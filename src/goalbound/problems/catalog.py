@@ -1,6 +1,6 @@
-"""The problem families by name: the door for the command line and for experiment files.
+"""The problem families by name, for the command line and experiment files.
 
-Words become objects here and nowhere else; Python code imports the functions themselves.
+Only here are names turned into problems; Python code imports the functions themselves.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class CatalogEntry:
         """The problem for these settings (the defaults for the others)."""
         return self.family(**{name: self._checked(name, value) for name, value in (settings or {}).items()})
 
-    def read(self, assignments: Iterable[str]) -> dict[str, Setting]:
+    def parse(self, assignments: Iterable[str]) -> dict[str, Setting]:
         """Settings from words of a command line, each ``name=value``.
 
-        >>> CATALOG["windy-grid"].read(["rows=5", "slip=0.2"])
+        >>> CATALOG["windy-grid"].parse(["rows=5", "slip=0.2"])
         {'rows': 5, 'slip': 0.2}
         """
         settings: dict[str, Setting] = {}
@@ -71,7 +71,7 @@ class CatalogEntry:
     def _checked(self, name: str, value: object) -> Setting:
         if name not in self.defaults:
             raise ModelError(
-                f'{self.name} has no setting "{name}"{_meant(name, self.defaults)}; it has {self._listing()}'
+                f'{self.name} has no setting "{name}"{_suggestion(name, self.defaults)}; it has {self._listing()}'
             )
         if isinstance(self.defaults[name], int):
             if isinstance(value, bool) or not isinstance(value, int):
@@ -127,11 +127,11 @@ def catalog_entry(name: str) -> CatalogEntry:
         raise ModelError(f"the name of a problem is {short_repr(name)}; it is a text, such as {next(iter(CATALOG))!r}")
     if name not in CATALOG:
         listing = ", ".join(CATALOG)
-        raise ModelError(f'no problem is called "{name}"{_meant(name, CATALOG)}; there are {listing}')
+        raise ModelError(f'no problem is called "{name}"{_suggestion(name, CATALOG)}; there are {listing}')
     return CATALOG[name]
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
+def _suggestion(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), n=1)
     return f' (did you mean "{close[0]}"?)' if close else ""
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from goalbound.models import LinearCSSP
 from goalbound.models.triples import from_triples
 from goalbound.models.validation import generator_from_seed
-from goalbound.problems.settings import room, whole
+from goalbound.problems.checks import check_entries, check_int
 
 TURN_LOSS, DECOY_LOSS = 0.2, 0.02
 
@@ -36,10 +36,10 @@ def deceptive_lock(
     >>> deceptive_lock(3, actions=3)
     LinearCSSP(2 components, 3 states, 9 pairs, 15 next states)
     """
-    length = whole(length, "length", least=1)
-    context_size = whole(context_size, "context_size", least=1)
-    actions = whole(actions, "actions", least=context_size + 1)
-    room(3 * length * actions * context_size, "length * actions * context_size")
+    length = check_int(length, "length", least=1)
+    context_size = check_int(context_size, "context_size", least=1)
+    actions = check_int(actions, "actions", least=context_size + 1)
+    check_entries(3 * length * actions * context_size, "length * actions * context_size")
     asked = _combinations(length, actions, context_size, generator_from_seed(seed))
 
     digit, action = np.divmod(np.arange(length * actions), actions)

@@ -6,8 +6,8 @@ import numpy as np
 
 from goalbound.models import LinearCSSP
 from goalbound.models.validation import generator_from_seed
+from goalbound.problems.checks import check_entries, check_int
 from goalbound.problems.random_cssp import LOSS_FLOOR
-from goalbound.problems.settings import room, whole
 
 
 def dense_random(
@@ -24,10 +24,10 @@ def dense_random(
     >>> dense_random(3, actions=2, context_size=2).support.triples  # 3 states, 2 actions, 3 + 1 next states
     24
     """
-    states = whole(states, "states", least=1)
-    actions = whole(actions, "actions", least=1)
-    size = whole(context_size, "context_size", least=1)
-    room(states * actions * (states + 1) * size, "states * actions * states * context_size")
+    states = check_int(states, "states", least=1)
+    actions = check_int(actions, "actions", least=1)
+    size = check_int(context_size, "context_size", least=1)
+    check_entries(states * actions * (states + 1) * size, "states * actions * states * context_size")
     rng = generator_from_seed(seed)
     rows = rng.standard_exponential((size, states, actions, states + 1))
     losses = rng.uniform(LOSS_FLOOR, 1.0, size=(size, states, actions))

@@ -6,7 +6,7 @@ import numpy as np
 
 from goalbound.models import LinearCSSP
 from goalbound.models.triples import from_triples
-from goalbound.problems.settings import real, whole
+from goalbound.problems.checks import check_float, check_int
 
 
 def long_corridor(length: int = 50, *, stride: int = 4, step_loss: float = 0.1) -> LinearCSSP:
@@ -25,9 +25,9 @@ def long_corridor(length: int = 50, *, stride: int = 4, step_loss: float = 0.1) 
     >>> long_corridor(3).component_names
     ('dry', 'wet')
     """
-    length = whole(length, "length", least=1)
-    stride = whole(stride, "stride", least=1)
-    step_loss = real(step_loss, "step_loss", least=0.0, most=1.0)
+    length = check_int(length, "length", least=1)
+    stride = check_int(stride, "stride", least=1)
+    step_loss = check_float(step_loss, "step_loss", least=0.0, most=1.0)
     place = np.arange(length)
     walk, run = np.zeros_like(place), np.ones_like(place)
     always, dry, wet = (np.tile(column, (length, 1)) for column in ([1.0, 1.0], [1.0, 0.0], [0.0, 1.0]))

@@ -7,7 +7,7 @@ import numpy as np
 from goalbound.models import LinearCSSP
 from goalbound.models.triples import from_triples
 from goalbound.models.validation import generator_from_seed
-from goalbound.problems.settings import real, room, whole
+from goalbound.problems.checks import check_entries, check_float, check_int
 
 LOSS_FLOOR = 0.1
 """The smallest loss of a random problem."""
@@ -36,12 +36,12 @@ def random_cssp(
     >>> random_cssp(5, actions=2, context_size=2, seed=1).support.states
     5
     """
-    states = whole(states, "states", least=1)
-    actions = whole(actions, "actions", least=1)
-    context_size = whole(context_size, "context_size", least=1)
-    successors = whole(successors, "successors", least=1)
-    floor = real(exit_probability, "exit_probability", least=1e-6, most=1.0)
-    room(states * actions * (successors + 1) * context_size, "states * actions * successors * context_size")
+    states = check_int(states, "states", least=1)
+    actions = check_int(actions, "actions", least=1)
+    context_size = check_int(context_size, "context_size", least=1)
+    successors = check_int(successors, "successors", least=1)
+    floor = check_float(exit_probability, "exit_probability", least=1e-6, most=1.0)
+    check_entries(states * actions * (successors + 1) * context_size, "states * actions * successors * context_size")
     rng = generator_from_seed(seed)
 
     pairs = states * actions

@@ -12,7 +12,7 @@ from goalbound.models import LinearCSSP, ModelError
 from goalbound.models.ssp import Start
 from goalbound.models.triples import from_triples
 from goalbound.models.validation import check_array, check_type, readonly_copy
-from goalbound.problems.settings import real
+from goalbound.problems.checks import check_float
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Regime:
                 f'regime "{self.name}": link {bad[0]} has time {times[bad[0]]}; times are finite and not negative'
             )
         object.__setattr__(self, "times", readonly_copy(times, np.float64))
-        missed = real(self.missed_turn, f'the missed_turn of regime "{self.name}"', least=0.0, most=1.0)
+        missed = check_float(self.missed_turn, f'the missed_turn of regime "{self.name}"', least=0.0, most=1.0)
         if missed == 1.0:
             raise ModelError(f'the missed_turn of regime "{self.name}" is 1; nobody would arrive, keep it below 1')
         object.__setattr__(self, "missed_turn", missed)

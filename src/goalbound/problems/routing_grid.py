@@ -6,8 +6,8 @@ import numpy as np
 
 from goalbound.models import LinearCSSP
 from goalbound.models.validation import generator_from_seed
+from goalbound.problems.checks import check_entries, check_float, check_int
 from goalbound.problems.roads import Links, Regime, road_problem
-from goalbound.problems.settings import real, room, whole
 
 HEADINGS = {"north": (-1, 0), "east": (0, 1), "south": (1, 0), "west": (0, -1)}
 JAMMED_SHARE = 0.3
@@ -39,12 +39,12 @@ def routing_grid(
     >>> grid.component_names
     ('free flow', 'jam 1', 'jam 2')
     """
-    rows = whole(rows, "rows", least=1)
-    columns = whole(columns, "columns", least=1 if rows > 1 else 2)
-    regimes = whole(regimes, "regimes", least=1)
-    jam = real(jam, "jam", least=1.0, most=1e6)
-    missed_turn = real(missed_turn, "missed_turn", least=0.0, most=0.99)
-    room(16 * rows * columns * regimes, "rows * columns * regimes")
+    rows = check_int(rows, "rows", least=1)
+    columns = check_int(columns, "columns", least=1 if rows > 1 else 2)
+    regimes = check_int(regimes, "regimes", least=1)
+    jam = check_float(jam, "jam", least=1.0, most=1e6)
+    missed_turn = check_float(missed_turn, "missed_turn", least=0.0, most=0.99)
+    check_entries(16 * rows * columns * regimes, "rows * columns * regimes")
     rng = generator_from_seed(seed)
 
     crossing = np.arange(rows * columns - 1)  # the last one is the goal

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.models import LinearCSSP
 from goalbound.models.triples import from_triples
 from goalbound.models.validation import check_array, check_distribution
-from goalbound.problems.settings import real, room, whole
+from goalbound.problems.checks import check_entries, check_float, check_int
 
 LOSS = 0.2
 WEAK, STRONG, BROAD = 0.1, 0.9, 0.4
@@ -41,10 +41,10 @@ def treatment_curve(levels: int = 3, *, knots: int = 33, relapse: float = 0.05) 
     >>> problem.probabilities[row][0].round(3)  # one rung down, by x
     array([0.9, 0.5, 0.1, 0.5, 0.9])
     """
-    levels = whole(levels, "levels", least=1)
-    knots = whole(knots, "knots", least=3, most=1025)
-    relapse = real(relapse, "relapse", least=0.0, most=0.1)
-    room(9 * levels * knots, "levels * knots")
+    levels = check_int(levels, "levels", least=1)
+    knots = check_int(knots, "knots", least=3, most=1025)
+    relapse = check_float(relapse, "relapse", least=0.0, most=0.1)
+    check_entries(9 * levels * knots, "levels * knots")
     helps = helping_chances(np.linspace(0.0, 1.0, knots)).T
     worsens = (1.0 - helps) * relapse
 

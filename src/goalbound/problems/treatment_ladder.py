@@ -6,11 +6,11 @@ import numpy as np
 
 from goalbound.models import LinearCSSP
 from goalbound.models.triples import from_triples
-from goalbound.problems.settings import real, whole
+from goalbound.problems.checks import check_float, check_int
 
 TARGETED_LOSS, BROAD_LOSS = 0.1, 0.4
 TARGETED_HEALS, HARDER_BY, BROAD_HEALS = 0.9, 0.05, 0.25
-MOST_MARKERS = 6
+MAX_MARKERS = 6
 
 
 def treatment_ladder(levels: int = 6, *, markers: int = 2, relapse: float = 0.05) -> LinearCSSP:
@@ -37,9 +37,9 @@ def treatment_ladder(levels: int = 6, *, markers: int = 2, relapse: float = 0.05
     >>> ladder.probabilities[row, 0]  # with marker A: one rung down, or not
     array([0.9, 0.1])
     """
-    levels = whole(levels, "levels", least=1)
-    markers = whole(markers, "markers", least=1, most=MOST_MARKERS)
-    relapse = real(relapse, "relapse", least=0.0, most=0.3)
+    levels = check_int(levels, "levels", least=1)
+    markers = check_int(markers, "markers", least=1, most=MAX_MARKERS)
+    relapse = check_float(relapse, "relapse", least=0.0, most=0.3)
     letters = [chr(ord("A") + marker) for marker in range(markers)]
 
     drugs, kinds = markers + 1, markers + 1

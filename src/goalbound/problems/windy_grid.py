@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from goalbound.models import LinearCSSP
 from goalbound.models.triples import from_triples
-from goalbound.problems.settings import real, room, whole
+from goalbound.problems.checks import check_entries, check_float, check_int
 
 MOVES = {"north": (-1, 0), "east": (0, 1), "south": (1, 0), "west": (0, -1)}
 DRIFT = "drift"
@@ -43,12 +43,12 @@ def windy_grid(
     >>> grid.support.next_state[grid.support.row(grid.support.pair("row 1, column 1", "drift"))]  # stay, east, south
     array([0, 1, 3], dtype=int32)
     """
-    rows = whole(rows, "rows", least=1)
-    columns = whole(columns, "columns", least=1 if rows > 1 else 2)
-    walk_loss = real(walk_loss, "walk_loss", least=0.0, most=1.0)
-    drift_loss = real(drift_loss, "drift_loss", least=0.0, most=1.0)
-    slip = real(slip, "slip", least=0.0, most=0.99)
-    room(65 * rows * columns, "rows * columns")
+    rows = check_int(rows, "rows", least=1)
+    columns = check_int(columns, "columns", least=1 if rows > 1 else 2)
+    walk_loss = check_float(walk_loss, "walk_loss", least=0.0, most=1.0)
+    drift_loss = check_float(drift_loss, "drift_loss", least=0.0, most=1.0)
+    slip = check_float(slip, "slip", least=0.0, most=0.99)
+    check_entries(65 * rows * columns, "rows * columns")
     grid = _Grid(rows, columns)
     cells = np.arange(rows * columns - 1)
     carried = [grid.moved(cells, wind) for wind in WINDS.values()]

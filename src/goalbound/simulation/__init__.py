@@ -1,37 +1,37 @@
-"""Simulation: contexts arrive, a world answers, a learner plays, regret is measured."""
+"""Simulation: contexts arrive, a learner plays in an environment, regret is measured."""
 
 from goalbound.simulation.contexts import (
     AdaptiveSource,
     Adversary,
     ContextSource,
-    Corners,
     Cyclic,
     Dirichlet,
     Drifting,
-    Listed,
+    FromArray,
+    OneHot,
 )
-from goalbound.simulation.diagnostics import Diagnosis, Watched
+from goalbound.simulation.diagnostics import AuditedLearner, RegretDiagnostics
+from goalbound.simulation.environment import Environment, LossLaw, ModelEnvironment, bernoulli, bounded, deterministic
 from goalbound.simulation.history import History
 from goalbound.simulation.play import Simulation, play
 from goalbound.simulation.regret import step_regret
-from goalbound.simulation.world import LossLaw, ModelWorld, World, bernoulli, bounded, deterministic
 
 __all__ = [
     "AdaptiveSource",
     "Adversary",
+    "AuditedLearner",
     "ContextSource",
-    "Corners",
     "Cyclic",
-    "Diagnosis",
     "Dirichlet",
     "Drifting",
+    "Environment",
+    "FromArray",
     "History",
-    "Listed",
     "LossLaw",
-    "ModelWorld",
+    "ModelEnvironment",
+    "OneHot",
+    "RegretDiagnostics",
     "Simulation",
-    "Watched",
-    "World",
     "bernoulli",
     "bounded",
     "deterministic",

@@ -2,7 +2,7 @@
 
 A source gives the contexts of episodes ``first .. first + count - 1``, taking what it needs from the stream, and the
 same ones however the episodes are cut into chunks: ``draw(rng, 0, 10)`` is ``draw(rng, 0, 4)`` and then
-``draw(rng, 4, 6)``. An adaptive source chooses one context at a time instead, and may look at the learner first.
+``draw(rng, 4, 6)``. An adaptive source chooses one context at a time instead, and may inspect the learner first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from goalbound.models.validation import (
 )
 
 Floats = NDArray[np.float64]
-MOST_COMPONENTS = 100_000
+MAX_COMPONENTS = 100_000
 """More would need tables larger than any machine has."""
 
 
@@ -96,10 +96,10 @@ class Dirichlet:
 
 
 @dataclass(frozen=True, eq=False)
-class Corners:
+class OneHot:
     """Each episode has all weight on one component, drawn uniformly.
 
-    >>> Corners(3).draw(np.random.default_rng(0), 0, 2).max(axis=1)
+    >>> OneHot(3).draw(np.random.default_rng(0), 0, 2).max(axis=1)
     array([1., 1.])
     """
 
@@ -114,17 +114,17 @@ class Corners:
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class FromArray:
     """The contexts [K, d] given, in order; an error when they run out.
 
-    >>> Listed([[1.0, 0.0], [0.5, 0.5]]).draw(np.random.default_rng(0), 1, 1)
+    >>> FromArray([[1.0, 0.0], [0.5, 0.5]]).draw(np.random.default_rng(0), 1, 1)
     array([[0.5, 0.5]])
     """
 
     contexts: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "contexts", _listed(self.contexts))
+        object.__setattr__(self, "contexts", _context_rows(self.contexts))
 
     @property
     def context_size(self) -> int:
@@ -136,7 +136,7 @@ class Listed:
         if first + count > len(self.contexts):
             raise ModelError(
                 f"there is no context for episode {max(first, len(self.contexts))}: {len(self.contexts)} are listed, "
-                "for episodes from 0 on; list more, or let them come round again with Cyclic"
+                "for episodes from 0 on; list more, or repeat them with Cyclic"
             )
         return self.contexts[first : first + count]
 
@@ -153,7 +153,7 @@ class Cyclic:
     contexts: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "contexts", _listed(self.contexts))
+        object.__setattr__(self, "contexts", _context_rows(self.contexts))
 
     @property
     def context_size(self) -> int:
@@ -173,7 +173,7 @@ class Drifting:
         start: [d] the context of episode 0.
         end: [d] the context of episode ``episodes - 1`` and all after it.
         episodes: how long it takes; at least 2.
-        wobble: in [0, 1]; the share of each context that is a uniform draw from the simplex. 0: nothing is random.
+        noise: in [0, 1]; the share of each context that is a uniform draw from the simplex. 0: nothing is random.
 
     >>> Drifting([1.0, 0.0], [0.0, 1.0], episodes=3).draw(np.random.default_rng(0), 0, 4)
     array([[1. , 0. ],
@@ -185,7 +185,7 @@ class Drifting:
     start: Floats
     end: Floats
     episodes: int
-    wobble: float = 0.0
+    noise: float = 0.0
 
     def __post_init__(self) -> None:
         begin = check_array(self.start, "start", (None,), "d numbers, one per component")
@@ -198,8 +198,8 @@ class Drifting:
         )
         if check_int(self.episodes, "episodes", most=2**62) < 2:
             raise ModelError(f"episodes is {short_repr(self.episodes)}; a drift takes at least 2")
-        if not 0.0 <= check_float(self.wobble, "wobble", "the share of each context that is random") <= 1.0:
-            raise ModelError(f"wobble {self.wobble} is not in [0, 1]; it is the share of each context that is random")
+        if not 0.0 <= check_float(self.noise, "noise", "the share of each context that is random") <= 1.0:
+            raise ModelError(f"noise {self.noise} is not in [0, 1]; it is the share of each context that is random")
 
     @property
     def context_size(self) -> int:
@@ -207,12 +207,12 @@ class Drifting:
         return len(self.start)
 
     def draw(self, rng: np.random.Generator, first: int, count: int) -> Floats:
-        """[count, d] the contexts at their places on the line, with the wobble."""
-        way = np.minimum(np.arange(first, first + count) / (self.episodes - 1), 1.0)[:, None]
-        line = (1.0 - way) * self.start + way * self.end
-        if self.wobble == 0.0:
+        """[count, d] the contexts at their places on the line, with the noise."""
+        progress = np.minimum(np.arange(first, first + count) / (self.episodes - 1), 1.0)[:, None]
+        line = (1.0 - progress) * self.start + progress * self.end
+        if self.noise == 0.0:
             return line
-        return (1.0 - self.wobble) * line + self.wobble * rng.dirichlet(np.ones(self.context_size), count)
+        return (1.0 - self.noise) * line + self.noise * rng.dirichlet(np.ones(self.context_size), count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +225,7 @@ class Adversary:
     one by a pair that it never plays; weighted by visits it is the width that the learner's own play runs into.
     Before the first step all pairs count alike.
 
-    The sum is convex in c, so over the whole simplex it is largest at a corner: :meth:`anywhere` looks at the corners
+    The sum is convex in c, so over the whole simplex it is largest at a corner: :meth:`anywhere` tries the corners
     only, and no context is worse for this measure.
 
     The learner needs ``statistics`` with ``inverse_gram`` [N, d, d] and ``visits`` [N].
@@ -234,7 +234,7 @@ class Adversary:
     candidates: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "candidates", _listed(self.candidates, "candidates"))
+        object.__setattr__(self, "candidates", _context_rows(self.candidates, "candidates"))
 
     @classmethod
     def anywhere(cls, context_size: int) -> Adversary:
@@ -252,7 +252,7 @@ class Adversary:
 
     def widths(self, learner: Any) -> Floats:
         """[K] how little the learner knows about each candidate."""
-        inverse_gram, visits = _knowledge(learner, self.context_size)
+        inverse_gram, visits = _learner_statistics(learner, self.context_size)
         weights = visits if visits.any() else np.ones_like(visits)
         total = np.einsum("i,ijk->jk", weights, inverse_gram)
         return np.einsum("nj,jk,nk->n", self.candidates, total, self.candidates)
@@ -261,7 +261,7 @@ class Adversary:
 def checked_contexts(values: ArrayLike, name: str, context_size: int | None, first: int = 0) -> Floats:
     """[K, d] points of the simplex, or an error that names the row (counted from ``first``) and the remedy.
 
-    As at every door, sums are checked to 1e-9; rows that are off by more than rounding are divided by their sum.
+    As everywhere, sums are checked to 1e-9; rows that are off by more than rounding are divided by their sum.
     """
     rows = check_array(
         values, name, (None, context_size), f"shape [K, d] = (K, {context_size or 'd'}), one row per episode"
@@ -275,11 +275,11 @@ def checked_contexts(values: ArrayLike, name: str, context_size: int | None, fir
     if (off > ROW_TOLERANCE).any():
         row = int(np.argmax(off > ROW_TOLERANCE))
         raise ModelError(f"{name}[{first + row}] sums to {sums[row]:.12g}, not 1; a context is a point of the simplex")
-    crooked = (off > (rows.shape[1] + 4) * 2.0**-52) | (rows.max(axis=1, initial=0.0) > 1.0)
-    return rows / np.where(crooked, sums, 1.0)[:, None] if crooked.any() else rows
+    unnormalised = (off > (rows.shape[1] + 4) * 2.0**-52) | (rows.max(axis=1, initial=0.0) > 1.0)
+    return rows / np.where(unnormalised, sums, 1.0)[:, None] if unnormalised.any() else rows
 
 
-def _listed(contexts: ArrayLike, name: str = "contexts") -> Floats:
+def _context_rows(contexts: ArrayLike, name: str = "contexts") -> Floats:
     rows = checked_contexts(contexts, name, None)
     if not rows.size:
         raise ModelError(f"{name} has shape {rows.shape}; give at least one context with at least one entry")
@@ -289,21 +289,21 @@ def _listed(contexts: ArrayLike, name: str = "contexts") -> Floats:
 def _check_size(size: int, name: str) -> int:
     if check_int(size, name) < 1:
         raise ModelError(f"{name}: a context has at least one entry, not {short_repr(size)}")
-    return check_size(size, name, "a context has at least one entry", most=MOST_COMPONENTS)
+    return check_size(size, name, "a context has at least one entry", most=MAX_COMPONENTS)
 
 
-def _knowledge(learner: Any, size: int) -> tuple[Floats, Floats]:
+def _learner_statistics(learner: Any, size: int) -> tuple[Floats, Floats]:
     if isinstance(learner, MappedContexts):  # its statistics are about what it is shown, not about these contexts
         raise ModelError(
-            "an adversary looks at what the learner knows of the contexts themselves, and a MappedContexts is shown "
-            "something else; take contexts that do not look, such as Dirichlet or Corners"
+            "an adversary inspects what the learner knows of the contexts themselves, and a MappedContexts is shown "
+            "something else; take other contexts, such as Dirichlet or OneHot"
         )
     statistics = getattr(learner, "statistics", None)
     inverse_gram, visits = (getattr(statistics, name, None) for name in ("inverse_gram", "visits"))
     if inverse_gram is None or visits is None:
         raise ModelError(
-            f"an adversary looks at learner.statistics.inverse_gram and .visits, and a {type(learner).__name__} has "
-            "none; take contexts that do not look, such as Dirichlet or Corners"
+            f"an adversary inspects learner.statistics.inverse_gram and .visits, and a {type(learner).__name__} has "
+            "none; take other contexts, such as Dirichlet or OneHot"
         )
     if inverse_gram.shape[1:] != (size, size):
         raise ModelError(f"the learner's contexts have {inverse_gram.shape[1]} entries, the adversary's have {size}")

@@ -1,4 +1,4 @@
-"""Watching a learner with the truth at hand: does the good event of the paper hold, and where does regret come from?
+"""Auditing a learner against the true problem: does the good event of the paper hold, and where does regret come from?
 
 The regret decomposition of the paper, for V_m the values and P~_m, l~_m the model of the plan of interval m:
 
@@ -28,22 +28,22 @@ from goalbound.kernels.audit import (
     new_regret_audit,
 )
 from goalbound.kernels.compile import Kernel, engine
-from goalbound.kernels.world import Tally
+from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.protocol import SimulatedWorld
+from goalbound.learners.protocol import SimulatedEnvironment
 from goalbound.models import LinearCSSP, ModelError, Step
 from goalbound.models.validation import check_float, check_type, set_readonly
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import optimal_values
-from goalbound.simulation.bounds import (
+from goalbound.simulation.environment import components_of
+from goalbound.simulation.regret_bounds import (
     a_posteriori_bound,
     martingale_bound,
     slack,
     unknown_visits_bound,
     zero_loss_excess,
 )
-from goalbound.simulation.world import components_of
 
 
 class RegretTerms(NamedTuple):
@@ -62,8 +62,8 @@ class RegretTerms(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
-    """What was seen of a learner up to now.
+class RegretDiagnostics:
+    """The audit of a learner up to now.
 
     Attributes:
         episodes: K.
@@ -137,10 +137,10 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-class Watched:
-    """A learner that is watched by someone who knows the problem. It plays exactly as it does unwatched.
+class AuditedLearner:
+    """A learner audited against the true problem. It plays exactly as it does without the audit.
 
-    Watching costs less than learning does; it works in the compiled loop, in the plain one, and so in real
+    The audit costs less than learning does; it works in the compiled loop, in the plain one, and so in real
     environments too, where ``problem`` is what was read from them.
 
     Args:
@@ -153,20 +153,20 @@ class Watched:
     >>> from goalbound import LRCSSP, Dirichlet, play
     >>> from goalbound.problems import random_cssp
     >>> problem = random_cssp(3, actions=2, context_size=2, seed=1)
-    >>> watched = Watched(LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=10.0), problem)
-    >>> history = play(problem, watched, Dirichlet.symmetric(2), episodes=50)
-    >>> watched.report().covered, abs(watched.report().regret - history.total_regret) < 1e-9
+    >>> audited = AuditedLearner(LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=10.0), problem)
+    >>> history = play(problem, audited, Dirichlet.symmetric(2), episodes=50)
+    >>> audited.report().covered, abs(audited.report().regret - history.total_regret) < 1e-9
     (True, True)
     """
 
     def __init__(
         self, learner: LRCSSP, problem: LinearCSSP, *, loss_bound: float | None = None, time_bound: float = inf
     ) -> None:
-        check_type(learner, LRCSSP, "learner", "only an LRCSSP has confidence sets to watch")
+        check_type(learner, LRCSSP, "learner", "only an LRCSSP has confidence sets to audit")
         require_contextual(problem)
         learner.check_fits(problem, problem.context_size)
         if not learner.settings.is_optimistic:
-            raise ModelError(f"a learner that is {learner.settings.exploration} has no confidence sets to watch")
+            raise ModelError(f"a learner that is {learner.settings.exploration} has no confidence sets to audit")
         if loss_bound is None and learner.settings.loss_bound is None:
             raise ModelError(
                 "the learner seeks its loss bound by doubling; give the loss_bound of the checks, such as "
@@ -183,7 +183,7 @@ class Watched:
             raise ModelError(f"time_bound is {time_bound}; it is a positive number, or infinity where it is not known")
         self._components = components_of(problem)
         self._audit = new_regret_audit(learner.support.pairs, problem.context_size, watch=True, loss_bound=bound)
-        self._look(kernels.audit_all_pairs)
+        self._run(kernels.audit_all_pairs)
 
     __getstate__ = copied_state
     __setstate__ = restore_state
@@ -194,28 +194,28 @@ class Watched:
         """Those of the learner."""
         return self.learner.statistics
 
-    def begin(self, context: ArrayLike) -> WatchedEpisode:
-        """An episode of the learner, watched."""
-        return WatchedEpisode(self, context)
+    def begin(self, context: ArrayLike) -> AuditedEpisode:
+        """An audited episode of the learner."""
+        return AuditedEpisode(self, context)
 
     def play_episodes(
         self,
-        world: SimulatedWorld,
+        environment: SimulatedEnvironment,
         contexts: NDArray[np.float64],
         values: NDArray[np.float64],
         *,
         step_limit: int,
-        tally: Tally,
+        results: EpisodeResults,
     ) -> None:
-        """The compiled loop of the learner, watched."""
-        if world.problem is not self.problem and world.problem != self.problem:
-            raise ModelError("the world plays another problem than the one that the learner is watched with")
+        """The compiled loop of the learner, audited."""
+        if environment.problem is not self.problem and environment.problem != self.problem:
+            raise ModelError("the environment plays another problem than the one that the learner is audited with")
         self.learner.play_episodes(
-            world, contexts, values, step_limit=step_limit, tally=tally, audit=self._audit
+            environment, contexts, values, step_limit=step_limit, results=results, audit=self._audit
         )  # fmt: skip
 
-    def report(self) -> Diagnosis:
-        """What was seen up to now."""
+    def report(self) -> RegretDiagnostics:
+        """The audit up to now."""
         learner, audit = self.learner, self._audit
         steps, episodes, unknown = int(audit.totals["steps"]), int(audit.totals["episodes"]), int(audit.unknown.sum())
         raised = 1.0 + learner.settings.tolerance
@@ -225,7 +225,7 @@ class Watched:
             + slack(learner, steps=steps, optimal_loss=float(audit.totals["optimal"]))
             + raised * zero_loss_excess(learner, episodes=episodes, time_bound=self.time_bound)
         )
-        return Diagnosis(
+        return RegretDiagnostics(
             episodes=episodes,
             steps=steps,
             intervals=int(audit.totals["intervals"]),
@@ -237,7 +237,7 @@ class Watched:
             terms=RegretTerms(*(float(audit.totals[name]) for name in kernels.TERMS)),
             loss_noise=float(audit.totals["noise"]),
             unknown_visits=set_readonly(audit.unknown.copy()),
-            unknown_visits_bound=set_readonly(self._most_unknown(steps)),
+            unknown_visits_bound=set_readonly(self._unknown_visits_bound(steps)),
             loss_bound=audit.loss_bound,
             lemma_bound=a_posteriori_bound(
                 learner, steps=steps, episodes=episodes, unknown_visits=unknown,
@@ -247,53 +247,53 @@ class Watched:
             own_bound=float(others + audit.totals["rises"]),
         )  # fmt: skip
 
-    def _most_unknown(self, steps: int) -> NDArray[np.float64]:
+    def _unknown_visits_bound(self, steps: int) -> NDArray[np.float64]:
         learner = self.learner
         if not learner.settings.forget:
             return unknown_visits_bound(learner, visits=learner.statistics.visits, intervals=learner.intervals)
         each = unknown_visits_bound(learner, visits=steps, intervals=learner.intervals)  # of each time it began anew
         return np.minimum((1 + learner.doublings) * each, steps)
 
-    def _look(self, kernel: Kernel, *arguments: Any) -> None:
-        """Run a kernel of watching on this ledger, truth and learner."""
+    def _run(self, kernel: Kernel, *arguments: Any) -> None:
+        """Run an audit kernel on this learner."""
         constants, learned = self.learner._constants, self.learner._state
         engine(self.learner.support.triples)(kernel)(self._audit, self._components, constants, learned, *arguments)
 
 
-class WatchedEpisode:
-    """An episode of a watched learner: ``act``, then ``observe``, as without."""
+class AuditedEpisode:
+    """An episode of an audited learner: ``act``, then ``observe``, as without."""
 
-    def __init__(self, watched: Watched, context: ArrayLike) -> None:
-        self._watched = watched
-        self._episode = watched.learner.begin(context)
+    def __init__(self, audited: AuditedLearner, context: ArrayLike) -> None:
+        self._audited = audited
+        self._episode = audited.learner.begin(context)
         self._action: int | None = None
 
-    __copy__ = deep_copy  # with the learner, and with who watches it
+    __copy__ = deep_copy  # with the learner and its audit
 
     def act(self, state: int) -> int:
         """The learner's action."""
-        watched, view = self._watched, self._episode._arrays
-        here = watched.problem.support.state(state)
+        audited, view = self._audited, self._episode._arrays
+        here = audited.problem.support.state(state)
         begins, planned = self._episode.state is None, bool(view.progress["planned"])
         before = nan if begins else float(view.iteration.values[here])
         self._action = self._episode.act(state)
         if not planned:
-            optimal = optimal_values(watched.problem, view.context[None])[0, here] if begins else 0.0
-            watched._look(kernels.audit_plan, view, here, before, optimal)
+            optimal = optimal_values(audited.problem, view.context[None])[0, here] if begins else 0.0
+            audited._run(kernels.audit_plan, view, here, before, optimal)
         return self._action
 
     def observe(self, step: Step) -> None:
         """The learner learns from a step."""
-        watched, episode = self._watched, self._episode
-        support = watched.learner.support
+        audited, episode = self._audited, self._episode
+        support = audited.learner.support
         state, action, loss, following = step
         if self._action is not None and (support.state(state), support.action(action)) == (episode.state, self._action):
             pair, _ = checked_step(support, step)
             view = episode._arrays
             numbers = support.state(state), pair, support.state(following)
-            watched._look(kernels.audit_step, view, view.context, *numbers, float(loss))
+            audited._run(kernels.audit_step, view, view.context, *numbers, float(loss))
             episode.observe(step)
-            watched._look(kernels.audit_pair, pair)
+            audited._run(kernels.audit_pair, pair)
             self._action = None
         else:
             episode.observe(step)  # which says what is wrong

@@ -1,4 +1,4 @@
-"""What a run came to: one row per episode."""
+"""The results of a run: one row per episode."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PER_EPISODE: dict[str, type] = {
     "start": np.int64,
     "contexts": np.float64,
 }
-POINTS = 100
+FIT_POINTS = 100
 """Points of the fit of :meth:`History.growth_exponent`."""
 
 
@@ -131,19 +131,19 @@ class History:
         the logarithm, from episode K / 10^decades to K.
         """
         if not decades > 0.0:
-            raise ModelError(f"decades is {decades}; it is the part of the run that is looked at, a positive number")
+            raise ModelError(f"decades is {decades}; it is the part of the run that is fitted, a positive number")
         if self.episodes < max(10.0**decades, 2.0):
             raise ModelError(
                 f"a growth over {decades:g} decades needs at least {max(10.0**decades, 2.0):.0f} episodes; "
                 f"there are {self.episodes}"
             )
-        spaced = np.geomspace(self.episodes / 10.0**decades, self.episodes, POINTS)
+        spaced = np.geomspace(self.episodes / 10.0**decades, self.episodes, FIT_POINTS)
         episode = np.unique(np.clip(np.rint(spaced), 1, self.episodes).astype(np.int64))
         regret = self.cumulative_expected_regret[episode - 1]
         if not regret[0] > 0.0:
             raise ModelError(
                 f"the regret of the first {episode[0]} episodes is {regret[0]:g}; only a positive one has a logarithm. "
-                "Look at fewer decades, or at the regret itself"
+                "Use fewer decades, or the regret itself"
             )
         x, y = np.log(episode), np.log(regret)
         x = x - x.mean()

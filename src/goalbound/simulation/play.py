@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.compile import engine
-from goalbound.kernels.world import VALUE_TOLERANCE, Tally, expected_gap
+from goalbound.kernels.environment import VALUE_TOLERANCE, EpisodeResults, suboptimality_gap
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP, ModelError, Step
 from goalbound.models.validation import check_bool, check_int, check_memory, check_size, set_readonly, short_repr
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.simulation.contexts import AdaptiveSource, ContextSource, checked_contexts
+from goalbound.simulation.environment import Environment, ModelEnvironment, components_of, pair_of
+from goalbound.simulation.episode_buffer import EpisodeBuffer
 from goalbound.simulation.history import History
-from goalbound.simulation.record import Record
 from goalbound.simulation.regret import not_optimal
-from goalbound.simulation.world import ModelWorld, World, components_of, pair_of
 
 CHUNK = 1000
-"""The most episodes that are prepared at once. Cutting is not seen in the results."""
+"""The most episodes that are prepared at once. Results do not depend on it."""
 CHUNK_VALUES = 2_000_000
 """The most optimal values that are held at once."""
 
@@ -38,22 +38,22 @@ def play(
     episodes: int,
     seed: int = 0,
     step_limit: int = 1_000_000,
-    world: World | Callable[..., World] | None = None,
+    environment: Environment | Callable[..., Environment] | None = None,
     progress: Progress | None = None,
     compiled: bool = True,
 ) -> History:
     """Plays so many episodes and gives their history. The learner keeps what it has learned.
 
     Args:
-        problem: the truth: what the world plays, and what regret is measured against.
+        problem: the truth: what the environment plays, and what regret is measured against.
         learner: a learner, or a function that makes one from ``rng=``, the learner's own stream.
         contexts: where contexts come from.
         episodes: how many.
-        seed: contexts, world and learner get streams of their own, ``SeedSequence(seed).spawn(3)`` in this order; so
+        seed: contexts, environment and learner have separate streams, ``SeedSequence(seed).spawn(3)`` in this order; so
             all learners meet the same contexts.
         step_limit: the most steps of an episode. One that reaches it is marked as abandoned; what it paid counts.
-        world: a world, or a function that makes one from ``rng=``, the world's stream, such as
-            ``partial(ModelWorld, problem, losses=bernoulli())``. Without: ``ModelWorld(problem, rng=...)``.
+        environment: an environment, or a function that makes one from ``rng=``, the environment's stream, such as
+            ``partial(ModelEnvironment, problem, losses=bernoulli())``. Without: ``ModelEnvironment(problem, rng=...)``.
         progress: called after each chunk (up to 1000 episodes) with the episodes done, those in all, and the
             realised regret so far.
         compiled: whether learners that have a compiled loop may use it; the results are the same.
@@ -69,7 +69,7 @@ def play(
     regret     0            expected 0
     """
     simulation = Simulation(
-        problem, learner, contexts, seed=seed, step_limit=step_limit, world=world, compiled=compiled
+        problem, learner, contexts, seed=seed, step_limit=step_limit, environment=environment, compiled=compiled
     )
     return simulation.run(episodes, progress=progress)
 
@@ -78,7 +78,7 @@ class Streams(NamedTuple):
     """The generators of a run: one each, so that none moves another."""
 
     contexts: np.random.Generator
-    world: np.random.Generator
+    environment: np.random.Generator
     learner: np.random.Generator
 
     @classmethod
@@ -90,7 +90,7 @@ class Streams(NamedTuple):
 
 
 class Simulation:
-    """A run that can go on: ``run(10)`` and then ``run(20)`` play the episodes of ``run(30)``, to the bit.
+    """A run that can be continued: ``run(10)`` and then ``run(20)`` play the episodes of ``run(30)``, to the bit.
 
     Its state is the number of episodes played, the streams, and the learner. The arguments are those of :func:`play`.
     """
@@ -103,7 +103,7 @@ class Simulation:
         *,
         seed: int = 0,
         step_limit: int = 1_000_000,
-        world: World | Callable[..., World] | None = None,
+        environment: Environment | Callable[..., Environment] | None = None,
         compiled: bool = True,
     ) -> None:
         self.problem = require_contextual(problem)
@@ -115,32 +115,36 @@ class Simulation:
         self.contexts = contexts
         self.streams = Streams.of(seed)
         self.seed, self.step_limit, self.compiled = int(seed), int(step_limit), compiled
-        self.learner: Learner = _made(learner, self.streams.learner, "learner", ("begin",))
-        self.world: World = (
-            ModelWorld(problem, rng=self.streams.world)
-            if world is None
-            else _made(world, self.streams.world, "world", ("begin", "step"))
+        self.learner: Learner = _instantiate(learner, self.streams.learner, "learner", ("begin",))
+        self.environment: Environment = (
+            ModelEnvironment(problem, rng=self.streams.environment)
+            if environment is None
+            else _instantiate(environment, self.streams.environment, "environment", ("begin", "step"))
         )
-        if isinstance(self.world, ModelWorld) and self.world.problem is not problem and self.world.problem != problem:
-            raise ModelError("the world plays another problem than the one that regret is measured against")
+        if (
+            isinstance(self.environment, ModelEnvironment)
+            and self.environment.problem is not problem
+            and self.environment.problem != problem
+        ):
+            raise ModelError("the environment plays another problem than the one that regret is measured against")
         self.episodes_played = 0
-        self._remembered: dict[bytes, NDArray[np.float64]] = {}
+        self._value_cache: dict[bytes, NDArray[np.float64]] = {}
 
     def run(self, episodes: int, *, progress: Progress | None = None) -> History:
         """Plays so many episodes more; their history.
 
         An episode that Ctrl-C breaks off is not counted, though the learner has learned from its steps. ``run`` may
-        be called again; it goes on with the context of that episode.
+        be called again; it continues with the context of that episode.
         """
         if progress is not None and not callable(progress):
             raise ModelError(f"progress is {short_repr(progress)}; it is a function of (done, episodes, regret)")
         sizes = self._chunk_sizes(episodes)
-        record = Record.empty(episodes, self.problem.context_size)
+        buffer = EpisodeBuffer.empty(episodes, self.problem.context_size)
         done, regret = 0, 0.0
         interrupted = False
         try:
             for count in sizes:
-                part = record.rows(done, done + count)
+                part = buffer.rows(done, done + count)
                 self._advance(part)
                 done += count
                 regret += part.regret
@@ -148,7 +152,7 @@ class Simulation:
                     progress(done, episodes, regret)
         except KeyboardInterrupt:
             interrupted = True
-        return self._history(record.rows(0, record.finished), interrupted)
+        return self._history(buffer.rows(0, buffer.finished), interrupted)
 
     def _chunk_sizes(self, episodes: int) -> list[int]:
         check_size(episodes, "episodes", "play at least one")
@@ -159,7 +163,7 @@ class Simulation:
         full, rest = divmod(episodes, most)
         return [most] * full + [rest] * (rest > 0)
 
-    def _advance(self, part: Record) -> None:
+    def _advance(self, part: EpisodeBuffer) -> None:
         """Plays the episodes of one part. Whatever happens, the state is that after those that were finished."""
         count, rng = len(part.contexts), self.streams.contexts
         before = rng.bit_generator.state
@@ -168,7 +172,7 @@ class Simulation:
             contexts = part.contexts.view()
             contexts.flags.writeable = False
             values = self._optimal_values(contexts)
-            _chunk(self, contexts, values, part.tally)
+            _chunk(self, contexts, values, part.results)
         finally:
             finished = part.finished
             if finished < count:
@@ -176,9 +180,9 @@ class Simulation:
                 if finished:
                     self._next_contexts(finished)  # only these were used
             if finished:
-                part.optimal_loss[:finished] = values[np.arange(finished), part.tally.start[:finished]]
+                part.optimal_loss[:finished] = values[np.arange(finished), part.results.start[:finished]]
             self.episodes_played += finished
-        self._check_gaps(part.tally.expected_regret)
+        self._check_gaps(part.results.expected_regret)
 
     def _next_contexts(self, count: int) -> NDArray[np.float64]:
         """[count, d] the contexts of the next episodes, checked."""
@@ -193,13 +197,13 @@ class Simulation:
         return contexts
 
     def _optimal_values(self, contexts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """[K, S + 1]; those of an adaptive source, which come one by one and often again, are remembered."""
+        """[K, S + 1]; those of an adaptive source, which come one by one and often repeat, are cached."""
         key = contexts.tobytes()
-        if key in self._remembered:
-            return self._remembered[key]
+        if key in self._value_cache:
+            return self._value_cache[key]
         values = set_readonly(optimal_values(self.problem, contexts, tolerance=VALUE_TOLERANCE))
-        if _is_adaptive(self.contexts) and values.size * len(self._remembered) < CHUNK_VALUES:
-            self._remembered[key] = values
+        if _is_adaptive(self.contexts) and values.size * len(self._value_cache) < CHUNK_VALUES:
+            self._value_cache[key] = values
         return values
 
     def _check_gaps(self, expected_regret: NDArray[np.float64]) -> None:
@@ -208,68 +212,68 @@ class Simulation:
             episode = self.episodes_played - len(expected_regret) + wrong[0]
             raise ModelError(f"episode {episode} played a pair that is better than optimal: {not_optimal()}")
 
-    def _history(self, record: Record, interrupted: bool) -> History:
+    def _history(self, buffer: EpisodeBuffer, interrupted: bool) -> History:
         return History(
-            contexts=record.contexts, optimal_loss=record.optimal_loss, **record.tally._asdict(),
+            contexts=buffer.contexts, optimal_loss=buffer.optimal_loss, **buffer.results._asdict(),
             seed=self.seed, step_limit=self.step_limit, interrupted=interrupted,
             alarm=_alarm_of(self.learner),
         )  # fmt: skip
 
 
 def _chunk(
-    simulation: Simulation, contexts: NDArray[np.float64], values: NDArray[np.float64], tally: Tally
+    simulation: Simulation, contexts: NDArray[np.float64], values: NDArray[np.float64], results: EpisodeResults
 ) -> None:  # fmt: skip
-    """Plays one episode for each of the contexts [K, d], given their optimal values [K, S + 1]; fills the tally."""
+    """Plays one episode for each of the contexts [K, d], given their optimal values [K, S + 1]; fills the results."""
     fast = getattr(simulation.learner, "play_episodes", None)
-    if simulation.compiled and fast is not None and isinstance(simulation.world, ModelWorld):
-        fast(simulation.world, contexts, values, step_limit=simulation.step_limit, tally=tally)
-        if not tally.steps.all():
+    if simulation.compiled and fast is not None and isinstance(simulation.environment, ModelEnvironment):
+        fast(simulation.environment, contexts, values, step_limit=simulation.step_limit, results=results)
+        if not results.steps.all():
             raise ModelError(
                 f"play_episodes of a {type(simulation.learner).__name__} ended after "
-                f"{np.count_nonzero(tally.steps)} of {len(contexts)} episodes and did not say why"
+                f"{np.count_nonzero(results.steps)} of {len(contexts)} episodes and did not say why"
             )
         return
     for k in range(len(contexts)):
-        _episode(simulation, contexts[k], values[k], tally, k)
+        _episode(simulation, contexts[k], values[k], results, k)
 
 
 def _episode(
-    simulation: Simulation, context: NDArray[np.float64], values: NDArray[np.float64], tally: Tally, k: int
+    simulation: Simulation, context: NDArray[np.float64], values: NDArray[np.float64], results: EpisodeResults, k: int
 ) -> None:
-    """The plain loop: one episode, one call to the learner and the world for each step."""
-    problem, world = simulation.problem, simulation.world
+    """The plain loop: one episode, one call to the learner and the environment for each step."""
+    problem, environment = simulation.problem, simulation.environment
     support, components = problem.support, components_of(problem)
-    gap_of = engine(support.triples)(expected_gap)
+    gap_of = engine(support.triples)(suboptimality_gap)
     goal = support.states
-    state = start = _checked_state(world.begin(context), goal - 1)
+    state = start = _checked_state(environment.begin(context), goal - 1)
     episode = simulation.learner.begin(context)
     loss, regret, steps = 0.0, 0.0, 0
     while state != goal and steps < simulation.step_limit:
         action = episode.act(state)
         pair = pair_of(support, state, action)
-        step = _checked_step(world.step(action), state, goal)
+        step = _checked_step(environment.step(action), state, goal)
         episode.observe(step)
         loss += step.loss
         regret += gap_of(components, pair, state, context, values, VALUE_TOLERANCE)
         state = step.next_state
         steps += 1
-    tally.loss[k], tally.expected_regret[k], tally.start[k] = loss, regret, start
-    tally.intervals[k] = getattr(episode, "intervals", 0)
-    tally.unknown_steps[k] = getattr(episode, "unknown_steps", 0)
-    tally.abandoned[k] = state != goal
-    tally.steps[k] = steps  # last: now the episode counts
+    results.loss[k], results.expected_regret[k], results.start[k] = loss, regret, start
+    results.intervals[k] = getattr(episode, "intervals", 0)
+    results.unknown_steps[k] = getattr(episode, "unknown_steps", 0)
+    results.abandoned[k] = state != goal
+    results.steps[k] = steps  # last: now the episode counts
 
 
 def _checked_state(state: int, last: int) -> int:
-    if not 0 <= check_int(state, "the world began in") <= last:
-        raise ModelError(f"the world began in {state}; an episode begins in one of the states 0 to {last}")
+    if not 0 <= check_int(state, "the environment began in") <= last:
+        raise ModelError(f"the environment began in {state}; an episode begins in one of the states 0 to {last}")
     return int(state)
 
 
 def _checked_step(step: Step, state: int, goal: int) -> Step:
     if step.state != state or not 0 <= step.next_state <= goal or not 0.0 <= step.loss <= 1.0:
         raise ModelError(
-            f"in state {state} the world answered {step}; a step goes on from where the last one ended, "
+            f"in state {state} the environment returned {step}; a step starts where the last one ended, "
             f"to a next state of 0 to {goal}, with a loss in [0, 1]"
         )
     return step
@@ -294,27 +298,27 @@ def _check_source(contexts: object) -> None:
     ):
         raise ModelError(
             f"contexts is {short_repr(contexts)}, which is no source of contexts; give one, such as "
-            "Dirichlet.symmetric(d), or Listed(contexts) or Cyclic(contexts) for contexts that are at hand"
+            "Dirichlet.symmetric(d), or FromArray(contexts) or Cyclic(contexts) for contexts that are at hand"
         )
 
 
-def _made(thing: Any, rng: np.random.Generator, name: str, needed: tuple[str, ...]) -> Any:
-    """The thing itself, or what the function makes of the stream; it has the methods that are needed."""
-    made = thing
-    if isinstance(thing, type) or not hasattr(thing, "begin"):
-        if not callable(thing):
+def _instantiate(given: Any, rng: np.random.Generator, name: str, needed: tuple[str, ...]) -> Any:
+    """The object itself, or what the factory makes of the stream; it has the methods that are needed."""
+    made = given
+    if isinstance(given, type) or not hasattr(given, "begin"):
+        if not callable(given):
             raise ModelError(
-                f"{name}: a {type(thing).__name__} can neither begin(context) an episode nor be called with rng="
+                f"{name}: a {type(given).__name__} can neither begin(context) an episode nor be called with rng="
             )
-        made = _called(thing, rng, name)
+        made = _call_factory(given, rng, name)
     for method in needed:
         if not callable(getattr(made, method, None)):
             raise ModelError(f"{name} is {short_repr(made)}, which has no {method}(...)")
     return made
 
 
-def _called(make: Callable[..., Any], rng: np.random.Generator, name: str) -> Any:
-    """What a function makes of the stream; one that takes no ``rng=`` is an error that says so."""
+def _call_factory(make: Callable[..., Any], rng: np.random.Generator, name: str) -> Any:
+    """What a factory makes of the stream; one that takes no ``rng=`` is an error that says so."""
     try:
         inspect.signature(make).bind(rng=rng)
     except (TypeError, ValueError) as error:  # ValueError: something built in, that does not tell what it takes

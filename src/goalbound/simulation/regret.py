@@ -20,7 +20,7 @@ Where a step limit ends the episode in state s, the same sum without the last st
 the losses so far plus v*(s), the least that is still to pay, minus v*(s_0). The realised regret leaves v*(s) out.
 
 Optimal values are certified to a relative error of 1e-9, so a computed gap of an optimal pair may be just below 0.
-Down to a stated bound (:func:`goalbound.kernels.world.expected_gap`) it is counted as 0; below it, it is an error.
+Down to a stated bound (:func:`goalbound.kernels.environment.suboptimality_gap`) it counts as 0; below, it is an error.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.compile import engine
-from goalbound.kernels.world import VALUE_TOLERANCE, expected_gap
+from goalbound.kernels.environment import VALUE_TOLERANCE, suboptimality_gap
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.models.validation import check_array
-from goalbound.simulation.world import components_of
+from goalbound.simulation.environment import components_of
 
 
 def step_regret(
@@ -51,7 +51,7 @@ def step_regret(
     weights = problem.check_context(context)
     pair = support.pair(state, action)
     gap = float(
-        engine(support.triples)(expected_gap)(
+        engine(support.triples)(suboptimality_gap)(
             components_of(problem), pair, support.state(state), weights, values, VALUE_TOLERANCE
         )
     )
@@ -61,5 +61,5 @@ def step_regret(
 
 
 def not_optimal() -> str:
-    """What to think of a gap below 0."""
+    """The explanation of a gap below 0."""
     return "the values are not the optimal ones of this problem under this context"

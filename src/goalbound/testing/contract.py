@@ -1,4 +1,4 @@
-"""What a contract check found, told at once."""
+"""The findings of a contract check, reported at once."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.planning import optimal_values
 from goalbound.testing.contract import Findings, Stop
-from goalbound.testing.small_world import SmallWorld, small_problem
-from goalbound.testing.traces import Trace, difference, empty_tally, play_all, play_into
+from goalbound.testing.small_environment import SmallEnvironment, small_problem
+from goalbound.testing.traces import Trace, difference, new_results, play_all, play_into
 
 Floats = NDArray[np.float64]
 
@@ -36,13 +36,13 @@ def check_learner(
         problem: to play; :func:`small_problem` if left out. Every optimal policy there arrives within a few steps.
         episodes: how many are played in each check.
         step_limit: an episode that takes so many steps is taken not to arrive.
-        seed: of contexts, world and learner.
+        seed: of contexts, environment and learner.
 
     Checked: ``begin``, ``act`` and ``observe`` are there; ``act`` gives an action of the state, in every state, the
     same if it is asked again; the context that ``begin`` is given stays as it is (a ``Step`` cannot be changed);
     episodes arrive; all that is random comes from ``rng=``; several episodes may be open at once; ``play_episodes``,
     if there is one, plays what the plain loop plays, to the bit; ``save`` and ``load`` (or ``restored``, of a fresh
-    learner, which experiments use), if there are, go on exactly.
+    learner, which experiments use), if there are, resume exactly.
 
     >>> from goalbound import Clairvoyant
     >>> check_learner(Clairvoyant)
@@ -67,21 +67,21 @@ class _Check:
         """Each check needs those before it."""
         found = self.found
         for place, check in (
-            ("make", self.is_a_learner), ("act", self.acts_in_every_state), ("begin", self.leaves_the_context),
-            ("playing to the goal", self.arrives),
+            ("make", self.is_a_learner), ("act", self.acts_in_every_state), ("begin", self.leaves_context_unchanged),
+            ("playing to the goal", self.reaches_goal),
         ):  # fmt: skip
             with found.step(place):
                 check()
             if found.lines:
                 found.close()
         for place, check in (
-            ("rng", self.is_repeatable), ("act, asked again", self.answers_twice),
-            ("several open episodes", self.keeps_episodes_apart),
+            ("rng", self.is_repeatable), ("act, called again", self.act_is_repeatable),
+            ("several open episodes", self.keeps_episodes_independent),
         ):  # fmt: skip
             with found.step(place):
                 check()
         if not found.lines:  # else these say nothing new
-            for place, check in (("play_episodes", self.compiles_alike), ("save and load", self.plan_is_valid)):
+            for place, check in (("play_episodes", self.compiled_loop_agrees), ("save and load", self.plan_is_valid)):
                 with found.step(place):
                     check()
         found.close()
@@ -93,11 +93,11 @@ class _Check:
         wanted = [name for name in given if name in asked and asked[name].default in (inspect.Parameter.empty, None)]
         return self.make(self.problem, **{name: given[name] for name in wanted})
 
-    def world(self, *, part: int = 0, noisy: bool = False) -> SmallWorld:
-        return SmallWorld(self.problem, rng=np.random.default_rng([self.seed, 2, part]), noisy=noisy)
+    def environment(self, *, part: int = 0, noisy: bool = False) -> SmallEnvironment:
+        return SmallEnvironment(self.problem, rng=np.random.default_rng([self.seed, 2, part]), noisy=noisy)
 
-    def played(self, learner: Any, contexts: Floats, *, part: int = 0, asks: int = 1) -> list[Trace]:
-        return play_all(learner, self.world(part=part), contexts, step_limit=self.step_limit, asks=asks)
+    def played(self, learner: Any, contexts: Floats, *, part: int = 0, act_calls: int = 1) -> list[Trace]:
+        return play_all(learner, self.environment(part=part), contexts, step_limit=self.step_limit, act_calls=act_calls)
 
     def is_a_learner(self) -> None:
         learner = self.learner()
@@ -128,7 +128,7 @@ class _Check:
                 )  # fmt: skip
                 raise Stop
 
-    def leaves_the_context(self) -> None:
+    def leaves_context_unchanged(self) -> None:
         learner, given = self.learner(), self.contexts.copy()
         for context in given:
             learner.begin(context).act(0)
@@ -139,9 +139,9 @@ class _Check:
         sealed.flags.writeable = False  # as those of a run are
         learner.begin(sealed).act(0)
 
-    def arrives(self) -> None:
+    def reaches_goal(self) -> None:
         self.reference = self.played(self.learner(), self.contexts)
-        if not self.reference[-1].arrived:
+        if not self.reference[-1].reached_goal:
             at, last = len(self.reference) - 1, self.reference[-1].steps[-1]
             self.found.add(
                 "playing to the goal",
@@ -150,41 +150,41 @@ class _Check:
             )
 
     def is_repeatable(self) -> None:
-        parted = difference(self.reference, self.played(self.learner(), self.contexts))
-        if parted:
+        difference_found = difference(self.reference, self.played(self.learner(), self.contexts))
+        if difference_found:
             self.found.add(
-                "rng", f"two learners made alike, from the same rng, played differently ({parted})",
+                "rng", f"two learners made alike, from the same rng, played differently ({difference_found})",
                 "draw from the generator given as rng= only, and let no learner share anything with another",
             )  # fmt: skip
 
-    def answers_twice(self) -> None:
-        traces = self.played(self.learner(), self.contexts, asks=2)
-        wavered = [trace.wavered for trace in traces if trace.wavered]
-        if wavered:
+    def act_is_repeatable(self) -> None:
+        traces = self.played(self.learner(), self.contexts, act_calls=2)
+        inconsistent = [trace.inconsistent for trace in traces if trace.inconsistent]
+        if inconsistent:
             self.found.add(
-                "act", f"asked again before observe, it changed its mind: {wavered[0]}",
+                "act", f"called again before observe, it gave another action: {inconsistent[0]}",
                 "keep the action until observe is called",
             )  # fmt: skip
             return
-        parted = difference(self.reference, traces)
-        if parted and not self.found.lines:
+        difference_found = difference(self.reference, traces)
+        if difference_found and not self.found.lines:
             self.found.add(
-                "act", f"being asked again before observe changed what it played later ({parted})",
+                "act", f"calling it again before observe changed what it played later ({difference_found})",
                 "learn, count and draw in observe, or at the first act only",
             )  # fmt: skip
 
-    def keeps_episodes_apart(self) -> None:
+    def keeps_episodes_independent(self) -> None:
         learner = self.learner()
-        worlds = [self.world(part=part) for part in range(2)]
+        environments = [self.environment(part=part) for part in range(2)]
         contexts = self.contexts[-2:] if self.problem.context_size > 1 else np.ones((2, 1))
-        where = [world.begin(context) for world, context in zip(worlds, contexts, strict=True)]
+        where = [environment.begin(context) for environment, context in zip(environments, contexts, strict=True)]
         first = learner.begin(contexts[0].copy())
         before = first.act(where[0])
         second = learner.begin(contexts[1].copy())
         second.act(where[1])
         if first.act(where[0]) != before:
             self.found.add(
-                "several open episodes", "an episode changed its mind when another was begun",
+                "several open episodes", "an episode gave another action when another was begun",
                 "keep context and plan in the episode, not in the learner",
             )  # fmt: skip
             return
@@ -192,7 +192,7 @@ class _Check:
         for _ in range(self.step_limit):
             for at in (0, 1):
                 if where[at] != goal:
-                    step = worlds[at].step(episodes[at].act(where[at]))
+                    step = environments[at].step(episodes[at].act(where[at]))
                     episodes[at].observe(step)
                     where[at] = step.next_state
             if where == [goal, goal]:
@@ -202,35 +202,35 @@ class _Check:
             "let each episode go its own way; what one observes, the other may know",
         )  # fmt: skip
 
-    def compiles_alike(self) -> None:
+    def compiled_loop_agrees(self) -> None:
         if not callable(getattr(self.learner(), "play_episodes", None)):
             return
         contexts = self.contexts.copy()
         contexts.flags.writeable = False
         values = np.ascontiguousarray(optimal_values(self.problem, contexts))
         values.flags.writeable = False
-        tallies = []
-        worlds = [self.world(noisy=True), self.world(noisy=True)]
-        for fast, world in zip((True, False), worlds, strict=True):
-            tally, learner = empty_tally(len(contexts)), self.learner()
+        both_results = []
+        environments = [self.environment(noisy=True), self.environment(noisy=True)]
+        for fast, environment in zip((True, False), environments, strict=True):
+            results, learner = new_results(len(contexts)), self.learner()
             if fast:
-                learner.play_episodes(world, contexts, values, step_limit=self.step_limit, tally=tally)
+                learner.play_episodes(environment, contexts, values, step_limit=self.step_limit, results=results)
             else:
-                play_into(tally, learner, world, contexts, values, step_limit=self.step_limit)
-            tallies.append(tally)
-        for name, one, other in zip(tallies[0]._fields, *tallies, strict=True):
-            parted = np.flatnonzero(one != other)
-            if len(parted):
-                at = int(parted[0])
+                play_into(results, learner, environment, contexts, values, step_limit=self.step_limit)
+            both_results.append(results)
+        for name, one, other in zip(both_results[0]._fields, *both_results, strict=True):
+            difference_found = np.flatnonzero(one != other)
+            if len(difference_found):
+                at = int(difference_found[0])
                 self.found.add(
                     "play_episodes",
                     f"{name} of episode {at} is {one[at]}, but {other[at]} by begin, act and observe",
                     "both must draw, learn and add up in the same order; else leave play_episodes out",
                 )
                 return
-        if worlds[0].rng.bit_generator.state != worlds[1].rng.bit_generator.state:
+        if environments[0].rng.bit_generator.state != environments[1].rng.bit_generator.state:
             self.found.add(
-                "play_episodes", "it took more or fewer numbers from world.rng than begin, act and observe need",
+                "play_episodes", "it took more or fewer numbers from environment.rng than begin, act and observe need",
                 "one for the next state of each step, one for the loss if its law is random, no others",
             )  # fmt: skip
 
@@ -251,11 +251,11 @@ class _Check:
             path = Path(folder) / "learner.npz"
             learner.save(path)
             again = load(path)
-        parted = difference(
+        difference_found = difference(
             self.played(learner, self.contexts[half:], part=1), self.played(again, self.contexts[half:], part=1)
         )
-        if parted:
+        if difference_found:
             self.found.add(
-                "save and load", f"what was loaded played differently from what was saved ({parted})",
+                "save and load", f"what was loaded played differently from what was saved ({difference_found})",
                 "save everything that act depends on, the state of its generator too",
             )  # fmt: skip

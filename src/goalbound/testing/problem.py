@@ -1,4 +1,4 @@
-"""Is a problem fit for learners, and does its world, if it has one, play that problem?"""
+"""Is a problem fit for learners, and does its environment, if it has one, play that problem?"""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from goalbound.planning import blocking_states
 from goalbound.testing.contract import Findings, Stop
 
 FALSE_ALARM = 1e-9
-"""The probability with which a world that plays its problem is said not to, for the frequencies that are compared."""
+"""The probability that an environment that plays its problem fails the comparison of frequencies."""
 
 
 @dataclass(frozen=True)
 class ProblemReport:
-    """What a check of a problem saw.
+    """The result of a check of a problem.
 
     Attributes:
         states, pairs, triples, context_size: S, N, M, d.
         loss_floor: the smallest loss of any pair under any context.
         zero_losses: how many pairs lose nothing under some component; learners then need ``episodes`` (see LRCSSP).
         never_used: how many next states of the support have probability 0 under every component.
-        world_steps: how many steps of the world were looked at; 0 without a world.
+        environment_steps: how many steps of the environment were checked; 0 without one.
     """
 
     states: int
@@ -37,7 +37,7 @@ class ProblemReport:
     loss_floor: float
     zero_losses: int
     never_used: int
-    world_steps: int = 0
+    environment_steps: int = 0
 
     def __str__(self) -> str:
         parts = [
@@ -49,49 +49,49 @@ class ProblemReport:
             parts[-1] += f" ({self.zero_losses} pairs may lose nothing: LR-CSSP then needs the number of episodes)"
         if self.never_used:
             parts.append(f"{self.never_used} next states have probability 0 under every component")
-        if self.world_steps:
-            parts.append(f"the world agreed in {self.world_steps} steps")
+        if self.environment_steps:
+            parts.append(f"the environment agreed in {self.environment_steps} steps")
         return "; ".join(parts)
 
 
 def check_problem(problem: Any, *, steps: int = 2000, seed: int = 0) -> ProblemReport:
-    """Raises one :class:`ContractError` that lists everything that is wrong with a problem; else says what it saw.
+    """Raises one :class:`ContractError` that lists everything that is wrong with a problem; else returns a report.
 
     Args:
-        problem: a :class:`LinearCSSP`, or a stage: something with a ``problem`` and a ``world`` that is made from
+        problem: a :class:`LinearCSSP`, or a stage: something with a ``problem`` and a ``environment`` that is made from
             ``rng=`` (:class:`goalbound.experiments.things.Stage`).
-        steps: how many steps of the world are looked at, by actions drawn at random.
-        seed: of those, and of the world.
+        steps: how many steps of the environment are checked, by actions drawn at random.
+        seed: of those, and of the environment.
 
     Checked: losses are in [0, 1] and rows are distributions; every context has a policy that surely reaches the goal
-    (every component has one, which is the same); nobody can write to the arrays. The world begins where the problem may
-    begin, goes only where the problem may lead under the context, gives losses in [0, 1], answers the same to the same
-    actions and stream, and its mean losses and frequencies are those of the problem (a world that is right fails this
+    (every component has one, which is the same); the arrays are read-only. The environment begins where the problem
+    may begin, goes only where the problem may lead under the context, gives losses in [0, 1], is determined by
+    actions and stream, and its mean losses and frequencies are those of the problem (a correct environment fails this
     last one with probability below 1e-9).
     """
     truth = getattr(problem, "problem", problem)
-    world = getattr(problem, "world", None)
+    environment = getattr(problem, "environment", None)
     found = Findings(type(problem).__name__)
     with found.step("problem"):
         _check_arrays(truth, found)
         _check_proper(truth, found)
     found.close()
-    looked = 0
-    if world is not None:
-        with found.step("world"):
-            looked = _WorldCheck(truth, world, found, seed).run(steps)
+    steps_checked = 0
+    if environment is not None:
+        with found.step("environment"):
+            steps_checked = _EnvironmentCheck(truth, environment, found, seed).run(steps)
         found.close()
-    return _report(truth, looked)
+    return _report(truth, steps_checked)
 
 
-def _report(problem: LinearCSSP, looked: int) -> ProblemReport:
+def _report(problem: LinearCSSP, steps_checked: int) -> ProblemReport:
     support = problem.support
     return ProblemReport(
         support.states, support.pairs, support.triples, problem.context_size,
         float(problem.losses.min()),
         int(np.count_nonzero((problem.losses == 0.0).any(axis=1))),
         int(np.count_nonzero((problem.probabilities == 0.0).all(axis=1))),
-        looked,
+        steps_checked,
     )  # fmt: skip
 
 
@@ -132,8 +132,8 @@ def _check_proper(problem: LinearCSSP, found: Findings) -> None:
             )  # fmt: skip
 
 
-class _WorldCheck:
-    """A walk through a world under the middle context and the corners, by actions drawn at random."""
+class _EnvironmentCheck:
+    """A walk through an environment under the middle context and the corners, by actions drawn at random."""
 
     def __init__(self, problem: LinearCSSP, make: Callable[..., Any], found: Findings, seed: int) -> None:
         self.problem, self.make, self.found, self.seed = problem, make, found, seed
@@ -141,13 +141,13 @@ class _WorldCheck:
         self.contexts = [np.full(size, 1.0 / size), *np.eye(size)] if size > 1 else [np.ones(1)]
 
     def run(self, steps: int) -> int:
-        """So many steps, shared among the contexts; how many were looked at."""
+        """So many steps, shared among the contexts; how many were checked."""
         share = -(-steps // len(self.contexts))
         for at, context in enumerate(self.contexts):
             walk, again = (self._walk(context, at, share) for _ in range(2))
             if walk != again:
                 self.found.add(
-                    "world", "two worlds made from the same rng answered differently to the same actions",
+                    "environment", "two environments made from the same rng responded differently to the same actions",
                     "draw from the generator given as rng= only",
                 )  # fmt: skip
                 raise Stop
@@ -156,16 +156,16 @@ class _WorldCheck:
 
     def _walk(self, context: NDArray[np.float64], part: int, count: int) -> list[Step]:
         support = self.problem.support
-        world = self.make(rng=np.random.default_rng([self.seed, part]))
+        environment = self.make(rng=np.random.default_rng([self.seed, part]))
         rng = np.random.default_rng([self.seed, part, 1])
         walk: list[Step] = []
         state = support.states
         while len(walk) < count:
             if state == support.states:
-                state = self._checked_start(world.begin(context.copy()), context)
+                state = self._checked_start(environment.begin(context.copy()), context)
             actions = support.pair_action[support.pair_start[state] : support.pair_start[state + 1]]
             action = int(rng.choice(actions))
-            step = world.step(action)
+            step = environment.step(action)
             self._check_step(step, state, action, context)
             walk.append(Step(*step))
             state = step.next_state
@@ -182,7 +182,7 @@ class _WorldCheck:
         if not isinstance(step, Step):
             self._stop(f"step gave a {type(step).__name__}", "give a Step(state, action, loss, next_state)")
         if (step.state, step.action) != (state, action):
-            self._stop(f"action {action} in state {state} was answered by {step}", "a Step says what was played where")
+            self._stop(f"action {action} in state {state} returned {step}", "a Step says what was played where")
         if not 0.0 <= step.loss <= 1.0:
             self._stop(f"{step} has a loss outside [0, 1]", "divide losses by their largest")
         support = self.problem.support
@@ -213,9 +213,9 @@ class _WorldCheck:
                     where = f"{support.pair_name(int(pair))} under {context.tolist()}"
                     self._stop(
                         f"{where}: the {name} was {ours:.4g} in {int(mine.sum())} steps, the problem says {theirs:.4g}",
-                        "regret is measured against the problem, so the world must play it",
+                        "regret is measured against the problem, so the environment must play it",
                     )
 
     def _stop(self, wrong: str, remedy: str) -> NoReturn:
-        self.found.add("world", wrong, remedy)
+        self.found.add("environment", wrong, remedy)
         raise Stop

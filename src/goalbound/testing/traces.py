@@ -8,51 +8,58 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.world import Tally
+from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.protocol import Learner
 from goalbound.models import Step
-from goalbound.testing.small_world import SmallWorld
+from goalbound.testing.small_environment import SmallEnvironment
 
 
 class Trace(NamedTuple):
-    """One episode: its steps, whether it came to the goal, and where ``act``, asked again, said something else."""
+    """One episode: its steps, whether it reached the goal, and where ``act``, called again, gave another action."""
 
     steps: list[Step]
-    arrived: bool
-    wavered: str | None
+    reached_goal: bool
+    inconsistent: str | None
 
 
-def play_one(learner: Learner, world: SmallWorld, context: NDArray[np.float64], *, step_limit: int, asks: int) -> Trace:
-    """One episode by ``begin``, ``act`` and ``observe``; every ``act`` is asked so many times."""
-    state, episode = world.begin(context), learner.begin(context)
+def play_one(
+    learner: Learner, environment: SmallEnvironment, context: NDArray[np.float64], *, step_limit: int, act_calls: int
+) -> Trace:
+    """One episode by ``begin``, ``act`` and ``observe``; every ``act`` is called so many times."""
+    state, episode = environment.begin(context), learner.begin(context)
     steps: list[Step] = []
-    wavered: str | None = None
-    goal = world.problem.support.states
+    inconsistent: str | None = None
+    goal = environment.problem.support.states
     while state != goal and len(steps) < step_limit:
-        answers = [episode.act(state) for _ in range(asks)]
-        if wavered is None and len(set(answers)) > 1:
-            wavered = f"in state {state}, step {len(steps)}, it said {answers[0]} and then {answers[1]}"
-        step = world.step(answers[-1])
+        answers = [episode.act(state) for _ in range(act_calls)]
+        if inconsistent is None and len(set(answers)) > 1:
+            inconsistent = f"in state {state}, step {len(steps)}, it gave {answers[0]} and then {answers[1]}"
+        step = environment.step(answers[-1])
         episode.observe(step)
         steps.append(step)
         state = step.next_state
-    return Trace(steps, state == goal, wavered)
+    return Trace(steps, state == goal, inconsistent)
 
 
 def play_all(
-    learner: Learner, world: SmallWorld, contexts: NDArray[np.float64], *, step_limit: int, asks: int = 1
+    learner: Learner,
+    environment: SmallEnvironment,
+    contexts: NDArray[np.float64],
+    *,
+    step_limit: int,
+    act_calls: int = 1,
 ) -> list[Trace]:
     """One episode for each of the contexts [K, d]; none after one that does not arrive."""
     traces: list[Trace] = []
     for context in contexts:
-        traces.append(play_one(learner, world, context.copy(), step_limit=step_limit, asks=asks))
-        if not traces[-1].arrived:
+        traces.append(play_one(learner, environment, context.copy(), step_limit=step_limit, act_calls=act_calls))
+        if not traces[-1].reached_goal:
             break
     return traces
 
 
 def difference(ours: Sequence[Trace], theirs: Sequence[Trace]) -> str | None:
-    """Where two plays part first, in words; None if they are the same."""
+    """The first difference of two plays, in words; None if they are the same."""
     for episode, (one, other) in enumerate(zip(ours, theirs, strict=False)):
         for at, (mine, yours) in enumerate(zip(one.steps, other.steps, strict=False)):
             if mine != yours:
@@ -64,28 +71,31 @@ def difference(ours: Sequence[Trace], theirs: Sequence[Trace]) -> str | None:
     return None if len(ours) == len(theirs) else f"{len(ours)} episodes against {len(theirs)}"
 
 
-def empty_tally(episodes: int) -> Tally:
-    """Room for so many episodes."""
+def new_results(episodes: int) -> EpisodeResults:
+    """Empty results of so many episodes."""
     floats, counts = np.zeros((2, episodes)), np.zeros((4, episodes), dtype=np.int64)
-    return Tally(floats[0], floats[1], counts[0], counts[1], counts[2], np.zeros(episodes, dtype=np.bool_), counts[3])
+    return EpisodeResults(
+        floats[0], floats[1], counts[0], counts[1], counts[2], np.zeros(episodes, dtype=np.bool_), counts[3]
+    )
 
 
 def play_into(
-    tally: Tally, learner: Learner, world: SmallWorld, contexts: NDArray[np.float64], values: NDArray[np.float64],
+    results: EpisodeResults, learner: Learner, environment: SmallEnvironment,
+    contexts: NDArray[np.float64], values: NDArray[np.float64],
     *, step_limit: int,
 ) -> None:  # fmt: skip
-    """The plain loop, which a learner's ``play_episodes`` must equal: one row of the tally for each context."""
-    goal = world.problem.support.states
+    """The plain loop, which a learner's ``play_episodes`` must equal: one row of the results for each context."""
+    goal = environment.problem.support.states
     for k, context in enumerate(contexts):
-        state = tally.start[k] = world.begin(context)
+        state = results.start[k] = environment.begin(context)
         episode = learner.begin(context)
         steps = 0
         while state != goal and steps < step_limit:
-            step = world.step(episode.act(int(state)))
+            step = environment.step(episode.act(int(state)))
             episode.observe(step)
-            tally.loss[k] += step.loss
-            tally.expected_regret[k] += world.regret_of(step, values[k])
+            results.loss[k] += step.loss
+            results.expected_regret[k] += environment.regret_of(step, values[k])
             state, steps = step.next_state, steps + 1
-        tally.intervals[k] = getattr(episode, "intervals", 0)
-        tally.unknown_steps[k] = getattr(episode, "unknown_steps", 0)
-        tally.abandoned[k], tally.steps[k] = state != goal, steps
+        results.intervals[k] = getattr(episode, "intervals", 0)
+        results.unknown_steps[k] = getattr(episode, "unknown_steps", 0)
+        results.abandoned[k], results.steps[k] = state != goal, steps

@@ -9,9 +9,9 @@ from goalbound import ModelError, Step
 gymnasium = pytest.importorskip("gymnasium")
 
 from goalbound.adapters.gymnasium import (  # noqa: E402 - only where gymnasium is there
-    ContextualEnvironmentWorld,
-    EnvironmentWorld,
-    ParametricEnvironmentWorld,
+    ContextualGymEnvironment,
+    GymEnvironment,
+    ParametricGymEnvironment,
     every_termination,
     from_environments,
     give_up,
@@ -46,21 +46,21 @@ def taxi_at(context):
     return gymnasium.make("Taxi-v4", is_rainy=True, rainy_probability=chance, max_episode_steps=-1)
 
 
-def mixed(environments, *, seed=0, **reading):
-    read = from_environments(environments, **reading)
-    return read, ContextualEnvironmentWorld(read, environments, rng=np.random.default_rng(seed))
+def mixed(environments, *, seed=0, **interpretation):
+    read = from_environments(environments, **interpretation)
+    return read, ContextualGymEnvironment(read, environments, rng=np.random.default_rng(seed))
 
 
-def random_steps(problem, world, context, *, count, seed):
+def random_steps(problem, environment, context, *, count, seed):
     """``count`` steps of evenly drawn actions, episode after episode; and the first state of each episode."""
     rng = np.random.default_rng(seed)
     steps, starts, state = [], [], problem.support.states
     for _ in range(count):
         if state == problem.support.states:
-            state = world.begin(context)
+            state = environment.begin(context)
             starts.append(state)
         first, last = problem.support.pair_start[state : state + 2]
-        steps.append(world.step(int(problem.support.pair_action[rng.integers(first, last)])))
+        steps.append(environment.step(int(problem.support.pair_action[rng.integers(first, last)])))
         assert steps[-1].state == state
         state = steps[-1].next_state
     return steps, starts
@@ -128,12 +128,12 @@ def test_real_steps_have_the_law_of_the_mixed_table(environments, make, context,
     # the past: farther off than sqrt(count / 2 * log(2 / alpha)) with probability at most alpha = 1e-6 (Azuma).
     count = 20_000
     near = np.sqrt(count / 2 * np.log(2 / FALSE_ALARM))
-    read, world = mixed(environments(), seed=1)
-    worlds = [world]
+    read, environment = mixed(environments(), seed=1)
+    played = [environment]
     if make is not None:
         kept = make(np.array(context))  # making one per episode would take most of the time
-        worlds.append(ParametricEnvironmentWorld(read, lambda _: kept, rng=np.random.default_rng(1)))
-    for one in worlds:
+        played.append(ParametricGymEnvironment(read, lambda _: kept, rng=np.random.default_rng(1)))
+    for one in played:
         steps, _ = random_steps(read.problem, one, context, count=count, seed=2)
         statistic, freedom = chi_square(read.problem, context, steps)
         assert freedom >= least
@@ -147,12 +147,12 @@ def test_losses_of_a_pair_have_the_mean_of_the_mixed_table():
     # From the first state of this map, right falls into a hole in component 1 only, with loss 1; a step loses 0.1. The
     # mean of n losses in [0.1, 1] is farther off than 0.9 sqrt(log(2 / alpha) / 2n) with probability at most alpha.
     maps = [gymnasium.make("FrozenLake-v1", desc=rows, is_slippery=False) for rows in (["SFG", "FFF"], ["SHG", "FFF"])]
-    read, world = mixed([*maps], seed=3)
+    read, environment = mixed([*maps], seed=3)
     count, expected = 5000, 0.7 * 0.1 + 0.3 * 1.0
     losses = []
     for _ in range(count):
-        assert world.begin([0.7, 0.3]) == 0
-        losses.append(world.step(RIGHT).loss)
+        assert environment.begin([0.7, 0.3]) == 0
+        losses.append(environment.step(RIGHT).loss)
     assert set(losses) == {0.1, 1.0}
     assert read.problem.at([0.7, 0.3]).losses[read.problem.support.pair(0, RIGHT)] == pytest.approx(expected)
     assert abs(np.mean(losses) - expected) < 0.9 * np.sqrt(np.log(2 / FALSE_ALARM) / (2 * count))
@@ -162,9 +162,9 @@ def test_first_states_have_the_start_law_mixed_by_the_context():
     # S in two corners of one map, in one of the other: corner 2 has probability 0.4 / 2. The share among n episodes is
     # farther off than sqrt(log(2 / alpha) / 2n) with probability at most alpha (Hoeffding).
     maps = [gymnasium.make("FrozenLake-v1", desc=rows) for rows in (["SFS", "FFG"], ["SFF", "FFG"])]
-    read, world = mixed(maps)
+    read, environment = mixed(maps)
     count = 5000
-    starts = np.array([world.begin([0.4, 0.6]) for _ in range(count)])
+    starts = np.array([environment.begin([0.4, 0.6]) for _ in range(count)])
     assert set(starts) == {read.state(0), read.state(2)}
     assert abs((starts == read.state(2)).mean() - 0.2) < np.sqrt(np.log(2 / FALSE_ALARM) / (2 * count))
 
@@ -172,18 +172,18 @@ def test_first_states_have_the_start_law_mixed_by_the_context():
 def test_a_restart_is_that_of_the_environment_that_fell():
     # Both maps have a hole below 1; the first restarts in either corner, the second in the left one.
     maps = [gymnasium.make("FrozenLake-v1", desc=rows, is_slippery=False) for rows in (["SFS", "FHG"], ["SFF", "FHG"])]
-    read, world = mixed(maps)
+    read, environment = mixed(maps)
     for context, expected in (([1.0, 0.0], {0, 2}), ([0.0, 1.0], {0}), ([0.5, 0.5], {0, 2})):
         landed = set()
         for _ in range(60):  # a corner of its law is missed with probability (1 - 3/16)^60 < 1e-5 at most
-            world.begin(context)
-            state = world.step(RIGHT).next_state
+            environment.begin(context)
+            state = environment.step(RIGHT).next_state
             if state != read.state(1):  # it started in the right corner
                 continue
-            fall = world.step(DOWN)
+            fall = environment.step(DOWN)
             assert fall.loss == 1.0
             landed.add(fall.next_state)
-            assert world.step(0).state == fall.next_state  # the episode goes on there
+            assert environment.step(0).state == fall.next_state  # the episode goes on there
         assert landed == {read.state(observation) for observation in expected}
 
 
@@ -194,9 +194,9 @@ def test_the_same_seed_gives_the_same_run_and_another_one_another(environments):
         made = environments()
         for env in made:
             env.reset(seed=seed + len(runs))  # what happened to them before does not matter
-        read, world = mixed(made, seed=seed)
+        read, environment = mixed(made, seed=seed)
         context = np.full(len(made), 1 / len(made))
-        runs.append(random_steps(read.problem, world, context, count=1500, seed=7))
+        runs.append(random_steps(read.problem, environment, context, count=1500, seed=7))
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
 
@@ -206,17 +206,17 @@ def test_the_same_seed_gives_the_same_run_of_one_environment_per_context_whether
     kept = lake_at(np.full(3, 1 / 3))
     runs = []
     for make in (lake_at, lake_at, lambda _: kept):
-        world = ParametricEnvironmentWorld(read, make, rng=np.random.default_rng(5))
-        runs.append(random_steps(read.problem, world, np.full(3, 1 / 3), count=600, seed=7))
+        environment = ParametricGymEnvironment(read, make, rng=np.random.default_rng(5))
+        runs.append(random_steps(read.problem, environment, np.full(3, 1 / 3), count=600, seed=7))
     assert runs[0] == runs[1] == runs[2]
 
 
 @pytest.mark.parametrize("component", [0, 1])
 def test_a_context_that_is_all_on_one_component_is_that_environment_draw_for_draw(component):
-    read, world = mixed(taxis(), seed=8)
+    read, environment = mixed(taxis(), seed=8)
     seeds = np.random.default_rng(8).integers(2**63, size=2)
-    alone = EnvironmentWorld(read, taxis()[component].unwrapped)
-    alone.begin(seed=int(seeds[component]))  # as the mixing world seeds it
+    alone = GymEnvironment(read, taxis()[component].unwrapped)
+    alone.begin(seed=int(seeds[component]))  # as the mixing environment seeds it
 
     class Alone:
         def begin(self, _):
@@ -226,7 +226,7 @@ def test_a_context_that_is_all_on_one_component_is_that_environment_draw_for_dra
             return alone.step(action)
 
     corner = np.eye(2)[component]
-    found = random_steps(read.problem, world, corner, count=2000, seed=9)
+    found = random_steps(read.problem, environment, corner, count=2000, seed=9)
     assert found == random_steps(read.problem, Alone(), corner, count=2000, seed=9)
 
 
@@ -265,9 +265,9 @@ def test_a_step_depends_on_nothing_but_the_state_that_was_set_and_the_generator(
 
 def test_time_limits_of_the_mixed_environments_count_for_nothing():
     short = [gymnasium.make("FrozenLake-v1", success_rate=rate, max_episode_steps=2) for rate in (1.0, 0.5)]
-    read, world = mixed(short)
-    world.begin([0.5, 0.5])
-    assert all(world.step(3).next_state != read.problem.support.states for _ in range(50))  # up, along the edge
+    read, environment = mixed(short)
+    environment.begin([0.5, 0.5])
+    assert all(environment.step(3).next_state != read.problem.support.states for _ in range(50))  # up, along the edge
 
 
 def test_truncation_is_never_the_goal():
@@ -275,13 +275,13 @@ def test_truncation_is_never_the_goal():
         return gymnasium.make("FrozenLake-v1", is_slippery=False, max_episode_steps=2)
 
     read = from_environments([short(None)])
-    world = ParametricEnvironmentWorld(read, short, rng=np.random.default_rng(0))
-    world.begin([1.0])
-    world.step(DOWN)
+    environment = ParametricGymEnvironment(read, short, rng=np.random.default_rng(0))
+    environment.begin([1.0])
+    environment.step(DOWN)
     with pytest.raises(ModelError, match=r"truncated at observation 8; truncation is not the goal: .*steps=-1"):
-        world.step(DOWN)
+        environment.step(DOWN)
     with pytest.raises(ModelError, match="no episode is open"):
-        world.step(DOWN)
+        environment.step(DOWN)
 
 
 class Line:
@@ -336,13 +336,13 @@ class ShownLine(Line):
 
 def lines(*made):
     read = from_environments(made, losses=per_step(0.5), goals=every_termination)
-    return ContextualEnvironmentWorld(read, made, rng=np.random.default_rng(0))
+    return ContextualGymEnvironment(read, made, rng=np.random.default_rng(0))
 
 
 def test_any_environment_that_keeps_its_state_as_s_can_be_mixed():
-    world = lines(Line(), Line())
-    assert world.begin([0.5, 0.5]) == 0
-    assert [world.step(0) for _ in range(3)] == [Step(0, 0, 0.5, 1), Step(1, 0, 0.5, 2), Step(2, 0, 0.5, 3)]
+    environment = lines(Line(), Line())
+    assert environment.begin([0.5, 0.5]) == 0
+    assert [environment.step(0) for _ in range(3)] == [Step(0, 0, 0.5, 1), Step(1, 0, 0.5, 2), Step(2, 0, 0.5, 3)]
 
 
 def test_an_environment_whose_state_cannot_be_set_is_named():
@@ -351,30 +351,30 @@ def test_an_environment_whose_state_cannot_be_set_is_named():
 
 
 def test_an_environment_that_does_not_go_by_its_s_is_noticed():
-    world = lines(Line(), ShownLine())
-    world.begin([1.0, 0.0])
-    world.step(0)
-    world._cumulative = np.array([0.0, 1.0])  # from here on it is the other one's turn, which still stands at 0
+    environment = lines(Line(), ShownLine())
+    environment.begin([1.0, 0.0])
+    environment.step(0)
+    environment._cumulative = np.array([0.0, 1.0])  # from here on it is the other one's turn, which still stands at 0
     with pytest.raises(ModelError, match=r"ShownLine led from .*observation 1.* to .*observation 1.*cannot lead"):
-        world.step(0)
+        environment.step(0)
 
 
 def test_an_environment_that_truncates_by_itself_is_an_error():
-    world = lines(Line(truncates=True))
-    world.begin([1.0])
+    environment = lines(Line(truncates=True))
+    environment.begin([1.0])
     with pytest.raises(ModelError, match="Line was truncated at observation 1; truncation is not the goal"):
-        world.step(0)
+        environment.step(0)
 
 
 def test_penalties_and_giving_up_are_as_in_the_problem():
     maps = [gymnasium.make("FrozenLake-v1", desc=rows, is_slippery=False) for rows in (["SFG", "FFF"], ["SHG", "FFF"])]
-    read, world = mixed(maps, holes=penalty_exit(loss=0.75))
-    world.begin([0.0, 1.0])
-    assert world.step(RIGHT)[2:] == (0.75, read.problem.support.states)
-    read, world = mixed(maps, holes=give_up(loss=0.5))
-    world.begin([0.0, 1.0])
-    assert world.step(RIGHT)[2:] == (0.1, read.hole)
-    assert world.step(read.give_up_action)[2:] == (0.5, read.problem.support.states)
+    read, environment = mixed(maps, failures=penalty_exit(loss=0.75))
+    environment.begin([0.0, 1.0])
+    assert environment.step(RIGHT)[2:] == (0.75, read.problem.support.states)
+    read, environment = mixed(maps, failures=give_up(loss=0.5))
+    environment.begin([0.0, 1.0])
+    assert environment.step(RIGHT)[2:] == (0.1, read.failure_state)
+    assert environment.step(read.give_up_action)[2:] == (0.5, read.problem.support.states)
 
 
 @pytest.mark.parametrize("kind", ["mixed", "parametric"])
@@ -387,33 +387,33 @@ def test_penalties_and_giving_up_are_as_in_the_problem():
     ],
 )
 def test_what_is_no_context_is_an_error(kind, context, message):
-    read, world = mixed(lakes())
+    read, environment = mixed(lakes())
     if kind == "parametric":
-        world = ParametricEnvironmentWorld(read, lake_at, rng=np.random.default_rng(0))
+        environment = ParametricGymEnvironment(read, lake_at, rng=np.random.default_rng(0))
     with pytest.raises(ModelError, match=message):
-        world.begin(context)
+        environment.begin(context)
     with pytest.raises(ModelError, match="no episode is open"):
-        world.step(0)
+        environment.step(0)
 
 
 def test_a_component_can_be_named():
     read = from_environments(taxis(), component_names=["dry", "rain"])
-    world = ContextualEnvironmentWorld(read, taxis(), rng=np.random.default_rng(0))
-    again = ContextualEnvironmentWorld(read, taxis(), rng=np.random.default_rng(0))
-    assert world.begin("rain") == again.begin([0.0, 1.0])
-    assert [world.step(1) for _ in range(20)] == [again.step(1) for _ in range(20)]
+    environment = ContextualGymEnvironment(read, taxis(), rng=np.random.default_rng(0))
+    again = ContextualGymEnvironment(read, taxis(), rng=np.random.default_rng(0))
+    assert environment.begin("rain") == again.begin([0.0, 1.0])
+    assert [environment.step(1) for _ in range(20)] == [again.step(1) for _ in range(20)]
 
 
 def test_other_environments_than_those_read_are_named():
     read, rng = from_environments(lakes()), np.random.default_rng(0)
     one, two, three = lakes()
     with pytest.raises(ModelError, match="2 environments for 3 components; give those"):
-        ContextualEnvironmentWorld(read, [one, two], rng=rng)
+        ContextualGymEnvironment(read, [one, two], rng=rng)
     with pytest.raises(ModelError, match=r"environment 1 \(FrozenLake-v1\) is not what component 1 of the problem was"):
-        ContextualEnvironmentWorld(read, [one, three, two], rng=rng)
+        ContextualGymEnvironment(read, [one, three, two], rng=rng)
     with pytest.raises(ModelError, match="fickle_passenger"):
-        ContextualEnvironmentWorld(read, [one, two, gymnasium.make("Taxi-v4", fickle_passenger=True)], rng=rng)
+        ContextualGymEnvironment(read, [one, two, gymnasium.make("Taxi-v4", fickle_passenger=True)], rng=rng)
     with pytest.raises(ModelError, match=r"rng is a int; it is a generator"):
-        ContextualEnvironmentWorld(read, [one, two, three], rng=0)
+        ContextualGymEnvironment(read, [one, two, three], rng=0)
     with pytest.raises(ModelError, match=r"rng is a int; it is a generator"):
-        ParametricEnvironmentWorld(read, lake_at, rng=0)
+        ParametricGymEnvironment(read, lake_at, rng=0)

@@ -29,7 +29,7 @@ from goalbound.models import LargeFileWarning, ModelError
 from goalbound.models.files import array_file
 from goalbound.models.files import io as files_io
 from goalbound.problems.catalog import CATALOG
-from goalbound.simulation import ModelWorld, bernoulli, play
+from goalbound.simulation import ModelEnvironment, bernoulli, play
 from tests.unit.experiments import third_party
 
 ROOT = Path(__file__).parents[3]
@@ -50,7 +50,7 @@ RUNS = {
     "doubling and forgetting": spec_of({**NARROW, "loss_bound": "doubling", "forget": True}),
     "noisy losses": spec_of({**NARROW, "support": "full"}, losses="bernoulli"),
     "adversary": spec_of(contexts=[{"use": "adversary"}]),
-    "drifting": spec_of(contexts=[{"use": "drifting", "wobble": 0.3}]),
+    "drifting": spec_of(contexts=[{"use": "drifting", "noise": 0.3}]),
     "abandoned episodes": spec_of(step_limit=2),
     "context-blind": spec_of({"use": "context-blind", "scale": 0.05}),
 }
@@ -306,8 +306,10 @@ def test_the_sums_are_those_of_play(losses: str) -> None:
     problem = CATALOG["random"].make({key: value for key, value in SMALL.items() if key != "use"})
     learner = LEARNERS.entry("lr-cssp", "").make(problem, episodes=EPISODES, scale=0.05, rng=np.random.default_rng(0))
     contexts = CONTEXTS.entry("dirichlet", "").make(2)
-    world = None if losses == "deterministic" else (lambda rng: ModelWorld(problem, losses=bernoulli(), rng=rng))
-    history = play(problem, learner, contexts, episodes=EPISODES, seed=0, world=world)
+    environment = (
+        None if losses == "deterministic" else (lambda rng: ModelEnvironment(problem, losses=bernoulli(), rng=rng))
+    )
+    history = play(problem, learner, contexts, episodes=EPISODES, seed=0, environment=environment)
     record = run(spec)
     for name in ("loss", "optimal_loss", "expected_regret", "steps", "intervals", "unknown_steps", "abandoned"):
         assert np.array_equal(record.table[name], np.cumsum(getattr(history, name))), name

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from goalbound.kernels.audit import truth_distances
-from goalbound.kernels.world import Components
+from goalbound.kernels.environment import Components
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP, Step, Support
 

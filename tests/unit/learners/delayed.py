@@ -1,4 +1,4 @@
-"""A world with one state and one action whose outcomes are reported late, in an order that may depend on them."""
+"""An environment with one state and one action whose outcomes arrive late, in an order that may depend on them."""
 
 from __future__ import annotations
 

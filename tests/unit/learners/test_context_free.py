@@ -13,7 +13,7 @@ from goalbound.learners.context_free import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Episode
 from goalbound.models import LinearCSSP, ModelError, Step
-from goalbound.simulation import Cyclic, Dirichlet, ModelWorld, bernoulli, play
+from goalbound.simulation import Cyclic, Dirichlet, ModelEnvironment, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
 from tests.unit.learners.driving import COMPILED, MODES, PYTHON, kernels, small_problem, written
 
@@ -31,9 +31,16 @@ class Fed:
 
 
 def run(learner: Any, *, compiled: bool) -> History:
-    world = partial(ModelWorld, PROBLEM, losses=bernoulli())
+    environment = partial(ModelEnvironment, PROBLEM, losses=bernoulli())
     return play(
-        PROBLEM, learner, Dirichlet.symmetric(3), episodes=60, seed=3, step_limit=50, world=world, compiled=compiled
+        PROBLEM,
+        learner,
+        Dirichlet.symmetric(3),
+        episodes=60,
+        seed=3,
+        step_limit=50,
+        environment=environment,
+        compiled=compiled,
     )
 
 

@@ -13,17 +13,17 @@ import pytest
 
 from goalbound import (
     LRCSSP,
+    AuditedLearner,
     Clairvoyant,
     ContextBlind,
     Dirichlet,
     Discretized,
     MappedContexts,
+    ModelEnvironment,
     ModelError,
-    ModelWorld,
     PriorKnowledge,
     RandomWalk,
     Simulation,
-    Watched,
     epsilon_greedy,
     greedy_ridge,
     kwik_rmax,
@@ -216,7 +216,7 @@ def wrapped(name: str) -> Any:
         "blind": lambda: ContextBlind(cell_learner(np.random.default_rng(1))),
         "cells": lambda: Discretized(cell_learner, 2, parts=2, rng=np.random.default_rng(1)),
         "seen through": lambda: MappedContexts(inner, [[0.9, 0.1], [0.2, 0.8]]),
-        "watched": lambda: Watched(inner, PROBLEM),
+        "watched": lambda: AuditedLearner(inner, PROBLEM),
         "random": lambda: RandomWalk(SUPPORT, rng=np.random.default_rng(1)),
         "clairvoyant": lambda: Clairvoyant(PROBLEM),
     }[name]()
@@ -317,8 +317,8 @@ def test_a_simulation_and_its_world_go_on_in_a_copy(way: str) -> None:
     simulation = Simulation(PROBLEM, made, Dirichlet.symmetric(2), seed=4, compiled=False)
     simulation.run(5)
     other = copy.deepcopy(simulation) if way == "copy" else WAYS[way](simulation)
-    assert isinstance(other.world, ModelWorld)
-    assert not any(array.flags.writeable for array in other.world.components)
+    assert isinstance(other.environment, ModelEnvironment)
+    assert not any(array.flags.writeable for array in other.environment.components)
     first, second = simulation.run(5), other.run(5)
     assert first.expected_regret.tobytes() == second.expected_regret.tobytes()
     assert first.steps.tobytes() == second.steps.tobytes()

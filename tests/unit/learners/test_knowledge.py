@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Dirichlet, ModelWorld, PriorKnowledge, Support, bernoulli, paper, play, sharp
+from goalbound import LRCSSP, Dirichlet, ModelEnvironment, PriorKnowledge, Support, bernoulli, paper, play, sharp
 from goalbound.models import FileFormatError, LinearCSSP, ModelError, Step
 from goalbound.planning import solve
 from goalbound.problems import dense_random
@@ -31,7 +31,7 @@ def learner_of(prior: PriorKnowledge | None, **others: Any) -> LRCSSP:
 def regret(prior: PriorKnowledge | None, *, episodes: int = 150, **others: Any) -> float:
     history = play(
         PROBLEM, learner_of(prior, **others), Dirichlet.symmetric(2), episodes=episodes, seed=2,
-        world=lambda rng: ModelWorld(PROBLEM, losses=bernoulli(), rng=rng),
+        environment=lambda rng: ModelEnvironment(PROBLEM, losses=bernoulli(), rng=rng),
     )  # fmt: skip
     return history.total_expected_regret
 

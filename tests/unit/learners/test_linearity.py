@@ -1,4 +1,4 @@
-"""A world that is not linear is noticed, one that is linear is not accused, and the alarm is seen where it matters."""
+"""An environment that is not linear is noticed, a linear one is not accused, the alarm is seen where it matters."""
 
 from __future__ import annotations
 
@@ -9,14 +9,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Adversary, Dirichlet, ModelWorld, PriorKnowledge, Support, bernoulli, paper, play, sharp
+from goalbound import (
+    LRCSSP,
+    Adversary,
+    Dirichlet,
+    ModelEnvironment,
+    PriorKnowledge,
+    Support,
+    bernoulli,
+    paper,
+    play,
+    sharp,
+)
 from goalbound.learners import settings
 from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.linearity import Cause, ModelViolation, NotLinearWarning, WrongPriorWarning
 from goalbound.models import ModelError, Step
 from goalbound.problems import dense_random, treatment_curve
 from goalbound.problems.treatment_curve import biomarker
-from goalbound.simulation.contexts import Listed
+from goalbound.simulation.contexts import FromArray
 from goalbound.simulation.history import History
 from tests.unit.learners.driving import reloaded, written
 
@@ -24,10 +35,10 @@ KNOTS = 9
 CURVATURE = treatment_curve(2, knots=KNOTS)
 
 
-def patients(count: int) -> Listed:
+def patients(count: int) -> FromArray:
     """Biomarkers uniform on [0, 1], as weights of hat functions."""
     x = np.random.default_rng(0).random(count)[:, None]
-    return Listed(np.maximum(0.0, 1.0 - np.abs(x - np.linspace(0.0, 1.0, KNOTS)) * (KNOTS - 1)))
+    return FromArray(np.maximum(0.0, 1.0 - np.abs(x - np.linspace(0.0, 1.0, KNOTS)) * (KNOTS - 1)))
 
 
 def two_ends(context: np.ndarray) -> np.ndarray:
@@ -51,11 +62,11 @@ def test_linear_worlds_are_not_accused(chosen: str) -> None:
         problem = dense_random(2, actions=2, context_size=2, seed=seed)
         learner = LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=12.0, widths=sharp())
         contexts = Dirichlet.symmetric(2) if chosen == "at random" else Adversary.anywhere(2)
-        world = partial(ModelWorld, problem, losses=bernoulli())
+        environment = partial(ModelEnvironment, problem, losses=bernoulli())
         episodes = 1000 if chosen == "at random" else 150
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            history = play(problem, learner, contexts, episodes=episodes, seed=seed, world=world)
+            history = play(problem, learner, contexts, episodes=episodes, seed=seed, environment=environment)
         assert learner._state.linearity.steps.sum() == history.steps.sum()  # all steps were tested
         assert learner.alarm is None
         assert history.alarm is None
@@ -63,7 +74,7 @@ def test_linear_worlds_are_not_accused(chosen: str) -> None:
 
 def test_curves_seen_by_their_two_ends_are_noticed_and_said_once() -> None:
     learner = doctor(2)
-    with pytest.warns(NotLinearWarning, match="The world is not linear in these contexts") as heard:
+    with pytest.warns(NotLinearWarning, match="The environment is not linear in these contexts") as heard:
         history = treated(learner, two_ends, 2500)
     assert len(heard) == 1
     with warnings.catch_warnings():

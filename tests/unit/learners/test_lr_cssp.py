@@ -16,7 +16,7 @@ from goalbound.learners.plan import Plan
 from goalbound.learners.ridge import greedy_ridge
 from goalbound.models import SSP, LinearCSSP, ModelError, Step, Support
 from goalbound.planning import solve
-from goalbound.simulation import Listed, play
+from goalbound.simulation import FromArray, play
 from tests.unit.learners.driving import MODES, Clinic, learner_of, play_one, small_problem, written
 
 ONE_STATE = Support.full(1, 2)
@@ -367,7 +367,7 @@ def test_a_million_visits_under_one_context_leave_the_truth_inside(widths: Width
     learner = LRCSSP(problem.support, 2, loss_floor=0.25, widths=widths, regularization=regularization)
     context = [0.3, 0.7]
     for seed in range(4):
-        play(problem, learner, Listed([context] * 125_000), episodes=125_000, seed=seed)
+        play(problem, learner, FromArray([context] * 125_000), episodes=125_000, seed=seed)
         for probe in (context, [1.0, 0.0], [0.31, 0.69]):
             if widths.intervals is None:
                 found = confidence_set(learner.statistics, probe, estimate=learner.estimate)

@@ -78,7 +78,7 @@ def test_a_tenth_of_the_intervals_does_lose_the_truth_so_that_the_tests_above_ca
 
 @pytest.mark.parametrize("order", ["success first", "failure first"])
 def test_the_test_of_the_linear_model_is_not_deceived_by_the_order(order: str) -> None:
-    # The world does not depend on the context at all, so it is linear; an alarm would be false.
+    # The environment does not depend on the context at all, so it is linear; an alarm would be false.
     learner = a_learner(sharp(), 2, check_linearity=True)
     watch(learner, DELAYS[order], open_episodes=100, outcomes=400, seed=1, look=lambda _: None)
     assert learner.alarm is None

@@ -20,7 +20,7 @@ from goalbound.learners.ridge import greedy_ridge, ps_cssp
 from goalbound.learners.saving import can_be_saved
 from goalbound.models import FileFormatError, LinearCSSP, ModelError, Step
 from goalbound.models.files.array_file import write_array_file
-from goalbound.simulation import Cyclic, Dirichlet, ModelWorld, bernoulli, play
+from goalbound.simulation import Cyclic, Dirichlet, ModelEnvironment, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
 from tests.unit.learners.driving import (
@@ -52,7 +52,7 @@ def cells(name: str, *, parts: int = 2, seed: int = 6) -> Discretized:
 def run(learner: Any, contexts: Any, *, compiled: bool = True, seed: int = 3) -> History:
     return play(
         PROBLEM, learner, contexts, episodes=60, seed=seed, step_limit=300, compiled=compiled,
-        world=partial(ModelWorld, PROBLEM, losses=bernoulli()),
+        environment=partial(ModelEnvironment, PROBLEM, losses=bernoulli()),
     )  # fmt: skip
 
 

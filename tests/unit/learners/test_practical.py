@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Dirichlet, ModelWorld, bernoulli, play, sharp
+from goalbound import LRCSSP, Dirichlet, ModelEnvironment, bernoulli, play, sharp
 from goalbound.adapters.covariates import uniform_numbers
 from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.linearity import NotLinearWarning
@@ -23,9 +23,9 @@ FULL = Support.full(2, 2)
 
 
 def run(problem: LinearCSSP, learner: LRCSSP, *, episodes: int) -> History:
-    world = partial(ModelWorld, problem, losses=bernoulli())
+    environment = partial(ModelEnvironment, problem, losses=bernoulli())
     contexts = Dirichlet.symmetric(problem.context_size)
-    return play(problem, learner, contexts, episodes=episodes, seed=0, world=world, step_limit=2000)
+    return play(problem, learner, contexts, episodes=episodes, seed=0, environment=environment, step_limit=2000)
 
 
 def test_it_is_sharp_at_its_scale_with_fewer_plans_and_the_test_of_linearity() -> None:

@@ -11,7 +11,7 @@ import pytest
 from goalbound.learners.context_free import ContextBlind, Discretized
 from goalbound.learners.reference import RandomWalk
 from goalbound.models import LinearCSSP, ModelError, Step, Support
-from goalbound.simulation import Cyclic, Dirichlet, ModelWorld, bernoulli, play
+from goalbound.simulation import Cyclic, Dirichlet, ModelEnvironment, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
 from tests.unit.learners.driving import COMPILED, PYTHON, kernels, small_problem
@@ -26,7 +26,7 @@ def walk(seed: int = 4) -> RandomWalk:
 def run(learner: Any, *, compiled: bool = True) -> History:
     return play(
         PROBLEM, learner, Dirichlet.symmetric(2), episodes=80, seed=3, step_limit=200, compiled=compiled,
-        world=partial(ModelWorld, PROBLEM, losses=bernoulli()),
+        environment=partial(ModelEnvironment, PROBLEM, losses=bernoulli()),
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from goalbound.learners.exploration import kwik_threshold
 from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
 from goalbound.learners.ridge import epsilon_greedy, greedy_ridge, kwik_rmax, ps_cssp
 from goalbound.models import LinearCSSP, ModelError, Step, Support
-from goalbound.simulation import Dirichlet, ModelWorld, bernoulli, play
+from goalbound.simulation import Dirichlet, ModelEnvironment, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
 from tests.unit.learners.driving import COMPILED, PYTHON, Clinic, kernels, small_problem, written
@@ -177,7 +177,7 @@ PROBLEM = small_problem(2)
 def history(learner: Any, *, episodes: int = 60, compiled: bool = True, seed: int = 3) -> History:
     return play(
         PROBLEM, learner, Dirichlet.symmetric(2), episodes=episodes, seed=seed, step_limit=500, compiled=compiled,
-        world=partial(ModelWorld, PROBLEM, losses=bernoulli()),
+        environment=partial(ModelEnvironment, PROBLEM, losses=bernoulli()),
     )  # fmt: skip
 
 
@@ -237,7 +237,7 @@ def test_regret_grows_ever_more_slowly(name: str, seed: int) -> None:
     problem = small_problem(seed)
     run = play(
         problem, partial(make_for(name), problem), Dirichlet.symmetric(2), episodes=4000, seed=5, step_limit=10_000,
-        world=partial(ModelWorld, problem, losses=bernoulli()),
+        environment=partial(ModelEnvironment, problem, losses=bernoulli()),
     )  # fmt: skip
     first, second = run.expected_regret.reshape(2, 2000).sum(axis=1)
     assert first > 1.0

@@ -1,4 +1,4 @@
-"""A learner that sees the contexts through a function learns from what it is shown, in the world of the truth."""
+"""A learner that sees the contexts through a function learns from what it is shown, in the true environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Clairvoyant, Dirichlet, ModelError, ModelWorld, bernoulli, play
+from goalbound import LRCSSP, Clairvoyant, Dirichlet, ModelEnvironment, ModelError, bernoulli, play
 from goalbound.learners.context_map import MappedContexts
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
@@ -24,9 +24,16 @@ def merged(context: np.ndarray) -> np.ndarray:
 
 
 def run(learner: Any, *, compiled: bool) -> History:
-    world = partial(ModelWorld, PROBLEM, losses=bernoulli())
+    environment = partial(ModelEnvironment, PROBLEM, losses=bernoulli())
     return play(
-        PROBLEM, learner, Dirichlet.symmetric(3), episodes=60, seed=3, step_limit=50, world=world, compiled=compiled
+        PROBLEM,
+        learner,
+        Dirichlet.symmetric(3),
+        episodes=60,
+        seed=3,
+        step_limit=50,
+        environment=environment,
+        compiled=compiled,
     )
 
 

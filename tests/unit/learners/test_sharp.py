@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Dirichlet, ModelWorld, bernoulli, context_bounds, paper, play, scaled, sharp
+from goalbound import LRCSSP, Dirichlet, ModelEnvironment, bernoulli, context_bounds, paper, play, scaled, sharp
 from goalbound.estimation import project, ridge_estimate
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.problems import dense_random
-from goalbound.simulation.diagnostics import Watched
+from goalbound.simulation.diagnostics import AuditedLearner
 from goalbound.simulation.history import PER_EPISODE, History
 from tests.unit.learners.driving import COMPILED, PYTHON, Clinic, kernels, play_one, reloaded, small_problem, written
 
@@ -50,9 +50,9 @@ def learner_of(mode: str) -> LRCSSP:
 
 
 def run(learner: Any, *, problem: LinearCSSP = PROBLEM, episodes: int = 40, compiled: bool = True) -> History:
-    world = partial(ModelWorld, problem, losses=bernoulli())
+    environment = partial(ModelEnvironment, problem, losses=bernoulli())
     return play(
-        problem, learner, Dirichlet.symmetric(problem.context_size), episodes=episodes, seed=3, world=world,
+        problem, learner, Dirichlet.symmetric(problem.context_size), episodes=episodes, seed=3, environment=environment,
         compiled=compiled,
     )  # fmt: skip
 
@@ -167,9 +167,9 @@ def test_only_sharp_widths_have_intervals_to_show() -> None:
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("mode", MODES)
 def test_the_five_terms_sum_to_the_realised_regret(mode: str, compiled: bool) -> None:
-    watched = Watched(learner_of(mode), PROBLEM, loss_bound=6.0)
-    history = run(watched, compiled=compiled, episodes=30)
-    report = watched.report()
+    audited = AuditedLearner(learner_of(mode), PROBLEM, loss_bound=6.0)
+    history = run(audited, compiled=compiled, episodes=30)
+    report = audited.report()
     assert abs(report.regret - history.total_regret) <= 1e-9 * history.loss.sum()
     assert (report.episodes, report.steps) == (history.episodes, history.steps.sum())
     assert report.intervals == history.intervals.sum()
@@ -179,16 +179,16 @@ def test_the_five_terms_sum_to_the_realised_regret(mode: str, compiled: bool) ->
 def test_watching_says_of_every_plan_whether_the_truth_is_in_the_intervals(mode: str) -> None:
     # With 1/20 of the widths both happens. The truth that is watched for has the losses that the learner sees: those of
     # the problem and what is added. They may be above 1, so the intervals are compared here number by number.
-    watched = Watched(learner_of(mode), PROBLEM, loss_bound=6.0)
-    world = ModelWorld(PROBLEM, losses=bernoulli(), rng=np.random.default_rng(1))
-    rng, learner, inside = np.random.default_rng(2), watched.learner, []
+    audited = AuditedLearner(learner_of(mode), PROBLEM, loss_bound=6.0)
+    environment = ModelEnvironment(PROBLEM, losses=bernoulli(), rng=np.random.default_rng(1))
+    rng, learner, inside = np.random.default_rng(2), audited.learner, []
     for _ in range(25):
         context = rng.dirichlet(np.ones(2))
         truth = PROBLEM.at(context)
-        state, episode, begun = world.begin(context), watched.begin(context), 0
+        state, episode, begun = environment.begin(context), audited.begin(context), 0
         while not episode.ended:
             found = learner.interval_set(context)
-            step = world.step(episode.act(state))
+            step = environment.step(episode.act(state))
             if episode.intervals > begun:
                 begun = episode.intervals
                 losses = truth.losses + learner.added_loss
@@ -198,16 +198,16 @@ def test_watching_says_of_every_plan_whether_the_truth_is_in_the_intervals(mode:
                 )  # fmt: skip
             episode.observe(step)
             state = step.next_state
-    report = watched.report()
+    report = audited.report()
     assert report.intervals == len(inside)
     assert report.covered_intervals == sum(inside)
     assert 0 < sum(inside) < len(inside)
 
 
 def test_a_bound_of_the_regret_that_needs_only_the_widths_as_they_were() -> None:
-    watched = Watched(learner_of("as proven"), PROBLEM, loss_bound=5.0)
-    run(watched, episodes=300)
-    report = watched.report()
+    audited = AuditedLearner(learner_of("as proven"), PROBLEM, loss_bound=5.0)
+    run(audited, episodes=300)
+    report = audited.report()
     assert report.good_event
     assert report.regret <= report.own_bound <= report.measured_bound
     assert report.lemma_bound == math.inf  # the width of a box is no function of the visits alone

@@ -57,8 +57,8 @@ def test_a_problem_without_settings_says_so():
 
 
 def test_settings_are_read_from_words():
-    assert CATALOG["windy-grid"].read(["rows=5", "slip = 2e-1"]) == {"rows": 5, "slip": 0.2}
-    assert CATALOG["random"].read([]) == {}
+    assert CATALOG["windy-grid"].parse(["rows=5", "slip = 2e-1"]) == {"rows": 5, "slip": 0.2}
+    assert CATALOG["random"].parse([]) == {}
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_settings_are_read_from_words():
 )
 def test_words_that_are_no_settings_are_an_error(words, message):
     with pytest.raises(ModelError, match=message):
-        CATALOG["windy-grid"].read(words)
+        CATALOG["windy-grid"].parse(words)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import ModelError, Support
-from goalbound.simulation.contexts import Adversary, ContextSource, Corners, Cyclic, Dirichlet, Drifting, Listed
+from goalbound.simulation.contexts import Adversary, ContextSource, Cyclic, Dirichlet, Drifting, FromArray, OneHot
 from tests.strategies import contexts, examples
 
 LENGTH = 12
@@ -28,15 +28,15 @@ def sources(draw: st.DrawFn) -> ContextSource:
     points = contexts(size)
     many = st.lists(points, min_size=LENGTH, max_size=LENGTH).map(np.array)
     few = st.lists(points, min_size=1, max_size=4).map(np.array)
-    wobble = st.sampled_from([0.0, 0.3, 1.0])
+    noise = st.sampled_from([0.0, 0.3, 1.0])
     return draw(
         st.one_of(
             st.lists(alphas, min_size=size, max_size=size).map(Dirichlet),  # type: ignore[arg-type]
             alphas.map(lambda alpha: Dirichlet.symmetric(size, alpha=alpha)),
-            st.just(Corners(size)),
-            many.map(Listed),
+            st.just(OneHot(size)),
+            many.map(FromArray),
             few.map(Cyclic),
-            st.builds(Drifting, points, points, st.integers(2, 2 * LENGTH), wobble),
+            st.builds(Drifting, points, points, st.integers(2, 2 * LENGTH), noise),
         )
     )
 
@@ -70,13 +70,13 @@ def test_a_large_alpha_stays_near_the_mean_and_a_small_one_near_the_corners() ->
 
 
 def test_corners_are_drawn_uniformly() -> None:
-    counts = Corners(4).draw(np.random.default_rng(0), 0, 4000).sum(axis=0)
+    counts = OneHot(4).draw(np.random.default_rng(0), 0, 4000).sum(axis=0)
     # Binomial(4000, 1/4): standard deviation 27.4; six of them for any of 4 corners: false alarm below 1e-8.
     assert np.abs(counts - 1000.0).max() < 6 * 27.4
 
 
 def test_a_list_that_runs_out_names_the_episode() -> None:
-    source = Listed(np.eye(2))
+    source = FromArray(np.eye(2))
     with pytest.raises(ModelError, match=r"no context for episode 2: 2 are listed.*Cyclic"):
         source.draw(np.random.default_rng(0), 1, 2)
     with pytest.raises(ModelError, match="no context for episode 7"):
@@ -90,8 +90,8 @@ def test_a_drift_is_a_straight_line_that_stays_at_its_end() -> None:
     np.testing.assert_allclose(drawn[:, 1], drawn[:, 2])
 
 
-def test_a_wobble_is_a_share_of_the_context() -> None:
-    drawn = Drifting(np.array([1.0, 0.0]), np.array([1.0, 0.0]), 10, wobble=0.2).draw(np.random.default_rng(0), 0, 50)
+def test_a_noise_is_a_share_of_the_context() -> None:
+    drawn = Drifting(np.array([1.0, 0.0]), np.array([1.0, 0.0]), 10, noise=0.2).draw(np.random.default_rng(0), 0, 50)
     assert (drawn[:, 0] >= 0.8).all()
     assert drawn[:, 0].std() > 0.0
 
@@ -102,17 +102,17 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: Dirichlet([1.0, np.nan]), r"alpha\[1\] is nan"),  # type: ignore[arg-type]
     (lambda: Dirichlet(3.0), "d numbers"),  # type: ignore[arg-type]
     (lambda: Dirichlet.symmetric(0), "at least one entry, not 0"),
-    (lambda: Corners(0), "at least one entry, not 0"),
-    (lambda: Corners(1.5), "not a whole number"),  # type: ignore[arg-type]
-    (lambda: Listed([[0.5, 0.5], [0.5, 0.4]]), r"contexts\[1\] sums to 0.9, not 1"),  # type: ignore[arg-type]
-    (lambda: Listed([[0.5, 0.5], [1.5, -0.5]]), r"contexts\[1\]\[0\] is 1.5"),  # type: ignore[arg-type]
+    (lambda: OneHot(0), "at least one entry, not 0"),
+    (lambda: OneHot(1.5), "not a whole number"),  # type: ignore[arg-type]
+    (lambda: FromArray([[0.5, 0.5], [0.5, 0.4]]), r"contexts\[1\] sums to 0.9, not 1"),  # type: ignore[arg-type]
+    (lambda: FromArray([[0.5, 0.5], [1.5, -0.5]]), r"contexts\[1\]\[0\] is 1.5"),  # type: ignore[arg-type]
     (lambda: Cyclic([[np.nan, 1.0]]), r"contexts\[0\]\[0\] is nan"),  # type: ignore[arg-type]
     (lambda: Cyclic(np.empty((0, 2))), "at least one context"),
     (lambda: Cyclic([0.5, 0.5]), r"shape \[K, d\]"),  # type: ignore[arg-type]
     (lambda: Drifting([1.0, 0.0], [1.0], 5), "end has shape"),  # type: ignore[arg-type]
     (lambda: Drifting([0.5], [1.0], 5), "start sums to 0.5"),  # type: ignore[arg-type]
     (lambda: Drifting([1.0], [1.0], 1), "at least 2"),  # type: ignore[arg-type]
-    (lambda: Drifting([1.0], [1.0], 5, wobble=1.5), "wobble 1.5"),  # type: ignore[arg-type]
+    (lambda: Drifting([1.0], [1.0], 5, noise=1.5), "noise 1.5"),  # type: ignore[arg-type]
     (lambda: Adversary([[0.5, 0.4]]), r"candidates\[0\] sums to 0.9"),  # type: ignore[arg-type]
 ]
 
@@ -125,7 +125,7 @@ def test_mistakes_are_named_at_the_door(make: Callable[[], object], message: str
 
 def test_contexts_given_cannot_be_changed_afterwards() -> None:
     given_contexts = np.eye(2)
-    source = Listed(given_contexts)
+    source = FromArray(given_contexts)
     given_contexts[0] = [0.5, 0.5]
     np.testing.assert_array_equal(source.draw(np.random.default_rng(0), 0, 1), [[1.0, 0.0]])
     with pytest.raises(ValueError, match="read-only"):

@@ -9,13 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Adversary, Corners, Dirichlet, LinearCSSP, ModelWorld, Step, Support, bernoulli, paper
+from goalbound import (
+    LRCSSP,
+    Adversary,
+    Dirichlet,
+    LinearCSSP,
+    ModelEnvironment,
+    OneHot,
+    Step,
+    Support,
+    bernoulli,
+    paper,
+)
 from goalbound.estimation import printed, scaled
 from goalbound.learners.errors import LearnerError
 from goalbound.models import ModelError
 from goalbound.planning import context_bounds
 from goalbound.problems import treatment_ladder
-from goalbound.simulation.diagnostics import Diagnosis, Watched
+from goalbound.simulation.diagnostics import AuditedLearner, RegretDiagnostics
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.simulation.play import play
 
@@ -46,22 +57,22 @@ def learner_of(settings: dict[str, Any], problem: LinearCSSP = PROBLEM) -> LRCSS
 
 
 def run(learner: Any, problem: LinearCSSP = PROBLEM, *, contexts: Any = None, **others: Any) -> History:
-    world = partial(ModelWorld, problem, losses=bernoulli())
-    told = {"episodes": 200, "seed": 3, "world": world, **others}
+    environment = partial(ModelEnvironment, problem, losses=bernoulli())
+    told = {"episodes": 200, "seed": 3, "environment": environment, **others}
     return play(problem, learner, contexts or Dirichlet.symmetric(problem.context_size), **told)
 
 
-def same(one: Diagnosis, other: Diagnosis) -> None:
-    for name in Diagnosis.__annotations__:
+def same(one: RegretDiagnostics, other: RegretDiagnostics) -> None:
+    for name in RegretDiagnostics.__annotations__:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_five_terms_sum_to_the_realised_regret(name: str, compiled: bool) -> None:
-    watched = Watched(learner_of(SETTINGS[name]), PROBLEM, loss_bound=BOUND)
-    history = run(watched, compiled=compiled, episodes=40)
-    report = watched.report()
+    audited = AuditedLearner(learner_of(SETTINGS[name]), PROBLEM, loss_bound=BOUND)
+    history = run(audited, compiled=compiled, episodes=40)
+    report = audited.report()
     assert sum(report.terms) == report.regret == report.terms.total
     assert abs(report.regret - history.total_regret) <= 1e-9 * history.loss.sum()
     assert (report.episodes, report.steps) == (history.episodes, history.steps.sum())
@@ -74,20 +85,20 @@ def test_the_learner_does_not_notice_that_it_is_watched_in_either_loop(name: str
     alone = run(learner_of(SETTINGS[name]), episodes=30)
     reports = []
     for compiled in (True, False):
-        watched = Watched(learner_of(SETTINGS[name]), PROBLEM, loss_bound=BOUND)
-        history = run(watched, compiled=compiled, episodes=30)
+        audited = AuditedLearner(learner_of(SETTINGS[name]), PROBLEM, loss_bound=BOUND)
+        history = run(audited, compiled=compiled, episodes=30)
         for column in PER_EPISODE:
             np.testing.assert_array_equal(getattr(history, column), getattr(alone, column), err_msg=column)
-        reports.append(watched.report())
+        reports.append(audited.report())
     same(*reports)
 
 
 def test_an_abandoned_episode_owes_its_optimal_loss_in_either_loop() -> None:
     for compiled in (True, False):
-        watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
-        history = run(watched, compiled=compiled, step_limit=2, episodes=50)
+        audited = AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM)
+        history = run(audited, compiled=compiled, step_limit=2, episodes=50)
         assert history.abandoned.any()
-        assert watched.report().regret == pytest.approx(history.total_regret, abs=1e-9)
+        assert audited.report().regret == pytest.approx(history.total_regret, abs=1e-9)
 
 
 def inside(learner: LRCSSP, problem: LinearCSSP) -> bool:
@@ -108,19 +119,19 @@ def inside(learner: LRCSSP, problem: LinearCSSP) -> bool:
     return bool((losses <= loss_rho).all() and (rows <= radius).all())
 
 
-def drive(watched: Watched, *, episodes: int) -> list[tuple[bool, int, float]]:
+def drive(audited: AuditedLearner, *, episodes: int) -> list[tuple[bool, int, float]]:
     """Plays in the plain loop. For each interval: whether the truth was in all sets, its number m, its loss."""
-    world = ModelWorld(watched.problem, losses=bernoulli(), rng=np.random.default_rng(1))
+    environment = ModelEnvironment(audited.problem, losses=bernoulli(), rng=np.random.default_rng(1))
     intervals: list[tuple[bool, int, float]] = []
     for k in range(episodes):
         context = np.array([0.3, 0.7]) if k % 3 else np.array([1.0, 0.0])
-        state, episode, begun = world.begin(context), watched.begin(context), 0
+        state, episode, begun = environment.begin(context), audited.begin(context), 0
         while not episode.ended:
-            number = watched.learner.intervals
-            step = world.step(episode.act(state))
+            number = audited.learner.intervals
+            step = environment.step(episode.act(state))
             if episode.intervals > begun:
                 begun = episode.intervals
-                intervals.append((inside(watched.learner, watched.problem), number, 0.0))
+                intervals.append((inside(audited.learner, audited.problem), number, 0.0))
             covered, number, loss = intervals[-1]
             intervals[-1] = (covered, number, loss + step.loss)
             episode.observe(step)
@@ -138,22 +149,22 @@ def drive(watched: Watched, *, episodes: int) -> list[tuple[bool, int, float]]:
     ],
 )
 def test_coverage_counts_the_intervals_that_begin_with_the_truth_in_all_sets(settings: dict[str, Any]) -> None:
-    watched = Watched(learner_of(settings), PROBLEM, loss_bound=BOUND)
-    covered = [held for held, _, _ in drive(watched, episodes=300)]
-    report = watched.report()
+    audited = AuditedLearner(learner_of(settings), PROBLEM, loss_bound=BOUND)
+    covered = [held for held, _, _ in drive(audited, episodes=300)]
+    report = audited.report()
     assert (report.intervals, report.covered_intervals) == (len(covered), sum(covered))
     assert report.covered == all(covered)
     assert report.coverage == np.mean(covered)
-    assert (watched.learner.doublings > 0) == ("forget" in settings)
+    assert (audited.learner.doublings > 0) == ("forget" in settings)
 
 
 def test_interval_losses_are_held_against_48_b_log() -> None:
     # One pair that arrives with probability 0.2; once it is known, an interval is the rest of an episode.
     waiting = LinearCSSP.dense([[[0.9]], [[0.9]]], [[[[0.8, 0.2]]], [[[0.8, 0.2]]]])
     learner = LRCSSP(waiting.support, 2, loss_floor=0.9, loss_bound=1.0, widths=scaled(paper(), by=1e-6))
-    watched = Watched(learner, waiting, loss_bound=0.02)
-    shares = [loss / (48.0 * 0.02 * log(4.0 * number / 0.1)) for _, number, loss in drive(watched, episodes=1200)]
-    report = watched.report()
+    audited = AuditedLearner(learner, waiting, loss_bound=0.02)
+    shares = [loss / (48.0 * 0.02 * log(4.0 * number / 0.1)) for _, number, loss in drive(audited, episodes=1200)]
+    report = audited.report()
     assert report.intervals < 0.9 * report.steps
     assert report.interval_share == pytest.approx(max(shares), rel=1e-12)
     assert report.long_intervals == sum(share > 1.0 for share in shares) > 0
@@ -162,37 +173,37 @@ def test_interval_losses_are_held_against_48_b_log() -> None:
 
 def test_sets_too_narrow_for_no_data_at_all_are_seen_from_the_first_interval() -> None:
     # With no data the estimate is 0 and the distance is |L|, far above 0.001 (sqrt(2 log ...) + 1) < 0.01.
-    watched = Watched(learner_of({**SETTINGS["paper widths"], "widths": scaled(paper(), by=0.001)}), PROBLEM)
-    run(watched, episodes=1)
-    assert watched.report().covered_intervals == 0
+    audited = AuditedLearner(learner_of({**SETTINGS["paper widths"], "widths": scaled(paper(), by=0.001)}), PROBLEM)
+    run(audited, episodes=1)
+    assert audited.report().covered_intervals == 0
 
 
 def test_next_states_that_the_problem_only_names_need_not_be_in_the_learners_support() -> None:
     named = LinearCSSP.dense([[[0.5], [0.5]]], [[[[0.0, 0.5, 0.5]], [[0.0, 0.0, 1.0]]]])
     learner = LRCSSP(Support.from_pairs([[(0, [1, 2])], [(0, [2])]]), 1, loss_floor=0.5, loss_bound=1.0)
-    watched = Watched(learner, named)
-    history = run(watched, named, contexts=Corners(1), episodes=30)
-    assert watched.report().covered
-    assert watched.report().regret == pytest.approx(history.total_regret, abs=1e-12)
+    audited = AuditedLearner(learner, named)
+    history = run(audited, named, contexts=OneHot(1), episodes=30)
+    assert audited.report().covered
+    assert audited.report().regret == pytest.approx(history.total_regret, abs=1e-12)
 
 
 def test_the_martingale_is_followed_over_all_steps() -> None:
-    watched = Watched(learner_of(SETTINGS["narrow widths"]), PROBLEM)
+    audited = AuditedLearner(learner_of(SETTINGS["narrow widths"]), PROBLEM)
     largest = 0.0
     for seed in range(30):  # one more part of the run each; the share at their ends is a lower bound of the largest
-        run(watched, episodes=5, seed=seed)
-        report = watched.report()
+        run(audited, episodes=5, seed=seed)
+        report = audited.report()
         fair = report.loss_bound * sqrt(report.steps * log(4.0 * report.steps / 0.1))
         largest = max(largest, report.terms.martingale / fair)
-    assert 0.0 < largest <= watched.report().martingale_share < 1.0
+    assert 0.0 < largest <= audited.report().martingale_share < 1.0
 
 
 def test_the_bounds_hold_and_each_is_sharper_than_the_next() -> None:
     bounds = context_bounds(EASY)
     settings = {"loss_floor": bounds.loss_floor, "loss_bound": bounds.loss_bound.upper}
-    watched = Watched(learner_of(settings, EASY), EASY)
-    run(watched, EASY, episodes=30_000)
-    report = watched.report()
+    audited = AuditedLearner(learner_of(settings, EASY), EASY)
+    run(audited, EASY, episodes=30_000)
+    report = audited.report()
     assert report.good_event
     assert report.potential <= 1.0
     assert report.regret <= report.own_bound <= report.measured_bound <= report.lemma_bound
@@ -201,14 +212,14 @@ def test_the_bounds_hold_and_each_is_sharper_than_the_next() -> None:
 
 def test_widths_are_twice_the_radii_along_the_run() -> None:
     learner = learner_of({**SETTINGS["paper widths"], "widths": scaled(paper(), by=0.3)})
-    watched = Watched(learner, PROBLEM, loss_bound=2.0)
-    world = ModelWorld(PROBLEM, rng=np.random.default_rng(1))
+    audited = AuditedLearner(learner, PROBLEM, loss_bound=2.0)
+    environment = ModelEnvironment(PROBLEM, rng=np.random.default_rng(1))
     expected = 0.0
     for k in range(200):
         context = np.eye(2)[k % 2]
-        state, episode = world.begin(context), watched.begin(context)
+        state, episode = environment.begin(context), audited.begin(context)
         while not episode.ended:
-            step = world.step(episode.act(state))
+            step = environment.step(episode.act(state))
             pair = PROBLEM.support.pair(step.state, step.action)
             logs = np.log1p(learner.statistics.visits[pair])
             rho = 0.3 * (sqrt(2 * (log(8 * 8 * 4 / 0.1) + logs)) + 1.0)  # 8 pairs, 4 next states other than the goal
@@ -217,55 +228,55 @@ def test_widths_are_twice_the_radii_along_the_run() -> None:
             expected += 2.0 * min(1.0, 2.0 * 4.0 * rho * width) + min(1.0, 2.0 * loss_rho * width)
             episode.observe(step)
             state = step.next_state
-    assert watched._audit.totals["widths"] == pytest.approx(expected, rel=1e-12)
+    assert audited._audit.totals["widths"] == pytest.approx(expected, rel=1e-12)
 
 
 def test_while_the_sets_hold_the_truth_widths_bound_the_misjudgement_of_the_models() -> None:
-    watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
-    run(watched, episodes=2000)
-    report = watched.report()
+    audited = AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM)
+    run(audited, episodes=2000)
+    report = audited.report()
     assert report.covered
-    assert 0.0 < report.terms.dynamics + report.terms.losses - report.loss_noise <= watched._audit.totals["widths"]
+    assert 0.0 < report.terms.dynamics + report.terms.losses - report.loss_noise <= audited._audit.totals["widths"]
 
 
 def test_switching_without_its_rises_is_what_the_learner_hoped_for_too_much() -> None:
     # own_bound takes the rises for the switching term; the rest of that term is V(first state) - v*, not above 0.
-    watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
-    run(watched)
-    assert watched.report().terms.switching <= watched._audit.totals["rises"] + 1e-9
+    audited = AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM)
+    run(audited)
+    assert audited.report().terms.switching <= audited._audit.totals["rises"] + 1e-9
 
 
 def test_the_zero_loss_variant_has_regret_bounds_only_with_t_star() -> None:
-    without = Watched(learner_of(SETTINGS["zero losses"]), PROBLEM)
+    without = AuditedLearner(learner_of(SETTINGS["zero losses"]), PROBLEM)
     run(without)
     report = without.report()
     assert report.lemma_bound == report.own_bound == np.inf
-    known = Watched(learner_of(SETTINGS["zero losses"]), PROBLEM, time_bound=20.0)
+    known = AuditedLearner(learner_of(SETTINGS["zero losses"]), PROBLEM, time_bound=20.0)
     run(known)
     assert report.regret <= known.report().own_bound < np.inf
 
 
 def test_an_adversary_may_look_through_the_watcher() -> None:
-    watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
-    history = run(watched, contexts=Adversary.anywhere(2), episodes=20)
-    assert watched.report().episodes == 20
-    assert watched.report().regret == pytest.approx(history.total_regret, abs=1e-9)
+    audited = AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM)
+    history = run(audited, contexts=Adversary.anywhere(2), episodes=20)
+    assert audited.report().episodes == 20
+    assert audited.report().regret == pytest.approx(history.total_regret, abs=1e-9)
 
 
 def test_a_learner_may_be_watched_from_the_middle_of_its_life() -> None:
     learner = learner_of(SETTINGS["paper widths"])
     run(learner)
-    watched = Watched(learner, PROBLEM)
-    history = run(watched, seed=4)
-    report = watched.report()
+    audited = AuditedLearner(learner, PROBLEM)
+    history = run(audited, seed=4)
+    report = audited.report()
     assert report.regret == pytest.approx(history.total_regret, abs=1e-9)
     assert report.steps == history.steps.sum()
     assert (report.unknown_visits <= report.unknown_visits_bound).all()
 
 
 def test_a_step_that_is_refused_is_not_in_the_books() -> None:
-    watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
-    episode = watched.begin([0.5, 0.5])
+    audited = AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM)
+    episode = audited.begin([0.5, 0.5])
     action = episode.act(0)
     for wrong, error in (
         (Step(1, action, 0.5, 2), LearnerError),
@@ -274,30 +285,30 @@ def test_a_step_that_is_refused_is_not_in_the_books() -> None:
     ):
         with pytest.raises(error):
             episode.observe(wrong)
-    assert watched.report().steps == 0
+    assert audited.report().steps == 0
     episode.observe(Step(0, action, 0.5, 4))
     with pytest.raises(LearnerError):
         episode.observe(Step(0, action, 0.5, 4))
-    assert watched.report().steps == 1
+    assert audited.report().steps == 1
     assert (episode.ended, episode.intervals, episode.unknown_steps) == (True, 1, 1)
 
 
 def test_misuse_is_named() -> None:
     with pytest.raises(ModelError, match="give the loss_bound of the checks"):
-        Watched(learner_of(SETTINGS["doubling"]), PROBLEM)
+        AuditedLearner(learner_of(SETTINGS["doubling"]), PROBLEM)
     with pytest.raises(ModelError, match="loss_bound is -1"):
-        Watched(learner_of(SETTINGS["paper widths"]), PROBLEM, loss_bound=-1)
+        AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM, loss_bound=-1)
     with pytest.raises(ModelError, match="other states or actions"):
-        Watched(learner_of(SETTINGS["paper widths"]), EASY)
+        AuditedLearner(learner_of(SETTINGS["paper widths"]), EASY)
     with pytest.raises(ModelError, match="another problem"):
-        run(Watched(learner_of(SETTINGS["paper widths"]), PROBLEM), dense(4, seed=1))
+        run(AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM), dense(4, seed=1))
 
 
 def test_a_report_reads_like_one() -> None:
-    watched = Watched(learner_of(SETTINGS["paper widths"]), PROBLEM)
-    assert np.isnan(watched.report().coverage)
-    run(watched, episodes=20)
-    text = str(watched.report())
+    audited = AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM)
+    assert np.isnan(audited.report().coverage)
+    run(audited, episodes=20)
+    text = str(audited.report())
     assert text.startswith("20 episodes")
     for word in ("switching", "dynamics", "martingale", "losses", "planning", "truth in all sets", "lemma"):
         assert word in text
@@ -305,9 +316,9 @@ def test_a_report_reads_like_one() -> None:
 
 def test_steps_told_by_name_are_watched_too() -> None:
     problem = treatment_ladder(2, markers=1)
-    watched = Watched(LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=10.0), problem)
-    world, episode = ModelWorld(problem, rng=np.random.default_rng(0)), watched.begin([0.5, 0.5])
-    state, names = world.begin([0.5, 0.5]), problem.support.state_names
-    step = world.step(episode.act(names[state]))
+    audited = AuditedLearner(LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=10.0), problem)
+    environment, episode = ModelEnvironment(problem, rng=np.random.default_rng(0)), audited.begin([0.5, 0.5])
+    state, names = environment.begin([0.5, 0.5]), problem.support.state_names
+    step = environment.step(episode.act(names[state]))
     episode.observe(step._replace(state=names[state], action=problem.support.action_names[step.action]))
-    assert watched.report().steps == 1
+    assert audited.report().steps == 1

@@ -14,10 +14,10 @@ from goalbound.learners.reference import Clairvoyant
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.planning import solve
 from goalbound.problems import random_cssp
-from goalbound.simulation.contexts import Adversary, Corners, Cyclic, Dirichlet, Listed
+from goalbound.simulation.contexts import Adversary, Cyclic, Dirichlet, FromArray, OneHot
+from goalbound.simulation.environment import ModelEnvironment, bernoulli
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.simulation.play import Simulation, play
-from goalbound.simulation.world import ModelWorld, bernoulli
 
 PLAY = import_module("goalbound.simulation.play")  # the module; the package's own ``play`` is the function
 # Two states in a row, one action: 0 -> 1 -> goal. Losses 0.5 and 0.25 (sun), 1 and 0.5 (rain).
@@ -97,8 +97,8 @@ def test_first_states_are_recorded_and_regret_is_counted_from_them() -> None:
 
 def test_the_clairvoyant_has_no_expected_regret_and_realised_regret_of_mean_zero() -> None:
     # 3000 episodes; |mean| above 4.9 standard errors by chance: about 1e-6, and the seed is fixed.
-    world = partial(ModelWorld, RANDOM, losses=bernoulli())
-    run = play(RANDOM, Clairvoyant(RANDOM), Cyclic(np.eye(3)), episodes=3000, seed=7, world=world)
+    environment = partial(ModelEnvironment, RANDOM, losses=bernoulli())
+    run = play(RANDOM, Clairvoyant(RANDOM), Cyclic(np.eye(3)), episodes=3000, seed=7, environment=environment)
     assert run.expected_regret.max() <= 1e-8 * run.steps.max()
     assert abs(run.regret.mean()) <= 4.9 * run.regret.std() / np.sqrt(run.episodes)
     assert run.regret.std() > 0.5  # the noise is there
@@ -118,7 +118,7 @@ def test_a_run_in_two_parts_is_the_run_at_once() -> None:
     def fresh() -> Simulation:
         return Simulation(
             RANDOM, partial(Guessing, RANDOM.support), Dirichlet.symmetric(3), seed=4,
-            world=partial(ModelWorld, RANDOM, losses=bernoulli()),
+            environment=partial(ModelEnvironment, RANDOM, losses=bernoulli()),
         )  # fmt: skip
 
     parts = fresh()
@@ -151,7 +151,7 @@ def test_streams_are_the_children_of_the_seed() -> None:
 def test_an_episode_at_the_step_limit_is_abandoned_and_counts() -> None:
     # Drug A never works on component 1, so an episode goes on for ever; each of its 8 steps has gap 0.2.
     hopeless = LinearCSSP.dense([[[0.2, 0.5]], [[0.2, 0.5]]], [[[[0.0, 1.0], [0.0, 1.0]]], [[[1.0, 0.0], [0.0, 1.0]]]])
-    run = play(hopeless, Always(0), Listed(np.array([[0.0, 1.0], [1.0, 0.0]])), episodes=2, step_limit=8)
+    run = play(hopeless, Always(0), FromArray(np.array([[0.0, 1.0], [1.0, 0.0]])), episodes=2, step_limit=8)
     assert run.abandoned.tolist() == [True, False]
     assert run.steps.tolist() == [8, 1]
     np.testing.assert_allclose(run.loss, [8 * 0.2, 0.2])
@@ -161,7 +161,7 @@ def test_an_episode_at_the_step_limit_is_abandoned_and_counts() -> None:
 
 
 def test_reaching_the_goal_with_the_last_step_allowed_is_not_abandoned() -> None:
-    run = play(ROAD, Always(0), Corners(2), episodes=3, step_limit=2)
+    run = play(ROAD, Always(0), OneHot(2), episodes=3, step_limit=2)
     assert not run.abandoned.any()
 
 
@@ -249,14 +249,14 @@ class Fast(Always):
         super().__init__(0)
         self.chunks: list[int] = []
 
-    def play_episodes(self, world: Any, contexts: Any, values: Any, *, step_limit: int, tally: Any) -> None:
+    def play_episodes(self, environment: Any, contexts: Any, values: Any, *, step_limit: int, results: Any) -> None:
         self.chunks.append(len(contexts))
-        assert isinstance(world, ModelWorld)
+        assert isinstance(environment, ModelEnvironment)
         assert values.shape == (len(contexts), 3)
-        tally.loss[:], tally.steps[:] = 0.75, 2
+        results.loss[:], results.steps[:] = 0.75, 2
 
 
-class OtherWorld:
+class OtherEnvironment:
     """The road by hand."""
 
     def begin(self, context: Any) -> int:
@@ -273,14 +273,14 @@ def test_a_learner_with_a_compiled_loop_gets_whole_chunks_unless_told_otherwise(
     assert play(ROAD, fast, contexts, episodes=5).loss.tolist() == [0.75] * 5
     assert fast.chunks == [5]
     assert play(ROAD, fast, contexts, episodes=5, compiled=False).unknown_steps.tolist() == [2] * 5
-    assert play(ROAD, fast, contexts, episodes=5, world=OtherWorld()).loss.tolist() == [1.0] * 5
+    assert play(ROAD, fast, contexts, episodes=5, environment=OtherEnvironment()).loss.tolist() == [1.0] * 5
     assert fast.chunks == [5]
 
 
 def test_a_compiled_loop_that_stops_early_is_an_error() -> None:
     class Lazy(Fast):
-        def play_episodes(self, world: Any, contexts: Any, values: Any, *, step_limit: int, tally: Any) -> None:
-            tally.steps[:2] = 2
+        def play_episodes(self, environment: Any, contexts: Any, values: Any, *, step_limit: int, results: Any) -> None:
+            results.steps[:2] = 2
 
     with pytest.raises(ModelError, match="a Lazy ended after 2 of 5 episodes"):
         play(ROAD, Lazy(), Cyclic(np.array([[1.0, 0.0]])), episodes=5)
@@ -292,40 +292,40 @@ def test_values_that_are_not_optimal_stop_the_run(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(PLAY, "optimal_values", too_large)
     with pytest.raises(ModelError, match="episode 0 played a pair that is better than optimal"):
-        play(ROAD, Always(0), Corners(2), episodes=2)
+        play(ROAD, Always(0), OneHot(2), episodes=2)
 
 
 def test_worlds_that_cheat_are_named() -> None:
-    class Jumping(OtherWorld):
+    class Jumping(OtherEnvironment):
         def step(self, action: int) -> Step:
             return Step(1, action, 0.5, 2)
 
-    class Expensive(OtherWorld):
+    class Expensive(OtherEnvironment):
         def step(self, action: int) -> Step:
             return Step(0, action, 1.5, 2)
 
-    class Beyond(OtherWorld):
+    class Beyond(OtherEnvironment):
         def begin(self, context: Any) -> int:
             return 2
 
-    for world, message in (
-        (Jumping(), "in state 0 the world answered"),
+    for environment, message in (
+        (Jumping(), "in state 0 the environment returned"),
         (Expensive(), "loss=1.5"),
         (Beyond(), "0 to 1"),
     ):
         with pytest.raises(ModelError, match=message):
-            play(ROAD, Always(0), Corners(2), episodes=1, world=world)
+            play(ROAD, Always(0), OneHot(2), episodes=1, environment=environment)
 
 
 def test_a_learner_that_plays_what_is_not_there_is_named() -> None:
     with pytest.raises(ModelError, match="no action 4"):
-        play(ROAD, Always(4), Corners(2), episodes=1)
+        play(ROAD, Always(4), OneHot(2), episodes=1)
 
 
 def test_misuse_is_named_at_the_door() -> None:
-    learner, contexts = Always(0), Corners(2)
+    learner, contexts = Always(0), OneHot(2)
     with pytest.raises(ModelError, match="contexts have 3 entries, the problem 2"):
-        play(ROAD, learner, Corners(3), episodes=1)
+        play(ROAD, learner, OneHot(3), episodes=1)
     with pytest.raises(ModelError, match="step_limit is 0"):
         play(ROAD, learner, contexts, episodes=1, step_limit=0)
     with pytest.raises(ModelError, match="episodes is 0"):
@@ -337,13 +337,13 @@ def test_misuse_is_named_at_the_door() -> None:
     with pytest.raises(ModelError, match="no context"):
         play(ROAD.component(0), learner, contexts, episodes=1)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="another problem"):
-        play(ROAD, learner, contexts, episodes=1, world=partial(ModelWorld, DRUGS))
+        play(ROAD, learner, contexts, episodes=1, environment=partial(ModelEnvironment, DRUGS))
     with pytest.raises(ModelError, match="no context for episode 2"):
-        play(ROAD, learner, Listed(np.eye(2)), episodes=3)
+        play(ROAD, learner, FromArray(np.eye(2)), episodes=3)
 
 
 def test_a_source_that_leaves_the_simplex_is_named_with_its_episode() -> None:
-    class Crooked(Corners):
+    class Crooked(OneHot):
         def draw(self, rng: np.random.Generator, first: int, count: int) -> np.ndarray:
             return super().draw(rng, first, count) * (0.5 if first else 1.0)
 

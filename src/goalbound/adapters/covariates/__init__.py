@@ -8,17 +8,17 @@ A map is fitted once, before learning, and never moves again; its digest is kept
 """
 
 from goalbound.adapters.covariates.barycentric import Barycentric
+from goalbound.adapters.covariates.categorical import Categories, Composition
+from goalbound.adapters.covariates.checks import CovariateMap, MapResult
+from goalbound.adapters.covariates.composite import Additive, Tensor
 from goalbound.adapters.covariates.contexts import CovariateContexts, rows_at_random, rows_in_order, uniform_numbers
-from goalbound.adapters.covariates.curves import Hats, Periodic, Splines
-from goalbound.adapters.covariates.files import load_map, map_as_json, map_digest, map_from_json, save_map
 from goalbound.adapters.covariates.fit import fill_missing, fit_categories, fit_clusters, fit_hats, fit_splines
-from goalbound.adapters.covariates.foreign import FromTransformer
-from goalbound.adapters.covariates.groups import Categories, Composition
-from goalbound.adapters.covariates.joint import Additive, Tensor
 from goalbound.adapters.covariates.learner import CovariateLearner
-from goalbound.adapters.covariates.points import SoftClusters
-from goalbound.adapters.covariates.reading import CovariateMap, Reading
 from goalbound.adapters.covariates.report import ContextReport, context_report
+from goalbound.adapters.covariates.serialization import load_map, map_as_json, map_digest, map_from_json, save_map
+from goalbound.adapters.covariates.sklearn import FromTransformer
+from goalbound.adapters.covariates.soft_clusters import SoftClusters
+from goalbound.adapters.covariates.univariate import Hats, Periodic, Splines
 
 __all__ = [
     "Additive",
@@ -31,8 +31,8 @@ __all__ = [
     "CovariateMap",
     "FromTransformer",
     "Hats",
+    "MapResult",
     "Periodic",
-    "Reading",
     "SoftClusters",
     "Splines",
     "Tensor",

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.covariates.points import checked_points, point_names, settled_points
-from goalbound.adapters.covariates.reading import (
+from goalbound.adapters.covariates.checks import (
     Flags,
     Floats,
-    Reading,
+    MapResult,
     all_finite,
     checked_flag,
     checked_missing,
     checked_size,
     number_rows,
 )
+from goalbound.adapters.covariates.soft_clusters import build_point_result, checked_points, point_names
 from goalbound.adapters.covariates.triangulation import (
     INSIDE,
     Face,
@@ -31,7 +31,7 @@ from goalbound.adapters.covariates.triangulation import (
 from goalbound.models import ModelError
 from goalbound.models.validation import restore_readonly
 
-MOST_COLUMNS = 4
+MAX_COLUMNS = 4
 """The most columns: triangulations of more are too large."""
 
 _CHUNK = 2**20
@@ -47,8 +47,8 @@ class Barycentric:
     Attributes:
         points: [d, n] at least n + 1, not all in one plane; 2 to 4 columns (for one column use Hats). Columns
             should be of like size: what is near depends on their units.
-        clamp: whether a row outside the hull of the points counts as the nearest point of it; else it is refused.
-        missing: [d] the context of a row in which something is missing; None: it is refused.
+        clamp: whether a row outside the hull of the points counts as the nearest point of it; else it is rejected.
+        missing: [d] the context of a row in which something is missing; None: it is rejected.
         simplices: [T, n + 1] the triangulation. Left out, it is Delaunay's, by SciPy; it is part of the map, so
             that another version of SciPy cannot move it.
 
@@ -65,10 +65,8 @@ class Barycentric:
 
     def __post_init__(self) -> None:
         points = checked_points(self.points, "points")
-        if not 2 <= points.shape[1] <= MOST_COLUMNS:
-            raise ModelError(
-                f"points have {points.shape[1]} columns; 2 to {MOST_COLUMNS} can be triangulated (1: Hats)"
-            )
+        if not 2 <= points.shape[1] <= MAX_COLUMNS:
+            raise ModelError(f"points have {points.shape[1]} columns; 2 to {MAX_COLUMNS} can be triangulated (1: Hats)")
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "clamp", checked_flag(self.clamp, "clamp"))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
@@ -90,8 +88,8 @@ class Barycentric:
         """The columns by their places."""
         return tuple(f"column {place}" for place in range(self.points.shape[1]))
 
-    def read(self, table: Any) -> Reading:
-        """What becomes of each of K rows [K, n]. A row outside the hull is outside in all its columns."""
+    def apply(self, table: Any) -> MapResult:
+        """The result of each of K rows [K, n]. A row outside the hull is outside in all its columns."""
         rows = number_rows(table, self.points.shape[1])
         plain = all_finite(rows)
         weights, inside = self._inside(np.where(plain[:, None], rows, self.points[0]))
@@ -99,21 +97,21 @@ class Barycentric:
         if self.clamp and outside.any():
             weights[outside] = nearest_weights(self._faces, self.points, rows[outside])
 
-        def say(row: int) -> str:
+        def message(row: int) -> str:
             return (
                 f"{tuple(rows[row].tolist())} is outside the hull of the points; let such rows count as the nearest "
                 "point of it with clamp=True, or add points further out"
             )
 
-        return settled_points(rows, weights, outside, self.missing, [] if self.clamp else [(outside, say)])
+        return build_point_result(rows, weights, outside, self.missing, [] if self.clamp else [(outside, message)])
 
     def many(self, table: Any) -> Floats:
         """[K, d] the contexts of K rows."""
-        return self.read(table).accepted()
+        return self.apply(table).accepted()
 
     def __call__(self, covariates: Any) -> Floats:
         """[d] the context of a row [n]."""
-        return self.read([covariates]).only()
+        return self.apply([covariates]).single()
 
     @property
     def _corners(self) -> NDArray[np.int64]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.curves import Hats
-from goalbound.adapters.covariates.reading import CovariateMap, Floats
-from goalbound.adapters.covariates.tables import column_keys, listed
+from goalbound.adapters.covariates.checks import CovariateMap, Floats
+from goalbound.adapters.covariates.columns import column_keys, listed
+from goalbound.adapters.covariates.univariate import Hats
 from goalbound.models import ModelError
 
 Draw = Callable[[np.random.Generator, int, int], Any]
@@ -25,7 +25,7 @@ class CovariateContexts:
         map: the map.
         draw_rows: ``draw_rows(rng, first, count)`` gives a table of ``count`` rows, the same ones however the
             episodes are cut into chunks; :func:`rows_in_order` and :func:`rows_at_random` make one from data.
-        keeps_nothing: whether ``draw_rows`` has no state of its own, so that a run can be cut and go on later.
+        stateless: whether ``draw_rows`` has no state of its own, so that a run can be checkpointed and resumed.
 
     >>> from goalbound.adapters.covariates import Hats
     >>> contexts = CovariateContexts(Hats([0, 1, 2]), lambda rng, first, count: 2 * rng.random(count))
@@ -36,7 +36,7 @@ class CovariateContexts:
 
     map: CovariateMap
     draw_rows: Draw
-    keeps_nothing: bool = False
+    stateless: bool = False
 
     def __post_init__(self) -> None:
         if not callable(self.draw_rows):

@@ -9,12 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.covariates.curves import MOST_DEGREE, Hats, Splines
-from goalbound.adapters.covariates.foreign import FromTransformer
-from goalbound.adapters.covariates.groups import Categories, plain_value
-from goalbound.adapters.covariates.joint import Additive, Tensor
-from goalbound.adapters.covariates.points import SoftClusters, products
-from goalbound.adapters.covariates.reading import (
+from goalbound.adapters.covariates.categorical import Categories, plain_value
+from goalbound.adapters.covariates.checks import (
     CovariateMap,
     Floats,
     all_finite,
@@ -24,12 +20,16 @@ from goalbound.adapters.covariates.reading import (
     number_column,
     number_rows,
 )
-from goalbound.adapters.covariates.tables import column_of, listed
+from goalbound.adapters.covariates.columns import column_of, listed
+from goalbound.adapters.covariates.composite import Additive, Tensor
+from goalbound.adapters.covariates.sklearn import FromTransformer
+from goalbound.adapters.covariates.soft_clusters import SoftClusters, products
+from goalbound.adapters.covariates.univariate import MAX_DEGREE, Hats, Splines
 from goalbound.models import ModelError
 from goalbound.models.validation import check_int, check_list, generator_from_seed, set_readonly, short_repr
 
-LLOYD_ROUNDS = 1000
-"""The most rounds of k-means; data that needs more is an error."""
+MAX_LLOYD_ITERATIONS = 1000
+"""The most iterations of k-means; data that needs more is an error."""
 
 Map = TypeVar("Map", bound=CovariateMap)
 
@@ -51,14 +51,14 @@ def fit_splines(values: Any, count: int, *, degree: int = 3, clamp: bool = False
     >>> fit_splines(np.linspace(0, 1, 101), 5).knots
     array([0. , 0.5, 1. ])
     """
-    breaks = check_int(count, "count") - check_int(degree, "degree", least=0, most=MOST_DEGREE) + 1
+    breaks = check_int(count, "count") - check_int(degree, "degree", least=0, most=MAX_DEGREE) + 1
     if breaks < 2:
         raise ModelError(f"count is {short_repr(count)}; splines of degree {degree} are at least {degree + 1}")
     return Splines(_quantiles(values, breaks), degree=degree, clamp=clamp)
 
 
 def fit_categories(values: Any, *, min_count: int = 1, other: bool = True) -> Categories:
-    """The categories that stand in the values at least so often, in the order of their names.
+    """The categories that occur at least so often, in the order of their names.
 
     Missing values are left out; see :func:`fill_missing`.
 
@@ -76,7 +76,7 @@ def fit_categories(values: Any, *, min_count: int = 1, other: bool = True) -> Ca
     kept = sorted((value for value, count in counts.items() if count >= least), key=lambda one: (str(type(one)), one))
     rare = [value for value in counts if value not in kept]
     if not kept or (rare and not other):
-        what = f"{rare[0]!r} stands there {counts[rare[0]]} times" if rare else "there are no values"
+        what = f"{rare[0]!r} occurs {counts[rare[0]]} times" if rare else "there are no values"
         raise ModelError(f"{what}, and min_count is {least}; lower it, or let rare ones be other=True")
     return Categories(tuple(kept), other=other)
 
@@ -127,11 +127,11 @@ def fill_missing(map: Map, table: Any) -> Map:
     if isinstance(map, FromTransformer) or not hasattr(map, "missing"):
         raise ModelError(f"a {type(map).__name__} has no rule for missing values; let the transformer fill them")
     anything: Any = replace(map, missing=np.eye(map.context_size)[0])  # type: ignore[type-var]
-    reading = anything.read(table)
-    whole_rows = ~any_of(reading.missing)
-    if not whole_rows.any():
-        raise ModelError("every row has something missing; a mean needs at least one that is whole")
-    mean = reading.accepted()[whole_rows].mean(axis=0)
+    result = anything.apply(table)
+    complete = ~any_of(result.missing)
+    if not complete.any():
+        raise ModelError("every row has something missing; a mean needs at least one complete row")
+    mean = result.accepted()[complete].mean(axis=0)
     filled = replace(map, missing=mean / mean.sum())  # type: ignore[type-var]
     return filled
 
@@ -189,7 +189,7 @@ def _lloyd(rows: Floats, centres: Floats) -> Floats:
     middle = rows.mean(axis=0)  # distances are more exact around it
     rows, centres = rows - middle, centres - middle
     owner: NDArray[np.int64] | None = None
-    for _ in range(LLOYD_ROUNDS):
+    for _ in range(MAX_LLOYD_ITERATIONS):
         distances = _squared_distances(rows, centres)
         now = np.argmin(distances, axis=1)
         if owner is not None and np.array_equal(now, owner):
@@ -197,6 +197,8 @@ def _lloyd(rows: Floats, centres: Floats) -> Floats:
         owner = now
         for k in range(len(centres)):
             mine = rows[owner == k]
-            # A centre that lost all its rows begins again at the row that is worst served.
+            # A centre that lost all its rows restarts at the row furthest from its centre.
             centres[k] = mine.mean(axis=0) if len(mine) else rows[np.argmax(distances.min(axis=1))]
-    raise ModelError(f"k-means did not settle in {LLOYD_ROUNDS} rounds; ask for fewer clusters, or fit to a sample")
+    raise ModelError(
+        f"k-means did not converge in {MAX_LLOYD_ITERATIONS} iterations; ask for fewer clusters, or fit to a sample"
+    )

@@ -1,4 +1,4 @@
-"""A learner that is shown raw covariates, saved together with the map that it has learned with."""
+"""A learner that takes raw covariates, saved together with the map that it has learned with."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.covariates.files import check_digest, map_as_json, map_digest, map_from_json
-from goalbound.adapters.covariates.reading import (
+from goalbound.adapters.covariates.checks import (
     CovariateMap,
     check_map,
 )
+from goalbound.adapters.covariates.serialization import check_digest, map_as_json, map_digest, map_from_json
 from goalbound.learners.checks import (
     check_learner,
 )
@@ -80,12 +80,12 @@ class CovariateLearner:
     __copy__ = deep_copy  # all that learns is in the learners inside
 
     def begin(self, covariates: Any) -> Episode:
-        """An episode for these covariates; what the map refuses is an error, and no episode."""
-        read = self.map.read([covariates])
-        episode: Episode = self.learner.begin(read.only())
+        """An episode for these covariates; what the map rejects is an error, and no episode."""
+        result = self.map.apply([covariates])
+        episode: Episode = self.learner.begin(result.single())
         self.begun += 1
-        self.outside += read.outside[0]
-        self.missing += read.missing[0]
+        self.outside += result.outside[0]
+        self.missing += result.missing[0]
         return episode
 
     def plan(self, covariates: Any) -> Any:
@@ -118,11 +118,11 @@ class CovariateLearner:
         load_learner: Callable[..., Any] = LRCSSP.load,
         limit: int = LIMIT,
     ) -> CovariateLearner:
-        """Read what :meth:`save` wrote. Nothing is executed, and the learner goes on bit for bit.
+        """Read what :meth:`save` wrote. Nothing is executed, and the learner resumes bit for bit.
 
         Args:
             path: the file.
-            map: the map that the learner must have learned with; another one is refused. Needed where the file cannot
+            map: the map that the learner must have learned with; another one is rejected. Needed where the file cannot
                 hold the map (:class:`FromTransformer`). Left out, it is the one in the file.
             load_learner: reads the learner's own file, from its path (and ``limit=``, if it has one).
             limit: the most bytes that the file may have.
@@ -138,11 +138,11 @@ class CovariateLearner:
             found = map_from_json(header["map"]) if map is None else map
             check_digest(found, header["digest"])
             learner = cls(found, _loaded(arrays["learner"], load_learner, limit))
-            learner._recall(header)
+            learner._restore_counts(header)
         learner._files = files
         return learner
 
-    def _recall(self, header: dict[str, Any]) -> None:
+    def _restore_counts(self, header: dict[str, Any]) -> None:
         """The counts of a file, checked."""
         begun, width = header["begun"], len(self.map.column_names)
         if type(begun) is not int or not 0 <= begun < 2**62:

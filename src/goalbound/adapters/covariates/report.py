@@ -1,4 +1,4 @@
-"""What contexts a map makes of data: how much of the simplex is used, and what was missing or out of range."""
+"""Summary of the contexts that a map makes of data: use of the simplex, values missing or out of range."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.reading import CovariateMap, Floats, check_map
+from goalbound.adapters.covariates.checks import CovariateMap, Floats, check_map
 from goalbound.models import ModelError
 from goalbound.models.validation import set_readonly
 
@@ -17,11 +17,11 @@ RARE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class ContextReport:
-    """A look at K rows of covariates through a map. ``print`` it.
+    """Summary of K rows of covariates under a map. ``print`` it.
 
     Attributes:
         rows: K.
-        refused: how many rows the map refuses; the numbers below are of the others.
+        rejected: how many rows the map rejects; the numbers below are of the others.
         names: [d] the components.
         mean_weights: [d] how much weight each has on average.
         rare: the names of components with a mean weight below 1 / (10 d): they will be learned slowly or never.
@@ -29,12 +29,12 @@ class ContextReport:
             contexts alike) to d (all directions used alike).
         condition: largest over smallest of these eigenvalues; infinite if a direction is never used.
         column_names: [n] the raw columns.
-        outside_share: [n] the share of rows whose value is out of the map's range, clamped or refused.
-        missing_share: [n] the share of rows whose value is missing, filled or refused.
+        outside_share: [n] the share of rows whose value is out of the map's range, clamped or rejected.
+        missing_share: [n] the share of rows whose value is missing, filled or rejected.
     """
 
     rows: int
-    refused: int
+    rejected: int
     names: tuple[str, ...]
     mean_weights: Floats
     rare: tuple[str, ...]
@@ -46,7 +46,7 @@ class ContextReport:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.rows} rows, {self.refused} refused; {len(self.names)} components",
+            f"{self.rows} rows, {self.rejected} rejected; {len(self.names)} components",
             f"effective dimension {self.effective_dimension:.2f}, condition number {self.condition:.3g}",
         ]
         for name, outside, missing in zip(self.column_names, self.outside_share, self.missing_share, strict=True):
@@ -58,11 +58,11 @@ class ContextReport:
 
 
 def context_report(map: CovariateMap, table: Any) -> ContextReport:
-    """Looks at a table of covariates through a map. Nothing is refused by an error; refused rows are counted.
+    """Summarises a table of covariates under a map. Rejected rows raise no error; they are counted.
 
     >>> from goalbound.adapters.covariates import Hats
     >>> print(context_report(Hats([0, 1, 2, 9]), [0, 0.5, 1, 1.5, 2, 10, None]))
-    7 rows, 2 refused; 4 components
+    7 rows, 2 rejected; 4 components
     effective dimension 2.84, condition number inf
       value: 14.3% outside, 14.3% missing
       at 0  0.3000
@@ -71,11 +71,13 @@ def context_report(map: CovariateMap, table: Any) -> ContextReport:
       at 9  0.0000  rare
     """
     check_map(map)
-    reading = map.read(table)
-    kept = reading.contexts[~np.isnan(reading.contexts[:, 0])]
+    result = map.apply(table)
+    kept = result.contexts[~np.isnan(result.contexts[:, 0])]
     if not len(kept):
         why = (
-            "the table is empty" if reading.refusal is None else f"row {reading.refusal.row}: {reading.refusal.message}"
+            "the table is empty"
+            if result.rejection is None
+            else f"row {result.rejection.row}: {result.rejection.message}"
         )
         raise ModelError(f"no row is accepted by the map, so there is nothing to report ({why})")
     size = map.context_size
@@ -83,14 +85,14 @@ def context_report(map: CovariateMap, table: Any) -> ContextReport:
     rounding = size * 2.0**-52 * float(moments[-1])
     means = kept.mean(axis=0)
     return ContextReport(
-        rows=len(reading.contexts),
-        refused=len(reading.contexts) - len(kept),
+        rows=len(result.contexts),
+        rejected=len(result.contexts) - len(kept),
         names=map.names,
         mean_weights=set_readonly(means),
         rare=tuple(name for name, weight in zip(map.names, means, strict=True) if weight < RARE / size),
         effective_dimension=float(moments.sum() ** 2 / (moments**2).sum()),
         condition=float(moments[-1] / moments[0]) if moments[0] > rounding else np.inf,
         column_names=map.column_names,
-        outside_share=set_readonly(reading.outside.mean(axis=0)),
-        missing_share=set_readonly(reading.missing.mean(axis=0)),
+        outside_share=set_readonly(result.outside.mean(axis=0)),
+        missing_share=set_readonly(result.missing.mean(axis=0)),
     )

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.adapters.covariates.points import FURTHEST, products
-from goalbound.adapters.covariates.reading import Floats
+from goalbound.adapters.covariates.checks import Floats
+from goalbound.adapters.covariates.soft_clusters import FURTHEST, products
 from goalbound.models import ModelError
 from goalbound.models.validation import check_array, check_int_array, readonly_copy
 

@@ -1,4 +1,4 @@
-"""Gymnasium: its tables as problems, its environments as worlds, and our problems as its environments.
+"""Gymnasium: its tables as problems, its environments as ours, and our problems as its environments.
 
 Reading tables needs only the environments themselves; Gymnasium is imported when :class:`LinearCSSPEnv` is first used
 (``pip install '.[gym]'`` in the folder of goalbound).
@@ -14,12 +14,14 @@ LinearCSSP(2 components, 400 states, 2400 pairs, 4528 next states)
 
 from typing import TYPE_CHECKING, Any
 
-from goalbound.adapters.gymnasium.contextual import ContextualEnvironmentWorld, ParametricEnvironmentWorld
-from goalbound.adapters.gymnasium.readings import (
+from goalbound.adapters.gymnasium.contextual import ContextualGymEnvironment, ParametricGymEnvironment
+from goalbound.adapters.gymnasium.gym_environment import GymEnvironment
+from goalbound.adapters.gymnasium.problem import GymProblem, from_environments, ssp_from_environment
+from goalbound.adapters.gymnasium.rewards import (
     CLIFF_WALKING_LOSSES,
     FROZEN_LAKE_LOSSES,
     TAXI_LOSSES,
-    Holes,
+    FailurePolicy,
     Losses,
     Transition,
     every_termination,
@@ -31,11 +33,9 @@ from goalbound.adapters.gymnasium.readings import (
     refuse,
     restart,
 )
-from goalbound.adapters.gymnasium.tables import GymProblem, from_environments, ssp_from_environment
-from goalbound.adapters.gymnasium.world import EnvironmentWorld
 
 if TYPE_CHECKING:
-    from goalbound.adapters.gymnasium.environment import (
+    from goalbound.adapters.gymnasium.linear_cssp_env import (
         LinearCSSPEnv,
         bernoulli_loss,
         expected_loss,
@@ -48,13 +48,13 @@ __all__ = [
     "CLIFF_WALKING_LOSSES",
     "FROZEN_LAKE_LOSSES",
     "TAXI_LOSSES",
-    "ContextualEnvironmentWorld",
-    "EnvironmentWorld",
+    "ContextualGymEnvironment",
+    "FailurePolicy",
+    "GymEnvironment",
     "GymProblem",
-    "Holes",
     "LinearCSSPEnv",
     "Losses",
-    "ParametricEnvironmentWorld",
+    "ParametricGymEnvironment",
     "Transition",
     "bernoulli_loss",
     "every_termination",
@@ -74,7 +74,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _NEED_GYMNASIUM:
-        from goalbound.adapters.gymnasium import environment
+        from goalbound.adapters.gymnasium import linear_cssp_env
 
-        return getattr(environment, name)
+        return getattr(linear_cssp_env, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

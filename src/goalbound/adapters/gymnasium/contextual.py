@@ -1,4 +1,4 @@
-"""Real environments as the world of a contextual problem that was read from them."""
+"""Real Gymnasium environments as the environment of a contextual problem that was read from them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.adapters.gymnasium.raw import bare, environment_name
-from goalbound.adapters.gymnasium.tables import GymProblem, from_environments
-from goalbound.adapters.gymnasium.world import EnvironmentWorld, Position
+from goalbound.adapters.gymnasium.gym_environment import GymEnvironment, StateTracker
+from goalbound.adapters.gymnasium.problem import GymProblem, from_environments
+from goalbound.adapters.gymnasium.transition_table import environment_name, unwrap
 from goalbound.models import ModelError, Step
 
 MakeEnvironment = Callable[[NDArray[np.float64]], Any]
@@ -19,15 +19,15 @@ MakeEnvironment = Callable[[NDArray[np.float64]], Any]
 _SEEDS = 2**63
 
 
-class ContextualEnvironmentWorld:
+class ContextualGymEnvironment:
     """Mixes real environments by the context, exactly as the problem does.
 
     At each step a component is drawn with the weights of the context, its environment is put into the current state
-    and makes the step; so is the first state drawn, and a restart is that of the environment that fell into the hole.
+    and makes the step; so is the first state drawn, and a restart is that of the environment that failed.
     The environments must keep their whole state as ``env.unwrapped.s``, as Taxi, CliffWalking and FrozenLake do.
 
-    No environment lives through an episode, so they are played without their wrappers: a time limit counts for nothing
-    here. They belong to the world from now on; two worlds must not share one.
+    No environment plays a whole episode, so they are used without their wrappers: a time limit has no effect
+    here. This object owns them from now on; two must not share one.
 
     Args:
         table: the problem.
@@ -37,10 +37,10 @@ class ContextualEnvironmentWorld:
 
     >>> import gymnasium
     >>> lakes = [gymnasium.make("FrozenLake-v1", success_rate=rate) for rate in (1.0, 0.5)]
-    >>> world = ContextualEnvironmentWorld(from_environments(lakes), lakes, rng=np.random.default_rng(0))
-    >>> world.begin([1.0, 0.0])
+    >>> environment = ContextualGymEnvironment(from_environments(lakes), lakes, rng=np.random.default_rng(0))
+    >>> environment.begin([1.0, 0.0])
     0
-    >>> world.step(1)
+    >>> environment.step(1)
     Step(state=0, action=1, loss=0.1, next_state=4)
     """
 
@@ -49,19 +49,19 @@ class ContextualEnvironmentWorld:
         _check_read_from(table, environments)
         self._table = table
         self._rng = rng
-        self._environments = [_placeable(env, place, rng) for place, env in enumerate(environments)]
-        self._position = Position(table)
+        self._environments = [_settable(env, place, rng) for place, env in enumerate(environments)]
+        self._tracker = StateTracker(table)
         self._cumulative: NDArray[np.float64] = np.empty(0)
 
     def begin(self, context: ArrayLike | str) -> int:
         """A new episode under a context: d weights, or the name of a component; its first state."""
         cumulative = np.cumsum(self._table.problem.check_context(context))
         self._cumulative = cumulative / cumulative[-1]  # the last is 1, above all that random() draws
-        return self._position.enter(self._drawn().reset()[0])
+        return self._tracker.enter(self._drawn().reset()[0])
 
     def step(self, action: int) -> Step:
-        """One step. A hole is treated as in the problem."""
-        return self._position.step(action, self._drawn_at)
+        """One step. A failure is treated as in the problem."""
+        return self._tracker.step(action, self._drawn_at)
 
     def _drawn(self) -> Any:
         """The environment of a component, drawn by the context."""
@@ -73,7 +73,7 @@ class ContextualEnvironmentWorld:
         return env
 
 
-class ParametricEnvironmentWorld:
+class ParametricGymEnvironment:
     """Plays the real environment of each context, for parameters that mix as the context does.
 
     FrozenLake's ``success_rate`` and Taxi's ``rainy_probability`` enter the probabilities linearly. Where a parameter
@@ -91,10 +91,10 @@ class ParametricEnvironmentWorld:
     >>> def lake(context):
     ...     return gymnasium.make("FrozenLake-v1", success_rate=float(context @ rates), max_episode_steps=-1)
     >>> table = from_environments([lake(corner) for corner in np.eye(2)])
-    >>> world = ParametricEnvironmentWorld(table, lake, rng=np.random.default_rng(0))
-    >>> world.begin([1.0, 0.0])
+    >>> environment = ParametricGymEnvironment(table, lake, rng=np.random.default_rng(0))
+    >>> environment.begin([1.0, 0.0])
     0
-    >>> world.step(1)
+    >>> environment.step(1)
     Step(state=0, action=1, loss=0.1, next_state=4)
     """
 
@@ -103,19 +103,19 @@ class ParametricEnvironmentWorld:
         self._table = table
         self._make_environment = make_environment
         self._rng = rng
-        self._episode: EnvironmentWorld | None = None
+        self._episode: GymEnvironment | None = None
 
     def begin(self, context: ArrayLike | str) -> int:
         """A new episode under a context: d weights, or the name of a component; its first state."""
         weights = self._table.problem.check_context(context)
         self._episode = None  # so that an error below leaves no episode open
-        world = EnvironmentWorld(self._table, self._make_environment(weights))
-        state = world.begin(seed=int(self._rng.integers(_SEEDS)))
-        self._episode = world
+        environment = GymEnvironment(self._table, self._make_environment(weights))
+        state = environment.begin(seed=int(self._rng.integers(_SEEDS)))
+        self._episode = environment
         return state
 
     def step(self, action: int) -> Step:
-        """One step. A hole is treated as in the problem: a restart resets the environment and the episode goes on."""
+        """One step. A failure is treated as in the problem: a restart resets the environment, the episode continues."""
         if self._episode is None:
             raise ModelError("no episode is open: begin() one")
         return self._episode.step(action)
@@ -128,14 +128,14 @@ def _check_generator(rng: object) -> None:
 
 def _check_read_from(table: GymProblem, environments: Sequence[Any]) -> None:
     """The environments give the problem when they are read again, as it was read."""
-    problem, reading = table.problem, table.reading
+    problem, interpretation = table.problem, table.interpretation
     if len(environments) != problem.context_size:
         raise ModelError(
             f"{len(environments)} environments for {problem.context_size} components; "
             "give those that the problem was read from, in the same order"
         )
     again = from_environments(
-        environments, losses=reading.losses, goals=reading.goals, holes=reading.holes,
+        environments, losses=interpretation.losses, goals=interpretation.goals, failures=interpretation.failures,
         component_names=problem.component_names,
     ).problem  # fmt: skip
     if again == problem:
@@ -147,9 +147,9 @@ def _check_read_from(table: GymProblem, environments: Sequence[Any]) -> None:
     )
 
 
-def _placeable(env: Any, place: int, rng: np.random.Generator) -> Any:
+def _settable(env: Any, place: int, rng: np.random.Generator) -> Any:
     """The environment without its wrappers, seeded; an error if its state cannot be set."""
-    unwrapped = bare(env)
+    unwrapped = unwrap(env)
     observation = int(unwrapped.reset(seed=int(rng.integers(_SEEDS)))[0])
     try:
         kept = int(unwrapped.s)
@@ -159,6 +159,6 @@ def _placeable(env: Any, place: int, rng: np.random.Generator) -> Any:
     if kept != observation:
         raise ModelError(
             f"environment {place} ({environment_name(env)}) cannot be put into a state: it does not keep its "
-            "observation as env.unwrapped.s; give that attribute to it, or use ParametricEnvironmentWorld"
+            "observation as env.unwrapped.s; give that attribute to it, or use ParametricGymEnvironment"
         )
     return unwrapped

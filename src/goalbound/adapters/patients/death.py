@@ -1,4 +1,4 @@
-"""What becomes of patients who die, in a problem that ends with discharge only."""
+"""How death is modelled, in a problem that ends with discharge only."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from goalbound.models.validation import check_float
 
 
 @dataclass(frozen=True)
-class Death:
-    """How death is read; made by :func:`readmission` or :func:`death_state`.
+class DeathPolicy:
+    """How death is modelled; made by :func:`readmission` or :func:`death_state`.
 
     Attributes:
         loss: what a death loses in all, in [0, 1].
@@ -26,19 +26,19 @@ class Death:
             raise ModelError(f"the loss of a death, {self.loss}, is not in [0, 1]; a loss of 1 is the largest there is")
 
 
-def readmission(*, loss: float = 1.0) -> Death:
+def readmission(*, loss: float = 1.0) -> DeathPolicy:
     """A step into death loses this, and leads to where patients of the group begin: the bed goes to the next one.
 
     The mean loss of a pair then depends on its chance of death, and a pair that may kill has many next states.
     """
-    return Death(loss, False)
+    return DeathPolicy(loss, False)
 
 
-def death_state(*, loss: float = 1.0) -> Death:
+def death_state(*, loss: float = 1.0) -> DeathPolicy:
     """The dead are a state, the last, where all one can do is to readmit (action 0).
 
     A step into it loses what every step loses, and the readmission the rest of ``loss``. So all losses are known, and
     death is one next state: there is less to learn. Values in each group are those of :func:`readmission`; under a
     mixture of groups the readmission is mixed anew, by the context. Episodes have one step more for each death.
     """
-    return Death(loss, True)
+    return DeathPolicy(loss, True)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.adapters.patients.arrays import DEATH, DISCHARGE, LIVE, Arrays, read_arrays
-from goalbound.adapters.patients.death import Death, readmission
-from goalbound.adapters.patients.meaning import Names, published_names
+from goalbound.adapters.patients.death import DeathPolicy, readmission
+from goalbound.adapters.patients.names import Names, published_names
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.models.files.io import as_format_errors
 from goalbound.models.triples import from_triples
@@ -54,7 +54,7 @@ def read_patients(
     *,
     groups: Sequence[str] = ("not diabetic", "diabetic"),
     step_loss: float = 0.05,
-    on_death: Death | None = None,
+    on_death: DeathPolicy | None = None,
     limit: int = LIMIT,
 ) -> PatientTable:
     """Read a patient table. What cannot be is a FileFormatError that names the array and the place; nothing is run.
@@ -63,7 +63,7 @@ def read_patients(
         path: an ``.npz`` file with ``tx_mat`` [d, A, n, n], ``reward_of_next_state`` [n] (-1 death, 1 discharge, else
             0), ``p_initial_state`` [d, n] and perhaps ``p_mixture`` [d]. Rows may sum to 1 within 1e-4 (they are stored
             as float32) and are divided by their sums; how far off they were is in ``correction``. Only rows of live
-            states are looked at.
+            states are used.
         groups: d names of the components, in the order of the file.
         step_loss: what a step loses that does not end in death.
         on_death: :func:`readmission` if left out, or :func:`death_state`.
@@ -72,7 +72,9 @@ def read_patients(
     A pair may lead where it does in any group. States and actions have names if the file has the layout of the
     published simulator, and are numbers if not.
     """
-    death = readmission() if on_death is None else check_type(on_death, Death, "on_death", "give readmission(...)")
+    death = (
+        readmission() if on_death is None else check_type(on_death, DeathPolicy, "on_death", "give readmission(...)")
+    )
     named = check_list(groups, "groups", "a sequence of names, one for each group")
     step_loss = check_float(step_loss, "step_loss", "what a step loses, in [0, 1]")
     limit = check_size(limit, "limit", "it is the most bytes of the file", most=2**62)
@@ -89,7 +91,7 @@ def read_patients(
     )
 
 
-def _check_losses(step_loss: float, death: Death) -> None:
+def _check_losses(step_loss: float, death: DeathPolicy) -> None:
     if not 0.0 <= step_loss <= 1.0:
         raise ModelError(f"step_loss {step_loss} is not in [0, 1]; losses are")
     if death.own_state and death.loss < step_loss:
@@ -99,8 +101,8 @@ def _check_losses(step_loss: float, death: Death) -> None:
         )
 
 
-class _Moves(NamedTuple):
-    """K loose triples."""
+class _Triples(NamedTuple):
+    """K triples, unsorted."""
 
     state: NDArray[np.int64]
     action: NDArray[np.int64]
@@ -109,62 +111,66 @@ class _Moves(NamedTuple):
     """[K, d]"""
 
     @classmethod
-    def joined(cls, *parts: _Moves) -> _Moves:
+    def joined(cls, *parts: _Triples) -> _Triples:
         return cls._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
-def _problem(arrays: Arrays, groups: Sequence[str], step_loss: float, death: Death) -> LinearCSSP:
+def _problem(arrays: Arrays, groups: Sequence[str], step_loss: float, death: DeathPolicy) -> LinearCSSP:
     live = len(arrays.live)
     states = live + death.own_state
     deaths = np.minimum(arrays.rows[..., arrays.kind == DEATH].sum(axis=-1), 1.0)  # [d, A, L]; sums round
     pair_losses = np.full((live * arrays.rows.shape[1], len(groups)), step_loss)
     if death.own_state:
-        moves = _Moves.joined(_among_the_living(arrays, states), _into(deaths, live), _from_death(arrays))
+        triples = _Triples.joined(
+            _live_transitions(arrays, states),
+            _transitions_to_death_state(deaths, live),
+            _transitions_from_death_state(arrays),
+        )
         pair_losses = np.vstack((pair_losses, np.full((1, len(groups)), death.loss - step_loss)))
         start = np.pad(arrays.start, ((0, 0), (0, 1)))
     else:
-        moves = _Moves.joined(_among_the_living(arrays, states), _readmitted(arrays, deaths))
+        triples = _Triples.joined(_live_transitions(arrays, states), _transitions_to_readmission(arrays, deaths))
         by_pair = deaths.transpose(2, 1, 0).reshape(-1, len(groups))
         pair_losses = (1.0 - by_pair) * step_loss + by_pair * death.loss
         start = arrays.start
-    built = from_triples(*moves, states=states, names=_names(arrays, death))
+    built = from_triples(*triples, states=states, names=_names(arrays, death))
     return LinearCSSP(built.support, pair_losses, built.probabilities, start.T, tuple(groups))
 
 
-def _among_the_living(arrays: Arrays, goal: int) -> _Moves:
-    """Moves between live states, and discharges."""
+def _live_transitions(arrays: Arrays, goal: int) -> _Triples:
+    """Transitions between live states, and discharges."""
     number = np.full(len(arrays.kind), goal)
     number[arrays.live] = np.arange(len(arrays.live))
     onward = np.isin(arrays.kind, (LIVE, DISCHARGE))
     action, state, after = np.nonzero((arrays.rows > 0.0).any(axis=0) & onward)
-    return _Moves(state, action, number[after], arrays.rows[:, action, state, after].T)
+    return _Triples(state, action, number[after], arrays.rows[:, action, state, after].T)
 
 
-def _into(deaths: NDArray[np.float64], dead: int) -> _Moves:
-    """Deaths [d, A, L], as moves into the state of the dead."""
+def _transitions_to_death_state(deaths: NDArray[np.float64], dead: int) -> _Triples:
+    """Deaths [d, A, L], as transitions to the death state."""
     action, state = np.nonzero((deaths > 0.0).any(axis=0))
-    return _Moves(state, action, np.full(len(state), dead), deaths[:, action, state].T)
+    return _Triples(state, action, np.full(len(state), dead), deaths[:, action, state].T)
 
 
-def _from_death(arrays: Arrays) -> _Moves:
-    """The only row of the dead: where patients begin."""
+def _transitions_from_death_state(arrays: Arrays) -> _Triples:
+    """The only row of the death state: where patients begin."""
     begin = np.flatnonzero(arrays.start.any(axis=0))
     dead = np.full(len(begin), len(arrays.live))
-    return _Moves(dead, np.zeros_like(begin), begin, arrays.start[:, begin].T)
+    return _Triples(dead, np.zeros_like(begin), begin, arrays.start[:, begin].T)
 
 
-def _readmitted(arrays: Arrays, deaths: NDArray[np.float64]) -> _Moves:
-    """Deaths [d, A, L], as moves to where patients of the group begin."""
+def _transitions_to_readmission(arrays: Arrays, deaths: NDArray[np.float64]) -> _Triples:
+    """Deaths [d, A, L], as transitions to where patients of the group begin."""
     action, state = np.nonzero((deaths > 0.0).any(axis=0))
     begin = np.flatnonzero(arrays.start.any(axis=0))
     chance = deaths[:, action, state, None] * arrays.start[:, None, begin]  # [d, pairs, begins]
-    return _Moves(
+    return _Triples(
         np.repeat(state, len(begin)), np.repeat(action, len(begin)), np.tile(begin, len(state)),
         chance.reshape(len(chance), -1).T,
     )  # fmt: skip
 
 
-def _names(arrays: Arrays, death: Death) -> tuple[Sequence[str] | None, Sequence[str] | None]:
+def _names(arrays: Arrays, death: DeathPolicy) -> tuple[Sequence[str] | None, Sequence[str] | None]:
     names: Names | None = published_names(arrays)
     if names is None:
         return None, None

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.models import ModelError
 from goalbound.models.validation import as_numeric_array, check_array, check_int, check_type, readonly_copy, short_repr
 
-MOST_NODES = 10_000_000
+MAX_NODES = 10_000_000
 """Counts above this are taken for a mistake, before any memory is asked for."""
 
 COLUMNS = (
@@ -130,8 +130,8 @@ def count_fault(nodes: int, zones: int, first_thru_node: int, links: int) -> Fau
     """What is wrong with the counts; None if all is well."""
     if not links:
         return Fault(None, "there are no links; a network has at least one")
-    if not 1 <= nodes <= MOST_NODES:
-        return Fault(None, f"the number of nodes is {short_repr(nodes)}; it must be 1 to {MOST_NODES}")
+    if not 1 <= nodes <= MAX_NODES:
+        return Fault(None, f"the number of nodes is {short_repr(nodes)}; it must be 1 to {MAX_NODES}")
     if not 0 <= zones <= nodes:
         return Fault(None, f"the number of zones is {short_repr(zones)}; it must be 0 to {nodes}, the number of nodes")
     if not 1 <= first_thru_node <= nodes + 1:

@@ -14,7 +14,7 @@ from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP
 from goalbound.planning import optimal_values
 from goalbound.problems.catalog import catalog_entry
-from goalbound.simulation import Dirichlet, History, Listed, Simulation
+from goalbound.simulation import Dirichlet, FromArray, History, Simulation
 from goalbound.simulation.play import Progress
 
 PROBLEM = {"levels": 3, "markers": 2}
@@ -101,7 +101,7 @@ def _run(problem: LinearCSSP, pupil: Pupil, patients: NDArray[np.float64], watch
     floor = float(problem.losses.min())
     learner = LRCSSP(problem.support, size, delta=DELTA, loss_floor=floor, widths=pupil.widths)
     who = ContextBlind(learner) if pupil.blind else learner
-    simulation = Simulation(problem, who, Listed(patients), seed=SEED, step_limit=STEP_LIMIT)
+    simulation = Simulation(problem, who, FromArray(patients), seed=SEED, step_limit=STEP_LIMIT)
     show = watch.begin(pupil.name, len(patients))
     parts: list[History] = []
     hopes: Points = []

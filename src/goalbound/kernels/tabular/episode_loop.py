@@ -1,20 +1,20 @@
-"""Whole episodes of the context-free learners in a simulated world, without leaving compiled code.
+"""Whole episodes of the context-free learners in a simulated environment, without leaving compiled code.
 
 The same moves as the plain loop makes, in the same order, with the same numbers drawn: to the bit the same run.
 """
 
 from goalbound.kernels.compile import lean
+from goalbound.kernels.environment import env_step, first_state
 from goalbound.kernels.episode_loop import successor_index
 from goalbound.kernels.tabular.algorithm import begin, chosen_pair, needs_draws, observe, plan_episode, plan_is_valid
 from goalbound.kernels.tabular.psrl import draw_model
-from goalbound.kernels.world import first_state, make_step
 
 
 @lean
 def play(constants, learner, episode, truth, contexts, optimal, rng, own_rng, step_limit, sweeps, out):
-    """Play one episode for each row of ``contexts`` [K, d], which only the world sees.
+    """Play one episode for each row of ``contexts`` [K, d], which only the environment sees.
 
-    ``optimal`` [K, S + 1] are the true optimal values, ``rng`` is the stream of the world, ``own_rng`` the learner's.
+    ``optimal`` [K, S + 1] are the true optimal values, ``rng`` is the environment's stream, ``own_rng`` the learner's.
     Stops at a plan that did not come to its end. Returns the number of episodes played to their end.
     """
     goal = len(constants.pair_start) - 1
@@ -32,7 +32,7 @@ def play(constants, learner, episode, truth, contexts, optimal, rng, own_rng, st
                 if not plan_episode(constants, learner, episode, sweeps):
                     return k
             pair = chosen_pair(constants, learner, episode, state)
-            following, loss, gap = make_step(truth, pair, state, contexts[k], optimal[k], rng)
+            following, loss, gap = env_step(truth, pair, state, contexts[k], optimal[k], rng)
             regret += gap
             total += loss
             steps += 1

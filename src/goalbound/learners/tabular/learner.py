@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.compile import Effort
+from goalbound.kernels.environment import EpisodeResults
 from goalbound.kernels.tabular import algorithm, planning, psrl
 from goalbound.kernels.tabular.episode_loop import play
 from goalbound.kernels.tabular.state import (
@@ -22,7 +23,6 @@ from goalbound.kernels.tabular.state import (
     new_episode_state,
     new_learner_state,
 )
-from goalbound.kernels.world import Tally
 from goalbound.learners.checks import (
     check_context_free,
     check_leads,
@@ -34,7 +34,7 @@ from goalbound.learners.copying import (
     restore_state,
 )
 from goalbound.learners.errors import PlanningStopped
-from goalbound.learners.protocol import SimulatedWorld, truth_of
+from goalbound.learners.protocol import SimulatedEnvironment, environment_arrays
 from goalbound.learners.tabular.episode import TabularEpisode
 from goalbound.learners.tabular.method import Method
 from goalbound.learners.tabular.plan import TabularPlan
@@ -198,25 +198,25 @@ class TabularLearner:
 
     def play_episodes(
         self,
-        world: SimulatedWorld,
+        environment: SimulatedEnvironment,
         contexts: NDArray[np.float64],
         values: NDArray[np.float64],
         *,
         step_limit: int,
-        tally: Tally,
+        results: EpisodeResults,
         shown: NDArray[np.float64] | None = None,
     ) -> None:
-        """Play one episode in a simulated world for each of the contexts [K, d], in compiled code.
+        """Play one episode in a simulated environment for each of the contexts [K, d], in compiled code.
 
         The same episodes, to the bit, as ``begin``, ``act`` and ``observe`` give, with the same numbers drawn.
         ``values`` [K, S + 1] are the true optimal values, for the regret only. ``shown`` [K, 1] is what the learner
         sees instead of the contexts.
         """
         seen = contexts if shown is None else shown
-        self.check_fits(world.problem, seen.shape[1])
+        self.check_fits(environment.problem, seen.shape[1])
         for context in np.unique(seen, axis=0):
             check_context_free(context)
-        truth, episode_state = truth_of(world), new_episode_state(self.support.states)
+        env, episode_state = environment_arrays(environment), new_episode_state(self.support.states)
         played = 0
         while played < len(contexts):
             run = self._effort.engine((len(contexts) - played) * self.support.triples)(play)
@@ -224,8 +224,9 @@ class TabularLearner:
             last = played + 1 if run is play.python else len(contexts)
             before = self._work
             ended = run(
-                self._constants, self._state, episode_state, truth, contexts[played:last], values[played:last],
-                world.rng, self.rng, int(step_limit), MOST_SWEEPS, Tally._make(column[played:last] for column in tally),
+                self._constants, self._state, episode_state, env, contexts[played:last], values[played:last],
+                environment.rng, self.rng, int(step_limit), MOST_SWEEPS,
+                EpisodeResults._make(column[played:last] for column in results),
             )  # fmt: skip
             self._effort.spent += (self._work - before) * self.support.triples
             played += ended

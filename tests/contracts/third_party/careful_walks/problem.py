@@ -22,8 +22,8 @@ def ditch(*, length: int = 3, haste: float = 0.9) -> LinearCSSP:
     return plan.linear_cssp()
 
 
-class DitchWorld:
-    """A world of one's own: here it draws from the problem, elsewhere it would be a machine."""
+class DitchEnvironment:
+    """An environment of one's own: here it draws from the problem, elsewhere it would be a machine."""
 
     def __init__(self, problem: LinearCSSP, *, rng: np.random.Generator) -> None:
         self.problem, self.rng = problem, rng
@@ -45,6 +45,6 @@ class DitchWorld:
 
 @plugin
 def real_ditch(*, length: int = 3) -> Stage:
-    """A problem with a world of its own."""
+    """A problem with an environment of its own."""
     problem = ditch(length=length)
-    return Stage(problem, partial(DitchWorld, problem))
+    return Stage(problem, partial(DitchEnvironment, problem))

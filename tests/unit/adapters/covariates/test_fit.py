@@ -102,7 +102,7 @@ def test_several_columns_with_one_gap_count_as_missing_together() -> None:
         (lambda: fit_hats([1, np.inf], 2), "all must be finite"),
         (lambda: fit_hats([1, 2], 1), "count is 1; there are at least 2 knots"),
         (lambda: fit_splines([1, 2], 3), "count is 3; splines of degree 3 are at least 4"),
-        (lambda: fit_categories(["a", "b", "b"], min_count=2, other=False), "'a' stands there 1 times, and min_count"),
+        (lambda: fit_categories(["a", "b", "b"], min_count=2, other=False), "'a' occurs 1 times, and min_count"),
         (lambda: fit_categories([None]), "there are no values"),
         (lambda: fit_clusters([[1, 2], [1, 2]], 2, seed=0), "count is 2; it is from 1 to the number of different rows"),
         (lambda: fit_clusters([[1, 2], [3, 4]], 2, seed=0), "every row is a centre, .* give a temperature"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, FileFormatError, ModelError, ModelWorld, Step, paper, scaled
+from goalbound import LRCSSP, FileFormatError, ModelEnvironment, ModelError, Step, paper, scaled
 from goalbound.adapters.covariates import (
     Additive,
     Categories,
@@ -35,12 +35,12 @@ def fresh(map: Any = AGES) -> CovariateLearner:
 def drive(learner: Any, show: Any, episodes: int = 20, *, seed: int = 0) -> list[Step]:
     """Patients of random ages; ``show`` makes of an age what ``begin`` takes."""
     rng = np.random.default_rng(seed)
-    world = ModelWorld(PROBLEM, rng=rng)
+    environment = ModelEnvironment(PROBLEM, rng=rng)
     steps = []
     for age in rng.uniform(0.0, 100.0, episodes):
-        state, episode = world.begin(AGES(age)), learner.begin(show(age))
+        state, episode = environment.begin(AGES(age)), learner.begin(show(age))
         while state != PROBLEM.support.states:
-            step = world.step(episode.act(state))
+            step = environment.step(episode.act(state))
             episode.observe(step)
             steps.append(step)
             state = step.next_state

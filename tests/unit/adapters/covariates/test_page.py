@@ -34,7 +34,7 @@ def test_what_the_page_says_is_printed(read: dict) -> None:
 
 def test_rare_types_are_other_and_the_report_counts_the_gap(read: dict) -> None:
     assert read["people"].names[-3:] == ("type: A", "type: B", "type: other")
-    (report,) = (text for text in read["printed"] if text.startswith("500 rows, 0 refused; 7 components"))
+    (report,) = (text for text in read["printed"] if text.startswith("500 rows, 0 rejected; 7 components"))
     assert "age: 0.0% outside, 0.2% missing" in report  # one of 500
 
 

@@ -43,7 +43,7 @@ def test_two_corners_of_unequal_frequency() -> None:
 def test_what_is_missing_outside_and_refused_is_counted_whatever_the_rules() -> None:
     map = Additive([Hats([0, 10], clamp=True), Categories(["A"], missing=[0, 1])], ["age", "kind"])
     report = context_report(map, {"age": [5, 12, None, 3], "kind": ["A", "Z", None, None]})
-    assert (report.rows, report.refused) == (4, 1)  # a missing age is refused, all else has a rule
+    assert (report.rows, report.rejected) == (4, 1)  # a missing age is refused, all else has a rule
     assert report.column_names == ("age", "kind")
     assert report.outside_share.tolist() == [0.25, 0.25]
     assert report.missing_share.tolist() == [0.25, 0.5]
@@ -53,7 +53,7 @@ def test_components_that_hardly_occur_are_named() -> None:
     report = context_report(Hats([0, 1, 2]), [*[0, 1] * 50, 2])
     assert report.rare == ("at 2",)  # 1 / 101 is below 1 / 30
     assert "at 2  0.0099  rare" in str(report)
-    assert str(report).startswith("101 rows, 0 refused; 3 components\neffective dimension")
+    assert str(report).startswith("101 rows, 0 rejected; 3 components\neffective dimension")
 
 
 def test_where_every_row_is_refused_there_is_nothing_to_report() -> None:

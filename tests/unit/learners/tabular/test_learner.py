@@ -14,9 +14,9 @@ from goalbound.learners.tabular import learner as module
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.planning import solve
 from goalbound.problems import dense_random
-from goalbound.simulation import ModelWorld, play
+from goalbound.simulation import ModelEnvironment, play
 from goalbound.simulation.contexts import Cyclic
-from goalbound.simulation.world import bernoulli
+from goalbound.simulation.environment import bernoulli
 from goalbound.testing import check_learner
 from tests.unit.learners.driving import COMPILED, PYTHON, kernels
 from tests.unit.learners.tabular.driving import KINDS, METHODS, clinic, learner_of, small_problem, written
@@ -41,8 +41,8 @@ def test_the_compiled_loop_plays_what_act_and_observe_play(method: str, kind: st
     for compiled, way in ((True, COMPILED), (False, PYTHON)):
         with kernels(way):
             learner = learner_of(problem, method, kind)
-            world = partial(ModelWorld, problem, losses=bernoulli())
-            history = play(problem, learner, ONCE, episodes=40, seed=1, world=world, compiled=compiled)
+            environment = partial(ModelEnvironment, problem, losses=bernoulli())
+            history = play(problem, learner, ONCE, episodes=40, seed=1, environment=environment, compiled=compiled)
             columns = (history.loss, history.steps, history.expected_regret, history.intervals, history.unknown_steps)
             ended.append(([column.tobytes() for column in columns], written(learner)))
     assert ended[0] == ended[1]

@@ -18,7 +18,7 @@ from goalbound.learners.tabular import (
     ulcvi,
 )
 from goalbound.problems import random_cssp
-from goalbound.simulation.world import ModelWorld, bernoulli
+from goalbound.simulation.environment import ModelEnvironment, bernoulli
 
 EPISODES = 20_000
 SEEDS = (0, 1, 2)
@@ -36,9 +36,15 @@ LEARNING: dict[str, Method] = {
 def halves(problem, method, *, seed):
     """Expected regret of the first and of the second half of a run with losses of 0 and 1."""
     learner = TabularLearner(problem.support, method, loss_floor=0.1, rng=np.random.default_rng([seed, 1]))
-    world = ModelWorld(problem, rng=np.random.default_rng([seed, 2]), losses=bernoulli())
+    environment = ModelEnvironment(problem, rng=np.random.default_rng([seed, 2]), losses=bernoulli())
     history = play(
-        problem, learner, Dirichlet.symmetric(1), episodes=EPISODES, seed=seed, step_limit=5_000, world=world
+        problem,
+        learner,
+        Dirichlet.symmetric(1),
+        episodes=EPISODES,
+        seed=seed,
+        step_limit=5_000,
+        environment=environment,
     )
     so_far = history.cumulative_expected_regret
     return so_far[EPISODES // 2 - 1], so_far[-1] - so_far[EPISODES // 2 - 1]

@@ -1,4 +1,4 @@
-"""A problem as a world: what is drawn, from which numbers, and in which order."""
+"""A problem as an environment: what is drawn, from which numbers, and in which order."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.kernels import world as kernels
+from goalbound.kernels import environment as kernels
 from goalbound.models import SSP, LinearCSSP, ModelError, Step
 from goalbound.problems import random_cssp
-from goalbound.simulation.world import LossLaw, ModelWorld, bernoulli, bounded, components_of, deterministic
+from goalbound.simulation.environment import LossLaw, ModelEnvironment, bernoulli, bounded, components_of, deterministic
 from tests.strategies import contexts, examples, linear_cssps
 
 LARGEST = 1.0 - 2.0**-53
@@ -136,16 +136,16 @@ def test_laws_that_are_none_are_refused() -> None:
 
 def test_a_step_takes_one_number_and_a_random_loss_one_more() -> None:
     numbers = Numbers(0.1, 0.6)
-    world = ModelWorld(WALK, rng=numbers)
-    assert world.begin(np.array([1.0, 0.0])) == 0
-    assert world.step(0) == Step(0, 0, 0.5, 0)
-    assert world.step(0) == Step(0, 0, 0.5, 2)
+    environment = ModelEnvironment(WALK, rng=numbers)
+    assert environment.begin(np.array([1.0, 0.0])) == 0
+    assert environment.step(0) == Step(0, 0, 0.5, 0)
+    assert environment.step(0) == Step(0, 0, 0.5, 2)
     assert numbers.left == []
     # next state, loss, next state, loss: under (1/2, 1/2) the row is (1/4, 1/2, 1/4) and the means are 3/8, then 1/2
     numbers = Numbers(0.3, 0.37, 0.9, 0.5)
-    world = ModelWorld(WALK, losses=bernoulli(), rng=numbers)
-    world.begin(np.array([0.5, 0.5]))
-    assert [world.step(0), world.step(0)] == [Step(0, 0, 1.0, 1), Step(1, 0, 0.0, 2)]
+    environment = ModelEnvironment(WALK, losses=bernoulli(), rng=numbers)
+    environment.begin(np.array([0.5, 0.5]))
+    assert [environment.step(0), environment.step(0)] == [Step(0, 0, 1.0, 1), Step(1, 0, 0.0, 2)]
     assert numbers.left == []
 
 
@@ -153,7 +153,7 @@ def started(start: Any, context: list[float], u: float) -> tuple[int, int]:
     """The first state, and how many numbers were taken."""
     problem = LinearCSSP(WALK.support, WALK.losses, WALK.probabilities, start)
     numbers = Numbers(u)
-    return ModelWorld(problem, rng=numbers).begin(np.array(context)), 1 - len(numbers.left)
+    return ModelEnvironment(problem, rng=numbers).begin(np.array(context)), 1 - len(numbers.left)
 
 
 def test_a_start_takes_one_number_only_if_it_is_random() -> None:
@@ -168,31 +168,31 @@ def test_a_start_takes_one_number_only_if_it_is_random() -> None:
 
 
 def test_misuse_is_named() -> None:
-    world = ModelWorld(WALK, rng=np.random.default_rng(0))
+    environment = ModelEnvironment(WALK, rng=np.random.default_rng(0))
     with pytest.raises(ModelError, match="no episode is open"):
-        world.step(0)
-    world.begin(np.array([0.0, 1.0]))
+        environment.step(0)
+    environment.begin(np.array([0.0, 1.0]))
     with pytest.raises(ModelError, match="no action 1"):
-        world.step(1)
+        environment.step(1)
     with pytest.raises(ModelError, match="not a whole number"):
-        world.step(0.0)  # type: ignore[arg-type]
-    assert [world.step(0).next_state, world.step(0).next_state] == [1, 2]
+        environment.step(0.0)  # type: ignore[arg-type]
+    assert [environment.step(0).next_state, environment.step(0).next_state] == [1, 2]
     with pytest.raises(ModelError, match="an episode ends at the goal"):
-        world.step(0)
+        environment.step(0)
     with pytest.raises(ModelError, match="sums to 2"):
-        world.begin(np.array([1.0, 1.0]))
+        environment.begin(np.array([1.0, 1.0]))
     with pytest.raises(ModelError, match="plays a LinearCSSP"):
-        ModelWorld(WALK.component(0), rng=np.random.default_rng(0))  # type: ignore[arg-type]
+        ModelEnvironment(WALK.component(0), rng=np.random.default_rng(0))  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="rng is of the type int"):
-        ModelWorld(WALK, rng=3)  # type: ignore[arg-type]
+        ModelEnvironment(WALK, rng=3)  # type: ignore[arg-type]
 
 
 def test_an_action_of_another_state_is_not_available() -> None:
     ragged = SSP.from_transitions([(0, 0, 1, 1.0, 0.5), (0, 2, 2, 1.0, 0.5), (1, 1, 2, 1.0, 0.5)])
-    world = ModelWorld(LinearCSSP.mix([ragged]), rng=np.random.default_rng(0))
-    world.begin(np.array([1.0]))
+    environment = ModelEnvironment(LinearCSSP.mix([ragged]), rng=np.random.default_rng(0))
+    environment.begin(np.array([1.0]))
     with pytest.raises(ModelError, match="state 0 has no action 1; it has action 0, action 2"):
-        world.step(1)
+        environment.step(1)
 
 
 def test_both_forms_of_the_kernels_give_the_same_bits() -> None:
@@ -207,7 +207,7 @@ def test_both_forms_of_the_kernels_give_the_same_bits() -> None:
             (kernels.draw_next, (rows.next_start, rows.next_state, rows.probabilities, pair, context, u)),
             (kernels.draw_start, (law, context, u)),
             (kernels.draw_start, (law[:, :1].copy(), context, u)),
-            (kernels.expected_gap, (rows, pair, pair // 2, context, values, 1e-9)),
+            (kernels.suboptimality_gap, (rows, pair, pair // 2, context, values, 1e-9)),
             *((kernels.loss_of, (code, 0.5, u, 1.0 - u)) for code in range(3)),
         ]
         for kernel, arguments in calls:

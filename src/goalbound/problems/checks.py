@@ -7,22 +7,22 @@ import numpy as np
 from goalbound.models import ModelError, validation
 from goalbound.models.validation import check_memory, short_repr
 
-LARGEST = 10_000_000
+MAX_INT = 10_000_000
 """The largest whole number that makes sense as a setting of a family."""
-MOST_NUMBERS = 2**31
+MAX_ENTRIES = 2**31
 """Of which a problem may be made: 16 GiB."""
 
 
-def whole(value: object, name: str, *, least: int, most: int | None = None) -> int:
+def check_int(value: object, name: str, *, least: int, most: int | None = None) -> int:
     """A whole number from ``least`` to ``most``, or an error that names the setting.
 
-    >>> whole(2.5, "rows", least=1)
+    >>> check_int(2.5, "rows", least=1)
     Traceback (most recent call last):
     ...
     goalbound.models.errors.ModelError: rows is 2.5; it needs a whole number, at least 1
     """
-    too_large = isinstance(value, int | np.integer) and value > LARGEST
-    limits = f"at least {least}" if most is None and not too_large else f"from {least} to {most or LARGEST}"
+    too_large = isinstance(value, int | np.integer) and value > MAX_INT
+    limits = f"at least {least}" if most is None and not too_large else f"from {least} to {most or MAX_INT}"
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ModelError(f"{name} is {short_repr(value)}; it needs a whole number, {limits}")
     if value < least or too_large or (most is not None and value > most):
@@ -30,15 +30,15 @@ def whole(value: object, name: str, *, least: int, most: int | None = None) -> i
     return int(value)
 
 
-def room(entries: int, name: str) -> None:
-    """An error where a problem would be made of more numbers than a machine has room for."""
-    check_memory(entries, name, most=MOST_NUMBERS)
+def check_entries(entries: int, name: str) -> None:
+    """An error where a problem would be made of more numbers than a machine can hold."""
+    check_memory(entries, name, most=MAX_ENTRIES)
 
 
-def real(value: object, name: str, *, least: float, most: float) -> float:
+def check_float(value: object, name: str, *, least: float, most: float) -> float:
     """A number from ``least`` to ``most``, or an error that names the setting.
 
-    >>> real(1.5, "drift_loss", least=0.0, most=1.0)
+    >>> check_float(1.5, "drift_loss", least=0.0, most=1.0)
     Traceback (most recent call last):
     ...
     goalbound.models.errors.ModelError: drift_loss is 1.5; it needs a number from 0 to 1

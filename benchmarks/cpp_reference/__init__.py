@@ -3,7 +3,7 @@
 >>> import tempfile
 >>> from benchmarks.learner import make_task
 >>> with tempfile.TemporaryDirectory() as folder:
-...     played = Yardstick(Path(folder)).play(make_task(2, actions=2, context_size=2, episodes=10))
+...     played = CppReference(Path(folder)).play(make_task(2, actions=2, context_size=2, episodes=10))
 >>> bool(played.steps == played.visits.sum() >= 10)
 True
 """
@@ -28,12 +28,12 @@ TIME_LIMIT = 300.0
 
 
 class NoCompiler(RuntimeError):
-    """There is no C++ compiler here, or it refuses the yardstick."""
+    """There is no C++ compiler here, or it refuses the C++ reference."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """All that a run depends on: the world with its draws, and what the learner is told."""
+    """All that a run depends on: the environment with its draws, and what the learner is told."""
 
     problem: LinearCSSP
     """Full support, start in state 0; losses are paid as their mean."""
@@ -41,7 +41,7 @@ class Task:
     """[K, d] one per episode"""
     uniforms: NDArray[np.float64]
     """[U] one per step, in order; the next state is the first whose cumulative probability exceeds it"""
-    world_seed: np.random.SeedSequence
+    environment_seed: np.random.SeedSequence
     """Where the uniforms come from: ``generator()`` gives the same ones"""
     confidence: float = 0.1
     loss_floor: float = 0.1
@@ -54,7 +54,7 @@ class Task:
 
     def generator(self) -> np.random.Generator:
         """A new generator whose ``random()`` gives the uniforms, one after the other."""
-        return np.random.default_rng(self.world_seed)
+        return np.random.default_rng(self.environment_seed)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Played:
         return ""
 
 
-class Yardstick:
+class CppReference:
     """The compiled program, in a folder of the caller's."""
 
     def __init__(self, folder: Path, *, flags: tuple[str, ...] = FLAGS) -> None:
@@ -103,7 +103,7 @@ class Yardstick:
         path = self.write(task)
         done = subprocess.run([str(self.program), str(path)], capture_output=True, text=True, timeout=TIME_LIMIT)
         if done.returncode:
-            raise RuntimeError(done.stderr.strip() or f"the yardstick ended with {done.returncode}")
+            raise RuntimeError(done.stderr.strip() or f"the C++ reference ended with {done.returncode}")
         said = json.loads(done.stdout)
         return Played(
             said.pop("seconds"),
@@ -121,7 +121,7 @@ class Yardstick:
         states = support.states
         actions, rest = divmod(support.pairs, states)
         if rest or support.triples != support.pairs * (states + 1):
-            raise ValueError(f"{support} is not full; the yardstick needs every pair and every next state")
+            raise ValueError(f"{support} is not full; the C++ reference needs every pair and every next state")
         path = self.folder / "task.bin"
         sizes = (states, actions, size, len(task.contexts), len(task.uniforms))
         told = (task.confidence, task.loss_floor, task.loss_bound, task.regularization)

@@ -1,4 +1,4 @@
-"""Maps of groups: one of several categories, or a composition whose parts make up a whole."""
+"""Categorical maps: one of several categories, or a composition whose parts make up a whole."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.reading import (
+from goalbound.adapters.covariates.checks import (
     Floats,
-    Reading,
+    MapResult,
     any_of,
+    build_result,
     checked_flag,
     checked_missing,
     checked_size,
     is_missing,
     number_rows,
-    settled,
 )
-from goalbound.adapters.covariates.tables import listed
+from goalbound.adapters.covariates.columns import listed
 from goalbound.models import ModelError
 from goalbound.models.validation import (
     check_names,
@@ -37,8 +37,8 @@ class Categories:
 
     Attributes:
         values: the categories that are known: words, whole numbers, or True and False.
-        other: whether there is one component more, for all categories that are not known; else they are refused.
-        missing: [d] the context of a missing value; None: it is refused.
+        other: whether there is one component more, for all categories that are not known; else they are rejected.
+        missing: [d] the context of a missing value; None: it is rejected.
 
     >>> regions = Categories(["north", "south"])
     >>> regions.names, regions("south"), regions("abroad")
@@ -62,7 +62,7 @@ class Categories:
                     f"values[{place}] is {short_repr(value)}; a category is a word, a whole number, True or False"
                 )
             if value in values[:place]:
-                raise ModelError(f"values[{place}] is {value!r}, which stands there before; categories must differ")
+                raise ModelError(f"values[{place}] is {value!r}, which is given twice; categories must differ")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "other", checked_flag(self.other, "other"))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
@@ -85,8 +85,8 @@ class Categories:
         """One column without a name."""
         return ("value",)
 
-    def read(self, table: Any) -> Reading:
-        """What becomes of each of K values. Unknown categories count as outside."""
+    def apply(self, table: Any) -> MapResult:
+        """The result of each of K values. Unknown categories count as outside."""
         values = [plain_value(value) for value in listed(table)]
         places = {value: place for place, value in enumerate(self.values)}
         missing = np.array([is_missing(value) for value in values], dtype=np.bool_)
@@ -94,22 +94,22 @@ class Categories:
         unknown = (found < 0) & ~missing
         rows = np.eye(self.context_size)[np.where(found < 0, self.context_size - 1, found)]
 
-        def say(row: int) -> str:
+        def message(row: int) -> str:
             known = ", ".join(map(repr, self.values[:8])) + (", ..." if len(self.values) > 8 else "")
             return f"{values[row]!r} is none of the categories {known}; add it, or give the map other=True"
 
-        return settled(
-            rows, outside=unknown[:, None], missing=missing[:, None], instead=self.missing,
-            refuse=[] if self.other else [(unknown, say)],
+        return build_result(
+            rows, outside=unknown[:, None], missing=missing[:, None], missing_context=self.missing,
+            rules=[] if self.other else [(unknown, message)],
         )  # fmt: skip
 
     def many(self, table: Any) -> Floats:
         """[K, d] the contexts of K values."""
-        return self.read(table).accepted()
+        return self.apply(table).accepted()
 
     def __call__(self, covariates: Any) -> Floats:
         """[d] the context of a value."""
-        return self.read([covariates]).only()
+        return self.apply([covariates]).single()
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class Composition:
 
     Attributes:
         parts: the names of the parts.
-        missing: [d] the context of a row in which a part is missing; None: it is refused.
+        missing: [d] the context of a row in which a part is missing; None: it is rejected.
 
     >>> Composition(["road", "rail", "sea"])([30, 10, 0])
     array([0.75, 0.25, 0.  ])
@@ -152,8 +152,8 @@ class Composition:
         """The parts."""
         return self.parts
 
-    def read(self, table: Any) -> Reading:
-        """What becomes of each of K rows [K, d]."""
+    def apply(self, table: Any) -> MapResult:
+        """The result of each of K rows [K, d]."""
         amounts = number_rows(table, self.context_size)
         missing = np.isnan(amounts)
         wrong = (amounts < 0.0) | np.isinf(amounts)
@@ -162,25 +162,25 @@ class Composition:
         empty = (largest[:, 0] == 0.0) & ~any_of(missing) & ~any_of(wrong)
         rows = np.where(largest > 0.0, usable / np.where(largest > 0.0, largest, 1.0), 1.0)
 
-        def say(row: int) -> str:
+        def message(row: int) -> str:
             part = int(np.argmax(wrong[row]))
             return f'"{self.parts[part]}" is {amounts[row, part]}; a part of a whole is a finite number, not negative'
 
-        return settled(
-            rows, outside=wrong, missing=missing, instead=self.missing,
-            refuse=[
-                (any_of(wrong), say),
+        return build_result(
+            rows, outside=wrong, missing=missing, missing_context=self.missing,
+            rules=[
+                (any_of(wrong), message),
                 (empty, lambda row: "all parts are 0, so there is no whole to divide them by; leave such rows out"),
             ],
         )  # fmt: skip
 
     def many(self, table: Any) -> Floats:
         """[K, d] the contexts of K rows."""
-        return self.read(table).accepted()
+        return self.apply(table).accepted()
 
     def __call__(self, covariates: Any) -> Floats:
         """[d] the context of a row [d] of amounts."""
-        return self.read([covariates]).only()
+        return self.apply([covariates]).single()
 
 
 def _is_listed(given: Any) -> bool:

@@ -1,6 +1,6 @@
-"""Raw covariates at the door: numbers, gaps, values out of range, and what a map makes of them.
+"""Checks of raw covariates: numbers, missing values, values out of range, and the result of a map.
 
-A value is *missing* if it is None or NaN (or pandas' NA). A row is *refused* where a rule of the map says so.
+A value is *missing* if it is None or NaN (or pandas' NA). A row is *rejected* where a rule of the map says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from goalbound.models.validation import check_distribution, check_float, readonl
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-MOST_COMPONENTS = 4096
+MAX_COMPONENTS = 4096
 """The most components of a map; a learner keeps a matrix [d, d] for every pair."""
 
 LARGEST = 1e70
@@ -27,39 +27,39 @@ LARGEST = 1e70
 FILL = "give the map a context for missing values, missing=[...], or the mean of your data: fill_missing(map, data)"
 
 
-class Refusal(NamedTuple):
-    """The first row that was refused, and why."""
+class Rejection(NamedTuple):
+    """The first row that was rejected, and why."""
 
     row: int
     message: str
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """What a map made of K rows of n raw columns.
+class MapResult:
+    """The result of a map on K rows of n raw columns.
 
     Attributes:
-        contexts: [K, d] points of the simplex; NaN in rows that were refused.
-        outside: [K, n] values out of the range of the map, whether clamped or refused.
-        missing: [K, n] values that are None or NaN, whether filled or refused.
-        refusal: the first refused row, or None.
+        contexts: [K, d] points of the simplex; NaN in rows that were rejected.
+        outside: [K, n] values out of the range of the map, whether clamped or rejected.
+        missing: [K, n] values that are None or NaN, whether filled or rejected.
+        rejection: the first rejected row, or None.
     """
 
     contexts: Floats
     outside: Flags
     missing: Flags
-    refusal: Refusal | None
+    rejection: Rejection | None
 
     def accepted(self) -> Floats:
-        """[K, d] the contexts; an error if a row was refused."""
-        if self.refusal is not None:
-            raise ModelError(f"row {self.refusal.row}: {self.refusal.message}")
+        """[K, d] the contexts; an error if a row was rejected."""
+        if self.rejection is not None:
+            raise ModelError(f"row {self.rejection.row}: {self.rejection.message}")
         return self.contexts
 
-    def only(self) -> Floats:
-        """[d] the context of a reading of one row; an error if it was refused."""
-        if self.refusal is not None:
-            raise ModelError(self.refusal.message)
+    def single(self) -> Floats:
+        """[d] the context of the only row; an error if it was rejected."""
+        if self.rejection is not None:
+            raise ModelError(self.rejection.message)
         return self.contexts[0]
 
 
@@ -81,8 +81,8 @@ class CovariateMap(Protocol):
         """n names of the raw columns, for reports."""
         ...
 
-    def read(self, table: Any) -> Reading:
-        """What becomes of each of K rows; nothing is refused by an error."""
+    def apply(self, table: Any) -> MapResult:
+        """The result of each of K rows; rejected rows raise no error."""
         ...
 
     def many(self, table: Any) -> Floats:
@@ -94,34 +94,34 @@ class CovariateMap(Protocol):
         ...
 
 
-Refuse = tuple[Flags, Callable[[int], str]]
-"""[K] which rows are refused, and what is said of one."""
+RejectionRule = tuple[Flags, Callable[[int], str]]
+"""[K] which rows are rejected, and the message for one."""
 
 
 def check_map(map: object) -> None:
     """An error unless this is a map of covariates."""
-    if isinstance(map, type) or not callable(getattr(map, "read", None)):
+    if isinstance(map, type) or not callable(getattr(map, "apply", None)):
         raise ModelError(f"map is {short_repr(map)}; it needs a map of covariates, such as Hats([20, 80])")
 
 
-def settled(
-    contexts: Floats, *, outside: Flags, missing: Flags, instead: Floats | None, refuse: list[Refuse]
-) -> Reading:
-    """A reading of rows [K, d]: divided by their sums, gaps filled or refused, refused rows NaN."""
+def build_result(
+    contexts: Floats, *, outside: Flags, missing: Flags, missing_context: Floats | None, rules: list[RejectionRule]
+) -> MapResult:
+    """The result for rows [K, d]: divided by their sums, missing values filled or rejected, rejected rows NaN."""
     rows = np.asarray(contexts / contexts.sum(axis=1, keepdims=True))
     gaps = any_of(missing)
-    if instead is not None:
-        rows[gaps] = instead
+    if missing_context is not None:
+        rows[gaps] = missing_context
     else:
-        refuse = [(gaps, lambda row: f"{_where(missing[row])} missing (None or NaN); {FILL}"), *refuse]
-    first: Refusal | None = None
-    for mask, say in refuse:
+        rules = [(gaps, lambda row: f"{_missing_value(missing[row])} missing (None or NaN); {FILL}"), *rules]
+    first: Rejection | None = None
+    for mask, message in rules:
         if mask.any():
             row = int(np.argmax(mask))
             rows[mask] = np.nan
             if first is None or row < first.row:
-                first = Refusal(row, say(row))
-    return Reading(rows, outside, missing, first)
+                first = Rejection(row, message(row))
+    return MapResult(rows, outside, missing, first)
 
 
 def any_of(flags: Flags) -> Flags:
@@ -134,39 +134,39 @@ def all_finite(rows: Floats) -> Flags:
     return np.asarray(np.isfinite(rows).all(axis=1))
 
 
-def _where(missing: Flags) -> str:
+def _missing_value(missing: Flags) -> str:
     return "the value is" if len(missing) == 1 else f"column {int(np.argmax(missing))} is"
 
 
-def read_column(
+def map_column(
     values: Any,
     *,
     low: float,
     high: float,
     clamp: bool,
-    instead: Floats | None,
+    missing_context: Floats | None,
     weights: Callable[[Floats], Floats],
-) -> Reading:
-    """The reading of one column of numbers, by ``weights`` of [K] numbers from ``low`` to ``high``."""
+) -> MapResult:
+    """The result for one column of numbers, by ``weights`` of [K] numbers from ``low`` to ``high``."""
     numbers = number_column(values)
     missing = np.isnan(numbers)
     outside = (numbers < low) | (numbers > high)
 
-    def say(row: int) -> str:
+    def message(row: int) -> str:
         return (
             f"{float(numbers[row])!r} is outside {low:g} to {high:g}; let such values count as the nearest end "
             "with clamp=True, or move the end knots"
         )
 
     inside = np.clip(np.where(missing, low, numbers), low, high)
-    return settled(
-        weights(inside), outside=outside[:, None], missing=missing[:, None], instead=instead,
-        refuse=[] if clamp else [(outside, say)],
+    return build_result(
+        weights(inside), outside=outside[:, None], missing=missing[:, None], missing_context=missing_context,
+        rules=[] if clamp else [(outside, message)],
     )  # fmt: skip
 
 
 def number_column(values: Any) -> Floats:
-    """[K] float64, NaN where a value is missing; an error names the row and what stands there."""
+    """[K] float64, NaN where a value is missing; an error names the row and the value."""
     array = _as_array(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -224,7 +224,7 @@ def _number(value: Any, row: int) -> float:
 
 
 def checked_missing(missing: Any, size: int) -> Floats | None:
-    """The context [d] that stands for missing values, or None: they are refused."""
+    """The context [d] of missing values, or None: they are rejected."""
     return (
         None
         if missing is None
@@ -248,10 +248,10 @@ def checked_positive(value: Any, name: str, meaning: str) -> float:
 
 
 def checked_size(size: int, what: str) -> int:
-    """A number of components that a learner can bear."""
-    if size > MOST_COMPONENTS:
+    """A number of components that a learner can handle."""
+    if size > MAX_COMPONENTS:
         raise ModelError(
-            f"{what} would have {short_repr(size)} components; at most {MOST_COMPONENTS} are allowed, and few are best"
+            f"{what} would have {short_repr(size)} components; at most {MAX_COMPONENTS} are allowed, and few are best"
         )
     return size
 

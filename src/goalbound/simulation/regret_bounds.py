@@ -35,7 +35,7 @@ def a_posteriori_bound(
 ) -> float:
     """Lemma (regret-tilde-bound) with the measured T and the measured unknown visits U: a bound of the realised regret.
 
-    It is true, at every T at once, where the sets held the truth (:class:`goalbound.simulation.diagnostics.Diagnosis`
+    It holds, for all T, where the sets held the truth (:class:`goalbound.simulation.diagnostics.RegretDiagnostics`
     says whether they did) but for a probability of 0.22 delta^2. As printed, R_K <= B U + 2 B |S| rho W +
     B sqrt(T log(4 T / delta)) with W = sqrt(d |S||A| T log(1 + T / (d lambda))). Term by term, with what had to be
     corrected:

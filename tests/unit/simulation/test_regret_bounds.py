@@ -10,7 +10,7 @@ import pytest
 from goalbound import LRCSSP, Support, paper
 from goalbound.estimation import scaled
 from goalbound.models import ModelError, Step
-from goalbound.simulation.bounds import (
+from goalbound.simulation.regret_bounds import (
     a_posteriori_bound,
     corollary_rate,
     martingale_bound,

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from goalbound.adapters.covariates.barycentric import Barycentric
-from goalbound.adapters.covariates.curves import Hats, Periodic, Splines
-from goalbound.adapters.covariates.foreign import FromTransformer
-from goalbound.adapters.covariates.groups import Categories, Composition
-from goalbound.adapters.covariates.joint import Additive, Tensor
-from goalbound.adapters.covariates.points import SoftClusters
-from goalbound.adapters.covariates.reading import CovariateMap
+from goalbound.adapters.covariates.categorical import Categories, Composition
+from goalbound.adapters.covariates.checks import CovariateMap
+from goalbound.adapters.covariates.composite import Additive, Tensor
+from goalbound.adapters.covariates.sklearn import FromTransformer
+from goalbound.adapters.covariates.soft_clusters import SoftClusters
+from goalbound.adapters.covariates.univariate import Hats, Periodic, Splines
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import (
@@ -28,8 +28,8 @@ from goalbound.models.validation import (
 )
 
 KIND, VERSION = "CovariateMap", 1
-MOST_DEPTH = 8
-"""How deep maps may stand in maps."""
+MAX_DEPTH = 8
+"""How deep maps may be nested."""
 
 _KINDS: dict[str, Any] = {
     kind.__name__: kind
@@ -60,7 +60,7 @@ def map_from_json(values: Any) -> CovariateMap:
     >>> map_from_json({"kind": "Hats", "knots": [0.0, 1.0], "clamp": True, "missing": None})(2.0)
     array([0., 1.])
     """
-    return _made(values, 0)
+    return _build_map(values, 0)
 
 
 def map_digest(map: CovariateMap) -> str:
@@ -93,13 +93,13 @@ def check_digest(map: CovariateMap, digest: Any) -> None:
     if own != digest:
         raise FileFormatError(
             f"the map has digest {own[:12]}..., and {str(digest)[:12]}... is needed: it is another map, or was "
-            "changed. A learner goes on only with the map that it has learned with"
+            "changed. A learner can only be resumed with the map that it has learned with"
         )
 
 
-def _made(values: Any, depth: int) -> CovariateMap:
-    if depth > MOST_DEPTH:
-        raise ModelError(f"maps stand in maps more than {MOST_DEPTH} deep")
+def _build_map(values: Any, depth: int) -> CovariateMap:
+    if depth > MAX_DEPTH:
+        raise ModelError(f"maps are nested more than {MAX_DEPTH} deep")
     if not isinstance(values, dict) or not isinstance(values.get("kind"), str):
         raise ModelError(f"a map is {short_repr(values)}; it needs an object with a kind")
     if values["kind"] == "FromTransformer":
@@ -117,7 +117,7 @@ def _made(values: Any, depth: int) -> CovariateMap:
     if "maps" in given:
         if not isinstance(given["maps"], list):
             raise ModelError(f"maps of a {values['kind']} is no list")
-        given["maps"] = [_made(one, depth + 1) for one in given["maps"]]
+        given["maps"] = [_build_map(one, depth + 1) for one in given["maps"]]
     made: CovariateMap = kind(**given)
     return made
 

@@ -10,8 +10,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.gymnasium.raw import Entry, Table, bare, check_same_spaces, environment_name, read_table
-from goalbound.adapters.gymnasium.readings import GoalRule, Holes, Losses, Place, Reading, Transition, known, restart
+from goalbound.adapters.gymnasium.rewards import (
+    FailurePolicy,
+    GoalRule,
+    Interpretation,
+    Losses,
+    Target,
+    Transition,
+    environment_defaults,
+    restart,
+)
+from goalbound.adapters.gymnasium.transition_table import (
+    Entry,
+    TransitionTable,
+    check_same_spaces,
+    environment_name,
+    read_table,
+    unwrap,
+)
 from goalbound.models import SSP, LinearCSSP, ModelError
 from goalbound.models.triples import from_triples, pair_losses
 
@@ -24,13 +40,13 @@ class GymProblem:
 
     Attributes:
         problem: one component per environment.
-        observations: [S] the observation of each state; -1 for the state that stands for all holes (``give_up``).
-        reading: how rewards and terminations were read.
+        observations: [S] the observation of each state; -1 for the state that stands for all failures (``give_up``).
+        interpretation: how rewards and terminations were interpreted.
     """
 
     problem: LinearCSSP
     observations: NDArray[np.int64]
-    reading: Reading
+    interpretation: Interpretation
 
     @cached_property
     def _states(self) -> dict[int, int]:
@@ -46,14 +62,14 @@ class GymProblem:
             ) from None
 
     @property
-    def hole(self) -> int | None:
-        """The state that stands for all holes, if there is one."""
+    def failure_state(self) -> int | None:
+        """The state that stands for all failures, if there is one."""
         return len(self.observations) - 1 if self.observations[-1] < 0 else None
 
     @property
     def give_up_action(self) -> int | None:
         """The action that gives up, if there is one. The environments do not know it."""
-        return None if self.reading.holes.give_up_loss is None else self.problem.support.actions - 1
+        return None if self.interpretation.failures.give_up_loss is None else self.problem.support.actions - 1
 
 
 def from_environments(
@@ -61,7 +77,7 @@ def from_environments(
     *,
     losses: Losses | None = None,
     goals: GoalRule | None = None,
-    holes: Holes | None = None,
+    failures: FailurePolicy | None = None,
     component_names: Sequence[str] | None = None,
 ) -> GymProblem:
     """The linear contextual problem whose components are the tables of these environments.
@@ -80,7 +96,7 @@ def from_environments(
         environments: one per component; a single one may come without a list.
         losses: how rewards become losses in [0, 1]; not needed for the three environments above.
         goals: which terminations are the goal; not needed for the three environments above.
-        holes: what becomes of the other terminations; by default :func:`restart`: back to the start with loss 1.
+        failures: what becomes of the other terminations; by default :func:`restart`: back to the start with loss 1.
         component_names: one per environment.
 
     >>> import gymnasium
@@ -97,17 +113,21 @@ def from_environments(
         raise ModelError("no environments; give at least one")
     tables = [read_table(env, place) for place, env in enumerate(environments)]
     check_same_spaces(tables)
-    reading, action_names = _reading([bare(env) for env in environments], losses, goals, holes)
-    numbering = _Numbering.of(tables, reading)
+    interpretation, action_names = _interpretation([unwrap(env) for env in environments], losses, goals, failures)
+    numbering = _Numbering.of(tables, interpretation)
     names = (numbering.state_names(), action_names)
-    parts = [_component(table, reading, numbering, names) for table in tables]
-    observations = np.array(numbering.observations + [-1] * numbering.has_hole, dtype=np.int64)
+    parts = [_component(table, interpretation, numbering, names) for table in tables]
+    observations = np.array(numbering.observations + [-1] * numbering.has_failure_state, dtype=np.int64)
     observations.flags.writeable = False
-    return GymProblem(LinearCSSP.mix(parts, component_names=component_names), observations, reading)
+    return GymProblem(LinearCSSP.mix(parts, component_names=component_names), observations, interpretation)
 
 
 def ssp_from_environment(
-    environment: Any, *, losses: Losses | None = None, goals: GoalRule | None = None, holes: Holes | None = None
+    environment: Any,
+    *,
+    losses: Losses | None = None,
+    goals: GoalRule | None = None,
+    failures: FailurePolicy | None = None,
 ) -> SSP:
     """The table of one environment as a problem without context; see :func:`from_environments`.
 
@@ -115,14 +135,14 @@ def ssp_from_environment(
     >>> ssp_from_environment(gymnasium.make("CliffWalking-v1"))
     SSP(37 states, 148 pairs, 148 next states)
     """
-    return from_environments([environment], losses=losses, goals=goals, holes=holes).problem.component(0)
+    return from_environments([environment], losses=losses, goals=goals, failures=failures).problem.component(0)
 
 
-def _reading(
-    unwrapped: list[Any], losses: Losses | None, goals: GoalRule | None, holes: Holes | None
-) -> tuple[Reading, tuple[str, ...] | None]:
-    """The reading asked for, filled up with what is known of these environments; and their action names."""
-    kinds = [known(env) for env in unwrapped]
+def _interpretation(
+    unwrapped: list[Any], losses: Losses | None, goals: GoalRule | None, failures: FailurePolicy | None
+) -> tuple[Interpretation, tuple[str, ...] | None]:
+    """The interpretation asked for, completed by the defaults of these environments; and their action names."""
+    kinds = [environment_defaults(env) for env in unwrapped]
     kind = kinds[0] if all(one is kinds[0] for one in kinds) else None
     if kind is not None:
         losses, goals = losses or kind.losses, goals or kind.goals
@@ -133,40 +153,44 @@ def _reading(
         missing.append("goals= which terminations are the goal, such as every_termination")
     if losses is None or goals is None:
         names = " and ".join(dict.fromkeys(environment_name(env) for env in unwrapped))
-        raise ModelError(f"there is no common default reading of {names}; pass {' and '.join(missing)}")
-    reading = Reading(losses, goals, restart() if holes is None else holes)
+        raise ModelError(f"there is no common default for {names}; pass {' and '.join(missing)}")
+    interpretation = Interpretation(losses, goals, restart() if failures is None else failures)
     if kind is None:
-        return reading, None
-    return reading, kind.actions if reading.holes.give_up_loss is None else (*kind.actions, "give up")
+        return interpretation, None
+    return interpretation, kind.actions if interpretation.failures.give_up_loss is None else (*kind.actions, "give up")
 
 
 class _Numbering(NamedTuple):
-    """States by number: the observations that a start reaches, in order, and then the hole if there is one."""
+    """States by number: the observations that a start reaches, in order, then the failure state if there is one."""
 
     observations: list[int]
     state_of: dict[int, int]
-    has_hole: bool
+    has_failure_state: bool
     give_up_action: int
 
     @classmethod
-    def of(cls, tables: list[Table], reading: Reading) -> _Numbering:
+    def of(cls, tables: list[TransitionTable], interpretation: Interpretation) -> _Numbering:
         found = sorted(_reachable(tables))
-        has_hole = reading.holes.to is Place.HOLE and any(_ends(table, reading, found)[1] for table in tables)
+        has_failure_state = interpretation.failures.to is Target.FAILURE_STATE and any(
+            _ends(table, interpretation, found)[1] for table in tables
+        )
         last = max(action for observation in found for action in tables[0].rows[observation])
-        return cls(found, {observation: state for state, observation in enumerate(found)}, has_hole, last + 1)
+        return cls(found, {observation: state for state, observation in enumerate(found)}, has_failure_state, last + 1)
 
     @property
     def states(self) -> int:
-        return len(self.observations) + self.has_hole
+        return len(self.observations) + self.has_failure_state
 
     def state_names(self) -> list[str]:
-        return [f"observation {observation}" for observation in self.observations] + ["hole"] * self.has_hole
+        return [f"observation {observation}" for observation in self.observations] + [
+            "failure"
+        ] * self.has_failure_state
 
 
-def _reachable(tables: list[Table]) -> set[int]:
+def _reachable(tables: list[TransitionTable]) -> set[int]:
     """What some start may reach under some context. Nothing follows a termination, whatever rows the table has there.
 
-    Restarts lead to starts, so the reading of holes does not matter.
+    Restarts lead to starts, so the failure policy does not matter.
     """
     found = {observation for table in tables for observation in table.start}
     waiting = list(found)
@@ -197,10 +221,13 @@ class _Triple(NamedTuple):
 
 
 def _component(
-    table: Table, reading: Reading, numbering: _Numbering, names: tuple[Sequence[str], Sequence[str] | None]
+    table: TransitionTable,
+    interpretation: Interpretation,
+    numbering: _Numbering,
+    names: tuple[Sequence[str], Sequence[str] | None],
 ) -> SSP:
-    _check_ends(table, reading, numbering.observations)
-    triples = list(_triples(table, reading, numbering))
+    _check_ends(table, interpretation, numbering.observations)
+    triples = list(_triples(table, interpretation, numbering))
     probability = np.array([triple.probability for triple in triples])
     built = from_triples(
         np.array([triple.state for triple in triples], dtype=np.int64),
@@ -210,57 +237,63 @@ def _component(
     )  # fmt: skip
     losses = pair_losses(built.pair_of, built.support.pairs, probability, np.array([triple.loss for triple in triples]))
     start = _start(table, numbering)
-    return SSP(built.support, losses, built.probabilities, start, reading.losses.scale)
+    return SSP(built.support, losses, built.probabilities, start, interpretation.losses.scale)
 
 
-def _start(table: Table, numbering: _Numbering) -> int | NDArray[np.float64]:
+def _start(table: TransitionTable, numbering: _Numbering) -> int | NDArray[np.float64]:
     law = np.zeros(numbering.states)
     for observation, weight in table.start.items():
         law[numbering.state_of[observation]] = weight
     return int(law.argmax()) if len(table.start) == 1 and law.max() == 1.0 else law
 
 
-def _triples(table: Table, reading: Reading, numbering: _Numbering) -> Iterator[_Triple]:
+def _triples(table: TransitionTable, interpretation: Interpretation, numbering: _Numbering) -> Iterator[_Triple]:
     """All triples of one component, repeats included."""
-    goal, hole = numbering.states, numbering.states - 1
+    goal, failure_state = numbering.states, numbering.states - 1
     for state, observation in enumerate(numbering.observations):
         for transition, entry in _transitions(table, observation):
-            loss, place = reading.outcome(transition, entry.terminated)
-            landing = {entry.next_observation: 1.0}
-            if place is Place.START:
-                landing = table.start
-            for following, weight in landing.items():
-                to = goal if place is Place.GOAL else hole if place is Place.HOLE else numbering.state_of[following]
+            loss, target = interpretation.outcome(transition, entry.terminated)
+            arrivals = {entry.next_observation: 1.0}
+            if target is Target.START:
+                arrivals = table.start
+            for following, weight in arrivals.items():
+                to = (
+                    goal
+                    if target is Target.GOAL
+                    else failure_state
+                    if target is Target.FAILURE_STATE
+                    else numbering.state_of[following]
+                )
                 yield _Triple(state, transition.action, to, entry.probability * weight, loss)
-    if reading.holes.give_up_loss is not None:
+    if interpretation.failures.give_up_loss is not None:
         for state in range(numbering.states):
-            yield _Triple(state, numbering.give_up_action, goal, 1.0, reading.holes.give_up_loss)
+            yield _Triple(state, numbering.give_up_action, goal, 1.0, interpretation.failures.give_up_loss)
 
 
-def _transitions(table: Table, observation: int) -> Iterator[tuple[Transition, Entry]]:
+def _transitions(table: TransitionTable, observation: int) -> Iterator[tuple[Transition, Entry]]:
     for action, entries in table.rows[observation].items():
         for entry in entries:
             yield Transition(observation, action, entry.next_observation, entry.reward), entry
 
 
-def _ends(table: Table, reading: Reading, observations: list[int]) -> tuple[set[int], set[int]]:
-    """The observations at which goals are reached, and those of the holes. (One may be both.)"""
+def _ends(table: TransitionTable, interpretation: Interpretation, observations: list[int]) -> tuple[set[int], set[int]]:
+    """The observations at which goals are reached, and those of failures. (One may be both.)"""
     goals: set[int] = set()
-    holes: set[int] = set()
+    failures: set[int] = set()
     for observation in observations:
         for transition, entry in _transitions(table, observation):
             if entry.terminated:
-                (goals if reading.goals(transition) else holes).add(transition.next_observation)
-    return goals, holes
+                (goals if interpretation.goals(transition) else failures).add(transition.next_observation)
+    return goals, failures
 
 
-def _check_ends(table: Table, reading: Reading, observations: list[int]) -> None:
-    """Some termination is a goal; and none is a hole if holes are refused."""
-    goals, holes = _ends(table, reading, observations)
+def _check_ends(table: TransitionTable, interpretation: Interpretation, observations: list[int]) -> None:
+    """Some termination is a goal; and none is a failure if failures are refused."""
+    goals, failures = _ends(table, interpretation, observations)
     if not goals:
         raise ModelError(f"{table.name} has no terminating transition that is a goal; pass goals= another rule")
-    if holes and reading.holes.to is Place.REFUSED:
+    if failures and interpretation.failures.to is Target.REFUSED:
         raise ModelError(
-            f"{table.name} ends without reaching the goal at observations {', '.join(map(str, sorted(holes)))}; "
-            "pass holes=restart(), penalty_exit() or give_up(loss=...)"
+            f"{table.name} ends without reaching the goal at observations {', '.join(map(str, sorted(failures)))}; "
+            "pass failures=restart(), penalty_exit() or give_up(loss=...)"
         )

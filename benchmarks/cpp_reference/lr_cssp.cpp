@@ -1,4 +1,4 @@
-// LR-CSSP in plain C++: the yardstick for goalbound's compiled learning loop, and a witness of what it plays.
+// LR-CSSP in plain C++: the reference for goalbound's compiled learning loop, and a witness of what it plays.
 //
 // Written from the algorithm, sharing no code with the package: full support, the paper's widths, a new plan after
 // every unknown step. Contiguous arrays, nothing allocated in the loop, only the pairs that were played are estimated

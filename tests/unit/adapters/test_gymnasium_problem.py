@@ -114,7 +114,7 @@ def test_a_time_limit_changes_nothing():
 
 def test_a_wrapper_that_may_change_the_game_is_refused():
     lake = gymnasium.make("FrozenLake-v1")
-    with pytest.raises(ModelError, match="wrapped in TransformReward, of which the transition table knows nothing"):
+    with pytest.raises(ModelError, match="wrapped in TransformReward, which the transition table does not contain"):
         from_environments([gymnasium.wrappers.TransformReward(lake, lambda reward: 2 * reward)])
     assert from_environments([gymnasium.wrappers.RecordEpisodeStatistics(lake)]).problem.support.states == 11
 
@@ -136,7 +136,7 @@ def test_environments_with_other_actions_cannot_be_mixed():
 
 def test_an_unknown_environment_needs_to_be_told_how_it_is_read():
     env = TableEnv({0: {0: [(1.0, 0, 0, True)]}}, [1.0])
-    with pytest.raises(ModelError, match=r"no common default reading of TableEnv; pass losses= .* and goals= "):
+    with pytest.raises(ModelError, match=r"no common default for TableEnv; pass losses= .* and goals= "):
         from_environments([env])
     with pytest.raises(ModelError, match="pass goals= which terminations are the goal"):
         from_environments([env], losses=per_step(0.1))
@@ -214,7 +214,7 @@ def test_losses_of_the_three_known_environments():
 def test_losses_can_be_any_function_of_the_reward():
     lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
     free_goal = Losses(lambda reward, goal: 0.0 if goal else 0.25, scale=8.0)
-    problem = from_environments([lake], losses=free_goal, goals=positive_reward, holes=restart(loss=0.5)).problem
+    problem = from_environments([lake], losses=free_goal, goals=positive_reward, failures=restart(loss=0.5)).problem
     assert set(problem.losses.ravel()) == {0.0, 0.25, 0.5}
     assert problem.loss_scale == 8.0
 

@@ -1,4 +1,4 @@
-"""A problem small enough to check a learner on, and a world to play it in."""
+"""A problem small enough to check a learner on, and an environment to play it in."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels import world as kernels
+from goalbound.kernels import environment as kernels
 from goalbound.kernels.compile import engine
-from goalbound.kernels.world import BERNOULLI, DETERMINISTIC, Components
+from goalbound.kernels.environment import BERNOULLI, DETERMINISTIC, Components
 from goalbound.models import Builder, LinearCSSP, Step
 
 
@@ -36,11 +36,11 @@ class Law(NamedTuple):
     spread: float = 0.0
 
 
-class SmallWorld:
-    """A problem as a world, for checks: ``begin(context)``, then ``step(action)`` until the goal.
+class SmallEnvironment:
+    """A problem as an environment, for checks: ``begin(context)``, then ``step(action)`` until the goal.
 
-    It takes from its stream what the worlds of :mod:`goalbound.simulation` take, in the same order, and has what a
-    learner's compiled loop asks of a world.
+    It takes from its stream what those of :mod:`goalbound.simulation` take, in the same order, and has what a
+    learner's compiled loop asks of an environment.
     """
 
     def __init__(self, problem: LinearCSSP, *, rng: np.random.Generator, noisy: bool = False) -> None:
@@ -82,5 +82,5 @@ class SmallWorld:
     def regret_of(self, step: Step, values: NDArray[np.float64]) -> float:
         """What a step lost in expectation, given the optimal values [S + 1] of the context."""
         pair = self.problem.support.pair(step.state, step.action)
-        gap = self._run(kernels.expected_gap)
+        gap = self._run(kernels.suboptimality_gap)
         return float(gap(self.components, pair, step.state, self._context, values, kernels.VALUE_TOLERANCE))

@@ -1,4 +1,4 @@
-"""What states and actions of the sepsis simulator mean, where a file shows that it is laid out in that way."""
+"""Names of states and actions of the sepsis simulator, for files that have its layout."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def published_names(arrays: Arrays) -> Names | None:
     elsewhere = (given[:, :, None] != treated[:, None, :]).any(axis=0)  # [A, n]
     if (arrays.rows.any(axis=(0, 2)) & elsewhere).any():
         return None
-    return Names(tuple(map(_state_name, code.T)), tuple(_listed(given[:, a], "nothing") for a in range(8)))
+    return Names(tuple(map(_state_name, code.T)), tuple(_join_treatments(given[:, a], "nothing") for a in range(8)))
 
 
 def _state_name(code: NDArray[np.int64]) -> str:
@@ -59,8 +59,8 @@ def _state_name(code: NDArray[np.int64]) -> str:
         if levels[level] != "normal"
     ]
     treated = code[len(_VITALS) :]
-    return (", ".join(signs) or "all normal") + (f"; on {_listed(treated, '')}" if treated.any() else "")
+    return (", ".join(signs) or "all normal") + (f"; on {_join_treatments(treated, '')}" if treated.any() else "")
 
 
-def _listed(treated: NDArray[np.int64], nothing: str) -> str:
+def _join_treatments(treated: NDArray[np.int64], nothing: str) -> str:
     return " and ".join(name for name, given in zip(_IN_STATES, treated, strict=True) if given) or nothing

@@ -1,6 +1,6 @@
-"""How the rewards and terminations of an environment are read: losses, goals, holes.
+"""How the rewards and terminations of an environment are interpreted: losses, goals, failures.
 
-A *hole* is a termination that is not the goal.
+A *failure* is a termination that is not the goal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from goalbound.models.validation import check_float
 
 
 class Transition(NamedTuple):
-    """One transition, in the environment's own words."""
+    """One transition, as the environment gives it."""
 
     observation: int
     action: int
@@ -94,111 +94,111 @@ CLIFF_WALKING_LOSSES = negated_rewards(scale=100.0)
 FROZEN_LAKE_LOSSES = per_step(0.1)
 
 
-class Place(Enum):
+class Target(Enum):
     """Where a transition leads."""
 
     NEXT = "the next observation"
     GOAL = "the goal"
     START = "the start law"
-    HOLE = "the hole, a state where one can only give up"
+    FAILURE_STATE = "the failure state, where one can only give up"
     REFUSED = "nowhere: the environment is refused"
 
 
 @dataclass(frozen=True)
-class Holes:
-    """What becomes of terminations that are not goals. Made by :func:`restart` and its sisters.
+class FailurePolicy:
+    """What becomes of terminations that are not goals. Made by :func:`restart` and the functions below.
 
     Attributes:
-        to: where a transition into a hole leads.
+        to: where a failing transition leads.
         loss: what that transition loses; None: what its reward is read as.
         give_up_loss: the loss of the extra action that leads to the goal; None: there is none.
     """
 
-    to: Place
+    to: Target
     loss: float | None = None
     give_up_loss: float | None = None
 
 
-def restart(*, loss: float = 1.0) -> Holes:
-    """A hole leads back to the start law of its environment, with this loss in place of the step's own."""
-    return Holes(Place.START, _check_loss(loss, "a restart"))
+def restart(*, loss: float = 1.0) -> FailurePolicy:
+    """A failure leads back to the start law of its environment, with this loss in place of the step's own."""
+    return FailurePolicy(Target.START, _check_loss(loss, "a restart"))
 
 
-def penalty_exit(*, loss: float = 1.0) -> Holes:
-    """A hole leads to the goal, with this loss in place of the step's own.
+def penalty_exit(*, loss: float = 1.0) -> FailurePolicy:
+    """A failure leads to the goal, with this loss in place of the step's own.
 
     Beware: failing is then a way to finish, and often the cheapest.
     """
-    return Holes(Place.GOAL, _check_loss(loss, "a hole"))
+    return FailurePolicy(Target.GOAL, _check_loss(loss, "a failure"))
 
 
-def give_up(*, loss: float) -> Holes:
+def give_up(*, loss: float) -> FailurePolicy:
     """In every state one may give up: an extra action, the last, that leads to the goal with this loss.
 
-    All holes become one state, the last, in which giving up is the only action: falling in loses the step's own loss
+    All failures become one state, the last, in which giving up is the only action: failing loses the step's own loss
     and then this one. No optimal loss is then above ``loss``, so steps should be small against it.
     """
-    return Holes(Place.HOLE, None, _check_loss(loss, "giving up"))
+    return FailurePolicy(Target.FAILURE_STATE, None, _check_loss(loss, "giving up"))
 
 
-def refuse() -> Holes:
-    """An environment with holes is an error that names them."""
-    return Holes(Place.REFUSED)
+def refuse() -> FailurePolicy:
+    """An environment with failures is an error that names them."""
+    return FailurePolicy(Target.REFUSED)
 
 
 class Outcome(NamedTuple):
-    """What a transition means to us."""
+    """The loss of a transition, and where it leads."""
 
     loss: float
-    place: Place
+    target: Target
 
 
 @dataclass(frozen=True)
-class Reading:
-    """Losses, goals and holes together: all that turns a transition into a loss and a place."""
+class Interpretation:
+    """Losses, goals and failures together: all that turns a transition into a loss and a target."""
 
     losses: Losses
     goals: GoalRule
-    holes: Holes
+    failures: FailurePolicy
 
     def outcome(self, transition: Transition, terminated: bool) -> Outcome:
         """The loss of a transition and where it leads; an error if the loss is not in [0, 1]."""
         goal = terminated and bool(self.goals(transition))
-        if terminated and not goal and self.holes.loss is not None:
-            return Outcome(self.holes.loss, self.holes.to)
-        place = Place.GOAL if goal else self.holes.to if terminated else Place.NEXT
+        if terminated and not goal and self.failures.loss is not None:
+            return Outcome(self.failures.loss, self.failures.to)
+        target = Target.GOAL if goal else self.failures.to if terminated else Target.NEXT
         loss = float(self.losses.of(transition.reward, goal))
         if not 0.0 <= loss <= 1.0:
             raise ModelError(
                 f"observation {transition.observation}, action {transition.action}: reward {transition.reward:g} is "
-                f"read as loss {loss:g}, which is not in [0, 1]; pass losses= another reading, such as "
+                f"read as loss {loss:g}, which is not in [0, 1]; pass other losses=, such as "
                 "negated_rewards(scale=...)"
             )
-        return Outcome(loss, place)
+        return Outcome(loss, target)
 
 
-class Known(NamedTuple):
-    """An environment whose rewards and terminations we know how to read."""
+class EnvironmentDefaults(NamedTuple):
+    """Default losses, goals and action names of an environment class."""
 
     losses: Losses
     goals: GoalRule
     actions: tuple[str, ...]
 
 
-_KNOWN = {
-    "gymnasium.envs.toy_text.taxi.TaxiEnv": Known(
+_DEFAULTS = {
+    "gymnasium.envs.toy_text.taxi.TaxiEnv": EnvironmentDefaults(
         TAXI_LOSSES, every_termination, ("south", "north", "east", "west", "pick up", "drop off")
     ),
-    "gymnasium.envs.toy_text.cliffwalking.CliffWalkingEnv": Known(
+    "gymnasium.envs.toy_text.cliffwalking.CliffWalkingEnv": EnvironmentDefaults(
         CLIFF_WALKING_LOSSES, every_termination, ("up", "right", "down", "left")
     ),
-    "gymnasium.envs.toy_text.frozen_lake.FrozenLakeEnv": Known(
+    "gymnasium.envs.toy_text.frozen_lake.FrozenLakeEnv": EnvironmentDefaults(
         FROZEN_LAKE_LOSSES, positive_reward, ("left", "down", "right", "up")
     ),
 }
 
 
-def known(env: object) -> Known | None:
-    """What we know of an unwrapped environment, by its class or a base of it (so Gymnasium need not be imported)."""
+def environment_defaults(env: object) -> EnvironmentDefaults | None:
+    """The defaults of an unwrapped environment, by its class or a base of it (so Gymnasium need not be imported)."""
     names = (f"{base.__module__}.{base.__qualname__}" for base in type(env).__mro__)
-    return next((_KNOWN[name] for name in names if name in _KNOWN), None)
+    return next((_DEFAULTS[name] for name in names if name in _DEFAULTS), None)

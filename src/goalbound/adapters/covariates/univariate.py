@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.reading import (
+from goalbound.adapters.covariates.checks import (
     Floats,
-    Reading,
+    MapResult,
+    build_result,
     checked_flag,
     checked_grid,
     checked_missing,
     checked_positive,
     checked_size,
     labels,
+    map_column,
     number_column,
-    read_column,
-    settled,
 )
 from goalbound.models import ModelError
 from goalbound.models.validation import (
@@ -27,7 +27,7 @@ from goalbound.models.validation import (
     short_repr,
 )
 
-MOST_DEGREE = 10
+MAX_DEGREE = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,8 @@ class Hats:
 
     Attributes:
         knots: [d] ascending, at least two.
-        clamp: whether numbers beyond the end knots count as the end; else they are refused.
-        missing: [d] the context of a missing number; None: it is refused.
+        clamp: whether numbers beyond the end knots count as the end; else they are rejected.
+        missing: [d] the context of a missing number; None: it is rejected.
 
     >>> Hats([20, 40, 80])(50)
     array([0.  , 0.75, 0.25])
@@ -71,18 +71,20 @@ class Hats:
         """One column without a name."""
         return ("value",)
 
-    def read(self, table: Any) -> Reading:
-        """What becomes of each of K numbers."""
+    def apply(self, table: Any) -> MapResult:
+        """The result of each of K numbers."""
         low, high = float(self.knots[0]), float(self.knots[-1])
-        return read_column(table, low=low, high=high, clamp=self.clamp, instead=self.missing, weights=self._weights)
+        return map_column(
+            table, low=low, high=high, clamp=self.clamp, missing_context=self.missing, weights=self._weights
+        )
 
     def many(self, table: Any) -> Floats:
         """[K, d] the contexts of K numbers."""
-        return self.read(table).accepted()
+        return self.apply(table).accepted()
 
     def __call__(self, covariates: Any) -> Floats:
         """[d] the context of a number."""
-        return self.read([covariates]).only()
+        return self.apply([covariates]).single()
 
     def _weights(self, numbers: Floats) -> Floats:
         left = np.clip(np.searchsorted(self.knots, numbers, side="right") - 1, 0, self.context_size - 2)
@@ -99,8 +101,8 @@ class Splines:
     Attributes:
         knots: ascending break points with both ends, at least two.
         degree: of the polynomials between them, 0 to 10.
-        clamp: whether numbers beyond the end knots count as the end; else they are refused.
-        missing: [d] the context of a missing number; None: it is refused.
+        clamp: whether numbers beyond the end knots count as the end; else they are rejected.
+        missing: [d] the context of a missing number; None: it is rejected.
 
     >>> Splines([0, 1], degree=2)(0.5)  # (1 - x)^2, 2 x (1 - x), x^2
     array([0.25, 0.5 , 0.25])
@@ -115,8 +117,8 @@ class Splines:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "knots", checked_grid(self.knots, "knots", 2))
-        if not 0 <= check_int(self.degree, "degree") <= MOST_DEGREE:
-            raise ModelError(f"degree is {short_repr(self.degree)}; it is 0 (steps) to {MOST_DEGREE}, mostly 3")
+        if not 0 <= check_int(self.degree, "degree") <= MAX_DEGREE:
+            raise ModelError(f"degree is {short_repr(self.degree)}; it is 0 (steps) to {MAX_DEGREE}, mostly 3")
         object.__setattr__(self, "degree", int(self.degree))
         object.__setattr__(self, "clamp", checked_flag(self.clamp, "clamp"))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
@@ -140,18 +142,20 @@ class Splines:
         """One column without a name."""
         return ("value",)
 
-    def read(self, table: Any) -> Reading:
-        """What becomes of each of K numbers."""
+    def apply(self, table: Any) -> MapResult:
+        """The result of each of K numbers."""
         low, high = float(self.knots[0]), float(self.knots[-1])
-        return read_column(table, low=low, high=high, clamp=self.clamp, instead=self.missing, weights=self._weights)
+        return map_column(
+            table, low=low, high=high, clamp=self.clamp, missing_context=self.missing, weights=self._weights
+        )
 
     def many(self, table: Any) -> Floats:
         """[K, d] the contexts of K numbers."""
-        return self.read(table).accepted()
+        return self.apply(table).accepted()
 
     def __call__(self, covariates: Any) -> Floats:
         """[d] the context of a number."""
-        return self.read([covariates]).only()
+        return self.apply([covariates]).single()
 
     def _grid(self) -> Floats:
         return np.concatenate(
@@ -188,7 +192,7 @@ class Periodic:
     Attributes:
         period: where it begins again, such as 24.
         knots: [d] ascending, at least two, spanning less than a period; see also :meth:`even`.
-        missing: [d] the context of a missing number; None: it is refused.
+        missing: [d] the context of a missing number; None: it is rejected.
 
     >>> day = Periodic.even(24, count=4)
     >>> day(23), day.names
@@ -235,23 +239,23 @@ class Periodic:
         """One column without a name."""
         return ("value",)
 
-    def read(self, table: Any) -> Reading:
-        """What becomes of each of K numbers. None is out of range, but infinity is nowhere on a circle."""
+    def apply(self, table: Any) -> MapResult:
+        """The result of each of K numbers. None is out of range, but infinity is nowhere on a circle."""
         numbers = number_column(table)
-        missing, nowhere = np.isnan(numbers), np.isinf(numbers)
-        place = np.where(missing | nowhere, self.knots[0], numbers)
-        return settled(
-            self._weights(place), outside=nowhere[:, None], missing=missing[:, None], instead=self.missing,
-            refuse=[(nowhere, lambda row: f"{numbers[row]} has no place on a circle; give a finite number")],
+        missing, infinite = np.isnan(numbers), np.isinf(numbers)
+        place = np.where(missing | infinite, self.knots[0], numbers)
+        return build_result(
+            self._weights(place), outside=infinite[:, None], missing=missing[:, None], missing_context=self.missing,
+            rules=[(infinite, lambda row: f"{numbers[row]} has no place on a circle; give a finite number")],
         )  # fmt: skip
 
     def many(self, table: Any) -> Floats:
         """[K, d] the contexts of K numbers."""
-        return self.read(table).accepted()
+        return self.apply(table).accepted()
 
     def __call__(self, covariates: Any) -> Floats:
         """[d] the context of a number."""
-        return self.read([covariates]).only()
+        return self.apply([covariates]).single()
 
     def _weights(self, numbers: Floats) -> Floats:
         first = self.knots[0]

@@ -1,4 +1,4 @@
-"""Maps made elsewhere: scikit-learn's transformers and classifiers, or any function, checked at every call."""
+"""Maps from other libraries: scikit-learn's transformers and classifiers, or any function, checked at every call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.reading import Floats, Reading, Refuse, checked_size, settled
+from goalbound.adapters.covariates.checks import Floats, MapResult, RejectionRule, build_result, checked_size
 from goalbound.models import ModelError
 from goalbound.models.validation import check_names
 
@@ -31,7 +31,7 @@ class FromTransformer:
     Attributes:
         transform: the function: a table of K rows to [K, d], dense or sparse. Fitted, and never fitted again.
         names: d names of the components.
-        identity: words that change whenever the transformer does, such as the SHA-256 of its file. They stand for it
+        identity: words that change whenever the transformer does, such as the SHA-256 of its file. They identify it
             in the digest; without them there is none, and a learner that uses the map cannot be saved.
 
     >>> halves = FromTransformer(lambda rows: [[1 - x, x] for x in rows], ["low", "high"], identity="halves 1")
@@ -66,8 +66,8 @@ class FromTransformer:
         """None: what is missing or out of range only the transformer knows."""
         return ()
 
-    def read(self, table: Any) -> Reading:
-        """What becomes of each of K rows."""
+    def apply(self, table: Any) -> MapResult:
+        """The result of each of K rows."""
         given = self.transform(table)
         rows = np.asarray(given.toarray() if hasattr(given, "toarray") else given, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.context_size:
@@ -78,18 +78,18 @@ class FromTransformer:
         sums = rows.sum(axis=1)
         negative = ~(rows >= -TOLERANCE).all(axis=1)  # true for NaN
         wrong = negative | ~(np.abs(sums - 1.0) <= TOLERANCE)
-        refuse: list[Refuse] = [(wrong, lambda row: _what_is_wrong(rows[row]))]
+        rules: list[RejectionRule] = [(wrong, lambda row: _what_is_wrong(rows[row]))]
         nothing = np.zeros((len(rows), 0), dtype=np.bool_)
         fine = np.where(wrong[:, None], 1.0, np.maximum(rows, 0.0))
-        return settled(fine, outside=nothing, missing=nothing, instead=None, refuse=refuse)
+        return build_result(fine, outside=nothing, missing=nothing, missing_context=None, rules=rules)
 
     def many(self, table: Any) -> Floats:
         """[K, d] the contexts of K rows."""
-        return self.read(table).accepted()
+        return self.apply(table).accepted()
 
     def __call__(self, covariates: Any) -> Floats:
         """[d] the context of a row."""
-        return self.read([covariates]).only()
+        return self.apply([covariates]).single()
 
 
 def _what_is_wrong(row: Floats) -> str:

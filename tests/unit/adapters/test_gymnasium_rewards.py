@@ -27,7 +27,7 @@ def test_restart_leads_back_to_the_start_with_loss_one_and_is_the_default():
     # observation 4, action 2 (right): into the hole at 5
     assert row(dry, 4, 2) == (1.0, {"observation 0": 1.0})
     assert row(dry, 14, 2) == (0.1, {"goal": 1.0})
-    assert from_environments([lake(is_slippery=False)], holes=restart()).problem == dry.problem
+    assert from_environments([lake(is_slippery=False)], failures=restart()).problem == dry.problem
 
 
 def test_a_pair_that_may_fall_has_the_mean_of_step_and_restart():
@@ -48,22 +48,26 @@ def test_restart_leads_to_the_start_law_of_its_own_component():
 
 
 def test_penalty_exit_leads_to_the_goal_with_loss_one():
-    dry = from_environments([lake(is_slippery=False)], holes=penalty_exit())
+    dry = from_environments([lake(is_slippery=False)], failures=penalty_exit())
     assert row(dry, 4, 2) == (1.0, {"goal": 1.0})
-    assert row(from_environments([lake(is_slippery=False)], holes=penalty_exit(loss=0.5)), 4, 2)[0] == 0.5
+    assert row(from_environments([lake(is_slippery=False)], failures=penalty_exit(loss=0.5)), 4, 2)[0] == 0.5
 
 
 def test_give_up_is_an_extra_action_in_every_state_and_the_only_one_in_a_hole():
-    read = from_environments([lake(is_slippery=False)], holes=give_up(loss=0.75), losses=per_step(0.01))
+    read = from_environments([lake(is_slippery=False)], failures=give_up(loss=0.75), losses=per_step(0.01))
     support = read.problem.support
     assert read.give_up_action == 4
     assert support.action_names[-1] == "give up"
-    hole = support.state("hole")
-    assert (hole, read.observations[hole], read.hole) == (support.states - 1, -1, hole)
+    failure_state = support.state("failure")
+    assert (failure_state, read.observations[failure_state], read.failure_state) == (
+        support.states - 1,
+        -1,
+        failure_state,
+    )
     with pytest.raises(ModelError, match="observation -1 is no state"):
         read.state(-1)
-    assert support.pair_action[support.pair_start[hole] :].tolist() == [4]
-    assert row(read, 4, 2) == (0.01, {"hole": 1.0})
+    assert support.pair_action[support.pair_start[failure_state] :].tolist() == [4]
+    assert row(read, 4, 2) == (0.01, {"failure": 1.0})
     for state in range(support.states):
         pair = support.pair(state, 4)
         assert support.next_state[support.row(pair)].tolist() == [support.states]
@@ -71,19 +75,19 @@ def test_give_up_is_an_extra_action_in_every_state_and_the_only_one_in_a_hole():
 
 
 def test_where_there_are_no_holes_giving_up_adds_no_state():
-    taxi = from_environments([gymnasium.make("Taxi-v4")], holes=give_up(loss=1.0))
+    taxi = from_environments([gymnasium.make("Taxi-v4")], failures=give_up(loss=1.0))
     assert (taxi.problem.support.states, taxi.problem.support.actions) == (400, 7)
-    assert taxi.hole is None
+    assert taxi.failure_state is None
 
 
 def test_refuse_names_the_holes_that_can_be_reached():
     with pytest.raises(ModelError, match=r"environment 0 \(FrozenLake-v1\) ends .* at observations 5, 7, 11, 12; "):
-        from_environments([lake()], holes=refuse())
+        from_environments([lake()], failures=refuse())
 
 
 def test_refuse_lets_environments_without_holes_pass():
     taxi = gymnasium.make("Taxi-v4")
-    assert from_environments([taxi], holes=refuse()).problem == from_environments([taxi]).problem
+    assert from_environments([taxi], failures=refuse()).problem == from_environments([taxi]).problem
 
 
 def test_maps_with_holes_in_different_places_can_be_mixed():

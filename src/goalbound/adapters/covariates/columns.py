@@ -46,10 +46,10 @@ def column_of(table: Any, column: Column) -> Any:
     if isinstance(column, tuple):
         return list(zip(*(listed(column_of(table, one)) for one in column), strict=True))
     if column_keys(table) is not None:
-        return _looked_up(table, column, "the table")
+        return _lookup(table, column, "the table")
     if isinstance(column, int) and isinstance(table, np.ndarray) and table.ndim == 2 and column < table.shape[1]:
         return table[:, column]
-    return [_looked_up(row, column, f"row {place}") for place, row in enumerate(table)]
+    return [_lookup(row, column, f"row {place}") for place, row in enumerate(table)]
 
 
 def column_keys(table: Any) -> list[Any] | None:
@@ -74,7 +74,7 @@ def column_labels(column: Column, inner: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{joint}: {one}" for one in inner)
 
 
-def _looked_up(holder: Any, column: str | int, where: str) -> Any:
+def _lookup(holder: Any, column: str | int, where: str) -> Any:
     try:
         return holder[column]
     except (KeyError, IndexError, TypeError, ValueError):

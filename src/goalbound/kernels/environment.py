@@ -1,4 +1,4 @@
-"""The world, one drawn number at a time: where a step leads, what it loses, how far it is from optimal.
+"""The environment, one drawn number at a time: where a step leads, what it loses, how far it is from optimal.
 
 The plain loop calls these once per step, the compiled loop calls them inside; so both do the same arithmetic and, from
 the same stream, give the same episodes to the bit.
@@ -31,8 +31,8 @@ class Components(NamedTuple):
     """[M, d]"""
 
 
-class Tally(NamedTuple):
-    """What K episodes came to, one entry each. A row is written when its episode has ended, ``steps`` last.
+class EpisodeResults(NamedTuple):
+    """The results of K episodes, one entry each. A row is written when its episode has ended, ``steps`` last.
 
     So a row with ``steps`` 0 is an episode that was not played to its end.
     """
@@ -46,8 +46,8 @@ class Tally(NamedTuple):
     steps: NDArray[np.int64]
 
 
-class Truth(NamedTuple):
-    """The world that is played in."""
+class EnvironmentArrays(NamedTuple):
+    """The environment that is played in."""
 
     components: Components
     start: int
@@ -125,7 +125,7 @@ def loss_of(code, spread, mean, u):
 
 
 @inlined
-def expected_gap(components, pair, state, context, values, tolerance):
+def suboptimality_gap(components, pair, state, context, values, tolerance):
     """loss + P v - v(state) of a pair under a context, for optimal values [S + 1] of relative error ``tolerance``.
 
     It is not negative but for the error of the values and rounding. With size = loss + P v + v(state), those come to
@@ -152,13 +152,13 @@ def expected_gap(components, pair, state, context, values, tolerance):
 
 
 @inlined
-def any_pair(pair_start, state, u):
+def uniform_pair(pair_start, state, u):
     """A pair of a state for a uniform u of [0, 1), each as likely as the others."""
     return pair_start[state] + int(u * (pair_start[state + 1] - pair_start[state]))
 
 
 @lean
-def best_pair(components, pair_start, state, context, values):
+def greedy_pair(components, pair_start, state, context, values):
     """The pair of a state with the least loss + P v under a context; ties go to the lowest."""
     best = np.inf
     chosen = pair_start[state]
@@ -173,22 +173,22 @@ def best_pair(components, pair_start, state, context, values):
 
 
 @inlined
-def make_step(truth, pair, state, context, optimal, rng):
+def env_step(env, pair, state, context, optimal, rng):
     """Play a pair in a state: where it leads, what it loses, and its gap against the optimal values [S + 1].
 
     Draws one number for the next state, then one for the loss if its law is random.
     """
-    rows = truth.components
+    rows = env.components
     following = draw_next(rows.next_start, rows.next_state, rows.probabilities, pair, context, rng.random())
     loss = mixed(rows.losses, pair, context)
-    if truth.loss_code != DETERMINISTIC:
-        loss = loss_of(truth.loss_code, truth.loss_spread, loss, rng.random())
-    return following, loss, expected_gap(rows, pair, state, context, optimal, truth.gap_tolerance)
+    if env.loss_code != DETERMINISTIC:
+        loss = loss_of(env.loss_code, env.loss_spread, loss, rng.random())
+    return following, loss, suboptimality_gap(rows, pair, state, context, optimal, env.gap_tolerance)
 
 
 @inlined
-def first_state(truth, context, rng):
+def first_state(env, context, rng):
     """Where an episode begins; draws one number if that is random."""
-    if truth.start >= 0:
-        return truth.start
-    return draw_start(truth.start_law, context, rng.random())
+    if env.start >= 0:
+        return env.start
+    return draw_start(env.start_law, context, rng.random())

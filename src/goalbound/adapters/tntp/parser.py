@@ -82,7 +82,7 @@ def read_network(path: str | PathLike[str], *, limit: int = LIMIT) -> Network:
 def read_flows(path: str | PathLike[str], network: Network, *, limit: int = LIMIT) -> Flows:
     """Read a ``_flow.tntp`` file: the volume (and cost) of every link of the network, in the network's order.
 
-    Links between the same two nodes are matched in the order in which they stand in both files.
+    Links between the same two nodes are matched in the order of both files.
     """
     table = _read_table(_text(path, limit), _FLOW_COLUMNS, _FLOW_REQUIRED)
     fault = link_fault(table.columns, network.nodes)

@@ -1,4 +1,4 @@
-"""Transition tables as they stand in the environments, and what makes them untrue: wrappers, hidden state."""
+"""Transition tables of environments, and what makes them wrong: wrappers, hidden state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def environment_name(env: Any) -> str:
     return str(spec.id) if spec is not None else type(getattr(env, "unwrapped", env)).__name__
 
 
-def bare(env: Any) -> Any:
+def unwrap(env: Any) -> Any:
     """The environment without its wrappers; an error if the table in it does not tell what the environment does."""
     name, unwrapped = environment_name(env), getattr(env, "unwrapped", env)
     layer = env
@@ -35,7 +35,7 @@ def bare(env: Any) -> Any:
         kind = type(layer)
         if kind.__name__ not in _HARMLESS or not kind.__module__.startswith("gymnasium.wrappers"):
             raise ModelError(
-                f"{name} is wrapped in {kind.__name__}, of which the transition table knows nothing; "
+                f"{name} is wrapped in {kind.__name__}, which the transition table does not contain; "
                 "if it changes no observation, action or reward, pass env.unwrapped"
             )
         layer = layer.env
@@ -48,7 +48,7 @@ def bare(env: Any) -> Any:
 
 
 class Entry(NamedTuple):
-    """One entry of a row, in the environment's own words."""
+    """One entry of a row, as the environment gives it."""
 
     probability: float
     next_observation: int
@@ -56,7 +56,7 @@ class Entry(NamedTuple):
     terminated: bool
 
 
-class Table(NamedTuple):
+class TransitionTable(NamedTuple):
     """The rows and the start law of one environment."""
 
     name: str
@@ -66,10 +66,10 @@ class Table(NamedTuple):
     """the probability of each observation that an episode may start with"""
 
 
-def read_table(env: Any, place: int) -> Table:
+def read_table(env: Any, place: int) -> TransitionTable:
     """The table of an environment; ``place`` is its number among those given, for messages."""
     name = f"environment {place} ({environment_name(env)})"
-    unwrapped = bare(env)
+    unwrapped = unwrap(env)
     table = getattr(unwrapped, "P", None)
     if table is None:
         raise ModelError(
@@ -88,10 +88,10 @@ def read_table(env: Any, place: int) -> Table:
     start = {observation: float(weight) for observation, weight in enumerate(law) if weight != 0.0}
     if not start:
         raise ModelError(f"{name} starts nowhere: env.unwrapped.initial_state_distrib is all zero")
-    strays = [observation for observation in start if observation not in rows]
-    if strays:
-        raise ModelError(f"{name} may start at observation {strays[0]}, which has no rows in env.unwrapped.P")
-    return Table(name, rows, start)
+    unknown = [observation for observation in start if observation not in rows]
+    if unknown:
+        raise ModelError(f"{name} may start at observation {unknown[0]}, which has no rows in env.unwrapped.P")
+    return TransitionTable(name, rows, start)
 
 
 def _items(table: Any) -> list[tuple[Any, Any]]:
@@ -110,7 +110,7 @@ def _entries(listed: Any, where: str) -> list[Entry]:
     return [entry for entry in entries if entry.probability != 0.0]
 
 
-def check_same_spaces(tables: list[Table]) -> None:
+def check_same_spaces(tables: list[TransitionTable]) -> None:
     """All have the same observations, and the same actions at each."""
     first = tables[0]
     for table in tables[1:]:

@@ -82,7 +82,7 @@ def nested(depth: int) -> dict[str, Any]:
         ({"kind": "Composition", "parts": 3, "missing": None}, "parts is 3"),
         ({"kind": "Composition", "parts": "ab", "missing": None}, "parts"),
         ({"kind": "Periodic", "period": "24", "knots": [0, 1], "missing": None}, "period"),
-        (nested(20), "maps stand in maps more than 8 deep"),
+        (nested(20), "maps are nested more than 8 deep"),
         ({"kind": "FromTransformer", "names": ["a"], "identity": "x"}, "which no file can hold; make it again"),
     ],
 )

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.reading import CovariateMap, Floats, Reading, Refusal, checked_size
-from goalbound.adapters.covariates.tables import Column, checked_columns, column_label, column_labels, column_of
+from goalbound.adapters.covariates.checks import CovariateMap, Floats, MapResult, Rejection, checked_size
+from goalbound.adapters.covariates.columns import Column, checked_columns, column_label, column_labels, column_of
 from goalbound.models import ModelError
 from goalbound.models.validation import (
     check_distribution,
@@ -73,20 +73,20 @@ class Additive:
         """The raw columns."""
         return _all_columns(self.maps, self.columns)
 
-    def read(self, table: Any) -> Reading:
-        """What becomes of each of K rows."""
-        readings = _read_all(self.maps, self.columns, table)
+    def apply(self, table: Any) -> MapResult:
+        """The result of each of K rows."""
+        results = _apply_all(self.maps, self.columns, table)
         shares = np.full(len(self.maps), 1.0 / len(self.maps)) if self.weights is None else self.weights
-        rows = np.concatenate([share * one.contexts for share, one in zip(shares, readings, strict=True)], axis=1)
-        return _joined(readings, rows, self.columns)
+        rows = np.concatenate([share * one.contexts for share, one in zip(shares, results, strict=True)], axis=1)
+        return _combined(results, rows, self.columns)
 
     def many(self, table: Any) -> Floats:
         """[K, d] the contexts of K rows."""
-        return self.read(table).accepted()
+        return self.apply(table).accepted()
 
     def __call__(self, covariates: Any) -> Floats:
         """[d] the context of a row or record."""
-        return self.read([covariates]).only()
+        return self.apply([covariates]).single()
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,23 +131,23 @@ class Tensor:
         """The raw columns."""
         return _all_columns(self.maps, self.columns)
 
-    def read(self, table: Any) -> Reading:
-        """What becomes of each of K rows."""
-        readings = _read_all(self.maps, self.columns, table)
-        rows = readings[0].contexts
-        for one in readings[1:]:
+    def apply(self, table: Any) -> MapResult:
+        """The result of each of K rows."""
+        results = _apply_all(self.maps, self.columns, table)
+        rows = results[0].contexts
+        for one in results[1:]:
             rows = (rows[:, :, None] * one.contexts[:, None, :]).reshape(
                 len(rows), rows.shape[1] * one.contexts.shape[1]
             )
-        return _joined(readings, rows, self.columns)
+        return _combined(results, rows, self.columns)
 
     def many(self, table: Any) -> Floats:
         """[K, d] the contexts of K rows."""
-        return self.read(table).accepted()
+        return self.apply(table).accepted()
 
     def __call__(self, covariates: Any) -> Floats:
         """[d] the context of a row or record."""
-        return self.read([covariates]).only()
+        return self.apply([covariates]).single()
 
 
 def _checked_maps(maps: Sequence[CovariateMap]) -> tuple[CovariateMap, ...]:
@@ -155,7 +155,7 @@ def _checked_maps(maps: Sequence[CovariateMap]) -> tuple[CovariateMap, ...]:
     if not found:
         raise ModelError("maps is empty; it needs at least one map")
     for place, one in enumerate(found):
-        if not callable(getattr(one, "read", None)) or isinstance(one, type):
+        if not callable(getattr(one, "apply", None)) or isinstance(one, type):
             raise ModelError(
                 f"maps[{place}] is {short_repr(one)}; it needs a map of covariates, such as Hats([20, 80])"
             )
@@ -180,29 +180,29 @@ def _all_columns(maps: Sequence[CovariateMap], columns: Sequence[Column]) -> tup
     return tuple(label for one, column in pairs for label in column_labels(column, one.column_names))
 
 
-def _read_all(maps: Sequence[CovariateMap], columns: Sequence[Column], table: Any) -> list[Reading]:
-    readings: list[Reading] = []
+def _apply_all(maps: Sequence[CovariateMap], columns: Sequence[Column], table: Any) -> list[MapResult]:
+    results: list[MapResult] = []
     for one, column in zip(maps, columns, strict=True):
         values = column_of(table, column)
         try:
-            readings.append(one.read(values))
+            results.append(one.apply(values))
         except ModelError as error:
             raise ModelError(f"{_label(column)}: {error}") from None
-    lengths = [len(one.contexts) for one in readings]
+    lengths = [len(one.contexts) for one in results]
     if len(set(lengths)) > 1:
         raise ModelError(f"the columns have {lengths} rows; all need the same number")
-    return readings
+    return results
 
 
-def _joined(readings: Sequence[Reading], rows: Floats, columns: Sequence[Column]) -> Reading:
-    refusals = [
-        Refusal(one.refusal.row, f"{_label(column)}: {one.refusal.message}")
-        for one, column in zip(readings, columns, strict=True)
-        if one.refusal is not None
+def _combined(results: Sequence[MapResult], rows: Floats, columns: Sequence[Column]) -> MapResult:
+    rejections = [
+        Rejection(one.rejection.row, f"{_label(column)}: {one.rejection.message}")
+        for one, column in zip(results, columns, strict=True)
+        if one.rejection is not None
     ]
-    return Reading(
+    return MapResult(
         rows / rows.sum(axis=1, keepdims=True),
-        np.concatenate([one.outside for one in readings], axis=1),
-        np.concatenate([one.missing for one in readings], axis=1),
-        min(refusals, key=lambda one: one.row, default=None),
+        np.concatenate([one.outside for one in results], axis=1),
+        np.concatenate([one.missing for one in results], axis=1),
+        min(rejections, key=lambda one: one.row, default=None),
     )

@@ -63,7 +63,10 @@ def test_the_policy_of_the_averaged_cliff_never_arrives_when_dry():
 
 
 def test_with_a_penalty_exit_falling_is_a_cheap_way_to_finish():
-    restarting, exiting = solve(lake().component(2)).values[0], solve(lake(holes=penalty_exit()).component(2)).values[0]
+    restarting, exiting = (
+        solve(lake().component(2)).values[0],
+        solve(lake(failures=penalty_exit()).component(2)).values[0],
+    )
     assert exiting < 1.4 < 5.8 < restarting
 
 

@@ -1,4 +1,4 @@
-"""Maps of several numbers at once: nearness to centres. What such maps share stands here too."""
+"""Maps of several numbers at once: nearness to centres. Also what such maps share."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goalbound.adapters.covariates.reading import (
+from goalbound.adapters.covariates.checks import (
     LARGEST,
     Flags,
     Floats,
-    Reading,
-    Refuse,
+    MapResult,
+    RejectionRule,
     all_finite,
     any_of,
+    build_result,
     checked_missing,
     checked_positive,
     checked_size,
     number_rows,
-    settled,
 )
 from goalbound.models import ModelError
 from goalbound.models.validation import check_array, readonly_copy, restore_readonly
@@ -41,7 +41,7 @@ class SoftClusters:
         centres: [d, n] one row for each component.
         temperature: how soft: the larger, the more is shared. In squared units of the scales.
         scales: [n] what counts as one unit in each column; None: 1.
-        missing: [d] the context of a row in which something is missing; None: it is refused.
+        missing: [d] the context of a row in which something is missing; None: it is rejected.
 
     >>> SoftClusters([[0, 0], [10, 0]], temperature=20)([4, 3]).round(3)  # exp(-25/20) against exp(-45/20)
     array([0.731, 0.269])
@@ -83,20 +83,20 @@ class SoftClusters:
         """The columns by their places."""
         return tuple(f"column {place}" for place in range(self.centres.shape[1]))
 
-    def read(self, table: Any) -> Reading:
-        """What becomes of each of K rows [K, n]. Nothing finite is out of range."""
+    def apply(self, table: Any) -> MapResult:
+        """The result of each of K rows [K, n]. Nothing finite is out of range."""
         rows = number_rows(table, self.centres.shape[1])
         plain = all_finite(rows)
         weights = self._weights(np.where(plain[:, None], rows, self.centres[0]))
-        return settled_points(rows, weights, np.zeros(len(rows), dtype=np.bool_), self.missing, [])
+        return build_point_result(rows, weights, np.zeros(len(rows), dtype=np.bool_), self.missing, [])
 
     def many(self, table: Any) -> Floats:
         """[K, d] the contexts of K rows."""
-        return self.read(table).accepted()
+        return self.apply(table).accepted()
 
     def __call__(self, covariates: Any) -> Floats:
         """[d] the context of a row [n]."""
-        return self.read([covariates]).only()
+        return self.apply([covariates]).single()
 
     def _weights(self, rows: Floats) -> Floats:
         scales = np.ones(rows.shape[1]) if self.scales is None else self.scales
@@ -141,18 +141,18 @@ def products(rows: Floats, others: Floats) -> Floats:
     return total
 
 
-def settled_points(
-    rows: Floats, weights: Floats, outside: Flags, instead: Floats | None, refuse: list[Refuse]
-) -> Reading:
-    """A reading of rows [K, n]: gaps are filled or refused, and infinity is refused always."""
+def build_point_result(
+    rows: Floats, weights: Floats, outside: Flags, missing_context: Floats | None, rules: list[RejectionRule]
+) -> MapResult:
+    """The result for rows [K, n]: missing values are filled or rejected, and infinity is always rejected."""
     missing, infinite = np.isnan(rows), np.isinf(rows)
 
-    def say(row: int) -> str:
+    def message(row: int) -> str:
         return f"column {int(np.argmax(infinite[row]))} is {rows[row][infinite[row]][0]}; it needs a finite number"
 
     gaps = any_of(missing)
     nowhere = any_of(infinite) & ~gaps
-    return settled(
-        weights, outside=infinite | (outside & ~gaps)[:, None], missing=missing, instead=instead,
-        refuse=[*refuse, (nowhere, say)],
+    return build_result(
+        weights, outside=infinite | (outside & ~gaps)[:, None], missing=missing, missing_context=missing_context,
+        rules=[*rules, (nowhere, message)],
     )  # fmt: skip

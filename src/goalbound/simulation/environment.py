@@ -1,4 +1,4 @@
-"""The world: what answers to actions. A problem as a world, and the laws of its losses."""
+"""The environment that a learner acts in: a problem as an environment, and the laws of its losses."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels import world as kernels
+from goalbound.kernels import environment as kernels
 from goalbound.kernels.compile import engine
-from goalbound.kernels.world import Components
+from goalbound.kernels.environment import Components
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.models.validation import check_float, check_generator, check_int, check_type, readonly_copy
 
 
-class World(Protocol):
+class Environment(Protocol):
     """Where episodes take place. The goal is next state S of the problem."""
 
     def begin(self, context: NDArray[np.float64]) -> int:
@@ -33,7 +33,7 @@ class LossLaw:
     """How the loss of a step is drawn around its mean: :func:`deterministic`, :func:`bernoulli` or :func:`bounded`.
 
     Attributes:
-        code: which law, as kernels know it (:func:`goalbound.kernels.world.loss_of`).
+        code: which law, as kernels know it (:func:`goalbound.kernels.environment.loss_of`).
         spread: how wide ``bounded`` is; 0 for the others.
     """
 
@@ -70,8 +70,8 @@ def bounded(spread: float) -> LossLaw:
     return LossLaw(kernels.BOUNDED, check_float(spread, "spread", "in (0, 1], the share of the room that is used"))
 
 
-class ModelWorld:
-    """A contextual problem as a world.
+class ModelEnvironment:
+    """A contextual problem as an environment.
 
     Takes from the stream: one uniform number at the start of an episode if the start is a distribution; then in each
     step one for the next state, and one for the loss if its law is random. Nothing else, so that a compiled loop can
@@ -80,13 +80,13 @@ class ModelWorld:
     Attributes:
         problem, losses, rng: as given.
         components: the arrays of the problem, for kernels.
-        start_law: the start as :func:`goalbound.kernels.world.draw_start` takes it; empty where the start is a state.
+        start_law: the argument of :func:`goalbound.kernels.environment.draw_start`; empty where the start is a state.
 
     >>> problem = LinearCSSP.dense([[[0.5]], [[0.3]]], [[[[0.0, 1.0]]], [[[0.0, 1.0]]]])
-    >>> world = ModelWorld(problem, rng=np.random.default_rng(0))
-    >>> world.begin([0.5, 0.5])
+    >>> environment = ModelEnvironment(problem, rng=np.random.default_rng(0))
+    >>> environment.begin([0.5, 0.5])
     0
-    >>> world.step(0)
+    >>> environment.step(0)
     Step(state=0, action=0, loss=0.4, next_state=1)
     """
 
@@ -95,7 +95,7 @@ class ModelWorld:
     ) -> None:  # fmt: skip
         if not isinstance(problem, LinearCSSP):
             raise ModelError(
-                f"problem is of the type {type(problem).__name__}: a ModelWorld plays a LinearCSSP; see LinearCSSP.mix"
+                f"problem is a {type(problem).__name__}: a ModelEnvironment plays a LinearCSSP; see LinearCSSP.mix"
             )
         check_generator(rng)
         if losses is not None:
@@ -150,7 +150,7 @@ def pair_of(support: Support, state: int, action: int) -> int:
 
 
 def components_of(problem: LinearCSSP) -> Components:
-    """The arrays of a problem as the kernels of the world take them."""
+    """The arrays of a problem as the kernels of the environment take them."""
     support = problem.support
     return Components(support.next_start, support.next_state, problem.losses, problem.probabilities)
 
