@@ -11,16 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from guarantees import coverage, endings, environments, reductions, regret, sharp, variants
+from guarantees import coverage, environments, reductions, regret, sharp, termination, variants
 from guarantees.figures import draw
 from guarantees.page import write_page
-from guarantees.result import Result, Tell
+from guarantees.result import Notify, Result
 from guarantees.settings import warm_up
 
 PARTS: dict[str, Any] = {
     "a": (regret.regret, regret.QUICK, regret.Size()),
     "b": (coverage.coverage, coverage.QUICK, coverage.Size()),
-    "c": (endings.endings, endings.QUICK, endings.Size()),
+    "c": (termination.termination, termination.QUICK, termination.Size()),
     "d": (variants.variants, variants.QUICK, variants.Size()),
     "e": (reductions.reductions, reductions.QUICK, reductions.Size()),
     "f": (environments.environments, environments.QUICK, environments.Size()),
@@ -57,13 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(letter: str, *, quick: bool) -> Result:
     part, small, full = PARTS[letter]
     begin = time.perf_counter()
-    with _progress() as tell:
-        result: Result = part(small if quick else full, tell)
+    with _progress() as notify:
+        result: Result = part(small if quick else full, notify)
     return replace(result, seconds=time.perf_counter() - begin)
 
 
-def _progress() -> AbstractContextManager[Tell]:
-    """A bar if somebody looks at a terminal, a line for each piece of work if not."""
+def _progress() -> AbstractContextManager[Notify]:
+    """A bar in a terminal, else a line for each piece of work."""
     if not sys.stderr.isatty():
         return nullcontext(_line)
     try:
@@ -84,7 +84,7 @@ class _Bar(AbstractContextManager[Callable[..., object]]):
         self._progress = progress
         self._task: Any = None
 
-    def __enter__(self) -> Tell:
+    def __enter__(self) -> Notify:
         self._progress.start()
         self._task = self._progress.add_task("")
         return lambda what, done, total: self._progress.update(

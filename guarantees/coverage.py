@@ -9,8 +9,8 @@ from scipy.stats import beta, binom
 
 from goalbound import Adversary, Dirichlet, Widths, paper, printed, scaled
 from goalbound.simulation.diagnostics import AuditedLearner
-from guarantees.result import Check, Result, Tell, quiet
-from guarantees.settings import DELTA, Instance, certified, dense, go_on, simulation
+from guarantees.result import Check, Notify, Result, ignore_progress
+from guarantees.settings import DELTA, Instance, certified, dense, run_episodes, simulation
 
 CONFIDENCE = 0.99
 
@@ -24,8 +24,8 @@ class Size:
     adversarial_episodes: int = 400
 
 
-class Length(Protocol):
-    """Of the runs of coverage; here, and where other rules are audited."""
+class RunLengths(Protocol):
+    """The lengths of coverage runs, here and for other width rules."""
 
     @property
     def episodes(self) -> int:
@@ -39,17 +39,17 @@ class Length(Protocol):
 
 
 QUICK = Size(runs=60, episodes=200, adversarial_episodes=60)
-LADDER = (0.5, 0.3, 0.2, 0.1, 0.05)
+SCALES = (0.5, 0.3, 0.2, 0.1, 0.05)
 
 
-def coverage(size: Size, tell: Tell = quiet) -> Result:
-    """Watch many runs, each on a problem of its own, under random and under adversarial contexts."""
+def coverage(size: Size, notify: Notify = ignore_progress) -> Result:
+    """Audit many runs, each on its own problem, under random and under adversarial contexts."""
     instances = [certified(dense(3, seed=seed), tolerance=0.1) for seed in range(size.runs)]
-    tries = [("Dirichlet", rule) for rule in (paper(), printed(), *(scaled(paper(), by=x) for x in LADDER))]
-    tries += [("adversary", rule) for rule in (paper(), printed(), *(scaled(paper(), by=x) for x in LADDER[1::2]))]
+    cases = [("Dirichlet", rule) for rule in (paper(), printed(), *(scaled(paper(), by=x) for x in SCALES))]
+    cases += [("adversary", rule) for rule in (paper(), printed(), *(scaled(paper(), by=x) for x in SCALES[1::2]))]
     rows, checks = [], []
-    for place, (contexts, widths) in enumerate(tries):
-        tell(f"{widths} widths, {contexts}, {size.runs} runs", place, len(tries))
+    for place, (contexts, widths) in enumerate(cases):
+        notify(f"{widths} widths, {contexts}, {size.runs} runs", place, len(cases))
         covered, share, steps = covered_runs(instances, contexts, widths, size)
         lowest = lower_limit(covered, size.runs)
         rows.append([contexts, str(widths), widths.proven, covered, size.runs, share, lowest, steps])
@@ -74,14 +74,14 @@ def coverage(size: Size, tell: Tell = quiet) -> Result:
     )  # fmt: skip
 
 
-def covered_runs(instances: list[Instance], contexts: str, widths: Widths, size: Length) -> tuple[int, float, int]:
+def covered_runs(instances: list[Instance], contexts: str, widths: Widths, size: RunLengths) -> tuple[int, float, int]:
     """Runs in which the truth never left the sets; the mean share of intervals; steps in all."""
     covered, share, steps = 0, 0.0, 0
     for seed, instance in enumerate(instances):
         audited = AuditedLearner(instance.learner(widths=widths), instance.problem)
         source: Any = Dirichlet.symmetric(2) if contexts == "Dirichlet" else Adversary.anywhere(2)
         episodes = size.episodes if contexts == "Dirichlet" else size.adversarial_episodes
-        go_on(simulation(instance.problem, audited, source, seed=seed), episodes)
+        run_episodes(simulation(instance.problem, audited, source, seed=seed), episodes)
         report = audited.report()
         covered += report.covered
         share += report.coverage / len(instances)

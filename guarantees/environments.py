@@ -10,8 +10,8 @@ import numpy as np
 
 from goalbound import Dirichlet, Simulation
 from goalbound.simulation.diagnostics import AuditedLearner
-from guarantees.result import Check, Result, Tell, quiet
-from guarantees.settings import DELTA, certified, go_on
+from guarantees.result import Check, Notify, Result, ignore_progress
+from guarantees.settings import DELTA, certified, run_episodes
 
 STEP_LIMIT = 1_000_000
 
@@ -28,7 +28,7 @@ class Size:
 QUICK = Size(frozen_lake=40, cliff_walking=4, taxi=0)
 
 
-def environments(size: Size, tell: Tell = quiet) -> Result:
+def environments(size: Size, notify: Notify = ignore_progress) -> Result:
     """Play the real environments; regret is measured against exact planning in their tables."""
     rows: list[list[Any]] = []
     curves: dict[str, Any] = {}
@@ -36,7 +36,7 @@ def environments(size: Size, tell: Tell = quiet) -> Result:
     wanted = {"FrozenLake-v1": size.frozen_lake, "CliffWalking-v1": size.cliff_walking, "Taxi-v4": size.taxi}
     for place, (name, episodes) in enumerate(wanted.items()):
         if episodes:
-            tell(f"{name}, {episodes} episodes", place, len(wanted))
+            notify(f"{name}, {episodes} episodes", place, len(wanted))
             row, curve, report = _played(name, episodes)
             rows.append(row)
             curves[name] = curve
@@ -71,12 +71,12 @@ def _played(name: str, episodes: int) -> tuple[list[Any], dict[str, Any], Any]:
     table = from_environments(environments)
     instance = certified(table.problem, tolerance=0.1)
     audited = AuditedLearner(instance.learner(), instance.problem)
-    whole = Simulation(
+    run = Simulation(
         table.problem, audited, Dirichlet.symmetric(2), seed=1, step_limit=STEP_LIMIT,
         environment=lambda rng: ContextualGymEnvironment(table, environments, rng=rng),
     )  # fmt: skip
     begin = time.perf_counter()
-    history = go_on(whole, episodes)
+    history = run_episodes(run, episodes)
     seconds = time.perf_counter() - begin
     half = history.episodes // 2
     steps = int(history.steps.sum())

@@ -18,7 +18,7 @@ STYLE = {
     "axes.titlesize": 10, "axes.titleweight": "bold", "legend.frameon": False, "legend.fontsize": 8,
     "svg.hashsalt": "goalbound",
 }  # fmt: skip
-MOST_SHOWN = 1.3
+MAX_SHOWN = 1.3
 """The largest exponent in the figure."""
 INK, SOFT, BLUE, ORANGE, TEAL = "#1f2733", "#7a8496", "#1d5fae", "#c2410c", "#0c857b"
 
@@ -78,7 +78,7 @@ def _exponents(axis: Any, curves: dict[str, Any]) -> None:
     marks = [("-", "o"), ("--", "s"), ("-.", "^"), (":", "D"), ((0, (5, 1, 1, 1, 1, 1)), "v")] * 3
     for (name, curve), (style, marker) in zip(curves.items(), marks, strict=False):
         late = [
-            (k, x if x <= MOST_SHOWN else np.nan)
+            (k, x if x <= MAX_SHOWN else np.nan)
             for k, x in zip(curve["episodes"], curve["exponent"], strict=True)
             if x is not None
         ]
@@ -87,7 +87,7 @@ def _exponents(axis: Any, curves: dict[str, Any]) -> None:
     axis.text(
         0.01, 0.49, "the theorem's rate", color=ORANGE, fontsize=8, va="top", transform=axis.get_yaxis_transform()
     )
-    axis.set(xscale="log", xlabel="episodes", title="growth exponent over the last decade", ylim=(0.0, MOST_SHOWN))
+    axis.set(xscale="log", xlabel="episodes", title="growth exponent over the last decade", ylim=(0.0, MAX_SHOWN))
     axis.legend(loc="lower left")
 
 

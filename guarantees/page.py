@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from goalbound import __version__
-from guarantees.result import Result, shown
+from guarantees.result import Result, format_cell
 
 STYLE = """
 :root { color-scheme: light; --ink: #1f2733; --soft: #626d7f; --rule: #dad6cc; --bad: #c2410c; --good: #0c6b62; }
@@ -58,7 +58,7 @@ def _part(result: Result, folder: Path) -> str:
 
 def _cell(value: object) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return f"<td{' class=number' if number else ''}>{escape(shown(value))}</td>"
+    return f"<td{' class=number' if number else ''}>{escape(format_cell(value))}</td>"
 
 
 def _picture(result: Result, folder: Path) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from goalbound import LinearCSSP, ModelEnvironment, OneHot, Simulation, Step, bernoulli
-from guarantees.result import Check, Result, Tell, quiet
-from guarantees.settings import DELTA, certified, dense, go_on
+from guarantees.result import Check, Notify, Result, ignore_progress
+from guarantees.settings import DELTA, certified, dense, run_episodes
 
-MOST_DIFFERENCE = 1e-12
+MAX_DIFFERENCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Size:
 QUICK = Size(episodes=300)
 
 
-class Counting:
+class CountingWorld:
     """An environment that counts what happens under each component: visits, losses and next states."""
 
     def __init__(self, problem: LinearCSSP, *, rng: np.random.Generator) -> None:
@@ -54,11 +54,11 @@ class Counting:
         return step
 
 
-def reductions(size: Size, tell: Tell = quiet) -> Result:
+def reductions(size: Size, notify: Notify = ignore_progress) -> Result:
     """Compare the learner's estimates with counts, which are all that a tabular learner keeps."""
     rows: list[list[Any]] = []
     for place, components in enumerate((1, 2, 3)):
-        tell(f"d = {components}", place, 3)
+        notify(f"d = {components}", place, 3)
         problem = dense(4, seed=components, context_size=components)
         rows.append([components, *_compared(problem, size)])
     worst = max(max(row[2:5]) for row in rows)
@@ -66,7 +66,7 @@ def reductions(size: Size, tell: Tell = quiet) -> Result:
         "e", "one component, or one-hot contexts: the regressions are counts",
         f"paper widths, delta = {DELTA}, lambda = 1; S = 4, A = 2, one-hot contexts; losses 0 or 1; "
         f"{size.episodes} episodes",
-        [Check(f"estimates and widths are those of counts, to {MOST_DIFFERENCE:g}", worst <= MOST_DIFFERENCE,
+        [Check(f"estimates and widths are those of counts, to {MAX_DIFFERENCE:g}", worst <= MAX_DIFFERENCE,
                f"largest difference {worst:.1e}")],
         ["d", "steps", "losses", "rows", "widths"], rows,
         ["for each component by itself: losses are sum / (n + lambda), rows are counts / (n + lambda), widths are "
@@ -77,9 +77,11 @@ def reductions(size: Size, tell: Tell = quiet) -> Result:
 def _compared(problem: LinearCSSP, size: Size) -> list[Any]:
     """Steps, and the largest differences of losses, rows and widths from those of counts."""
     learner = certified(problem, tolerance=0.1).learner()
-    whole = Simulation(problem, learner, OneHot(problem.context_size), seed=1, environment=partial(Counting, problem))
-    go_on(whole, size.episodes)
-    counted: Any = whole.environment
+    run = Simulation(
+        problem, learner, OneHot(problem.context_size), seed=1, environment=partial(CountingWorld, problem)
+    )
+    run_episodes(run, size.episodes)
+    counted: Any = run.environment
     shrunk = counted.visits + 1.0
     support = problem.support
     pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))

@@ -10,8 +10,8 @@ import numpy as np
 from goalbound import Dirichlet, History
 from goalbound.simulation.diagnostics import AuditedLearner, RegretDiagnostics
 from goalbound.simulation.regret_bounds import steps_rate, theorem_rate
-from guarantees.result import Check, Result, Tell, quiet
-from guarantees.settings import DELTA, Instance, certified, dense, easy, go_on, simulation
+from guarantees.result import Check, Notify, Result, ignore_progress
+from guarantees.settings import DELTA, Instance, certified, dense, easy, run_episodes, simulation
 
 
 @dataclass(frozen=True)
@@ -22,22 +22,22 @@ class Size:
     seeds: int = 3
     points: int = 31
     """Points of the curves, evenly spaced in the logarithm."""
-    most_exponent: float = 0.6
-    """What is asked of the growth in the last decade; shorter runs are not there yet."""
+    max_exponent: float = 0.6
+    """The required growth exponent over the last decade; shorter runs are not there yet."""
 
 
-QUICK = Size(episodes=100_000, seeds=1, points=16, most_exponent=0.7)
+QUICK = Size(episodes=100_000, seeds=1, points=16, max_exponent=0.7)
 RANDOM, EASY, TIES = "random", "easy", "near ties"
 
 
-def regret(size: Size, tell: Tell = quiet) -> Result:
+def regret(size: Size, notify: Notify = ignore_progress) -> Result:
     """Play long runs on dense random problems, and one on a problem that is easy enough for pairs to become known."""
     cases = {f"{RANDOM} {seed}": certified(dense(4, seed=seed)) for seed in range(size.seeds)}
     cases[EASY] = certified(easy())
     cases[TIES] = certified(easy(3))
     rows, curves, checks = [], {}, []
     for place, (name, instance) in enumerate(cases.items()):
-        tell(f"{name}, {size.episodes:,} episodes", place, len(cases))
+        notify(f"{name}, {size.episodes:,} episodes", place, len(cases))
         history, reports = _play(instance, size, seed=place)
         curves[name] = _curve(history, reports)
         rows.append(_row(name, instance, history, reports[-1]))
@@ -70,11 +70,11 @@ REMARKS = [
 def _play(instance: Instance, size: Size, *, seed: int) -> tuple[History, list[RegretDiagnostics]]:
     """An audited run, with a report at each point of the curves."""
     audited = AuditedLearner(instance.learner(), instance.problem)
-    whole = simulation(instance.problem, audited, Dirichlet.symmetric(2), seed=seed)
+    run = simulation(instance.problem, audited, Dirichlet.symmetric(2), seed=seed)
     parts, reports = [], []
     stops = np.unique(np.geomspace(10, size.episodes, size.points).round().astype(int)).tolist()
     for before, stop in zip([0, *stops], stops, strict=False):
-        parts.append(go_on(whole, stop - before))
+        parts.append(run_episodes(run, stop - before))
         reports.append(audited.report())
     return History.concatenate(parts), reports
 
@@ -120,8 +120,8 @@ def _checks(name: str, size: Size, history: History, reports: list[RegretDiagnos
     below = all(report.regret <= min(report.own_bound, report.measured_bound, report.lemma_bound) for report in reports)
     checks = []
     if name.startswith(RANDOM):
-        claim = f"{name}: growth exponent at most {size.most_exponent}"
-        checks.append(Check(claim, exponent <= size.most_exponent, f"{exponent:.3f}"))
+        claim = f"{name}: growth exponent at most {size.max_exponent}"
+        checks.append(Check(claim, exponent <= size.max_exponent, f"{exponent:.3f}"))
     if name == EASY and size.episodes >= 1_000_000:
         claim = f"{name}: the lemma's bound says something"
         checks.append(Check(claim, last.lemma_bound < optimal, f"{last.lemma_bound:,.0f} < {optimal:,.0f}, all losses"))

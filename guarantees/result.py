@@ -1,4 +1,4 @@
-"""What a part came to."""
+"""The result of a part."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-Tell = Callable[[str, int, int], object]
+Notify = Callable[[str, int, int], object]
 """Progress: what is being done, how much of it is done, and how much there is."""
 
 
-def quiet(what: str, done: int, total: int) -> None:
-    """Tells nobody."""
+def ignore_progress(what: str, done: int, total: int) -> None:
+    """Ignore progress."""
 
 
 @dataclass(frozen=True)
@@ -79,18 +79,18 @@ class Result:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
     """Lines of a table; numbers to the right."""
-    cells = [list(columns), *([shown(value) for value in row] for row in rows)]
-    room = [max(len(row[place]) for row in cells) for place in range(len(columns))]
+    cells = [list(columns), *([format_cell(value) for value in row] for row in rows)]
+    size = [max(len(row[place]) for row in cells) for place in range(len(columns))]
     right = [all(isinstance(row[place], int | float | None) for row in rows) for place in range(len(columns))]
     return [
         "   "
-        + "  ".join(cell.rjust(room[at]) if right[at] else cell.ljust(room[at]) for at, cell in enumerate(row)).rstrip()
+        + "  ".join(cell.rjust(size[at]) if right[at] else cell.ljust(size[at]) for at, cell in enumerate(row)).rstrip()
         for row in cells
     ]
 
 
-def shown(value: Any) -> str:
-    """A cell as people read it."""
+def format_cell(value: Any) -> str:
+    """A table cell as text."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What the parts share: problems, learners that are told the certified bounds, runs that stop at Ctrl-C."""
+"""Shared by the parts: problems, learners with certified bounds, interruptible runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from goalbound import (
 from goalbound.planning import context_bounds, optimal_values
 
 DELTA = 0.1
-LEAST_LOSS = 0.1
+MIN_LOSS = 0.1
 """Losses of the random problems are uniform from here to 1."""
 
 
@@ -37,11 +37,11 @@ class Instance(NamedTuple):
     """the certified upper end of T*"""
 
     def learner(self, *, widths: Widths | None = None, support: Support | None = None, **others: Any) -> LRCSSP:
-        """LR-CSSP, informed of the loss floor and the loss bound unless told otherwise."""
-        told: dict[str, Any] = {"loss_floor": self.loss_floor, "loss_bound": self.loss_bound, **others}
+        """LR-CSSP with the certified loss floor and loss bound by default."""
+        arguments: dict[str, Any] = {"loss_floor": self.loss_floor, "loss_bound": self.loss_bound, **others}
         return LRCSSP(
             self.problem.support if support is None else support, self.problem.context_size, delta=DELTA,
-            widths=paper() if widths is None else widths, **told,
+            widths=paper() if widths is None else widths, **arguments,
         )  # fmt: skip
 
 
@@ -52,26 +52,26 @@ def certified(problem: LinearCSSP, *, tolerance: float = 0.01) -> Instance:
 
 
 def dense(
-    states: int = 4, *, seed: int, least_loss: float = LEAST_LOSS, least_exit: float = 0.0, context_size: int = 2
+    states: int = 4, *, seed: int, min_loss: float = MIN_LOSS, min_exit: float = 0.0, context_size: int = 2
 ) -> LinearCSSP:
     """Two actions; every pair may lead everywhere.
 
-    Rows are uniform on the simplex, and go to the goal with probability ``least_exit`` at least.
+    Rows are uniform on the simplex, and go to the goal with probability ``min_exit`` at least.
     """
     rng = np.random.default_rng(seed)
-    losses = rng.uniform(least_loss, 1.0, (context_size, states, 2))
-    rows = (1.0 - least_exit) * rng.dirichlet(np.ones(states + 1), (context_size, states, 2))
-    rows[..., -1] += least_exit
+    losses = rng.uniform(min_loss, 1.0, (context_size, states, 2))
+    rows = (1.0 - min_exit) * rng.dirichlet(np.ones(states + 1), (context_size, states, 2))
+    rows[..., -1] += min_exit
     return LinearCSSP.dense(losses, rows)
 
 
 def easy(states: int = 2) -> LinearCSSP:
     """Losses from 0.9 on, and at least 0.8 of every step reaches the goal: pairs become known within 1e5 episodes."""
-    return dense(states, seed=0, least_loss=0.9, least_exit=0.8)
+    return dense(states, seed=0, min_loss=0.9, min_exit=0.8)
 
 
-def vague(support: Support) -> Support:
-    """The same pairs, each of which may lead everywhere: for who knows nothing about next states."""
+def full_support(support: Support) -> Support:
+    """The same pairs, each of which may lead everywhere: no prior knowledge of next states."""
     following = np.tile(np.arange(support.states + 1), support.pairs)
     starts = np.arange(support.pairs + 1) * (support.states + 1)
     return Support(support.pair_start, support.pair_action, starts, following)
@@ -83,8 +83,8 @@ def simulation(problem: LinearCSSP, learner: Any, contexts: Any, *, seed: int, n
     return Simulation(problem, learner, contexts, seed=seed, environment=environment)
 
 
-def go_on(run: Simulation, episodes: int) -> History:
-    """So many episodes more. Ctrl-C, which a run survives, ends the part."""
+def run_episodes(run: Simulation, episodes: int) -> History:
+    """Run the given number of further episodes. Ctrl-C, which a run survives, ends the part."""
     history = run.run(episodes)
     if history.interrupted:
         raise KeyboardInterrupt
@@ -96,4 +96,4 @@ def warm_up() -> None:
     instance = certified(dense(2, seed=0))
     corners = np.random.default_rng(0).dirichlet(np.ones(2), 40_000)
     optimal_values(instance.problem, corners)
-    go_on(simulation(instance.problem, instance.learner(), Dirichlet.symmetric(2), seed=0), 10_000)
+    run_episodes(simulation(instance.problem, instance.learner(), Dirichlet.symmetric(2), seed=0), 10_000)

@@ -10,8 +10,8 @@ from goalbound.estimation import IntervalPieces
 from goalbound.problems import dense_random
 from guarantees.coverage import CONFIDENCE, covered_runs, lower_limit, refuted
 from guarantees.environments import ENVIRONMENTS
-from guarantees.result import Check, Result, Tell, quiet
-from guarantees.settings import DELTA, Instance, certified, dense, go_on, simulation, vague
+from guarantees.result import Check, Notify, Result, ignore_progress
+from guarantees.settings import DELTA, Instance, certified, dense, full_support, run_episodes, simulation
 
 PIECES = tuple(IntervalPieces.__annotations__)
 CONTEXTS = ("Dirichlet", "adversary")
@@ -27,14 +27,14 @@ class Size:
     adversarial_episodes: int = 60
     dense_episodes: int = 100_000
     lake_episodes: int = 30_000
-    most_ratio: float = 0.25
-    """What is asked of the regret of sharp sets, over that of the paper's."""
+    max_ratio: float = 0.25
+    """The required ratio of the regret of sharp sets to that of the paper's."""
 
 
-QUICK = Size(runs=60, episodes=60, adversarial_episodes=10, dense_episodes=10_000, lake_episodes=1000, most_ratio=0.5)
+QUICK = Size(runs=60, episodes=60, adversarial_episodes=10, dense_episodes=10_000, lake_episodes=1000, max_ratio=0.5)
 
 
-class Race(NamedTuple):
+class RegretCase(NamedTuple):
     """A problem on which regret is compared."""
 
     name: str
@@ -51,19 +51,19 @@ def rules() -> dict[str, Widths]:
     return {"sharp": sharp(), **left_out, **alone, **nothing, f"{NARROW} x sharp": scaled(sharp(), by=NARROW)}
 
 
-def sharp_sets(size: Size, tell: Tell = quiet) -> Result:
-    """Watch many runs of each rule, and compare its regret with that of the paper's widths."""
+def sharp_sets(size: Size, notify: Notify = ignore_progress) -> Result:
+    """Audit many runs of each rule, and compare its regret with that of the paper's widths."""
     instances = [certified(dense(3, seed=seed), tolerance=0.1) for seed in range(size.runs)]
-    tried, played = rules(), races(size)
+    tried, played = rules(), regret_cases(size)
     total = len(tried) * (len(CONTEXTS) + len(played))
-    base = [_regret(race, paper()) for race in played]
-    rows: list[list[Any]] = [["paper", True, None, None, None, *_beside(base, base)]]
+    base = [_regret(case, paper()) for case in played]
+    rows: list[list[Any]] = [["paper", True, None, None, None, *_with_ratios(base, base)]]
     for place, (name, widths) in enumerate(tried.items()):
-        tell(f"{name}, {size.runs} runs and {len(played)} long ones", place * total // len(tried), total)
+        notify(f"{name}, {size.runs} runs and {len(played)} long ones", place * total // len(tried), total)
         counts = [covered_runs(instances, contexts, widths, size)[0] for contexts in CONTEXTS]
         lowest = min(lower_limit(count, size.runs) for count in counts)
-        regrets = [_regret(race, widths) if widths.proven else None for race in played]
-        rows.append([name, widths.proven, *counts, lowest, *_beside(regrets, base)])
+        regrets = [_regret(case, widths) if widths.proven else None for case in played]
+        rows.append([name, widths.proven, *counts, lowest, *_with_ratios(regrets, base)])
     return Result(
         "g", "sharp sets hold the truth too, and are much smaller",
         f"delta = {DELTA}; coverage: {size.runs} runs of S = 3, A = 2, d = 2, a new random problem each, losses 0 or "
@@ -71,20 +71,20 @@ def sharp_sets(size: Size, tell: Tell = quiet) -> Result:
         f"10, A = 3, d = 3, {size.dense_episodes:,} episodes, and FrozenLake-v1 of success rates 1 and 1/3, "
         f"{size.lake_episodes:,} episodes, told no support and its own",
         _checks(rows, size, played),
-        ["widths", "proven", *CONTEXTS, "at least", *(cell for race in played for cell in (race.name, "of paper"))],
+        ["widths", "proven", *CONTEXTS, "at least", *(cell for case in played for cell in (case.name, "of paper"))],
         rows,
         ["Dirichlet, adversary: runs in which the truth lay in all intervals of all pairs at every plan",
          f"at least: exact binomial limit of the worse of both (Clopper and Pearson), one-sided, confidence "
          f"{CONFIDENCE:g}",
          "other columns: expected regret of one long run each, and its share of that of the paper's widths"],
-        {"races": [race.name for race in played]},
+        {"races": [case.name for case in played]},
     )  # fmt: skip
 
 
-def races(size: Size) -> list[Race]:
+def regret_cases(size: Size) -> list[RegretCase]:
     """The problems on which regret is compared; those of Gymnasium only where it is installed."""
     crowd = certified(dense_random(10, actions=3, context_size=3, seed=0), tolerance=0.1)
-    found = [Race("dense", crowd, crowd.problem.support, size.dense_episodes)]
+    found = [RegretCase("dense", crowd, crowd.problem.support, size.dense_episodes)]
     try:
         from goalbound.adapters.gymnasium import from_environments
 
@@ -94,25 +94,25 @@ def races(size: Size) -> list[Race]:
     support = lake.problem.support
     return [
         *found,
-        Race("lake", lake, vague(support), size.lake_episodes),
-        Race("lake, own support", lake, support, size.lake_episodes),
+        RegretCase("lake", lake, full_support(support), size.lake_episodes),
+        RegretCase("lake, own support", lake, support, size.lake_episodes),
     ]
 
 
-def _regret(race: Race, widths: Widths) -> float:
-    problem = race.instance.problem
-    learner = race.instance.learner(widths=widths, support=race.support)
+def _regret(case: RegretCase, widths: Widths) -> float:
+    problem = case.instance.problem
+    learner = case.instance.learner(widths=widths, support=case.support)
     run = simulation(problem, learner, Dirichlet.symmetric(problem.context_size), seed=0)
-    return go_on(run, race.episodes).total_expected_regret
+    return run_episodes(run, case.episodes).total_expected_regret
 
 
-def _beside(regrets: list[Any], base: list[Any]) -> list[Any]:
+def _with_ratios(regrets: list[Any], base: list[Any]) -> list[Any]:
     """Each regret and its share of the paper's."""
     pairs = [(one, None if one is None else one / other) for one, other in zip(regrets, base, strict=True)]
     return [cell for pair in pairs for cell in pair]
 
 
-def _checks(rows: list[list[Any]], size: Size, played: list[Race]) -> list[Check]:
+def _checks(rows: list[list[Any]], size: Size, played: list[RegretCase]) -> list[Check]:
     _, sharp_row, *others = rows
     proven = [sharp_row, *(row for row in others if row[1])]
     worst = min(proven, key=lambda row: row[4])
@@ -125,7 +125,7 @@ def _checks(rows: list[list[Any]], size: Size, played: list[Race]) -> list[Check
         Check("the check can fail: intervals of a tenth lose the truth",
               all(refuted(count, size.runs) for count in narrow[2:4]),
               f"{narrow[0]}: {narrow[2]} and {narrow[3]} of {size.runs} runs"),
-        Check(f"regret at most {size.most_ratio:g} of that with the paper's widths",
-              all(ratio <= size.most_ratio for ratio in ratios),
-              ", ".join(f"{ratio:.3f} ({race.name})" for ratio, race in zip(ratios, played, strict=True))),
+        Check(f"regret at most {size.max_ratio:g} of that with the paper's widths",
+              all(ratio <= size.max_ratio for ratio in ratios),
+              ", ".join(f"{ratio:.3f} ({case.name})" for ratio, case in zip(ratios, played, strict=True))),
     ]  # fmt: skip

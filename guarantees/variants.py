@@ -9,10 +9,10 @@ import numpy as np
 
 from goalbound import Dirichlet, LinearCSSP
 from goalbound.simulation.regret_bounds import corollary_rate
-from guarantees.result import Check, Result, Tell, quiet
-from guarantees.settings import DELTA, certified, dense, easy, go_on, simulation
+from guarantees.result import Check, Notify, Result, ignore_progress
+from guarantees.settings import DELTA, certified, dense, easy, run_episodes, simulation
 
-MOST_RATIO = 2.0
+MAX_RATIO = 2.0
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Size:
 QUICK = Size(episodes=50_000, seeds=1, free_episodes=1000)
 
 
-def variants(size: Size, tell: Tell = quiet) -> Result:
+def variants(size: Size, notify: Notify = ignore_progress) -> Result:
     """The same contexts for the informed learner and for those that are told less."""
     cases = {f"random {seed}": dense(4, seed=seed) for seed in range(size.seeds)}
     cases["easy"] = easy()
     cases["free loops"] = free_loops()
     rows: list[list[Any]] = []
     for place, (name, problem) in enumerate(cases.items()):
-        rows += _compared(name, problem, size.episodes if name != "free loops" else size.free_episodes, place, tell)
+        rows += _compared(name, problem, size.episodes if name != "free loops" else size.free_episodes, place, notify)
     return Result(
         "d", "not being told the loss bound or the loss floor costs a small factor",
         f"paper widths, delta = {DELTA}; K = {size.episodes:,} ({size.free_episodes:,} with free loops), contexts "
@@ -52,7 +52,7 @@ def variants(size: Size, tell: Tell = quiet) -> Result:
     )  # fmt: skip
 
 
-def _compared(name: str, problem: LinearCSSP, episodes: int, place: int, tell: Tell) -> list[list[Any]]:
+def _compared(name: str, problem: LinearCSSP, episodes: int, place: int, notify: Notify) -> list[list[Any]]:
     """A row for each variant."""
     instance = certified(problem)
     rate = corollary_rate(
@@ -60,10 +60,10 @@ def _compared(name: str, problem: LinearCSSP, episodes: int, place: int, tell: T
         time_bound=instance.time_bound,
     )  # fmt: skip
     rows: list[list[Any]] = []
-    for variant, told in _variants(episodes, informed=instance.loss_floor > 0.0).items():
-        tell(f"{name}, {variant}", place, place + 1)
-        learner = instance.learner(**told)
-        history = go_on(simulation(problem, learner, Dirichlet.symmetric(2), seed=place), episodes)
+    for variant, arguments in _variants(episodes, informed=instance.loss_floor > 0.0).items():
+        notify(f"{name}, {variant}", place, place + 1)
+        learner = instance.learner(**arguments)
+        history = run_episodes(simulation(problem, learner, Dirichlet.symmetric(2), seed=place), episodes)
         regret = history.total_expected_regret
         rows.append([
             name, variant, instance.loss_bound, learner.loss_bound, learner.doublings, learner.added_loss, regret,
@@ -99,7 +99,7 @@ def _checks(rows: list[list[Any]]) -> list[Check]:
     for variant in ("no bound", "no floor", "neither"):
         worst = max(row[7] for row in compared if row[1] == variant)
         checks.append(
-            Check(f"{variant}: regret within a factor of {MOST_RATIO:g} of the informed", worst <= MOST_RATIO,
+            Check(f"{variant}: regret within a factor of {MAX_RATIO:g} of the informed", worst <= MAX_RATIO,
                   f"at most {worst:.2f}")
         )  # fmt: skip
     abandoned = sum(row[9] for row in rows)

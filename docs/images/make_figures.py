@@ -1,7 +1,7 @@
-"""The figures of docs/dial.md and docs/covariates.md, from the results of the experiments of the same names.
+"""The figures of docs/width_scale.md and docs/covariates.md, from the results of the experiments of the same names.
 
-goalbound run experiments/dial.toml
-goalbound run experiments/dial-gymnasium.toml
+goalbound run experiments/width-scale.toml
+goalbound run experiments/width-scale-gymnasium.toml
 goalbound run experiments/covariates.toml
 python docs/images/make_figures.py out            # the folder of the results
 """
@@ -17,7 +17,16 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from goalbound.experiments.figures.page import COLOURS, DASHES, INK, MARKERS, SOFT, power_of_ten, save, style
+from goalbound.experiments.figures.style import (
+    COLOURS,
+    DASHES,
+    INK,
+    MARKERS,
+    SOFT,
+    figure_style,
+    power_of_ten,
+    save_figure,
+)
 from goalbound.experiments.records import read_record
 from goalbound.experiments.summary import Group, summarize
 
@@ -49,7 +58,7 @@ def by_problem(groups: Iterable[Group]) -> dict[str, dict[float, Group]]:
     return {name: dict(sorted(scales.items())) for name, scales in found.items()}
 
 
-def dial_figure(groups: Iterable[Group]) -> Figure:
+def width_scale_figure(groups: Iterable[Group]) -> Figure:
     """Regret relative to the best scale of each problem, and how often the intervals held the truth."""
     figure = Figure(figsize=(7.2, 4.0), layout="constrained")
     regret, coverage = figure.subplots(1, 2)
@@ -57,10 +66,10 @@ def dial_figure(groups: Iterable[Group]) -> Figure:
         means = np.array([group.expected_regret.mean for group in scales.values()])
         worst = np.array([max(group.expected_regret.values) for group in scales.values()])
         colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
-        look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": DASHES[place // len(COLOURS)]}
-        regret.plot(list(scales), means / means.min(), label=name, **look)
+        style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": DASHES[place // len(COLOURS)]}
+        regret.plot(list(scales), means / means.min(), label=name, **style)
         regret.plot(list(scales), worst / means.min(), color=colour, linewidth=0.5, alpha=0.7)
-        coverage.plot(list(scales), [group.coverage.mean for group in scales.values()], **look)
+        coverage.plot(list(scales), [group.coverage.mean for group in scales.values()], **style)
     for axes in (regret, coverage):
         axes.set_xscale("log")
         axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
@@ -119,12 +128,17 @@ def draw_course(axes: Any, group: Group, colour: str, dash: Any, label: str) -> 
 def main(results: Path) -> None:
     """Draw all that has results."""
     here = Path(__file__).parent
-    with style():
-        dial = [results / name for name in ("dial", "dial-gymnasium") if (results / name).exists()]
-        if dial:
-            save(dial_figure(group for folder in dial for group in groups_of(folder)), here, "dial", ["png"])
+    with figure_style():
+        width_scale = [results / name for name in ("width-scale", "width-scale-gymnasium") if (results / name).exists()]
+        if width_scale:
+            save_figure(
+                width_scale_figure(group for folder in width_scale for group in groups_of(folder)),
+                here,
+                "width_scale",
+                ["png"],
+            )
         if (results / "covariates").exists():
-            save(covariates_figure(groups_of(results / "covariates")), here, "covariates", ["png"])
+            save_figure(covariates_figure(groups_of(results / "covariates")), here, "covariates", ["png"])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is printed: text from files cannot move the cursor, change colours, ring, or turn letters around.
+"""Safe terminal output: text from files cannot move the cursor, change colours, ring the bell, or reorder letters.
 
 A spec's question, a label, a state's name and the text of an error may hold anything. Control characters, C1 ones
 (which some terminals obey like escapes) and the marks that reorder text are shown as ``\\u001b``, not sent. The command
@@ -24,24 +24,24 @@ _UNSAFE = re.compile(f"[\0-\x08\x0b-\x1f\x7f-\x9f{_MARKS}]")
 _UNSAFE_IN_A_LINE = re.compile(f"[\0-\x1f\x7f-\x9f{_MARKS}]")
 
 
-def visible(text: str, *, lines: bool = True) -> str:
-    """The text with what a terminal would obey, or hide, shown as escapes. Letters of all scripts stay as they are.
+def escape_controls(text: str, *, lines: bool = True) -> str:
+    """The text with control and invisible characters escaped. Letters of all scripts are unchanged.
 
-    JSON stays JSON, and means the same: the escapes are those of JSON. What was made visible is not changed again.
+    JSON stays JSON, and means the same: the escapes are those of JSON. Idempotent.
 
     Args:
         text: any.
         lines: whether new lines and tabs stay as they are.
 
-    >>> print(visible("clear" + chr(27) + "[2J"))
+    >>> print(escape_controls("clear" + chr(27) + "[2J"))
     clear\\u001b[2J
     """
     return (_UNSAFE if lines else _UNSAFE_IN_A_LINE).sub(_escape, text)
 
 
 def one_line(text: str) -> str:
-    """The text as one line, visible; white space of any kind is one space."""
-    return visible(" ".join(text.split()), lines=False)
+    """The text as one line, escaped; white space of any kind is one space."""
+    return escape_controls(" ".join(text.split()), lines=False)
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -49,19 +49,19 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-class VisibleStream:
-    """A text stream that shows control characters instead of sending them. All else is as the stream has it."""
+class EscapingStream:
+    """A text stream that escapes control characters. Everything else is delegated."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text, visible."""
-        self.stream.write(visible(text))
+        """Write the text, escaped."""
+        self.stream.write(escape_controls(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write all of them, visible."""
+        """Write all lines, escaped."""
         for line in lines:
             self.write(line)
 
@@ -70,14 +70,14 @@ class VisibleStream:
 
 
 def guard_output() -> None:
-    """From now on stdout and stderr show control characters instead of sending them."""
+    """Escape control characters on stdout and stderr from now on."""
     sys.stdout, sys.stderr = _guarded(sys.stdout), _guarded(sys.stderr)
 
 
 def _guarded(stream: TextIO) -> TextIO:
-    if stream is None or isinstance(stream, VisibleStream):  # None: a process without a terminal
+    if stream is None or isinstance(stream, EscapingStream):  # None: a process without a terminal
         return stream
-    return cast("TextIO", VisibleStream(stream))
+    return cast("TextIO", EscapingStream(stream))
 
 
 def console(stream: TextIO) -> Console:
@@ -85,10 +85,10 @@ def console(stream: TextIO) -> Console:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
-    class VisibleConsole(Console):
+    class EscapingConsole(Console):
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
             for segment in super().render(renderable, options):
-                yield segment if segment.control else Segment(visible(segment.text), segment.style)
+                yield segment if segment.control else Segment(escape_controls(segment.text), segment.style)
 
-    bare = stream.stream if isinstance(stream, VisibleStream) else stream
-    return VisibleConsole(file=bare)
+    bare = stream.stream if isinstance(stream, EscapingStream) else stream
+    return EscapingConsole(file=bare)

@@ -21,7 +21,7 @@ import distributed
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import sweep
 from goalbound.models import ModelError
-from tests.unit.experiments.sweeping import HERE, Heard, records_in, small_spec
+from tests.unit.experiments.sweep_cases import HERE, EventLog, records_in, small_spec
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="workers are killed with signals of POSIX")
 
@@ -65,8 +65,8 @@ def test_a_worker_that_is_killed_on_the_way_is_survived_and_the_bytes_are_the_sa
         until.touch()
 
     thread = when_there(pids, kill)
-    heard = Heard()
-    result = sweep(spec, tmp_path / "there", on=cluster.scheduler_address, progress=heard)
+    events = EventLog()
+    result = sweep(spec, tmp_path / "there", on=cluster.scheduler_address, progress=events)
     thread.join()
 
     assert result.complete
@@ -75,9 +75,9 @@ def test_a_worker_that_is_killed_on_the_way_is_survived_and_the_bytes_are_the_sa
     assert sweep(spec, tmp_path / "here", workers=1).complete
     assert records_in(tmp_path / "there") == records_in(tmp_path / "here")
     assert len(records_in(tmp_path / "there")) == 4
-    starts = [event.id for event in heard.of("started")]
+    starts = [event.id for event in events.of("started")]
     assert len(starts) > len(set(starts))  # the run of the killed worker was started again
-    assert len(heard.of("finished")) == 4
+    assert len(events.of("finished")) == 4
 
 
 def test_a_run_that_raises_there_is_a_failure_here(cluster, tmp_path):

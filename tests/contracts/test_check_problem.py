@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from goalbound import SSP, LinearCSSP, ModelEnvironment, Step, bernoulli
-from goalbound.experiments.things import PROBLEMS, Stage
+from goalbound.experiments.registry import PROBLEMS, ProblemInstance
 from goalbound.testing import ContractError, SmallEnvironment, check_problem, small_problem
 
 
@@ -79,13 +79,13 @@ def test_a_component_without_a_proper_policy_is_found():
 
 
 def stage(make):
-    return Stage(small_problem(), make)
+    return ProblemInstance(small_problem(), make)
 
 
 @pytest.mark.parametrize("losses", [None, bernoulli()])
 def test_a_world_that_plays_its_problem_passes(losses):
     problem = small_problem()
-    report = check_problem(Stage(problem, partial(ModelEnvironment, problem, losses=losses)))
+    report = check_problem(ProblemInstance(problem, partial(ModelEnvironment, problem, losses=losses)))
     assert report.environment_steps >= 2000
     assert "the environment agreed in" in str(report)
 

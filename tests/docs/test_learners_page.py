@@ -48,7 +48,7 @@ def test_the_file_of_the_page_plays_the_learner_of_your_own_by_its_import_path(b
     Path("habit.toml").write_text(text)
     spec = ExperimentSpec.load("habit.toml", overrides={"seeds": 1}, plugins=["habit"])
     regrets = {
-        one.learner.label: run(one, plugins=spec.plugins).facts["totals"]["expected_regret"] for one in spec.runs()
+        one.learner.label: run(one, plugins=spec.plugins).metadata["totals"]["expected_regret"] for one in spec.runs()
     }
     assert set(regrets) == {"habit", "0.1 x LR-CSSP"}
     assert all(regret > 0.0 for regret in regrets.values())

@@ -11,7 +11,7 @@ from guarantees.settings import Instance, certified, dense
 from guarantees.sharp import CONTEXTS, Size, rules, sharp_sets
 from tests.paper.claims import assert_held
 
-SMALL = Size(runs=60, episodes=40, adversarial_episodes=8, dense_episodes=5000, lake_episodes=300, most_ratio=0.8)
+SMALL = Size(runs=60, episodes=40, adversarial_episodes=8, dense_episodes=5000, lake_episodes=300, max_ratio=0.8)
 """Shorter runs of the dense problem compare nothing: the paper's learner has not yet begun to tell actions apart."""
 
 

@@ -288,7 +288,7 @@ def visgo(told: PriorArrays, held: dict[int, Data], loss_bound: float, precision
             return Bonused(values, backups, raw)
 
 
-class Stage(NamedTuple):
+class ProblemInstance(NamedTuple):
     """One stage h of ULCVI's tables."""
 
     low: Bonused
@@ -303,11 +303,11 @@ def ulcvi_horizon(time_bound: float, episodes: int) -> int:
     return math.ceil(8 * time_bound * math.log(8 * episodes))
 
 
-def ulcvi_tables(told: PriorArrays, data: Data, loss_bound: float, horizon: int) -> list[Stage]:
+def ulcvi_tables(told: PriorArrays, data: Data, loss_bound: float, horizon: int) -> list[ProblemInstance]:
     """ULCVI: the stages h = 1 to H, from the last to the first."""
     states = told.support.states
     low = up = np.append(np.full(states, 8.0 * loss_bound), 0.0)
-    stages: list[Stage] = []
+    stages: list[ProblemInstance] = []
     for h in range(horizon, 0, -1):
         cap = (horizon - h + 1) * (1.0 + told.added_loss) + 8.0 * loss_bound
         raw, q_up = np.full(told.support.pairs, -np.inf), np.full(told.support.pairs, cap)
@@ -318,7 +318,7 @@ def ulcvi_tables(told: PriorArrays, data: Data, loss_bound: float, horizon: int)
         backups = np.maximum(0.0, raw)
         policy = [fewest_visits(told.pairs_of(s), backups, data) for s in range(states)]
         low, up = np.append(backups[policy], 0.0), np.append(q_up[policy], 0.0)
-        stages.insert(0, Stage(Bonused(low, backups, raw), up, policy))
+        stages.insert(0, ProblemInstance(Bonused(low, backups, raw), up, policy))
     return stages
 
 

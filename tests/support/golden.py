@@ -20,7 +20,7 @@ from goalbound.experiments.records import RunRecord
 from guarantees.result import Result
 
 FOLDER = Path(__file__).parents[1] / "golden"
-FACTS = ("totals", "diagnosis", "simplex", "policies")
+METADATA_KEYS = ("totals", "diagnosis", "simplex", "policies")
 """What the facts of a record say in numbers that depend on nothing but the run."""
 
 
@@ -32,7 +32,7 @@ def machine() -> dict[str, str]:
 def digest_of_record(record: RunRecord) -> dict[str, str]:
     """One digest for each column, and one for the numbers of the facts."""
     columns = {name: _sha(np.ascontiguousarray(column).tobytes()) for name, column in record.table.items()}
-    return {**columns, "facts": _digest_of_numbers([record.facts.get(name) for name in FACTS])}
+    return {**columns, "facts": _digest_of_numbers([record.metadata.get(name) for name in METADATA_KEYS])}
 
 
 def digest_of_result(result: Result) -> str:

@@ -314,7 +314,7 @@ def test_the_version_is_the_package_version(capsys):
         (["solve", "demo", "--contxt", "calm"], 'no option "--contxt" (did you mean "--context"?)'),
         (["solve", "demo", "--contxt=calm"], '(did you mean "--context"?); see "goalbound solve --help"'),
         (["solve", "demo", "--con", "calm"], 'there is no option "--con"'),
-        (["solve", "demo", "calm"], '"calm" is one word too many; see "goalbound solve --help"'),
+        (["solve", "demo", "calm"], '"calm" is an unexpected argument; see "goalbound solve --help"'),
         (["solve"], "required: FILE|PROBLEM (it comes before the options)"),
         (["solve", "--set", "rows=3", "windy-grid"], "it comes before the options"),
         (["solve", "demmo"], 'did you mean "demo"?'),
@@ -498,4 +498,4 @@ def test_a_file_above_the_limit_is_read_with_the_option_that_the_error_names(run
     assert run(*words, "--limit", str(size))[0] == 0
     assert run(*words, "--limit", "5k")[0] == 0
     code, _, err = run(*words, "--limit", "much")
-    assert (code, "'much' is no number of bytes" in err) == (2, True)
+    assert (code, "'much' is not a number of bytes" in err) == (2, True)

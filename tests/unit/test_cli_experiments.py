@@ -14,7 +14,7 @@ from goalbound import LRCSSP, SSP, LinearCSSP
 from goalbound.cli import main
 from goalbound.cli.arguments import parser
 from goalbound.experiments.learners import LEARNERS
-from goalbound.experiments.things import CONTEXTS, LOSS_LAWS, PROBLEMS
+from goalbound.experiments.registry import CONTEXTS, LOSS_LAWS, PROBLEMS
 from goalbound.extras import install_command
 from goalbound.models.files import save
 from goalbound.problems import CATALOG, treatment_ladder
@@ -175,12 +175,12 @@ def test_ctrl_c_is_one_line_that_says_how_to_go_on_and_the_checkpoint_is_there(p
     assert process.returncode == 130
     said = [line for line in err.splitlines() if "compiling" not in line]
     assert said == [
-        "goalbound: stopped with 0 of 4 runs done; go on with: goalbound run small.toml --set episodes=100000000"
+        "goalbound: stopped with 0 of 4 runs done; resume with: goalbound run small.toml --set episodes=100000000"
     ]
     (name,) = os.listdir("out/small/partial")
     code, out, _ = run("check", f"out/small/partial/{name}")
     assert code == 0
-    assert "a run that is not finished (" in out
+    assert "an unfinished run (" in out
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
@@ -327,7 +327,7 @@ def test_a_record_is_told_by_its_file(done, run):
         (["run", "small.toml", "--out", "small.toml"], "small.toml is a file; --out is a folder"),
         (["run", "small.toml", "--bogus"], 'there is no option "--bogus"; see "goalbound run --help"'),
         (["run", "small.toml", "--wrokers=2"], 'no option "--wrokers" (did you mean "--workers"?)'),
-        (["run", "small.toml", "other.toml"], '"other.toml" is one word too many; see "goalbound run --help"'),
+        (["run", "small.toml", "other.toml"], '"other.toml" is an unexpected argument; see "goalbound run --help"'),
         (["report", "."], ". has no spec.toml; give the folder of an experiment"),
         (["report", "small.toml"], "out/small has no records yet; goalbound run small.toml makes them"),
         (["report", "missing"], "missing: no such file"),

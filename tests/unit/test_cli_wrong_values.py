@@ -10,7 +10,7 @@ import pytest
 from goalbound.cli import main
 from goalbound.experiments.catalog import Entry
 from goalbound.experiments.plugins import Plugin
-from goalbound.experiments.spec import MOST_RUNS, ExperimentSpec
+from goalbound.experiments.spec import MAX_RUNS, ExperimentSpec
 from goalbound.models import ModelError
 
 SPEC = """
@@ -58,9 +58,9 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         ("seeds=99999999999999999999", "seeds is 99999999999999999999; whole numbers go up to 2^63 - 1"),
         (
             "seeds=1000000000000000000",
-            f"how many seeds there are, at most {MOST_RUNS}; name single ones as a list",
+            f"how many seeds there are, at most {MAX_RUNS}; name single ones as a list",
         ),
-        ("seeds=1e18", f"at most {MOST_RUNS}"),
+        ("seeds=1e18", f"at most {MAX_RUNS}"),
         ("episodes=1e18", "episodes is 1000000000000000000; at most 2147483647 can be played"),
         ("episodes=" + "9" * 5000, "--set: 9999999999999999999999999999999999999999... cannot be read"),
         ("seeds=" + "[" * 5000 + "]" * 5000, "cannot be read"),

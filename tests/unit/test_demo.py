@@ -12,9 +12,9 @@ import pytest
 from goalbound.cli import demo, main
 from goalbound.cli.demo import charts, learning
 from goalbound.cli.demo.page import page
-from goalbound.cli.demo.progress import Silent, watching
-from goalbound.cli.demo.story import learning_text
-from goalbound.cli.demo.world import make_weather, trapped_states
+from goalbound.cli.demo.planning import make_weather, trapped_states
+from goalbound.cli.demo.progress import Silent, progress_reporter
+from goalbound.cli.demo.text import learning_text
 from goalbound.models import SSP
 from goalbound.planning import evaluate, is_proper, solve
 from goalbound.problems import CATALOG
@@ -23,25 +23,25 @@ EPISODES = 120
 """Few enough that kernels run as Python and no test waits for the compiler."""
 
 
-class Heard:
+class ProgressLog:
     """A watch that remembers."""
 
     def __init__(self):
-        self.told = {}
+        self.calls = {}
 
     def begin(self, name, episodes):
-        told = self.told[name] = []
-        return lambda done: told.append((done, episodes))
+        calls = self.calls[name] = []
+        return lambda done: calls.append((done, episodes))
 
 
 @pytest.fixture(scope="module")
-def heard():
-    return Heard()
+def log():
+    return ProgressLog()
 
 
 @pytest.fixture(scope="module")
-def learned(heard):
-    return learning.make_learning(heard, episodes=EPISODES)
+def learned(log):
+    return learning.make_learning(log, episodes=EPISODES)
 
 
 @pytest.fixture(scope="module")
@@ -94,16 +94,16 @@ def test_a_curve_ends_at_the_regret_of_all_patients(learned):
 def test_the_hopes_of_the_proven_learner_are_below_the_truth(learned):
     problem = learned.problem
     assert learned.even_best == pytest.approx(solve(problem.at([1 / 3] * 3)).start_value, rel=1e-9)
-    hopes = [hope for _, hope in learned.runs[0].hopes]
-    assert max(hopes) <= learned.even_best
-    assert min(hopes) >= 0.1 - 1e-12  # one dose at least
+    optimistic_values = [value for _, value in learned.runs[0].optimistic_values]
+    assert max(optimistic_values) <= learned.even_best
+    assert min(optimistic_values) >= 0.1 - 1e-12  # one dose at least
 
 
-def test_progress_runs_from_the_first_patient_to_the_last(heard, learned):
-    assert list(heard.told) == [run.name for run in learned.runs]
-    for told in heard.told.values():
-        assert told == sorted(told)
-        assert told[-1] == (EPISODES, EPISODES)
+def test_progress_runs_from_the_first_patient_to_the_last(log, learned):
+    assert list(log.calls) == [run.name for run in learned.runs]
+    for calls in log.calls.values():
+        assert calls == sorted(calls)
+        assert calls[-1] == (EPISODES, EPISODES)
 
 
 def test_ctrl_c_stops_the_demo_and_leaves_no_page(short, monkeypatch, tmp_path, capsys):
@@ -111,7 +111,7 @@ def test_ctrl_c_stops_the_demo_and_leaves_no_page(short, monkeypatch, tmp_path, 
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Silent, "begin", lambda *_: stop)
-    monkeypatch.setattr(demo, "watching", lambda quiet: watching(quiet=True))
+    monkeypatch.setattr(demo, "watching", lambda quiet: progress_reporter(quiet=True))
     assert main(["demo", "--out", str(tmp_path)]) == 130
     assert "goalbound: stopped" in capsys.readouterr().err
     assert not (tmp_path / "index.html").exists()
@@ -183,17 +183,17 @@ def test_a_terminal_gets_a_bar(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    with watching(quiet=False) as watch:
-        watch.begin("LR-CSSP", 1000)(500)
+    with progress_reporter(quiet=False) as progress:
+        progress.begin("LR-CSSP", 1000)(500)
     assert "━" in terminal.getvalue()
     assert " 500/1000" in terminal.getvalue()
 
 
 def test_the_text_names_the_scale_and_counts_the_abandoned(learned):
     hurt = learned._replace(runs=[*learned.runs[:2], learned.runs[2]._replace(abandoned=17)])
-    told = learning_text(hurt)
-    assert "0.1 x widths  all radii of the confidence sets, and the known test, times 0.1: nothing is proven" in told
-    assert re.search(r"blind to the context +[\d,]+ +[\d.]+ +[\d.]+ +17\n", told)
+    calls = learning_text(hurt)
+    assert "0.1 x widths  all radii of the confidence sets, and the known test, times 0.1: nothing is proven" in calls
+    assert re.search(r"blind to the context +[\d,]+ +[\d.]+ +[\d.]+ +17\n", calls)
 
 
 def test_a_folder_that_cannot_be_made_is_one_line_before_anyone_waits(tmp_path, capsys):

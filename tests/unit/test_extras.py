@@ -80,8 +80,8 @@ def test_nothing_tells_to_install_goalbound_from_an_index():
 
 def test_the_commands_of_the_readme_need_nothing_that_make_demo_does_not_install():
     pytest.importorskip("pydantic")
+    from goalbound.experiments.registry import PROBLEMS
     from goalbound.experiments.spec import ExperimentSpec
-    from goalbound.experiments.things import PROBLEMS
     from goalbound.problems.catalog import CATALOG
 
     makefile = (ROOT / "Makefile").read_text()

@@ -20,7 +20,7 @@ from goalbound import LRCSSP, SSP, LinearCSSP, Support
 from goalbound.cli import main
 from goalbound.experiments.progress import Bars, Lines
 from goalbound.models.files import save
-from goalbound.terminal import VisibleStream, console, one_line, visible
+from goalbound.terminal import EscapingStream, console, escape_controls, one_line
 from tests.unit.experiments.test_progress import STORY
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eturned\u2066\x7f"
@@ -70,17 +70,17 @@ def place(tmp_path, monkeypatch):
 
 
 def test_escapes_are_shown_and_letters_of_all_scripts_stay():
-    assert visible(EVIL) == (
+    assert escape_controls(EVIL) == (
         r"\u001b]0;owned\u0007\u001b[2J\u009b31m\u202eturned\u2066\u007f"  # each by its code point
     )
     fine = "größer, \u0645\u06cc\u200c\u062e\u0648, 药, 👩\u200d🔬, a\tb\nc\u00a0d"
-    assert visible(fine) == fine
-    assert visible("a\tb\nc", lines=False) == r"a\u0009b\u000ac"
-    assert visible("\U000e0041\udc9b") == r"\U000e0041\udc9b"
+    assert escape_controls(fine) == fine
+    assert escape_controls("a\tb\nc", lines=False) == r"a\u0009b\u000ac"
+    assert escape_controls("\U000e0041\udc9b") == r"\U000e0041\udc9b"
 
 
 def test_what_was_made_visible_is_not_changed_again():
-    assert visible(visible(EVIL)) == visible(EVIL)
+    assert escape_controls(escape_controls(EVIL)) == escape_controls(EVIL)
 
 
 def test_a_line_is_one_line_whatever_breaks_it():
@@ -89,16 +89,16 @@ def test_a_line_is_one_line_whatever_breaks_it():
 
 def test_json_that_is_made_visible_is_json_that_means_the_same():
     names = [chr(code) for code in range(0x3000)] + [EVIL]
-    assert json.loads(visible(json.dumps(names))) == names
-    assert json.loads(visible(json.dumps(names[32:], ensure_ascii=False))) == names[32:]
+    assert json.loads(escape_controls(json.dumps(names))) == names
+    assert json.loads(escape_controls(json.dumps(names[32:], ensure_ascii=False))) == names[32:]
 
 
 def test_a_stream_is_guarded_and_is_still_itself():
     below = io.StringIO()
-    stream = VisibleStream(below)
+    stream = EscapingStream(below)
     print(EVIL, file=stream, flush=True)
     stream.writelines(["a\n", "\x1bb\n"])
-    assert below.getvalue() == f"{visible(EVIL)}\na\n\\u001bb\n"
+    assert below.getvalue() == f"{escape_controls(EVIL)}\na\n\\u001bb\n"
     assert not stream.isatty()
 
 
@@ -215,11 +215,11 @@ def test_a_program_that_calls_a_command_gets_its_streams_back(place, capsys):
 
 def test_worker_processes_guard_their_output_too():
     script = (
-        "import sys\nfrom goalbound.experiments import workers\n"
-        f"workers._begin(__import__('os').getppid())\nprint({EVIL!r})\nprint({EVIL!r}, file=sys.stderr)"
+        "import sys\nfrom goalbound.experiments import executors\n"
+        f"executors._init_worker(__import__('os').getppid())\nprint({EVIL!r})\nprint({EVIL!r}, file=sys.stderr)"
     )
     ended = in_a_process(script)
-    assert ended.stdout == ended.stderr == f"{visible(EVIL)}\n"
+    assert ended.stdout == ended.stderr == f"{escape_controls(EVIL)}\n"
 
 
 def evil_story() -> list:
@@ -242,7 +242,7 @@ def test_bars_obey_rich_and_not_the_labels(monkeypatch):
 
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "200")
-    for stream in (Terminal(), VisibleStream(Terminal())):
+    for stream in (Terminal(), EscapingStream(Terminal())):
         bars = Bars(stream)
         for event in evil_story():
             bars(event)
@@ -257,7 +257,7 @@ def test_a_console_shows_what_it_is_given_and_sends_what_rich_makes():
     stream = io.StringIO()
     to = console(stream)
     to.print(f"a{EVIL}", markup=False, highlight=False, soft_wrap=True)
-    assert stream.getvalue() == f"a{visible(EVIL.replace(chr(7), ''))}\n"  # rich drops the bell itself
+    assert stream.getvalue() == f"a{escape_controls(EVIL.replace(chr(7), ''))}\n"  # rich drops the bell itself
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a pseudo terminal is of POSIX")

@@ -1,7 +1,7 @@
 """The command line. Nothing heavy is imported before a command runs, so that ``goalbound --help`` answers at once.
 
-Exit codes: 0 done, 1 some runs of an experiment failed, 2 wrong input (one line on stderr says what; without any words
-it is the help), 3 an answer that did not converge, 130 Ctrl-C.
+Exit codes: 0 done, 1 some runs of an experiment failed, 2 wrong input (one line on stderr says what; without arguments
+it is the help), 3 a result that did not converge, 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from goalbound.cli.arguments import UsageError, parser
-from goalbound.cli.text import complain
+from goalbound.cli.text import print_error
 from goalbound.extras import EXTRAS, install_command
 from goalbound.terminal import guard_output
 
@@ -21,9 +21,9 @@ WRONG_INPUT, INTERRUPTED, NO_READER = 2, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command (``sys.argv`` unless words are given) and return its exit code.
+    """Run one command (``sys.argv`` by default) and return its exit code.
 
-    All that it prints passes :mod:`goalbound.terminal`. Without words it is the process that is the command, and what
+    All output passes :mod:`goalbound.terminal`. Without ``argv`` the process is the command, and what
     the process prints later (a traceback) passes there too.
 
     >>> main(["solve", "demmo"])  # says on stderr: no problem is called "demmo" (did you mean "demo"?); ...
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _exit_code(argv: Sequence[str] | None) -> int:
     """Run the command; every error that is not ours is one line and a code."""
-    _print_any_name()
+    _escape_unencodable()
     try:
         top = parser()
         arguments = top.parse_args(argv)
@@ -51,37 +51,37 @@ def _exit_code(argv: Sequence[str] | None) -> int:
         sys.stdout.flush()  # here, so that a reader who left is noticed while it can still be handled
         return code
     except BrokenPipeError:
-        _forget_stdout()
+        _detach_stdout()
         return NO_READER
     except KeyboardInterrupt:
-        return _say("stopped", INTERRUPTED)
+        return _fail("stopped", INTERRUPTED)
     except UsageError as error:
-        return _say(str(error), WRONG_INPUT)
+        return _fail(str(error), WRONG_INPUT)
     except OSError as error:
         what = (error.strerror or str(error)).lower()
-        return _say(f"{error.filename}: {what}" if error.filename else what, WRONG_INPUT)
+        return _fail(f"{error.filename}: {what}" if error.filename else what, WRONG_INPUT)
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
         if name not in EXTRAS:
             raise
-        return _say(f"this needs {name}: {install_command(EXTRAS[name])}", WRONG_INPUT)
+        return _fail(f"this needs {name}: {install_command(EXTRAS[name])}", WRONG_INPUT)
     except MemoryError:
-        return _say("the problem does not fit into memory", WRONG_INPUT)
+        return _fail("the problem does not fit into memory", WRONG_INPUT)
     except ValueError as error:
         from goalbound.models import ModelError
 
         if not isinstance(error, ModelError):
             raise
-        return _say(_in_words_of_the_shell(str(error)), WRONG_INPUT)
+        return _fail(_as_cli_options(str(error)), WRONG_INPUT)
 
 
-def _say(message: str, code: int) -> int:
-    complain(message)
+def _fail(message: str, code: int) -> int:
+    print_error(message)
     return code
 
 
-def _in_words_of_the_shell(message: str) -> str:
-    """Remedies are written for Python; here they are options."""
+def _as_cli_options(message: str) -> str:
+    """Translate Python remedies in messages to command-line options."""
     for python, shell in (
         ('unreachable="exclude"', "--unreachable exclude"),
         ("name it with loss=", "name it with --loss"),
@@ -94,14 +94,14 @@ def _in_words_of_the_shell(message: str) -> str:
     return message
 
 
-def _print_any_name() -> None:
-    """Names may hold letters that the terminal cannot show; they are then written as escapes."""
+def _escape_unencodable() -> None:
+    """Escape characters that the terminal cannot encode."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def _forget_stdout() -> None:
-    """Point stdout to nowhere, so that flushing it at exit does not complain again."""
+def _detach_stdout() -> None:
+    """Redirect stdout to the null device, so that flushing it at exit does not fail again."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""What can be typed: commands, options, help."""
+"""The argument parser: commands, options, help."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ examples:
   goalbound run mine.toml --fresh                               all runs again, though they have records
   goalbound run mine.toml --json                                one JSON object per line, the summary last
 
-What is done is not done again: stop it whenever you like, and the same command goes on. A new key of the file, a new
+Finished runs are reused: interrupt at any time, and the same command resumes. A new key of the file, a new
 seed or learner does only what is new; so does a plug-in whose code, or a problem whose numbers, have changed.
 
 exit code: 0 all runs are there, 1 some failed (the others are kept), 2 wrong input, 130 stopped by Ctrl-C.
 """
 REPORT = """\
 examples:
-  goalbound report out/first              after records were copied, or while a sweep is at work
+  goalbound report out/first              after records were copied, or while a sweep is running
   goalbound report experiments/first.toml
 
 Writes summary.csv, summary.json and report.html into the folder, and prints the table.
@@ -75,7 +75,7 @@ CHECK = """\
 examples:
   goalbound check experiments/first.toml          makes every learner, and says how many runs it is
   goalbound check experiments/first.toml --try    plays one episode of everything, too
-  goalbound check problem.npz                     is it fit for learners?
+  goalbound check problem.npz                     does it satisfy the contract of problems?
   goalbound check model.umb --loss time --goal done
   goalbound check learner.npz                     what a checkpoint of a learner holds
   goalbound check --schema                        the JSON Schema of experiment files, for editors
@@ -85,7 +85,7 @@ exit code: 0 fine, 2 not.
 
 
 class UsageError(Exception):
-    """What was typed is no command."""
+    """Invalid command-line usage."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -98,7 +98,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f'{message}; see "{self.prog} --help"')
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
-        """As argparse does it, but what nobody knows is an error of the command that it was said to."""
+        """As in argparse, but unknown arguments are an error of the subcommand."""
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:
             command: Parser = getattr(found, "command", self)
@@ -106,22 +106,22 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
-        """Say what is wrong with words that are no part of the command, and what may have been meant."""
+        """Report unknown arguments with a suggestion."""
         option = next((word.partition("=")[0] for word in words if word.startswith("-")), None)
         if option is None:
-            self.error(f'"{words[0]}" is one word too many')
+            self.error(f'"{words[0]}" is an unexpected argument')
         if option in self._option_string_actions:
             self.error(f'"{option}" comes after the command: {self.prog} ... {option}')
-        self.error(f'there is no option "{option}"{_meant(option, self._option_string_actions)}')
+        self.error(f'there is no option "{option}"{_hint(option, self._option_string_actions)}')
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             names = list(action.choices)
-            self.error(f'there is no command "{value}"{_meant(value, names)}; there are {", ".join(names)}')
+            self.error(f'there is no command "{value}"{_hint(value, names)}; there are {", ".join(names)}')
         super()._check_value(action, value)
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
+def _hint(word: str, known: Iterable[str]) -> str:
     import difflib
 
     names = {name.lstrip("-"): name for name in known}  # dashes would make all options alike
@@ -132,7 +132,7 @@ def _meant(word: str, known: Iterable[str]) -> str:
 def parser() -> Parser:
     """The parser of the whole command line.
 
-    ``module`` names the module whose ``run`` does the work, and is None if there was no word; ``command`` is the
+    ``module`` names the module whose ``run`` does the work, and is None without a command; ``command`` is the
     parser of the command.
     """
     top = Parser(
@@ -205,7 +205,7 @@ def _add_run(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--on", metavar="ADDRESS", help="a Dask scheduler whose workers are used instead")
     command.add_argument("--out", metavar="FOLDER", help="where everything goes (default: out/NAME)")
     _add_changes(command)
-    command.add_argument("--fresh", action="store_true", help="forget the records of these runs, and do all again")
+    command.add_argument("--fresh", action="store_true", help="delete the records of these runs, and run all again")
     command.add_argument("--json", action="store_true", help="print events and the summary as JSON lines")
     command.add_argument("--quiet", action="store_true", help="show no progress")
     command.add_argument("--no-report", action="store_true", help="write no report.html")
@@ -259,12 +259,12 @@ def _bytes(word: str) -> int:
     unit = {"K": 2**10, "M": 2**20, "G": 2**30}.get(word[-1:].upper(), 1)
     digits = word if unit == 1 else word[:-1]
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
-        raise argparse.ArgumentTypeError(f"{word!r} is no number of bytes; give one such as 8589934592, or 8G")
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number of bytes; give one such as 8589934592, or 8G")
     return int(digits) * unit
 
 
 def _add_changes(command: Parser) -> None:
-    """The words that change an experiment."""
+    """Options that change an experiment."""
     command.add_argument("--quick", action="store_true", help="with what the file says under [quick]: seconds")
     command.add_argument("--set", dest="settings", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
                          help="change keys of the file; learners.scale=0.1 sets all learners")  # fmt: skip
@@ -278,7 +278,7 @@ def _add_experiment(command: Parser) -> None:
 
 
 def _add_problem(command: Parser) -> None:
-    """The words that say which problem is meant."""
+    """Arguments that select a problem."""
     command.add_argument("problem", metavar="FILE|PROBLEM",
                          help='a .npz, .umb or .drn file, or a name from "goalbound problems"')  # fmt: skip
     command.add_argument("--context", metavar="C",

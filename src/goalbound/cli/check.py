@@ -1,4 +1,4 @@
-"""``goalbound check``: is a file fit for use, and what is in it?"""
+"""``goalbound check``: validate a file and describe its content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goalbound.cli.arguments import UsageError
-from goalbound.cli.text import counted, one_line
+from goalbound.cli.text import one_line, pluralize
 from goalbound.models import SSP, LinearCSSP, ModelError
 from goalbound.models.files.io import open_regular
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from goalbound.experiments.spec import ExperimentSpec, RunSpec
 
 HEADER = "header.json"
-MOST_HEADER = 2**24
+MAX_HEADER_BYTES = 2**24
 
 
 def run(arguments: Namespace) -> int:
@@ -34,7 +34,9 @@ def run(arguments: Namespace) -> int:
         raise UsageError('which file? see "goalbound check --help"')
     suffix = Path(arguments.file).suffix.lower()
     if suffix != ".toml" and (arguments.settings or arguments.quick or arguments.attempt or arguments.plugins):
-        raise UsageError(f"{arguments.file} is no experiment; --set, --quick, --try and --plugin are for .toml files")
+        raise UsageError(
+            f"{arguments.file} is not an experiment; --set, --quick, --try and --plugin are for .toml files"
+        )
     if suffix == ".toml":
         print(_experiment(arguments))
     elif suffix == ".parquet":
@@ -53,7 +55,7 @@ def _experiment(arguments: Namespace) -> str:
     spec = read(arguments.quick)
     runs = spec.runs()
     lines = [
-        f"{spec.name}: {counted(len(runs), 'run')} of {spec.episodes:,} episodes, "
+        f"{spec.name}: {pluralize(len(runs), 'run')} of {spec.episodes:,} episodes, "
         f"{sum(run.episodes for run in runs):,} in all"
     ]
     for name in ("problem", "contexts", "learner"):
@@ -65,7 +67,7 @@ def _experiment(arguments: Namespace) -> str:
         quick = read(True)
         _make_all(quick, quick.runs(), made, play=False)
     if arguments.attempt:
-        lines.append(f"one episode of each was played ({counted(len(made), 'combination')})")
+        lines.append(f"one episode of each was played ({pluralize(len(made), 'combination')})")
     return "\n".join(lines)
 
 
@@ -105,7 +107,7 @@ def _problem(arguments: Namespace) -> str:
         report = check_problem(problem)
     except ContractError as error:
         first, *more = error.findings
-        others = f" (and {counted(len(more), 'thing')} more: {'; '.join(more)})" if more else ""
+        others = f" (and {pluralize(len(more), 'finding')} more: {'; '.join(more)})" if more else ""
         raise UsageError(f"{arguments.file}: {first}{others}") from None
     kind = "a problem without context" if isinstance(found, SSP) else "a contextual problem"
     return f"{one_line(arguments.file)}: {kind}; {report}"
@@ -116,10 +118,10 @@ def _learner(arguments: Namespace) -> str:
 
     learner = LRCSSP.load(arguments.file, limit=arguments.limit)
     bound = learner.settings.loss_bound
-    told = f"loss bound {learner.loss_bound:g} ({'found by doubling' if bound is None else 'given'})"
+    bound_text = f"loss bound {learner.loss_bound:g} ({'found by doubling' if bound is None else 'given'})"
     return (
-        f"{one_line(arguments.file)}: a learner; {learner}; loss floor {learner.settings.loss_floor:g}, {told}; "
-        f"{counted(len(learner.open_episodes), 'open episode')}"
+        f"{one_line(arguments.file)}: a learner; {learner}; loss floor {learner.settings.loss_floor:g}, {bound_text}; "
+        f"{pluralize(len(learner.open_episodes), 'open episode')}"
     )
 
 
@@ -127,65 +129,65 @@ def _tabular_learner(arguments: Namespace) -> str:
     from goalbound.learners.tabular import TabularLearner
 
     learner = TabularLearner.load(arguments.file)
-    return f"{one_line(arguments.file)}: a learner; {learner}; {counted(len(learner.open_episodes), 'open episode')}"
+    return f"{one_line(arguments.file)}: a learner; {learner}; {pluralize(len(learner.open_episodes), 'open episode')}"
 
 
 def _covariate_learner(arguments: Namespace) -> str:
     from goalbound.adapters.covariates import CovariateLearner, FromTransformer
 
     said, found = _header(arguments.file).get("map"), None
-    if isinstance(said, dict) and said.get("kind") == "FromTransformer":  # no file holds it; it is known by its words
-        found = FromTransformer(_not_here, said.get("names", ()), said.get("identity"))
-    whole = CovariateLearner.load(arguments.file, map=found, load_learner=_inside)
-    inner = getattr(whole.learner, "learner", whole.learner)
-    waiting = counted(len(getattr(inner, "open_episodes", ())), "open episode")
+    if isinstance(said, dict) and said.get("kind") == "FromTransformer":  # not stored; only its description is
+        found = FromTransformer(_missing_transformer, said.get("names", ()), said.get("identity"))
+    learner = CovariateLearner.load(arguments.file, map=found, load_learner=_load_inner_learner)
+    inner = getattr(learner.learner, "learner", learner.learner)
+    waiting = pluralize(len(getattr(inner, "open_episodes", ())), "open episode")
     return (
-        f"{one_line(arguments.file)}: a learner with its map of covariates; {whole}; "
-        f"{counted(whole.begun, 'episode')} begun, {waiting}"
+        f"{one_line(arguments.file)}: a learner with its map of covariates; {learner}; "
+        f"{pluralize(learner.begun, 'episode')} begun, {waiting}"
     )
 
 
-def _inside(path: Path) -> Any:
-    """The learner of a map: those that only one made alike can go on from are told by their kind."""
+def _load_inner_learner(path: Path) -> Any:
+    """The learner of a map; kinds that need a matching learner to load are represented by a placeholder."""
     from goalbound.learners.context_free import ContextBlind
     from goalbound.learners.lr_cssp import LRCSSP
     from goalbound.learners.tabular import TabularLearner
 
     kind = _kind(str(path))
     if _BY_KIND.get(kind) is _other_learner:
-        return _KnownByKind(kind)
+        return _OpaqueLearner(kind)
     learner = (TabularLearner if kind == "TabularLearner" else LRCSSP).load(path)
     return learner if isinstance(learner, LRCSSP) and learner.settings.context_size > 1 else ContextBlind(learner)
 
 
-class _KnownByKind:
-    """Stands for a learner that only one made alike can go on from: it has a name, and cannot be played."""
+class _OpaqueLearner:
+    """Placeholder of a learner that cannot be loaded by itself: it has a name, and cannot be played."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
 
     def begin(self, context: Any) -> None:
-        raise ModelError(f"{self._kind}: only a learner made alike can go on from this file: resumed(path)")
+        raise ModelError(
+            f"{self._kind}: only a learner with the same settings can be restored from this file: resumed(path)"
+        )
 
     def __repr__(self) -> str:
         return self._kind
 
 
-def _not_here(rows: Any) -> Any:
+def _missing_transformer(rows: Any) -> Any:
     raise ModelError("the transformer of this learner is in no file")
 
 
 def _other_learner(arguments: Namespace) -> str:
     kind = _kind(arguments.file)
-    return f"{one_line(arguments.file)}: a learner ({kind}), which one made alike goes on from: resumed(path)"
+    return f"{one_line(arguments.file)}: a learner ({kind}), restored by one with the same settings: resumed(path)"
 
 
-def _unfinished(arguments: Namespace) -> str:
+def _run_checkpoint(arguments: Namespace) -> str:
     done = _header(arguments.file).get("episodes")
     name = one_line(arguments.file)
-    return (
-        f"{name}: a run that is not finished ({done} episodes so far); goalbound run on its experiment goes on with it"
-    )
+    return f"{name}: an unfinished run ({done} episodes so far); goalbound run on its experiment resumes it"
 
 
 def _record(path: str) -> str:
@@ -193,7 +195,7 @@ def _record(path: str) -> str:
 
     record = read_record(path)
     problem, contexts, learner = map(one_line, record.spec.group)
-    totals = record.facts["totals"]
+    totals = record.metadata["totals"]
     return (
         f"{one_line(path)}: a record; {learner} on {problem}, contexts {contexts}, seed {record.spec.seed}, "
         f"{totals['episodes']:,} episodes, expected regret {totals['expected_regret']:.6g}"
@@ -202,7 +204,7 @@ def _record(path: str) -> str:
 
 _BY_KIND: dict[Any, Callable[[Namespace], str]] = {
     "LRCSSP": _learner, "TabularLearner": _tabular_learner, "CovariateLearner": _covariate_learner,
-    "Discretized": _other_learner, "RandomWalk": _other_learner, "RunCheckpoint": _unfinished,
+    "Discretized": _other_learner, "RandomWalk": _other_learner, "RunCheckpoint": _run_checkpoint,
 }  # fmt: skip
 
 
@@ -218,7 +220,7 @@ def _header(path: str) -> dict[str, Any]:
         zipfile.ZipFile(raw) as file,
     ):
         about = file.getinfo(HEADER)
-        if about.file_size <= MOST_HEADER and about.compress_type == zipfile.ZIP_STORED:  # as all of ours are
+        if about.file_size <= MAX_HEADER_BYTES and about.compress_type == zipfile.ZIP_STORED:  # as all of ours are
             found = json.loads(file.read(HEADER))
             return found if isinstance(found, dict) else {}
     return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from goalbound.cli.source import find_context, find_problem
+from goalbound.cli.problem_arguments import find_context, find_problem
 from goalbound.cli.text import one_line
 from goalbound.models import LinearCSSP
 

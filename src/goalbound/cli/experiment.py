@@ -1,4 +1,4 @@
-"""What the commands about experiments share: which experiment is meant, and what came of it."""
+"""Shared by the commands on experiments: resolving the experiment, and its results."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.text import one_line
-from goalbound.experiments.folder import Folder, read_records, read_runs, read_times
 from goalbound.experiments.records import RunRecord
+from goalbound.experiments.results_dir import ResultsDir, read_records, read_runs, read_times
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.summary import Summary, summarize
 from goalbound.models.files.io import LIMIT, read_bytes
 
-RESULTS = Path("out")
-"""Where experiments leave what came of them, each in a folder of its name."""
-WHOLE = ("episodes", "seeds", "step_limit")
+RESULTS_ROOT = Path("out")
+"""The root of the results directories."""
+INTEGER_KEYS = ("episodes", "seeds", "step_limit")
 
 
 def read_spec(
@@ -28,13 +28,13 @@ def read_spec(
     """The experiment of a file, with changes ``key=value`` from the command line, and the modules that it allows."""
     if Path(path).is_dir():
         raise UsageError(f"{path} is a folder; give the file of an experiment, such as {Path(path) / 'spec.toml'}")
-    return ExperimentSpec.load(path, overrides=read_changes(changes), quick=quick, plugins=plugins)
+    return ExperimentSpec.load(path, overrides=parse_overrides(changes), quick=quick, plugins=plugins)
 
 
-def read_changes(words: Iterable[str]) -> dict[str, Any]:
-    """Keys and values from words ``key=value``; a value is written as in TOML, and text may go without quotes.
+def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
+    """Parse ``key=value`` arguments; a value is written as in TOML, and text needs no quotes.
 
-    >>> read_changes(["episodes=1e6", "learners.scale=0.1", "losses=bernoulli", "seeds=[3, 5]"])
+    >>> parse_overrides(["episodes=1e6", "learners.scale=0.1", "losses=bernoulli", "seeds=[3, 5]"])
     {'episodes': 1000000, 'learners.scale': 0.1, 'losses': 'bernoulli', 'seeds': [3, 5]}
     """
     changes: dict[str, Any] = {}
@@ -45,7 +45,7 @@ def read_changes(words: Iterable[str]) -> dict[str, Any]:
         if key in changes:
             raise UsageError(f'--set: "{key}" is set twice; set it once')
         value = _value(text)
-        changes[key] = int(value) if key in WHOLE and isinstance(value, float) and value.is_integer() else value
+        changes[key] = int(value) if key in INTEGER_KEYS and isinstance(value, float) and value.is_integer() else value
     return changes
 
 
@@ -61,12 +61,12 @@ def _value(text: str) -> Any:
 
 
 def results_folder(spec: ExperimentSpec, *, quick: bool = False) -> Path:
-    """Where an experiment leaves what came of it, if nothing else is said; a quick look does not touch the real one."""
-    return RESULTS / (f"{spec.name}-quick" if quick else spec.name)
+    """The default results directory of an experiment; quick runs have their own."""
+    return RESULTS_ROOT / (f"{spec.name}-quick" if quick else spec.name)
 
 
 def find_experiment(word: str) -> tuple[ExperimentSpec, Path]:
-    """The experiment and the folder that a word means: a folder with a ``spec.toml``, or the file of an experiment.
+    """Resolve an argument to an experiment and its folder: a folder with a ``spec.toml``, or the file of an experiment.
 
     Nothing is imported that a file names. Where a file names plug-ins, the experiment is what was last run of it.
     """
@@ -76,25 +76,25 @@ def find_experiment(word: str) -> tuple[ExperimentSpec, Path]:
             raise UsageError(
                 f"{word} has no spec.toml; give the folder of an experiment (such as out/first), or its file"
             )
-        return _as_written(path / "spec.toml"), path
-    spec = _as_written(path)
+        return _load_spec(path / "spec.toml"), path
+    spec = _load_spec(path)
     folder = path.parent if (path.parent / "records").is_dir() else results_folder(spec)
     if not (folder / "records").is_dir():
         raise UsageError(f"{folder} has no records yet; goalbound run {word} makes them, or give the folder itself")
-    if spec.names_plugins and (folder / "spec.toml").is_file():
-        spec = _as_written(folder / "spec.toml")
+    if spec.uses_plugins and (folder / "spec.toml").is_file():
+        spec = _load_spec(folder / "spec.toml")
     return spec, folder
 
 
-def _as_written(path: Path) -> ExperimentSpec:
+def _load_spec(path: Path) -> ExperimentSpec:
     """The experiment of a file; its names are looked up only if they are all our own."""
-    spec = ExperimentSpec.as_written(path)
-    return spec if spec.names_plugins else ExperimentSpec.load(path)
+    spec = ExperimentSpec.load_unchecked(path)
+    return spec if spec.uses_plugins else ExperimentSpec.load(path)
 
 
 @dataclass(frozen=True)
 class Results:
-    """What came of an experiment so far."""
+    """The results of an experiment so far."""
 
     spec: ExperimentSpec
     folder: Path
@@ -105,12 +105,12 @@ class Results:
     summary: Summary
 
     @classmethod
-    def of(cls, spec: ExperimentSpec, folder: Path) -> Results:
+    def load(cls, spec: ExperimentSpec, folder: Path) -> Results:
         """Read the folder and sum it up. Nothing is imported for it: runs of plug-ins are those that were written."""
-        runs = read_runs(folder) if spec.names_plugins else spec.runs()
+        runs = read_runs(folder) if spec.uses_plugins else spec.runs()
         records, times = read_records(folder, runs), read_times(folder)
-        place = Folder(folder)
-        failures = [_failure(place.failure(run.id)) for run in runs if place.failure(run.id).exists()]
+        results_dir = ResultsDir(folder)
+        failures = [_failure(results_dir.failure(run.id)) for run in runs if results_dir.failure(run.id).exists()]
         return cls(spec, folder, runs, records, times, failures, summarize(records, times=times, runs=runs))
 
     def write(self, *, report: bool = True) -> list[Path]:
@@ -129,11 +129,11 @@ class Results:
         return paths
 
     def text(self, paths: Iterable[Path]) -> str:
-        """For people: the question, the table, where everything is."""
-        told = [self.spec.question] if self.spec.question else []
-        told.append(self.summary.table() if self.records else "no run has a record yet")
-        told.append("\n".join(one_line(str(path)) for path in paths))
-        return "\n\n".join(told)
+        """The question, the table, and the paths of the files."""
+        lines = [self.spec.question] if self.spec.question else []
+        lines.append(self.summary.table() if self.records else "no run has a record yet")
+        lines.append("\n".join(one_line(str(path)) for path in paths))
+        return "\n\n".join(lines)
 
     def as_json(self, paths: Iterable[Path]) -> dict[str, Any]:
         """For programs."""

@@ -14,7 +14,7 @@ def run(arguments: Namespace) -> int:
     """Draw what the records hold; nothing is run."""
     from goalbound.experiments.figures import write_figures
 
-    results = Results.of(*find_experiment(arguments.experiment))
+    results = Results.load(*find_experiment(arguments.experiment))
     if not results.records:
         raise UsageError(f"{results.folder} has no records to draw; run the experiment first")
     target = Path(arguments.out) if arguments.out else results.folder / "figures"

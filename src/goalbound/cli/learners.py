@@ -10,7 +10,7 @@ from typing import Any
 
 from goalbound.cli.text import toml_value
 from goalbound.experiments.learners import LEARNERS
-from goalbound.experiments.things import CONTEXTS, LOSS_LAWS
+from goalbound.experiments.registry import CONTEXTS, LOSS_LAWS
 
 HEADS = {"learners": "[[learners]]", "contexts": "[[contexts]]", "losses": "losses"}
 

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from goalbound.experiments.things import PROBLEMS
+from goalbound.experiments.registry import PROBLEMS
 from goalbound.extras import install_command
 from goalbound.problems.catalog import CATALOG
 

@@ -10,7 +10,7 @@ from goalbound.cli.experiment import Results, find_experiment
 
 def run(arguments: Namespace) -> int:
     """Sum up and write; nothing is run."""
-    results = Results.of(*find_experiment(arguments.experiment))
+    results = Results.load(*find_experiment(arguments.experiment))
     paths = results.write()
     print(json.dumps(results.as_json(paths), allow_nan=False) if arguments.json else results.text(paths))
     return 0

@@ -1,4 +1,4 @@
-"""``goalbound run``: an experiment, from its file to its report."""
+"""``goalbound run``: run an experiment and write its report."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pathlib import Path
 
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.experiment import Results, read_spec, results_folder
-from goalbound.cli.text import complain, counted
-from goalbound.experiments.progress import Progress, progress_on
+from goalbound.cli.text import pluralize, print_error
+from goalbound.experiments.progress import Progress, progress_reporter
+from goalbound.experiments.registry import PROBLEMS
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import SweepResult, sweep
-from goalbound.experiments.things import PROBLEMS
 from goalbound.problems.catalog import CATALOG
 
 SOME_FAILED, INTERRUPTED = 1, 130
-MOST_TOLD = 5
+MAX_PRINTED = 5
 
 
 def run(arguments: Namespace) -> int:
-    """Do all runs that are not done, sum them up, write the report."""
+    """Execute the missing runs, summarise, write the report."""
     spec = read_spec(
         arguments.spec, changes=arguments.settings, quick=arguments.quick, plugins=arguments.plugins
     )  # fmt: skip
@@ -37,15 +37,15 @@ def run(arguments: Namespace) -> int:
     )  # fmt: skip
     if result.open:
         return _interrupted(result, arguments)
-    results = Results.of(spec, folder)
+    results = Results.load(spec, folder)
     paths = results.write(report=not arguments.no_report)
     print(json.dumps(results.as_json(paths), allow_nan=False) if arguments.json else results.text(paths))
-    _tell_failures(result.failed, folder)
+    _print_failures(result.failed, folder)
     return SOME_FAILED if result.failed else 0
 
 
 def _require_extras(spec: ExperimentSpec) -> None:
-    """What is missing is told once and before, not by every run."""
+    """Missing extras are reported once before the runs, not by every run."""
     environments = any(one.use in PROBLEMS.entries and one.use not in CATALOG for one in spec.problems)
     for name in ("pyarrow", *(["gymnasium"] if environments else [])):
         try:
@@ -58,26 +58,26 @@ def _require_extras(spec: ExperimentSpec) -> None:
 
 def _progress(arguments: Namespace) -> Progress:
     if arguments.json:
-        return progress_on(sys.stdout, style="json")
-    return progress_on(sys.stderr, style="none" if arguments.quiet else "auto")
+        return progress_reporter(sys.stdout, style="json")
+    return progress_reporter(sys.stderr, style="none" if arguments.quiet else "auto")
 
 
 def _interrupted(result: SweepResult, arguments: Namespace) -> int:
-    """One line that says how to go on."""
+    """One line that says how to resume."""
     there = len(result.done) + len(result.reused)
     words = ["goalbound", "run", arguments.spec, *(["--quick"] if arguments.quick else [])]
     words += ["--set", *arguments.settings] if arguments.settings else []
     words += [word for module in arguments.plugins for word in ("--plugin", module)]
     words += ["--out", arguments.out] if arguments.out else []
-    complain(f"stopped with {there} of {counted(there + len(result.failed) + len(result.open), 'run')} done; "
-             f"go on with: {shlex.join(words)}")  # fmt: skip
+    print_error(f"stopped with {there} of {pluralize(there + len(result.failed) + len(result.open), 'run')} done; "
+             f"resume with: {shlex.join(words)}")  # fmt: skip
     return INTERRUPTED
 
 
-def _tell_failures(failed: Mapping[str, str], folder: Path) -> None:
-    """The first few, each as one line; the files say more."""
-    for name, error in list(failed.items())[:MOST_TOLD]:
+def _print_failures(failed: Mapping[str, str], folder: Path) -> None:
+    """Print the first few failures, one line each; the files have the details."""
+    for name, error in list(failed.items())[:MAX_PRINTED]:
         last = error.strip().splitlines()[-1] if error.strip() else "no message"
-        complain(f"run {name} failed: {last} (see {folder / 'failures' / f'{name}.json'})")
-    if len(failed) > MOST_TOLD:
-        complain(f"{len(failed) - MOST_TOLD} more runs failed; see {folder / 'failures'}")
+        print_error(f"run {name} failed: {last} (see {folder / 'failures' / f'{name}.json'})")
+    if len(failed) > MAX_PRINTED:
+        print_error(f"{len(failed) - MAX_PRINTED} more runs failed; see {folder / 'failures'}")

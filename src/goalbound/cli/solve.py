@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from goalbound import __version__
-from goalbound.cli.answer import Answer, exact
-from goalbound.cli.source import context_name, find_context, find_problem, middle
-from goalbound.cli.text import column, counted, number, one_line, plain, table
+from goalbound.cli.context_result import ContextResult, json_number
+from goalbound.cli.problem_arguments import context_name, find_context, find_problem, uniform_context
+from goalbound.cli.text import column, number, one_line, pluralize, safe_name, table
 from goalbound.models import SSP, LinearCSSP, ModelError
 from goalbound.planning import NoProperPolicy, Solution, Status, hitting_times, solve
 
@@ -27,42 +27,42 @@ def run(arguments: Namespace) -> int:
     if isinstance(problem, LinearCSSP) and arguments.context is None and problem.context_size > 1:
         if arguments.policy_out is not None:
             raise ModelError("--policy-out writes the policy of one context; say which with --context")
-        answers = _solve_corners(problem, arguments)
+        results = _solve_corners(problem, arguments)
     else:
-        answers = [_solve_one(problem, arguments)]
+        results = [_solve_one(problem, arguments)]
     if arguments.policy_out is not None:
-        _write_csv(answers[0], arguments.policy_out)
+        _write_csv(results[0], arguments.policy_out)
     if arguments.json:
-        _print_json(problem, answers, arguments)
-    elif isinstance(problem, LinearCSSP) and len(answers) > 1:
-        print(_corners_text(problem, answers, arguments.problem))
+        _print_json(problem, results, arguments)
+    elif isinstance(problem, LinearCSSP) and len(results) > 1:
+        print(_corners_text(problem, results, arguments.problem))
     else:
-        print(_states_text(problem, answers[0], arguments))
-    return _exit_code(answers)
+        print(_states_text(problem, results[0], arguments))
+    return _exit_code(results)
 
 
-def _solve_one(problem: SSP | LinearCSSP, arguments: Namespace) -> Answer:
+def _solve_one(problem: SSP | LinearCSSP, arguments: Namespace) -> ContextResult:
     if isinstance(problem, LinearCSSP):
         words = "middle" if arguments.context is None else arguments.context  # only one component: its middle is all
         context = find_context(problem, words)
-        return Answer(
+        return ContextResult(
             context_name(problem, context.tolist()), context.tolist(), _solved(problem.at(context), None, arguments)
         )
     if arguments.context is not None:
         find_context(problem, arguments.context)  # says that there is none
-    return Answer(None, None, _solved(problem, None, arguments))
+    return ContextResult(None, None, _solved(problem, None, arguments))
 
 
-def _solve_corners(problem: LinearCSSP, arguments: Namespace) -> list[Answer]:
+def _solve_corners(problem: LinearCSSP, arguments: Namespace) -> list[ContextResult]:
     """The answers for every pure context and, last, for the middle; each with what the middle's policy does there."""
-    contexts = [*np.eye(problem.context_size), middle(problem)]
+    contexts = [*np.eye(problem.context_size), uniform_context(problem)]
     names = [context_name(problem, corner.tolist()) for corner in contexts[:-1]] + ["middle (the average)"]
-    answers = [
-        Answer(name, context.tolist(), _solved(problem.at(context), name, arguments))
+    results = [
+        ContextResult(name, context.tolist(), _solved(problem.at(context), name, arguments))
         for name, context in zip(names, contexts, strict=True)
     ]
-    averaged = answers[-1].solution.policy
-    return [replace(one, averaged_steps=hitting_times(one.solution.problem, averaged)) for one in answers]
+    averaged = results[-1].solution.policy
+    return [replace(one, averaged_steps=hitting_times(one.solution.problem, averaged)) for one in results]
 
 
 def _solved(ssp: SSP, name: str | None, arguments: Namespace) -> Solution:
@@ -74,20 +74,20 @@ def _solved(ssp: SSP, name: str | None, arguments: Namespace) -> Solution:
         raise ModelError(f"context {name}: {error}") from None
 
 
-def _corners_text(problem: LinearCSSP, answers: list[Answer], title: str) -> str:
+def _corners_text(problem: LinearCSSP, results: list[ContextResult], title: str) -> str:
     """One row for each context: its best policy, and whether the averaged model's policy arrives there."""
     states = problem.support.states
     rows = zip(
-        (one.name or "" for one in answers),
-        column([one.start["value"] for one in answers]),
-        column([one.start["steps"] for one in answers]),
-        (f"{one.width:.1e}" for one in answers),
-        (one.status for one in answers),
-        (_arrival(len(one.never_arriving), states) for one in answers),
+        (one.name or "" for one in results),
+        column([one.start["value"] for one in results]),
+        column([one.start["steps"] for one in results]),
+        (f"{one.width:.1e}" for one in results),
+        (one.status for one in results),
+        (_arrival(len(one.improper_states), states) for one in results),
         strict=True,
     )
     head = ["context", "value", "steps", "width", "status", "the averaged policy"]
-    improper = sum(bool(one.never_arriving) for one in answers[:-1])
+    improper = sum(bool(one.improper_states) for one in results[:-1])
     return "\n".join(
         [
             *_about(title, problem),
@@ -96,14 +96,14 @@ def _corners_text(problem: LinearCSSP, answers: list[Answer], title: str) -> str
             "",
             "value: expected loss to the goal from the start, by the best policy for that context (smaller is better)",
             "steps: expected number of steps of that policy; width: relative distance of the certified bounds",
-            f"averaged policy: the best one for the middle; improper in {improper} of {len(answers) - 1} pure contexts",
+            f"averaged policy: the best one for the middle; improper in {improper} of {len(results) - 1} pure contexts",
             f"one context in full: --context {_example(problem)}",
         ]
     )
 
 
 def _example(problem: LinearCSSP) -> str:
-    return f'"{plain(problem.component_names[0])}"' if problem.component_names else "C (weights that sum to 1)"
+    return f'"{safe_name(problem.component_names[0])}"' if problem.component_names else "C (weights that sum to 1)"
 
 
 def _arrival(stuck: int, states: int) -> str:
@@ -114,53 +114,53 @@ def _arrival(stuck: int, states: int) -> str:
 
 def _about(title: str, problem: SSP | LinearCSSP) -> list[str]:
     support = problem.support
-    sizes = f"{counted(support.states, 'state')}, {counted(support.pairs, 'pair')}"
-    lines = [f"{one_line(title)}: {sizes}, {counted(support.triples, 'transition')}"]
+    sizes = f"{pluralize(support.states, 'state')}, {pluralize(support.pairs, 'pair')}"
+    lines = [f"{one_line(title)}: {sizes}, {pluralize(support.triples, 'transition')}"]
     if isinstance(problem, LinearCSSP):
         names = problem.component_names or ()
-        listing = ": " + ", ".join(plain(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
-        lines.append(f"{counted(problem.context_size, 'component')}{listing if names else ''}")
+        listing = ": " + ", ".join(safe_name(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
+        lines.append(f"{pluralize(problem.context_size, 'component')}{listing if names else ''}")
     if problem.loss_scale != 1.0:
         lines.append(f"values are in the problem's own unit; a loss of 1 is {problem.loss_scale:.10g} of it")
     return lines
 
 
-def _states_text(problem: SSP | LinearCSSP, answer: Answer, arguments: Namespace) -> str:
+def _states_text(problem: SSP | LinearCSSP, result: ContextResult, arguments: Namespace) -> str:
     """What to do in each state."""
     states = problem.support.states
     shown = states if arguments.all else min(states, ROWS_SHOWN)
     lines = _about(arguments.problem, problem)
-    if answer.name is not None:
-        lines.append(f"context: {answer.name}")
-    lines += ["", *_start_text(answer), "", _states_table(answer, shown)]
+    if result.name is not None:
+        lines.append(f"context: {result.name}")
+    lines += ["", *_start_text(result), "", _states_table(result, shown)]
     if shown < states:
-        lines.append(f"... and {counted(states - shown, 'more state')} (--all shows them)")
+        lines.append(f"... and {pluralize(states - shown, 'more state')} (--all shows them)")
     return "\n".join(lines)
 
 
-def _start_text(answer: Answer) -> list[str]:
-    ssp, start, solution = answer.solution.problem, answer.start, answer.solution
+def _start_text(result: ContextResult) -> list[str]:
+    ssp, start, solution = result.solution.problem, result.start, result.solution
     support = ssp.support
     if isinstance(ssp.start, int):
-        where = plain(support.state_names[ssp.start]) if support.state_names else f"state {ssp.start}"
+        where = safe_name(support.state_names[ssp.start]) if support.state_names else f"state {ssp.start}"
     else:
-        where = f"mean over {counted(int((ssp.start > 0.0).sum()), 'start state')}"
+        where = f"mean over {pluralize(int((ssp.start > 0.0).sum()), 'start state')}"
     both = f" (as losses in [0, 1]: {number(solution.start_value)})" if ssp.loss_scale != 1.0 else ""
     return [
         f"from the start ({where}): value {number(start['value'])}{both}, expected steps {number(start['steps'])}",
-        f"certified to a relative width of {answer.width:.1e}: {solution.status.value}",
+        f"certified to a relative width of {result.width:.1e}: {solution.status.value}",
     ]
 
 
-def _states_table(answer: Answer, shown: int) -> str:
-    solution = answer.solution
+def _states_table(result: ContextResult, shown: int) -> str:
+    solution = result.solution
     support = solution.problem.support
     rows = zip(
-        (plain(support.state_names[s]) if support.state_names else str(s) for s in range(shown)),
-        (_action(answer, s) for s in range(shown)),
+        (safe_name(support.state_names[s]) if support.state_names else str(s) for s in range(shown)),
+        (_action(result, s) for s in range(shown)),
         *(
             column(part[:shown].tolist())
-            for part in (answer.values, answer.lower, answer.upper, solution.hitting_times)
+            for part in (result.values, result.lower, result.upper, solution.hitting_times)
         ),
         strict=True,
     )
@@ -169,13 +169,13 @@ def _states_table(answer: Answer, shown: int) -> str:
     )
 
 
-def _action(answer: Answer, state: int) -> str:
-    action = int(answer.solution.policy[state])
-    name = answer.action_name(state)
-    return "none" if action < 0 else str(action) if name is None else plain(name)
+def _action(result: ContextResult, state: int) -> str:
+    action = int(result.solution.policy[state])
+    name = result.action_name(state)
+    return "none" if action < 0 else str(action) if name is None else safe_name(name)
 
 
-def _print_json(problem: SSP | LinearCSSP, answers: list[Answer], arguments: Namespace) -> None:
+def _print_json(problem: SSP | LinearCSSP, results: list[ContextResult], arguments: Namespace) -> None:
     contextual = problem if isinstance(problem, LinearCSSP) else None
     head = {
         "goalbound": __version__,
@@ -183,8 +183,8 @@ def _print_json(problem: SSP | LinearCSSP, answers: list[Answer], arguments: Nam
         "settings": arguments.settings,
         "tolerance": arguments.tolerance,
         "unreachable": arguments.unreachable,
-        "status": next((one.status for one in answers if one.status != "converged"), "converged"),
-        "width": exact(max(one.width for one in answers)),
+        "status": next((one.status for one in results if one.status != "converged"), "converged"),
+        "width": json_number(max(one.width for one in results)),
         "loss_scale": problem.loss_scale,
         "sizes": {
             "states": problem.support.states,
@@ -196,25 +196,25 @@ def _print_json(problem: SSP | LinearCSSP, answers: list[Answer], arguments: Nam
     }
     write = sys.stdout.write
     write(json.dumps(head, allow_nan=False)[:-1] + ', "contexts": [\n')
-    for place, answer in enumerate(answers):
+    for place, result in enumerate(results):
         write(",\n" if place else "")
-        for part in answer.json_parts():
+        for part in result.json_parts():
             write(part)
     write("\n]}\n")
 
 
-def _write_csv(answer: Answer, path: str) -> None:
+def _write_csv(result: ContextResult, path: str) -> None:
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer: csv.DictWriter[str] | None = None
-        for state in answer.states():
+        for state in result.states():
             if writer is None:
                 writer = csv.DictWriter(file, fieldnames=list(state), lineterminator="\n")
                 writer.writeheader()
             writer.writerow(state)
 
 
-def _exit_code(answers: list[Answer]) -> int:
-    failed = [one for one in answers if one.solution.status is not Status.CONVERGED]
+def _exit_code(results: list[ContextResult]) -> int:
+    failed = [one for one in results if one.solution.status is not Status.CONVERGED]
     for one in failed:
         where = "" if one.name is None else f"context {one.name}: "
         print(f"goalbound: {where}{one.solution.status.value} (width {one.width:.1e})", file=sys.stderr)

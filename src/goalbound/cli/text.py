@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from goalbound.terminal import escape_controls
 from goalbound.terminal import one_line as one_line
-from goalbound.terminal import visible
 
 NAME_WIDTH = 40
 
@@ -38,7 +38,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str
 
 
 def column(values: Sequence[float]) -> list[str]:
-    """Numbers as one reads them in a column: as many digits after the point as give the largest about six.
+    """Numbers formatted for a column: as many digits after the point as give the largest about six.
 
     >>> column([0.25, 12.5, float("inf")])
     ['0.2500', '12.5000', 'infinite']
@@ -46,32 +46,32 @@ def column(values: Sequence[float]) -> list[str]:
     sizes = [abs(value) for value in values if math.isfinite(value) and value != 0.0]
     spread = bool(sizes) and (min(sizes) < 1e-3 * min(1.0, max(sizes)) or max(sizes) >= 1e6)
     digits = 5 - math.floor(math.log10(max(sizes))) if sizes and not spread else 0
-    return [_written(value, f".{max(0, min(digits, 6))}f" if sizes and not spread else ".6g") for value in values]
+    return [_formatted(value, f".{max(0, min(digits, 6))}f" if sizes and not spread else ".6g") for value in values]
 
 
 def number(value: float) -> str:
     """A number with six digits."""
-    return _written(value, ".6g")
+    return _formatted(value, ".6g")
 
 
-def plain(name: str) -> str:
+def safe_name(name: str) -> str:
     """A name that fits into a table: one line, control characters as escapes, not too long.
 
-    >>> print(plain("bell" + chr(7)))
+    >>> print(safe_name("bell" + chr(7)))
     bell\\u0007
     """
-    safe = visible(name[: NAME_WIDTH + 1], lines=False)
+    safe = escape_controls(name[: NAME_WIDTH + 1], lines=False)
     return safe if len(safe) <= NAME_WIDTH else safe[: NAME_WIDTH - 3] + "..."
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """One line on stderr."""
     with suppress(BrokenPipeError):
         print(f"goalbound: {one_line(message)}", file=sys.stderr)
 
 
 def toml_value(value: Any) -> str:
-    """A setting as it stands in a TOML file.
+    """A setting as written in a TOML file.
 
     >>> toml_value(True), toml_value("paper"), toml_value(0.1)
     ('true', '"paper"', '0.1')
@@ -79,16 +79,16 @@ def toml_value(value: Any) -> str:
     return json.dumps(value)
 
 
-def counted(count: int, thing: str) -> str:
-    """A number of things.
+def pluralize(count: int, noun: str) -> str:
+    """A count with its noun.
 
-    >>> counted(1, "state"), counted(3, "state")
+    >>> pluralize(1, "state"), pluralize(3, "state")
     ('1 state', '3 states')
     """
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _written(value: float, form: str) -> str:
+def _formatted(value: float, form: str) -> str:
     if math.isnan(value):
         return "unknown"
     return "infinite" if math.isinf(value) else format(value, form)

@@ -1,4 +1,4 @@
-"""What a few seeds say about the mean over all seeds: bands, exact shares, exact intervals of differences."""
+"""Confidence intervals over seeds: bootstrap bands, exact proportions, exact intervals of differences."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 RESAMPLES = 2000
 LEVEL = 0.95
-MOST_ENUMERATED = 16
-"""Values whose subsets are all looked at."""
+MAX_ENUMERATED = 16
+"""Up to this many values, all subsets are enumerated."""
 DRAWN_SUBSETS = 9999
 FEW_SEEDS = "fewer than 6 seeds: no interval"
 
@@ -83,7 +83,7 @@ def band(values: NDArray[np.float64], *, seed: int = 0) -> tuple[NDArray[np.floa
     return low, high
 
 
-def share(flags: Sequence[bool | None], *, reason: str = "not known") -> Estimate:
+def proportion(flags: Sequence[bool | None], *, reason: str = "not known") -> Estimate:
     """The share of the seeds for which something held, with the exact 95% band of Clopper and Pearson.
 
     Not a bootstrap: where it held for all seeds, drawing seeds again would claim certainty.
@@ -122,7 +122,7 @@ def symmetric_interval(values: Sequence[float], *, seed: int = 0) -> Estimate:
     """
     array = np.array(values, dtype=np.float64)
     count = len(array)
-    if count <= MOST_ENUMERATED:
+    if count <= MAX_ENUMERATED:
         chosen = (np.arange(1, 2**count)[:, None] >> np.arange(count)) & 1
     else:
         chosen = np.random.default_rng([seed, count]).integers(2, size=(DRAWN_SUBSETS, count))

@@ -1,4 +1,4 @@
-"""What is known of a learner: whether a theorem covers it, with which constants. All that says so reads it here.
+"""Learner cards: whether a theorem covers a learner, and with which constants. The single source of that information.
 
 A run writes the card of its learner into the record, from the learner itself: a name says nothing about constants, and
 the learner of a third party may have any name.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
 
 ORACLE, PROVEN, UNPROVEN, NONE, UNKNOWN = "oracle", "proven", "unproven", "none", "unknown"
-WORDS = {
+GUARANTEE_LABELS = {
     ORACLE: "knows the problem",
     PROVEN: "proven",
     UNPROVEN: "not proven",
@@ -33,22 +33,22 @@ WORDS = {
     UNKNOWN: "no guarantee is known to goalbound",
 }
 """The guarantees of a card."""
-PAPERS = ("paper", "its paper")
+PAPER_RULES = ("paper", "its paper")
 """The rules that are those of the learner's own paper; others may be proven too."""
 PROVEN_WIDTHS = ("paper", "sharp")
 """What is printed is not; docs/explanation/sharp.md proves sharp, whichever of its pieces are left out."""
-OWN = ("explore", "fade", "spread", "accuracy")
+BASELINE_CONSTANTS = ("explore", "fade", "spread", "accuracy")
 """Constants of learners without a guarantee."""
 
 
 @dataclass(frozen=True)
 class LearnerCard:
-    """What is known of a learner as it was set up.
+    """The guarantee and the constants of a configured learner.
 
     Attributes:
         guarantee: ``oracle`` (nothing to learn), ``proven`` (a theorem covers it with these constants, or smaller
-            ones), ``unproven`` (its constants are away from those of the theorem), ``none`` (no bound of its regret is
-            known) or ``unknown`` (not one of ours, so goalbound cannot tell).
+            ones), ``unproven`` (its constants differ from those of the theorem), ``none`` (no bound of its regret is
+            known) or ``unknown`` (a third party's learner).
         quantity: what the constants are: widths, radii, bonuses; empty where there are none.
         rule: whose they are: ``paper``, ``sharp``, ``its paper``.
         scale: what they are multiplied by.
@@ -66,13 +66,13 @@ class LearnerCard:
     tells_known: bool = False
 
     @property
-    def is_papers(self) -> bool:
+    def uses_paper_constants(self) -> bool:
         """Whether all constants are those of the learner's own paper."""
-        return self.guarantee == PROVEN and self.rule in PAPERS and self.scale == 1.0
+        return self.guarantee == PROVEN and self.rule in PAPER_RULES and self.scale == 1.0
 
     @property
     def constants(self) -> str:
-        """The constants in words, for under a figure.
+        """The constants as text, for captions.
 
         >>> LearnerCard(UNPROVEN, "widths", "sharp", 0.5, 0.1).constants
         'widths: 0.5 x sharp, not proven; delta 0.1'
@@ -80,38 +80,38 @@ class LearnerCard:
         ('no guarantee is known to goalbound', 'spread 0.1')
         """
         if self.guarantee == UNKNOWN:
-            return WORDS[UNKNOWN]
-        said = []
+            return GUARANTEE_LABELS[UNKNOWN]
+        parts = []
         if self.quantity:
             times = "" if self.scale == 1.0 else f"{self.scale:g} x "
-            judged = f", {WORDS[UNPROVEN]}" if self.guarantee == UNPROVEN else ""
-            said.append(f"{self.quantity}: {times}{self.rule}{judged}")
-        said += [f"{name} {value:.3g}" for name, value in self.others.items()]
+            qualifier = f", {GUARANTEE_LABELS[UNPROVEN]}" if self.guarantee == UNPROVEN else ""
+            parts.append(f"{self.quantity}: {times}{self.rule}{qualifier}")
+        parts += [f"{name} {value:.3g}" for name, value in self.others.items()]
         if self.delta is not None:
-            said.append(f"delta {self.delta:g}")
-        return "; ".join(said) or "no constants"
+            parts.append(f"delta {self.delta:g}")
+        return "; ".join(parts) or "no constants"
 
     @property
-    def departure(self) -> str:
-        """How it is away from the constants of a paper, in words; empty where it is not.
+    def deviation(self) -> str:
+        """How the constants deviate from those of a paper, as text; empty if they do not.
 
-        >>> LearnerCard(PROVEN, "widths", "sharp", 1.0, 0.1).departure
+        >>> LearnerCard(PROVEN, "widths", "sharp", 1.0, 0.1).deviation
         'widths: sharp; delta 0.1 (proven, and not those of the paper)'
         """
-        if self.guarantee == ORACLE or self.is_papers:
+        if self.guarantee == ORACLE or self.uses_paper_constants:
             return ""
         if self.guarantee == NONE:
-            return f"{self.constants} ({WORDS[NONE]})" if self.others else WORDS[NONE]
+            return f"{self.constants} ({GUARANTEE_LABELS[NONE]})" if self.others else GUARANTEE_LABELS[NONE]
         if self.guarantee != PROVEN:
             return self.constants
         wider = "wider than the paper's: the theorem covers it"
-        return f"{self.constants} ({wider if self.rule in PAPERS else PROVEN + ', and not those of the paper'})"
+        return f"{self.constants} ({wider if self.rule in PAPER_RULES else PROVEN + ', and not those of the paper'})"
 
     @property
-    def mark(self) -> str:
-        """What has to stand behind the name of a learner that has least regret.
+    def label_suffix(self) -> str:
+        """The suffix of the label of a learner with the least regret.
 
-        >>> LearnerCard(NONE).mark, LearnerCard(PROVEN).mark
+        >>> LearnerCard(NONE).label_suffix, LearnerCard(PROVEN).label_suffix
         (' (no guarantee)', '')
         """
         if self.guarantee == UNPROVEN:
@@ -129,7 +129,7 @@ class LearnerCard:
             raise ModelError(f"the learner's card is {values!r:.200}; it has {sorted(cls.__annotations__)}")
         others = values["others"]
         fine = (
-            values["guarantee"] in WORDS
+            values["guarantee"] in GUARANTEE_LABELS
             and all(isinstance(values[name], str) for name in ("guarantee", "quantity", "rule"))
             and _is_number(values["scale"])
             and (values["delta"] is None or _is_number(values["delta"]))
@@ -142,60 +142,60 @@ class LearnerCard:
         return cls(**values)
 
 
-FOREIGN = LearnerCard(UNKNOWN, tells_known=True)
-"""Of a learner that is not one of ours; what it counts as known is its own."""
+THIRD_PARTY = LearnerCard(UNKNOWN, tells_known=True)
+"""The card of a third party's learner, which has its own notion of known pairs."""
 
 
-def card_of(learner: Any, settings: Mapping[str, Any]) -> LearnerCard:
+def learner_card(learner: Any, settings: Mapping[str, Any]) -> LearnerCard:
     """The card of a learner, from what it is; ``settings`` are those of the record.
 
     A learner that is not exactly one of ours, a subclass too, has no guarantee that is known.
     """
-    inner = _inner(learner)
+    inner = _unwrapped(learner)
     if type(inner) is LRCSSP:
         used, widths = inner.settings, inner.settings.widths
         if not used.is_optimistic:
-            return _baseline(settings, tests=used.exploration.threshold > 0.0)
-        return _confidence_sets(widths.name, widths.scale, used.delta, is_proven=widths.proven)
+            return _baseline_card(settings, tests=used.exploration.threshold > 0.0)
+        return _confidence_set_card(widths.name, widths.scale, used.delta, is_proven=widths.proven)
     if type(inner) is TabularLearner:
-        return _context_free(inner.settings.method.name, inner.settings.method.scale, inner.settings.delta)
+        return _tabular_card(inner.settings.method.name, inner.settings.method.scale, inner.settings.delta)
     if type(inner) is Clairvoyant:
         return LearnerCard(ORACLE)
-    return LearnerCard(NONE) if type(inner) is RandomWalk else FOREIGN
+    return LearnerCard(NONE) if type(inner) is RandomWalk else THIRD_PARTY
 
 
-def card_of_settings(use: str, settings: Mapping[str, Any]) -> LearnerCard:
-    """The card of a learner that has not run yet, or whose record is older than cards: by what it was set to.
+def card_from_settings(use: str, settings: Mapping[str, Any]) -> LearnerCard:
+    """The card from settings alone: for a learner that has not run yet, or whose record is older than cards.
 
-    >>> card_of_settings("uc-ssp", {"scale": 0.1}).guarantee, card_of_settings("their.module:make", {}).guarantee
+    >>> card_from_settings("uc-ssp", {"scale": 0.1}).guarantee, card_from_settings("their.module:make", {}).guarantee
     ('unproven', 'unknown')
     """
     if use not in LEARNERS.entries:
-        return FOREIGN
+        return THIRD_PARTY
     scale, delta = _number(settings.get("scale"), 1.0), _number(settings.get("delta"))
     if settings.get("widths") is not None:
-        return _confidence_sets(str(settings["widths"]), scale, delta)
+        return _confidence_set_card(str(settings["widths"]), scale, delta)
     if use in CODES:
-        return _context_free(use, scale, delta)
+        return _tabular_card(use, scale, delta)
     if use == "clairvoyant":
         return LearnerCard(ORACLE)
-    return _baseline(settings, tests=use == "kwik-rmax")
+    return _baseline_card(settings, tests=use == "kwik-rmax")
 
 
-def card_of_record(record: RunRecord) -> LearnerCard:
-    """The card that a record has; of an older one, what its settings say."""
-    if record.facts.get("card") is not None:
-        return LearnerCard.from_json(record.facts["card"])
-    return card_of_settings(record.spec.learner.use, record.facts.get("settings") or record.spec.learner.settings)
+def card_from_record(record: RunRecord) -> LearnerCard:
+    """The card stored in a record; for older records, the card from its settings."""
+    if record.metadata.get("card") is not None:
+        return LearnerCard.from_json(record.metadata["card"])
+    return card_from_settings(record.spec.learner.use, record.metadata.get("settings") or record.spec.learner.settings)
 
 
 def weakest(cards: Iterable[LearnerCard]) -> LearnerCard:
-    """The card that promises least: what may be said of all of them together."""
+    """The card with the weakest guarantee, which holds for all of them."""
     return min(cards, key=lambda card: (UNKNOWN, NONE, UNPROVEN, PROVEN, ORACLE).index(card.guarantee))
 
 
-def _inner(learner: Any) -> Any:
-    """The learner inside what watches it or stands between it and the context; of cells, the first one."""
+def _unwrapped(learner: Any) -> Any:
+    """The learner without its wrappers; of a discretised learner, that of the first cell."""
     while isinstance(learner, AuditedLearner | ContextBlind | MappedContexts | Discretized):
         if isinstance(learner, Discretized):
             learner = next(iter(learner.cells.values()), None) or learner.example()
@@ -204,22 +204,22 @@ def _inner(learner: Any) -> Any:
     return learner
 
 
-def _confidence_sets(rule: str, scale: float, delta: float | None, *, is_proven: bool = True) -> LearnerCard:
-    """Of LR-CSSP, whatever it is called."""
+def _confidence_set_card(rule: str, scale: float, delta: float | None, *, is_proven: bool = True) -> LearnerCard:
+    """The card of LR-CSSP under any registered name."""
     proven = is_proven and rule.partition(" without ")[0] in PROVEN_WIDTHS and scale >= 1.0
     return LearnerCard(PROVEN if proven else UNPROVEN, "widths", rule, scale, delta, tells_known=True)
 
 
-def _context_free(method: str, scale: float, delta: float | None) -> LearnerCard:
+def _tabular_card(method: str, scale: float, delta: float | None) -> LearnerCard:
     """Their papers prove the constants as they are: of larger ones nothing is known either."""
     quantity = {"psrl-ssp": "spread of the losses", "eb-ssp": "bonuses", "ulcvi": "bonuses"}.get(method, "radii")
     guarantee = PROVEN if scale == 1.0 else UNPROVEN
     return LearnerCard(guarantee, quantity, "its paper", scale, delta, tells_known=method == "hoeffding-ssp")
 
 
-def _baseline(settings: Mapping[str, Any], *, tests: bool) -> LearnerCard:
-    """Of learners that have no bound."""
-    found = {name: _number(settings.get(name)) for name in OWN}
+def _baseline_card(settings: Mapping[str, Any], *, tests: bool) -> LearnerCard:
+    """The card of a learner without a regret bound."""
+    found = {name: _number(settings.get(name)) for name in BASELINE_CONSTANTS}
     return LearnerCard(NONE, others={name: one for name, one in found.items() if one is not None}, tells_known=tests)
 
 

@@ -1,4 +1,4 @@
-"""Words become things here: the names and settings that an experiment file may use."""
+"""Catalogs: the names and settings that an experiment file may use, mapped to factories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goalbound.experiments.plugins import (
     Plugin,
     Plugins,
     entry_points,
-    installed,
+    load_entry_point,
 )
 from goalbound.experiments.toml import plain_values
 from goalbound.models import ModelError
@@ -24,12 +24,12 @@ Value = str | int | float | bool | list[Any] | None
 
 @dataclass(frozen=True)
 class Entry:
-    """Something that a spec may name.
+    """A component that a spec may name.
 
     Attributes:
-        name: as people type it, or the import path of a plug-in.
+        name: the registered name, or the import path of a plug-in.
         summary: one line.
-        make: the function that makes it. Its keyword parameters with a default are the settings; those without one
+        make: its factory. Its keyword parameters with a default are the settings; those without one
             (and positional ones) are given by the run.
         plugin: of a third party's; None for ours.
     """
@@ -40,12 +40,14 @@ class Entry:
     plugin: Plugin | None = None
 
     @classmethod
-    def of(cls, name: str, plugin: Plugin, where: str) -> Entry:
-        """The entry of a plug-in, whose settings can be seen and written."""
+    def from_plugin(cls, name: str, plugin: Plugin, where: str) -> Entry:
+        """The entry of a plug-in; its settings must be inspectable and serialisable."""
         try:
             inspect.signature(plugin.make)
         except (TypeError, ValueError) as error:
-            raise ModelError(f"{where}: the settings of {name} cannot be seen ({error}); make it a function") from None
+            raise ModelError(
+                f"{where}: the settings of {name} cannot be inspected ({error}); make it a function"
+            ) from None
         entry = cls(name, "", plugin.make, plugin)
         for key, default in entry.settings.items():
             try:
@@ -64,24 +66,26 @@ class Entry:
         return {one.name: one.default for one in parameters if one.default is not one.empty}
 
     @property
-    def open(self) -> bool:
+    def accepts_any_setting(self) -> bool:
         """Whether the function takes settings of any name."""
         return any(one.kind is one.VAR_KEYWORD for one in inspect.signature(self.make).parameters.values())
 
-    def checked(self, given: Mapping[str, Any], where: str) -> dict[str, Value]:
+    def checked_settings(self, given: Mapping[str, Any], where: str) -> dict[str, Value]:
         """All settings: those given, checked, and the defaults of the others."""
         defaults = self.settings
         for name in given:
-            if name not in defaults and not self.open:
+            if name not in defaults and not self.accepts_any_setting:
                 listing = ", ".join(f"{key} = {default!r}" for key, default in defaults.items()) or "no settings"
-                guess = meant(name, defaults)
+                guess = hint(name, defaults)
                 raise ModelError(f'{where}: {self.name} has no setting "{name}"{guess}; it has {listing}')
-        checked = {name: _typed(value, defaults.get(name), f"{where}.{name}") for name, value in given.items()}
-        return {**defaults, **checked}
+        checked_settings = {
+            name: _checked_type(value, defaults.get(name), f"{where}.{name}") for name, value in given.items()
+        }
+        return {**defaults, **checked_settings}
 
 
 class Catalog:
-    """Entries by name. Plug-ins are entries too: by an entry point's name, or by ``package.module:function``.
+    """Entries by name. Plug-ins are entries too: by the name of an entry point, or by ``package.module:function``.
 
     Args:
         kind: what an entry is, for messages.
@@ -98,24 +102,24 @@ class Catalog:
         if name in self.entries:
             return self.entries[name]
         if ":" in name:
-            return Entry.of(name, plugins.named(name, where), where)
+            return Entry.from_plugin(name, plugins.load(name, where), where)
         offered = entry_points(self.group)
         if name in offered:
-            return Entry.of(name, installed(offered[name], where), where)
+            return Entry.from_plugin(name, load_entry_point(offered[name], where), where)
         known = [*self.entries, *offered]
         raise ModelError(
-            f'{where}.use: no {self.kind} is called "{name}"{meant(name, known)}; there are {", ".join(known)}, or '
+            f'{where}.use: no {self.kind} is called "{name}"{hint(name, known)}; there are {", ".join(known)}, or '
             'give an import path "package.module:function"'
         )
 
 
-def meant(name: str, known: Iterable[str]) -> str:
-    """A guess what was meant, for the end of a message."""
+def hint(name: str, known: Iterable[str]) -> str:
+    """A suggestion of a close match, appended to an error message."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f' (did you mean "{close[0]}"?)' if close else ""
 
 
-def _typed(value: Any, default: Any, where: str) -> Any:
+def _checked_type(value: Any, default: Any, where: str) -> Any:
     """A setting has the type of its default; where the default is a word or None, other types are for the function."""
     wanted = type(default)
     if wanted is bool and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""A run in the middle of its way, in a file: what goes on from it comes to the same record, byte for byte."""
+"""Checkpoints of runs: a resumed run gives the same record, byte for byte."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments.collect import Collector
-from goalbound.experiments.facts import provenance
+from goalbound.experiments.accumulate import Accumulator
 from goalbound.experiments.fingerprint import problem_digest
-from goalbound.experiments.records import canonical
+from goalbound.experiments.metadata import provenance
+from goalbound.experiments.records import canonical_json
 from goalbound.experiments.spec import RunSpec
 from goalbound.kernels.records import named_arrays
 from goalbound.learners import saving
@@ -30,63 +30,63 @@ _STATELESS = (Adversary, OneHot, Cyclic, Dirichlet, Drifting, FromArray)
 _CODES = {np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.bool_): "|b1", np.dtype(np.uint8): "|u1"}
 
 
-class Running(NamedTuple):
-    """A run that is being played: all that changes is in the simulation and the collector."""
+class RunState(NamedTuple):
+    """The mutable state of a run: the simulation and the accumulator."""
 
     spec: RunSpec
     simulation: Simulation
-    collector: Collector
+    accumulator: Accumulator
 
 
 def can_be_saved(simulation: Simulation) -> bool:
     """Whether all state can be saved: a simulated environment, a learner with ``save``, and stateless contexts."""
     return (
         isinstance(simulation.environment, ModelEnvironment)
-        and saving.can_be_saved(_savable(simulation))
+        and saving.can_be_saved(_unwrapped(simulation))
         and (type(simulation.contexts) in _STATELESS or getattr(simulation.contexts, "stateless", False))
     )
 
 
-def save(running: Running, path: Path) -> None:
+def save(run_state: RunState, path: Path) -> None:
     """Write the run as it is between two episodes; the file appears complete or not at all."""
-    spec, simulation, collector = running
+    spec, simulation, accumulator = run_state
     header = {
         "format": FORMAT, "version": VERSION, "kind": KIND,
         "id": spec.id,
-        "episodes": collector.done,
+        "episodes": accumulator.done,
         "streams": [stream.bit_generator.state for stream in simulation.streams],
         "provenance": provenance(spec),
         "problem": problem_digest(simulation.problem),
     }  # fmt: skip
-    arrays = {**collector.arrays(), **_audit(simulation), "learner": saving.bytes_of(_savable(simulation))}
+    arrays = {**accumulator.arrays(), **_audit(simulation), "learner": saving.bytes_of(_unwrapped(simulation))}
     path.parent.mkdir(parents=True, exist_ok=True)
     write_array_file(path, header, arrays, any_size=True)
 
 
-def resume(running: Running, path: Path) -> bool:
-    """Go on from a file, if there is one. One that is damaged, or of other versions, is removed with a warning.
+def resume(run_state: RunState, path: Path) -> bool:
+    """Resume from a file, if there is one. A damaged file, or one of other versions, is removed with a warning.
 
     Returns:
-        Whether the run goes on; if not, nothing was changed.
+        Whether the run was resumed; if not, nothing was changed.
 
     Raises:
-        ModelError: the file is a sound checkpoint, of another run.
+        ModelError: the file is a valid checkpoint of another run.
     """
     if not path.exists():
         return False
     try:
-        _restore(running, path)
+        _restore(run_state, path)
     except FileFormatError as error:
         path.unlink()
-        warnings.warn(f"the checkpoint cannot be used, and the run starts anew: {error}", stacklevel=4)
+        warnings.warn(f"the checkpoint cannot be used, and the run starts again: {error}", stacklevel=4)
         return False
     return True
 
 
-def _restore(running: Running, path: Path) -> None:
-    """All is checked before anything is changed."""
-    spec, simulation, collector = running
-    mine = {**collector.arrays(), **_audit(simulation)}
+def _restore(run_state: RunState, path: Path) -> None:
+    """Everything is checked before any state is changed."""
+    spec, simulation, accumulator = run_state
+    mine = {**accumulator.arrays(), **_audit(simulation)}
     allowed = {name: _CODES[array.dtype] for name, array in mine.items()} | {"learner": "|u1"}
     limit = max(LIMIT, path.stat().st_size)  # it is our own, so that no size is too large
     header, arrays = read_array_file(
@@ -106,37 +106,37 @@ def _restore(running: Running, path: Path) -> None:
         if type(done) is not int or not 0 <= done <= spec.episodes:
             raise FileFormatError(f"episodes is {done!r}; the run has {spec.episodes}")
         states = _checked_states(header["streams"], simulation)
-        learner = saving.restored_from(_savable(simulation), arrays["learner"], limit=limit)
-    collector.restore(arrays, done)
+        learner = saving.restored_from(_unwrapped(simulation), arrays["learner"], limit=limit)
+    accumulator.restore(arrays, done)
     for name, array in _audit(simulation).items():
         array[...] = arrays[name]
     for stream, state in zip(simulation.streams, states, strict=True):
         stream.bit_generator.state = state
     simulation.episodes_played = done
-    _put_learner(simulation, learner)
+    _set_learner(simulation, learner)
 
 
 def _audit(simulation: Simulation) -> dict[str, NDArray[Any]]:
-    """What was watched, as views."""
+    """The arrays of the audit, as views."""
     if not isinstance(simulation.learner, AuditedLearner):
         return {}
     return dict(named_arrays("audit", simulation.learner._audit, without=_SCRATCH))
 
 
-def _put_learner(simulation: Simulation, learner: Learner) -> None:
+def _set_learner(simulation: Simulation, learner: Learner) -> None:
     if isinstance(simulation.learner, AuditedLearner):
         simulation.learner.learner = learner  # type: ignore[assignment]
     else:
         simulation.learner = learner
 
 
-def _savable(simulation: Simulation) -> Learner:
-    """The learner without what watches it."""
+def _unwrapped(simulation: Simulation) -> Learner:
+    """The learner without the audit."""
     return simulation.learner.learner if isinstance(simulation.learner, AuditedLearner) else simulation.learner
 
 
 def _check_same_environment(header: dict[str, Any], spec: RunSpec, problem: LinearCSSP) -> None:
-    if canonical(header["provenance"]) != canonical(provenance(spec)):
+    if canonical_json(header["provenance"]) != canonical_json(provenance(spec)):
         raise FileFormatError(f"it was written with other versions, {header['provenance']!r:.300}")
     if header["problem"] != problem_digest(problem):
         raise FileFormatError("it was written for another problem; the function that makes it has changed")

@@ -1,4 +1,4 @@
-"""Who is ahead of whom, and whether the seeds can say so. Report, terminal and files all take their words from here."""
+"""Paired comparisons of learners and their verdicts, shared by report, terminal and files."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from goalbound.experiments.bootstrap import Estimate, symmetric_interval
 
 LEVEL = 0.05
-FEWEST = 6
+MIN_SEEDS = 6
 """Seeds that an interval needs: of fewer, even those that all have the same sign are chance one time in 16 or more."""
-AHEAD, OPEN, EQUAL, ONE_SEED = "ahead", "not told apart", "equal", "one seed"
-HOW = (
+AHEAD, UNDECIDED, EQUAL, ONE_SEED = "ahead", "not told apart", "equal", "one seed"
+METHOD = (
     "One learner is called ahead of another only where two things agree: a paired t test over the seeds, corrected for "
     f"all pairs of learners compared on the problem (Holm), has p below {LEVEL:g}; and the 95% interval of the "
     "difference is above 0. The interval is that of sign flips: it asks for no normal law, only for differences that "
-    f"spread alike to both sides, and for {FEWEST} seeds."
+    f"spread alike to both sides, and for {MIN_SEEDS} seeds."
 )
-"""The rule, for those who read the verdicts."""
+"""The decision rule, as text."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class Difference:
         if self.corrected is None:
             return ONE_SEED
         low = self.difference.low
-        return AHEAD if self.corrected < LEVEL and low is not None and low > 0.0 else OPEN
+        return AHEAD if self.corrected < LEVEL and low is not None and low > 0.0 else UNDECIDED
 
     def statement(self, form: Callable[[Estimate], str]) -> str:
-        """The verdict in words; ``form`` writes a number with its interval."""
+        """The verdict as a sentence; ``form`` formats a number with its interval."""
         where = "the same contexts" if self.same_contexts else "the same seeds (each met contexts of its own)"
         count = "1 seed" if len(self.seeds) == 1 else f"{len(self.seeds)} seeds"
         by = form(self.difference)
@@ -78,7 +78,7 @@ class Difference:
         tested = f"less on {self.wins} of {count}; p = {self.corrected:.2g}, corrected for {self._family}"
         if self.verdict == AHEAD:
             return f"{self.better} is ahead of {self.worse} by {by} on {where} ({tested})"
-        few = f"; it takes {FEWEST} seeds" if len(self.seeds) < FEWEST else ""
+        few = f"; it takes {MIN_SEEDS} seeds" if len(self.seeds) < MIN_SEEDS else ""
         return (
             f"{self.better} and {self.worse} cannot be told apart by {count} on {where}: "
             f"{self.better} has {by} less ({tested}{few})"

@@ -2,7 +2,7 @@
 
 A problem is known by its arrays, whatever code made it. A learner (or a context source, or an environment) is known by
 the source of its module, of the modules of the same package or folder that this one imports, of those that they import
-and so on. Other packages, files of data, and modules that are imported by computed names are not looked at.
+and so on. Other packages, data files, and modules that are imported by computed names are not included.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 
 from goalbound.experiments.plugins import Plugin
-from goalbound.experiments.things import Stage
+from goalbound.experiments.registry import ProblemInstance
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.models.files.npz import support_arrays
 
 DIGITS = 32
-OURS = "goalbound"
+OWN_PACKAGE = "goalbound"
 """It has a version, which records name."""
-_SEEN: dict[int, tuple[Any, str]] = {}
-"""The digest of each function when it was first looked at, by its number; the function itself keeps the number."""
+_FIRST_DIGESTS: dict[int, tuple[Any, str]] = {}
+"""The first digest of each function, by its ``id``; holding the function keeps the ``id`` unique."""
 
 
 def code_digest(found: Plugin, made: Any = None) -> str:
@@ -38,7 +38,7 @@ def code_digest(found: Plugin, made: Any = None) -> str:
     if isinstance(made, LinearCSSP):
         return problem_digest(made)
     source = source_digest(found)
-    return _digest([source, problem_digest(made.problem)]) if isinstance(made, Stage) else source
+    return _digest([source, problem_digest(made.problem)]) if isinstance(made, ProblemInstance) else source
 
 
 def problem_digest(problem: LinearCSSP) -> str:
@@ -57,11 +57,11 @@ def source_digest(found: Plugin) -> str:
     """Of the source that a plug-in is made of.
 
     Raises:
-        ModelError: the source is not what it was when the plug-in was first looked at, and what is in memory is the
+        ModelError: the source has changed since the plug-in was first digested, and what is in memory is the
             old one; or there is none to be read.
     """
     digest = _digest(f"{name} {of}" for name, of in sorted(_sources(found).items()))
-    _, before = _SEEN.setdefault(id(found.make), (found.make, digest))
+    _, before = _FIRST_DIGESTS.setdefault(id(found.make), (found.make, digest))
     if before != digest:
         name = getattr(found.make, "__qualname__", type(found.make).__name__)
         raise ModelError(
@@ -77,15 +77,15 @@ def _digest(lines: Iterable[str]) -> str:
 
 def _sources(found: Plugin) -> dict[str, str]:
     """The digest of each module, by name."""
-    roots = dict.fromkeys([found.module, *_homes(found.make)])
+    roots = dict.fromkeys([found.module, *_defining_modules(found.make)])
     digests: dict[str, str] = {}
     for root in roots:
-        if root.partition(".")[0] != OURS:
+        if root.partition(".")[0] != OWN_PACKAGE:
             _Package(root).walk(digests)
     return digests
 
 
-def _homes(make: Any) -> Iterator[str]:
+def _defining_modules(make: Any) -> Iterator[str]:
     """The modules that a function, or what a partial is of, was written in."""
     while isinstance(make, partial):
         make = make.func
@@ -102,7 +102,7 @@ class _Package:
         top = sys.modules[self.top]
         paths = [Path(path) for path in getattr(top, "__path__", ())] or [Path(getattr(top, "__file__", None) or "")]
         self.folders = list(dict.fromkeys(path.resolve().parent for path in paths))
-        self.alone = any(folder in _shared() for folder in self.folders)
+        self.is_installed = any(folder in _site_folders() for folder in self.folders)
 
     def walk(self, digests: dict[str, str]) -> None:
         """Add the digests of the root and of all that it leads to."""
@@ -127,7 +127,7 @@ class _Package:
         None if there is no such module here.
         """
         top = name.partition(".")[0]
-        if top == OURS or (self.alone and top != self.top):
+        if top == OWN_PACKAGE or (self.is_installed and top != self.top):
             return None, False
         parts = name.split(".")
         for folder in self.folders:
@@ -145,8 +145,8 @@ class _Package:
         return file.read_bytes() if file.is_file() else None
 
 
-def _shared() -> set[Path]:
-    """Folders in which strangers lie side by side: those of installed packages and of Python itself."""
+def _site_folders() -> set[Path]:
+    """Folders shared by unrelated modules: those of installed packages and of Python itself."""
     paths = sysconfig.get_paths()
     known = {Path(paths[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib") if name in paths}
     return known | {Path(path).resolve() for path in sys.path if path.endswith(("site-packages", "dist-packages"))}
@@ -188,6 +188,6 @@ def _version(top: str, name: str) -> str:
     for distribution in importlib.metadata.packages_distributions().get(top, ()):
         return f"{distribution} {importlib.metadata.version(distribution)}"
     raise ModelError(
-        f'the source of "{name}" cannot be read and it has no version, so that it could not be told when it changes; '
+        f'the source of "{name}" cannot be read and it has no version, so changes could not be detected; '
         "put it into a file"
     )

@@ -1,4 +1,4 @@
-"""Which runs belong together: those that differ only in the seed. Labels that would be taken for one are told apart."""
+"""Groups of runs that differ only in the seed; ambiguous labels are extended by the settings that differ."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
     from goalbound.experiments.spec import RunSpec
 
-COMMON = ("losses", "episodes", "step_limit")
-"""What a run is besides its problem, contexts, learner and seed; told apart at the problem."""
+RUN_SETTINGS = ("losses", "episodes", "step_limit")
+"""Settings of a run besides its problem, contexts, learner and seed; they extend the label of the problem."""
 
 
-class Runs(NamedTuple):
-    """The runs of one group, by seed; ``stage`` is what learners must share to be compared."""
+class RunGroup(NamedTuple):
+    """The runs of one group, by seed; only learners of the same ``task`` are compared."""
 
     problem: str
     contexts: str
     learner: str
-    stage: str
-    wanted: list[int]
+    task: str
+    requested: list[int]
     records: dict[int, RunRecord]
 
     @property
@@ -30,7 +30,7 @@ class Runs(NamedTuple):
         return self.problem, self.contexts, self.learner
 
 
-def grouped(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None = None) -> list[Runs]:
+def group_runs(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None = None) -> list[RunGroup]:
     """Records by group, in the order of ``runs``, then of appearance; a run that appears twice counts once.
 
     Args:
@@ -43,25 +43,27 @@ def grouped(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None = None)
     for name, record in found.items():
         specs.setdefault(name, record.spec)
     parts = {name: _parts(spec) for name, spec in specs.items()}
-    labels = {kind: _told_apart(part[kind] for part in parts.values()) for kind in ("problem", "contexts", "learner")}
+    labels = {
+        kind: _disambiguated(part[kind] for part in parts.values()) for kind in ("problem", "contexts", "learner")
+    }
     every_seed = sorted({spec.seed for spec in specs.values()})
-    groups: dict[str, Runs] = {}
+    groups: dict[str, RunGroup] = {}
     for name, spec in specs.items():
         own = {kind: labels[kind][key] for kind, (key, _, _) in parts[name].items()}
-        stage = f"{parts[name]['problem'][0]} {parts[name]['contexts'][0]}"
-        key = f"{stage} {parts[name]['learner'][0]}"
-        group = groups.setdefault(key, Runs(own["problem"], own["contexts"], own["learner"], stage, [], {}))
+        task = f"{parts[name]['problem'][0]} {parts[name]['contexts'][0]}"
+        key = f"{task} {parts[name]['learner'][0]}"
+        group = groups.setdefault(key, RunGroup(own["problem"], own["contexts"], own["learner"], task, [], {}))
         if runs is not None:
-            group.wanted.append(spec.seed)
+            group.requested.append(spec.seed)
         if name in found:
             group.records[spec.seed] = found[name]
     if runs is None:
-        groups = {key: group._replace(wanted=every_seed) for key, group in groups.items()}
+        groups = {key: group._replace(requested=every_seed) for key, group in groups.items()}
     return [group._replace(records=dict(sorted(group.records.items()))) for group in groups.values()]
 
 
 Part = tuple[str, str, dict[str, Any]]
-"""A key that says all, the label, and the settings."""
+"""A unique key, the label, and the settings."""
 
 
 def _parts(spec: RunSpec) -> dict[str, Part]:
@@ -72,13 +74,13 @@ def _parts(spec: RunSpec) -> dict[str, Part]:
         if kind in spec.code:
             settings["code"] = spec.code[kind][:8]
         if kind == "problem":
-            settings |= {name: values[name] for name in COMMON}
+            settings |= {name: values[name] for name in RUN_SETTINGS}
         parts[kind] = (json.dumps(settings, sort_keys=True), label or values[kind]["use"], settings)
     return parts
 
 
-def _told_apart(parts: Iterable[Part]) -> Mapping[str, str]:
-    """A label for each key; where different things share one, the settings in which they differ are added."""
+def _disambiguated(parts: Iterable[Part]) -> Mapping[str, str]:
+    """A label for each key; where different components share one, the settings that differ are added."""
     distinct = {part[0]: part for part in parts}
     labels = {}
     for key, label, settings in distinct.values():

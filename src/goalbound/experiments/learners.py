@@ -1,6 +1,6 @@
-"""The learners that an experiment can name, each told what an honest user could tell it.
+"""The registry of learners; each is given only prior information that a user could have.
 
-Words become numbers here: ``certified`` is the certified bound of the problem, ``sees`` what of a context a learner is
+Named settings are resolved here: ``certified`` is the certified bound of the problem, ``sees`` what a learner is
 shown.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from goalbound.adapters.covariates import CovariateMap, Hats, Splines
 from goalbound.estimation import Widths, paper, printed, scaled, sharp
-from goalbound.experiments.catalog import Catalog, Entry, meant
+from goalbound.experiments.catalog import Catalog, Entry, hint
 from goalbound.learners import ridge, tabular
 from goalbound.learners.context_free import ContextBlind, Discretized
 from goalbound.learners.context_map import MappedContexts
@@ -29,17 +29,17 @@ from goalbound.planning import ContextBounds, context_bounds
 from goalbound.problems.treatment_curve import biomarker
 
 BOUNDS_TOLERANCE = 0.1
-"""How close the bounds are that learners are told: closer ones cost more than they bring, and would change results."""
-_REMEMBERED: dict[int, tuple[LinearCSSP, ContextBounds]] = {}
+"""Tolerance of the bounds given to learners: tighter ones cost more than they gain, and would change results."""
+_BOUNDS_CACHE: dict[int, tuple[LinearCSSP, ContextBounds]] = {}
 
 
 def certified_bounds(problem: LinearCSSP) -> ContextBounds:
-    """B*, T* and the loss floor of a problem, to 10%; remembered for the last few problems."""
-    found = _REMEMBERED.get(id(problem))
+    """B*, T* and the loss floor of a problem, to 10%; cached for the last few problems."""
+    found = _BOUNDS_CACHE.get(id(problem))
     if found is None or found[0] is not problem:
-        if len(_REMEMBERED) >= 8:
-            _REMEMBERED.clear()
-        found = _REMEMBERED[id(problem)] = (problem, context_bounds(problem, tolerance=BOUNDS_TOLERANCE))
+        if len(_BOUNDS_CACHE) >= 8:
+            _BOUNDS_CACHE.clear()
+        found = _BOUNDS_CACHE[id(problem)] = (problem, context_bounds(problem, tolerance=BOUNDS_TOLERANCE))
     return found[1]
 
 
@@ -63,14 +63,14 @@ def lr_cssp(
 ) -> Learner:
     """The learner of the paper."""
 
-    def made(size: int, rng: np.random.Generator | None = None) -> LRCSSP:
+    def make_learner(size: int, rng: np.random.Generator | None = None) -> LRCSSP:
         return LRCSSP(
-            _support(problem, support), size, **_told(problem, size, episodes, loss_floor, loss_bound),
+            _support(problem, support), size, **_loss_arguments(problem, size, episodes, loss_floor, loss_bound),
             delta=delta, widths=_widths(widths, scale), regularization=regularization, forget=forget,
             tolerance=tolerance, replan_factor=replan_factor,
         )  # fmt: skip
 
-    return _seeing(problem, sees, parts, made, rng)
+    return _with_context_view(problem, sees, parts, make_learner, rng)
 
 
 practical = partial(lr_cssp, widths="sharp", scale=0.5, replan_factor=2.0)
@@ -82,8 +82,10 @@ def greedy_ridge(
     regularization: float = 1.0,
 ) -> LRCSSP:  # fmt: skip
     """Plans in the estimate as it is."""
-    told = _told(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
-    return ridge.greedy_ridge(_support(problem, support), problem.context_size, **told, regularization=regularization)
+    arguments = _loss_arguments(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
+    return ridge.greedy_ridge(
+        _support(problem, support), problem.context_size, **arguments, regularization=regularization
+    )
 
 
 def epsilon_greedy(
@@ -91,9 +93,9 @@ def epsilon_greedy(
     loss_floor: str | float = "certified", regularization: float = 1.0, rng: np.random.Generator,
 ) -> LRCSSP:  # fmt: skip
     """Greedy, with random steps that fade."""
-    told = _told(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
+    arguments = _loss_arguments(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
     return ridge.epsilon_greedy(
-        _support(problem, support), problem.context_size, **told, explore=explore, fade=fade,
+        _support(problem, support), problem.context_size, **arguments, explore=explore, fade=fade,
         regularization=regularization, rng=rng,
     )  # fmt: skip
 
@@ -103,9 +105,9 @@ def ps_cssp(
     loss_floor: str | float = "certified", regularization: float = 1.0, rng: np.random.Generator,
 ) -> LRCSSP:  # fmt: skip
     """Thompson sampling on the ridge posterior."""
-    told = _told(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
+    arguments = _loss_arguments(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
     return ridge.ps_cssp(
-        _support(problem, support), problem.context_size, **told, spread=spread, ceiling=ceiling,
+        _support(problem, support), problem.context_size, **arguments, spread=spread, ceiling=ceiling,
         regularization=regularization, rng=rng,
     )  # fmt: skip
 
@@ -115,9 +117,9 @@ def kwik_rmax(
     loss_floor: str | float = "certified", regularization: float = 1.0,
 ) -> LRCSSP:  # fmt: skip
     """KWIK_LR-Rmax, adapted."""
-    told = _told(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
+    arguments = _loss_arguments(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
     return ridge.kwik_rmax(
-        _support(problem, support), problem.context_size, **told, accuracy=accuracy, delta=delta,
+        _support(problem, support), problem.context_size, **arguments, accuracy=accuracy, delta=delta,
         regularization=regularization,
     )  # fmt: skip
 
@@ -137,19 +139,19 @@ def context_free(
     rng: np.random.Generator,
 ) -> Learner:
     """A context-free learner of the literature."""
-    told = _told(problem, 1, episodes, loss_floor, loss_bound, bound=method in _BOUNDED)
-    floor, bound = told["loss_floor"], told.get("loss_bound")
-    added = added_loss(problem.support, 1, episodes) if floor == 0.0 and method not in _FREE else 0.0
-    if method in _NEED_A_BOUND and bound is None:
+    arguments = _loss_arguments(problem, 1, episodes, loss_floor, loss_bound, bound=method in _USE_BOUND)
+    floor, bound = arguments["loss_floor"], arguments.get("loss_bound")
+    added = added_loss(problem.support, 1, episodes) if floor == 0.0 and method not in _ALLOW_ZERO_LOSS else 0.0
+    if method in _REQUIRE_BOUND and bound is None:
         raise ModelError(f"{method} cannot find its loss bound by doubling; give loss_bound a number, or certified")
     chosen = _METHODS[method](problem, scale, bound, episodes)
 
-    def made(size: int, rng: np.random.Generator | None = None) -> tabular.TabularLearner:
+    def make_learner(size: int, rng: np.random.Generator | None = None) -> tabular.TabularLearner:
         return tabular.TabularLearner(
             _support(problem, support), chosen, delta=delta, loss_floor=floor, added_loss=added, rng=rng
         )
 
-    return _seeing(problem, sees, parts, made, rng)
+    return _with_context_view(problem, sees, parts, make_learner, rng)
 
 
 def _ulcvi(problem: LinearCSSP, scale: float, bound: float | None, episodes: int) -> tabular.Method:
@@ -169,9 +171,9 @@ _METHODS: Mapping[str, Callable[[LinearCSSP, float, float | None, int], tabular.
     "ulcvi": _ulcvi,
     "psrl-ssp": lambda _problem, scale, _bound, _episodes: tabular.psrl_ssp(scale=scale),
 }
-_BOUNDED = ("hoeffding-ssp", "eb-ssp", "ulcvi")
-_NEED_A_BOUND = ("hoeffding-ssp", "ulcvi")
-_FREE = ("eb-ssp", "ulcvi")  # take losses of zero as they are
+_USE_BOUND = ("hoeffding-ssp", "eb-ssp", "ulcvi")
+_REQUIRE_BOUND = ("hoeffding-ssp", "ulcvi")
+_ALLOW_ZERO_LOSS = ("eb-ssp", "ulcvi")  # take losses of zero as they are
 
 
 def clairvoyant(problem: LinearCSSP) -> Clairvoyant:
@@ -184,38 +186,40 @@ def random_walk(problem: LinearCSSP, *, rng: np.random.Generator) -> RandomWalk:
     return RandomWalk(problem.support, rng=rng)
 
 
-def _seeing(problem: LinearCSSP, sees: str, parts: int, made: Callable[..., Any], rng: np.random.Generator) -> Learner:
-    """The learner that ``made(size, rng)`` makes, shown the context, nothing of it, or only the cell it lies in."""
+def _with_context_view(
+    problem: LinearCSSP, sees: str, parts: int, make_learner: Callable[..., Any], rng: np.random.Generator
+) -> Learner:
+    """The learner from ``make_learner(size, rng)``, shown the context, nothing of it, or only its cell."""
     if sees == "context" or problem.context_size == 1:
-        return made(problem.context_size, rng)
+        return make_learner(problem.context_size, rng)
     if sees == "nothing":
-        return ContextBlind(made(1, rng))
+        return ContextBlind(make_learner(1, rng))
     if sees == "cell":
-        return Discretized(partial(made, 1), problem.context_size, parts=parts, rng=rng)
-    if sees in _MAPS:
-        return _through_map(problem, _MAPS[sees](parts), made, rng)
-    guess = meant(sees, ("context", "nothing", "cell", *_MAPS))
+        return Discretized(partial(make_learner, 1), problem.context_size, parts=parts, rng=rng)
+    if sees in _COVARIATE_MAPS:
+        return _mapped(problem, _COVARIATE_MAPS[sees](parts), make_learner, rng)
+    guess = hint(sees, ("context", "nothing", "cell", *_COVARIATE_MAPS))
     raise ModelError(
         f'sees is {sees!r}{guess}; it is "context" (learners that use it), "nothing", or "cell" (one learner for each '
-        f"of the cells that contexts are cut into); where contexts are of one number, also {', '.join(_MAPS)}"
+        f"of the cells that contexts are cut into); where contexts are of one number, also {', '.join(_COVARIATE_MAPS)}"
     )
 
 
-_MAPS: Mapping[str, Callable[[int], CovariateMap]] = {
+_COVARIATE_MAPS: Mapping[str, Callable[[int], CovariateMap]] = {
     "line": lambda _parts: Hats(np.array([0.0, 1.0])),
     "hats": lambda parts: Hats(np.linspace(0.0, 1.0, parts)),
     "splines": lambda parts: Splines(np.linspace(0.0, 1.0, parts - 2)),  # cubic: two more than its knots
 }
-"""What a learner is shown of a number in [0, 1], in so many parts."""
+"""Maps of a covariate in [0, 1], by the number of parts."""
 
 
-def _through_map(
-    problem: LinearCSSP, seen: CovariateMap, made: Callable[..., Any], rng: np.random.Generator
+def _mapped(
+    problem: LinearCSSP, seen: CovariateMap, make_learner: Callable[..., Any], rng: np.random.Generator
 ) -> MappedContexts:
     names = problem.component_names or ("",)
     if not all(name.startswith("x = ") for name in names):
         raise ModelError('this problem has no contexts of one number x; use sees = "context", "nothing" or "cell"')
-    return MappedContexts(made(seen.context_size, rng), lambda context: seen(biomarker(context)))
+    return MappedContexts(make_learner(seen.context_size, rng), lambda context: seen(biomarker(context)))
 
 
 def _support(problem: LinearCSSP, word: str) -> Support:
@@ -226,13 +230,13 @@ def _support(problem: LinearCSSP, word: str) -> Support:
         if support.pairs != support.states * support.actions:
             raise ModelError('support = "full" needs every action in every state, which this problem does not have')
         return Support.full(support.states, support.actions)
-    guess = meant(word, ("true", "full"))
+    guess = hint(word, ("true", "full"))
     raise ModelError(
         f'support is {word!r}{guess}; it is "true" (where actions can lead is known) or "full" (nothing is)'
     )
 
 
-def _told(
+def _loss_arguments(
     problem: LinearCSSP,
     size: int,
     episodes: int,
@@ -241,15 +245,15 @@ def _told(
     *,
     bound: bool = True,
 ) -> dict[str, Any]:
-    """What the learner is told about losses. ``certified``: the bound is the upper end of a certified interval.
+    """The prior information on losses. ``certified``: the bound is the upper end of a certified interval.
 
-    Without ``bound``: for learners that use none.
+    Without ``bound``: for learners that use no loss bound.
     """
     floor = _number("loss_floor", loss_floor, ("certified",))
     if floor is None:
         floor = float(certified_bounds(problem).loss_floor)
-    told = {"loss_floor": floor, "episodes": episodes if floor == 0.0 else None}
-    return told | {"loss_bound": _bound(problem, size, episodes, floor, loss_bound)} if bound else told
+    arguments = {"loss_floor": floor, "episodes": episodes if floor == 0.0 else None}
+    return arguments | {"loss_bound": _bound(problem, size, episodes, floor, loss_bound)} if bound else arguments
 
 
 def _bound(problem: LinearCSSP, size: int, episodes: int, floor: float, loss_bound: str | float) -> float | None:
@@ -268,7 +272,7 @@ def _bound(problem: LinearCSSP, size: int, episodes: int, floor: float, loss_bou
 
 def _number(name: str, value: str | float, words: tuple[str, ...]) -> float | None:
     if isinstance(value, bool) or (isinstance(value, str) and value not in words):
-        guess = meant(value, words) if isinstance(value, str) else ""
+        guess = hint(value, words) if isinstance(value, str) else ""
         raise ModelError(f"{name} is {short_repr(value)}{guess}; it is a number or one of {', '.join(words)}")
     return None if isinstance(value, str) else check_float(value, name, f"a number, or one of {', '.join(words)}")
 
@@ -278,16 +282,16 @@ def _widths(name: str, scale: float) -> Widths:
     if not isinstance(name, str):
         raise ModelError(f"widths is {name!r}; there are {', '.join(rules)}")
     if name not in rules:
-        raise ModelError(f'widths is "{name}"{meant(name, rules)}; there are {", ".join(rules)}')
+        raise ModelError(f'widths is "{name}"{hint(name, rules)}; there are {", ".join(rules)}')
     return rules[name]() if scale == 1.0 else scaled(rules[name](), by=scale)
 
 
 def _context_free(method: str) -> Callable[..., Learner]:
-    """One of the methods as an entry of the catalog: what it is set to is in its signature."""
-    unused = () if method in _BOUNDED else ("loss_bound",)
-    made = partial(context_free, method=method)
-    made.__signature__ = _without(context_free, "method", *unused)  # type: ignore[attr-defined]
-    return made
+    """A method as a catalog entry: its settings are in the signature."""
+    unused = () if method in _USE_BOUND else ("loss_bound",)
+    make_learner = partial(context_free, method=method)
+    make_learner.__signature__ = _without(context_free, "method", *unused)  # type: ignore[attr-defined]
+    return make_learner
 
 
 def _without(function: Callable[..., Any], *names: str) -> inspect.Signature:
@@ -318,5 +322,5 @@ LEARNERS = Catalog(
 )
 """The learners that a spec may name."""
 
-WATCHABLE = ("lr-cssp", "practical", "greedy-ridge", "epsilon-greedy", "ps-cssp", "kwik-rmax")
-"""Those that keep data about contexts, which the adversary looks at."""
+ADVERSARY_COMPATIBLE = ("lr-cssp", "practical", "greedy-ridge", "epsilon-greedy", "ps-cssp", "kwik-rmax")
+"""Learners that keep data on contexts, which the adversary inspects."""

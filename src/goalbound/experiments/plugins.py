@@ -1,8 +1,8 @@
-"""Plug-ins: code of third parties that an experiment may name, whose modules are allowed, and what may be called.
+"""Plug-ins: third-party code that an experiment may name, which modules are allowed, and what may be called.
 
-The file of an experiment is data. A name in it leads to code outside goalbound in two ways only: an installed package
+An experiment file is data. A name in it refers to code outside goalbound in two ways only: an installed package
 offers the name as an entry point, or the person who runs the experiment allows its module (``--plugin``,
-``plugins=``). Either way only what its author marked with :func:`plugin` is called.
+``plugins=``). Either way only objects marked with :func:`plugin` by their author are called.
 """
 
 from __future__ import annotations
@@ -22,34 +22,32 @@ from typing import Any, TypeVar
 
 from goalbound.models.errors import ModelError
 
-MARK = "__goalbound_plugin__"
+MARKER = "__goalbound_plugin__"
 """The attribute of a plug-in; classes may also set it themselves: ``__goalbound_plugin__ = True``."""
 
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
-Made = TypeVar("Made", bound=Callable[..., Any])
+Factory = TypeVar("Factory", bound=Callable[..., Any])
 
 
-def plugin(make: Made) -> Made:
-    """Mark a function or a class as made to be called by experiments; it is returned as it was.
+def plugin(make: Factory) -> Factory:
+    """Mark a function or a class as callable from experiments; it is returned unchanged.
 
     >>> @plugin
     ... def habit(problem, *, explore=0.1, rng): ...
     """
     if callable(make):
         try:
-            setattr(make, MARK, True)
+            setattr(make, MARKER, True)
         except (AttributeError, TypeError):
             pass
         else:
             return make
-    raise ModelError(
-        f"plugin marks functions and classes, and {make!r:.60} cannot be marked; write a function round it"
-    )
+    raise ModelError(f"plugin marks functions and classes, and {make!r:.60} cannot be marked; wrap it in a function")
 
 
 @dataclass(frozen=True)
 class Plugins:
-    """Which modules of third parties may be imported because a spec names them. Plain values: it travels to workers.
+    """Which modules of third parties may be imported because a spec names them. Plain values, sent to workers.
 
     Attributes:
         modules: names of modules; a package allows all that is in it.
@@ -63,7 +61,7 @@ class Plugins:
         for name in self.modules:
             if not isinstance(name, str) or not _MODULE.fullmatch(name) or name.endswith(".py"):
                 raise ModelError(
-                    f'plug-in {name!r} is no name of a module; give it without path and ending, such as "habit" for '
+                    f'plug-in {name!r} is not a module name; give it without path and suffix, such as "habit" for '
                     'habit.py, or "package.module"'
                 )
 
@@ -80,29 +78,29 @@ class Plugins:
         """Whether a module, or a package that it is in, was allowed."""
         return any(module == name or module.startswith(f"{name}.") for name in self.modules)
 
-    def named(self, path: str, where: str) -> Plugin:
+    def load(self, path: str, where: str) -> Plugin:
         """The plug-in of an import path; nothing is imported that was not allowed."""
         module, _, name = path.partition(":")
         if not _MODULE.fullmatch(module) or not name.isidentifier():
-            raise ModelError(f'{where}.use: "{path}" is no import path; write package.module:function')
+            raise ModelError(f'{where}.use: "{path}" is not an import path; write package.module:function')
         if not self.allows(module):
             top = module.partition(".")[0]
             raise ModelError(
-                f'{where}.use: "{path}" is code that a file may not start by itself; if you trust it, allow its '
+                f'{where}.use: "{path}" is code that a file may not run by itself; if you trust it, allow its '
                 f'module: --plugin {top} (in Python: plugins=["{top}"])'
             )
         with _importing(path, where):
-            self._show_folder(module)
+            self._add_folder_to_path(module)
             found = getattr(importlib.import_module(module), name)
         return Plugin(_marked(found, path, where), module)
 
-    def _show_folder(self, module: str) -> None:
-        """Let a module be found in the folder. It comes last on the path: what lies there hides nothing else."""
+    def _add_folder_to_path(self, module: str) -> None:
+        """Add the folder to the end of ``sys.path``, so that its modules shadow nothing."""
         if self.folder is None:
             return
         top = module.partition(".")[0]
         if top not in sys.modules:
-            importlib.invalidate_caches()  # the file may be younger than what was seen of the folder
+            importlib.invalidate_caches()  # the file may be newer than the cached listing of the folder
         beside = PathFinder.find_spec(top, [self.folder])
         if beside is None or beside.origin is None:
             return
@@ -122,7 +120,7 @@ NO_PLUGINS = Plugins()
 
 @dataclass(frozen=True)
 class Plugin:
-    """What a name led to, and the module by which it was named."""
+    """A resolved plug-in and the module that it was named by."""
 
     make: Callable[..., Any]
     module: str
@@ -130,12 +128,12 @@ class Plugin:
 
 def entry_points(group: str) -> dict[str, list[importlib.metadata.EntryPoint]]:
     """What installed packages offer to a group ("learners"), by name. Nothing is imported."""
-    return _offered(group, tuple(sys.path))
+    return _entry_points_on(group, tuple(sys.path))
 
 
 @lru_cache(maxsize=16)
-def _offered(group: str, _path: tuple[str, ...]) -> dict[str, list[importlib.metadata.EntryPoint]]:
-    """Remembered, as it reads many files."""
+def _entry_points_on(group: str, _path: tuple[str, ...]) -> dict[str, list[importlib.metadata.EntryPoint]]:
+    """Cached, since it reads many files."""
     offered: dict[str, list[importlib.metadata.EntryPoint]] = {}
     for point in importlib.metadata.entry_points(group=f"goalbound.{group}"):
         same = offered.setdefault(point.name, [])
@@ -144,22 +142,22 @@ def _offered(group: str, _path: tuple[str, ...]) -> dict[str, list[importlib.met
     return offered
 
 
-def installed(points: list[importlib.metadata.EntryPoint], where: str) -> Plugin:
+def load_entry_point(points: list[importlib.metadata.EntryPoint], where: str) -> Plugin:
     """The plug-in of an entry point, of which there may be only one."""
     point = points[0]
     if len(points) > 1:
-        rivals = " and ".join(f"{one.dist.name if one.dist else 'unknown'} ({one.value})" for one in points)
-        raise ModelError(f'{where}.use: "{point.name}" is offered by {rivals}; give an import path instead')
+        providers = " and ".join(f"{one.dist.name if one.dist else 'unknown'} ({one.value})" for one in points)
+        raise ModelError(f'{where}.use: "{point.name}" is offered by {providers}; give an import path instead')
     with _importing(point.name, where):
         found = point.load()
     return Plugin(_marked(found, point.name, where), point.module)
 
 
 def _marked(found: Any, path: str, where: str) -> Callable[..., Any]:
-    """What was found, if its own author marked it: a class that inherits from a marked one is not marked by that."""
-    if not callable(found) or getattr(found, "__dict__", {}).get(MARK) is not True:
+    """The object, if it is marked itself: a subclass of a marked class is not marked."""
+    if not callable(found) or getattr(found, "__dict__", {}).get(MARKER) is not True:
         raise ModelError(
-            f'{where}.use: "{path}" (a {type(found).__name__}) is not made to be called by a spec; mark it with '
+            f'{where}.use: "{path}" (a {type(found).__name__}) is not marked as a plug-in; mark it with '
             "@goalbound.plugin if it is yours, or write a function that calls it"
         )
     return found
@@ -167,7 +165,7 @@ def _marked(found: Any, path: str, where: str) -> Callable[..., Any]:
 
 @contextmanager
 def _importing(path: str, where: str) -> Iterator[None]:
-    """Whatever a module does when it is imported, it is one error that names it."""
+    """Any error while a module is imported becomes one error that names it."""
     try:
         yield
     except ModelError as error:
@@ -183,7 +181,7 @@ def _importing(path: str, where: str) -> Iterator[None]:
 def _found(top: str) -> ModuleSpec | None:
     try:
         return find_spec(top)
-    except (ValueError, ImportError):  # of a module that hides where it comes from
+    except (ValueError, ImportError):  # a module without a spec
         return None
 
 

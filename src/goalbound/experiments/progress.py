@@ -1,4 +1,4 @@
-"""What a sweep says while it works: bars in a terminal, plain lines elsewhere, or one JSON object per line."""
+"""Progress of a sweep: bars in a terminal, plain lines elsewhere, or one JSON object per line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from goalbound.terminal import console, one_line
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened.
+    """An event of a sweep.
 
     Attributes:
         kind: ``sweep`` (first: runs, todo, episodes, workers, others), ``reused``, ``damaged`` (reason), ``started``
@@ -24,26 +24,26 @@ class Event:
             expected_regret, resumed, alarm), ``failed`` (error), ``retried`` (error), ``stopping``, and ``done`` (last,
             whatever happened).
         id: of the run, if it is about one.
-        label: the run in words.
-        facts: as listed at ``kind``.
+        label: of the run.
+        data: as listed at ``kind``.
     """
 
     kind: str
     id: str = ""
     label: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 Progress = Callable[[Event], None]
-"""Whoever is told; the last event is always ``done``."""
+"""Called with each event; the last one is always ``done``."""
 
 
 def silent(event: Event) -> None:
-    """Says nothing."""
+    """Ignore the event."""
 
 
-def progress_on(stream: TextIO | None = None, *, style: str = "auto") -> Progress:
-    """What tells a person or a program how a sweep goes.
+def progress_reporter(stream: TextIO | None = None, *, style: str = "auto") -> Progress:
+    """A reporter of the progress of a sweep.
 
     Args:
         stream: where to; stderr if not given.
@@ -68,29 +68,29 @@ class JsonLines:
         self._next: dict[str, float] = {}
 
     def __call__(self, event: Event) -> None:
-        """Hear what happened."""
+        """Report the event."""
         if event.kind == "progress":
             now = time.monotonic()
             if now < self._next.get(event.id, 0.0):
                 return
             self._next[event.id] = now + self._seconds
         about = {"id": event.id, "label": event.label} if event.id else {}
-        facts = {key: _plain(value) for key, value in event.facts.items()}
-        print(json.dumps({"event": event.kind, **about, **facts}, allow_nan=False), file=self._stream, flush=True)
+        data = {key: _finite_or_none(value) for key, value in event.data.items()}
+        print(json.dumps({"event": event.kind, **about, **data}, allow_nan=False), file=self._stream, flush=True)
 
 
-def _plain(value: Any) -> Any:
+def _finite_or_none(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-ENOUGH = ((5.0, 0.05), (600.0, 0.01))
-"""Seconds and the share of all episodes that must be seen before a time is foretold: the one pair or the other."""
+ESTIMATE_AFTER = ((5.0, 0.05), (600.0, 0.01))
+"""Seconds and the share of episodes after which the remaining time is estimated: one pair or the other."""
 
 
-class Pace:
-    """How fast the sweep is, and how long it will take.
+class ThroughputEstimator:
+    """Estimates the speed of a sweep and its remaining time.
 
-    What a checkpoint brought is not counted as speed, nor is all up to the first word of any run: processes start,
+    Neither episodes restored from checkpoints nor the time before the first report of any run counts: processes start,
     bounds are certified and kernels are compiled before it.
     """
 
@@ -99,111 +99,113 @@ class Pace:
         self.runs = self.ended = self.failed = 0
         self.episodes = self.done = 0
         self.running: dict[str, int] = {}
-        self._brought = 0
+        self._restored = 0
         self._resumed: set[str] = set()
         self._since: float | None = None
         self._before = 0
-        self._own: dict[str, _Own] = {}
+        self._per_run: dict[str, _RunProgress] = {}
 
-    def hear(self, event: Event) -> None:
-        """Take an event into account."""
-        facts = event.facts
+    def update(self, event: Event) -> None:
+        """Update by an event."""
+        data = event.data
         if event.kind == "sweep":
-            self.runs, self.episodes = facts["todo"], facts["episodes"]
+            self.runs, self.episodes = data["todo"], data["episodes"]
         elif event.kind == "started":
             self.running[event.id] = 0
-            self._own[event.id] = _Own(facts["episodes"])
-            if facts["restored"]:
+            self._per_run[event.id] = _RunProgress(data["episodes"])
+            if data["restored"]:
                 self._resumed.add(event.id)
         elif event.kind == "progress" and event.id in self.running:
-            self._moved(event.id, facts["done"])
+            self._advance(event.id, data["done"])
         elif event.kind == "finished":
-            self._moved(event.id, facts["episodes"])
+            self._advance(event.id, data["episodes"])
             del self.running[event.id]
-            self._own.pop(event.id, None)
+            self._per_run.pop(event.id, None)
             self.ended += 1
         elif event.kind in ("failed", "retried"):
             self.done -= self.running.pop(event.id, 0)
-            self._own.pop(event.id, None)
+            self._per_run.pop(event.id, None)
             if event.kind == "failed":
-                self.episodes -= facts.get("episodes", 0)
+                self.episodes -= data.get("episodes", 0)
                 self.failed += 1
                 self.ended += 1
 
-    def _moved(self, name: str, done: int) -> None:
+    def _advance(self, name: str, done: int) -> None:
         step = done - self.running.setdefault(name, 0)
         self.running[name] = done
         self.done += step
         if name in self._resumed:
             self._resumed.discard(name)
-            self._brought += step
+            self._restored += step
         if self._since is None:
-            self._since, self._before = self._clock(), self.done - self._brought
-        if name in self._own and self._own[name].since is None:
-            self._own[name] = self._own[name]._replace(since=self._clock(), before=done)
+            self._since, self._before = self._clock(), self.done - self._restored
+        if name in self._per_run and self._per_run[name].since is None:
+            self._per_run[name] = self._per_run[name]._replace(since=self._clock(), before=done)
 
     @property
     def _played(self) -> tuple[int, float]:
-        """Episodes since the first word of any run, and seconds."""
+        """Episodes since the first report of any run, and seconds."""
         if self._since is None:
             return 0, 0.0
-        return max(0, self.done - self._brought - self._before), self._clock() - self._since
+        return max(0, self.done - self._restored - self._before), self._clock() - self._since
 
     @property
     def speed(self) -> float:
-        """Episodes per second since the first word of any run; 0 before."""
+        """Episodes per second since the first report of any run; 0 before."""
         played, passed = self._played
         return played / passed if passed > 0.0 else 0.0
 
     @property
-    def left(self) -> float | None:
-        """Seconds to go, if the rest is as fast as what was; None where too little was seen to say so.
+    def seconds_left(self) -> float | None:
+        """Estimated seconds left at the speed so far; None while there is too little data.
 
         Learners differ in speed by factors of a hundred, and become faster as they learn; so it is not less than what
-        any run on its way needs by itself.
+        any unfinished run needs by itself.
         """
-        overall = _foretold(*self._played, self.episodes - self._brought, self.episodes - self.done)
+        overall = _estimated_seconds(*self._played, self.episodes - self._restored, self.episodes - self.done)
         if overall is None:
             return None
         now = self._clock()
         alone = (
-            _foretold(self.running[name] - own.before, now - own.since, own.episodes, own.episodes - self.running[name])
-            for name, own in self._own.items()
-            if own.since is not None and name in self.running
+            _estimated_seconds(
+                self.running[name] - run.before, now - run.since, run.episodes, run.episodes - self.running[name]
+            )
+            for name, run in self._per_run.items()
+            if run.since is not None and name in self.running
         )
         return max([overall, *(seconds for seconds in alone if seconds is not None)])
 
     def __str__(self) -> str:
         share = self.done / self.episodes if self.episodes else 1.0
         speed = f", {self.speed:,.0f} episodes/s" if self.speed > 0.0 else ""
-        left = "" if self.left is None else f", about {_roughly(self.left)} left"
+        left = "" if self.seconds_left is None else f", about {_rounded_duration(self.seconds_left)} left"
         return f"{self.ended} of {self.runs} runs, {share:.0%}{speed}{left}"
 
 
-class _Own(NamedTuple):
-    """One run on its way: its episodes, when it first said something, and how many it had then."""
+class _RunProgress(NamedTuple):
+    """An unfinished run: its episodes, the time of its first report, and the episodes done then."""
 
     episodes: int
     since: float | None = None
     before: int = 0
 
 
-def _foretold(played: int, passed: float, episodes: int, left: int) -> float | None:
-    """Seconds for what is left if so many took so long; None if they are too few of all."""
+def _estimated_seconds(played: int, passed: float, episodes: int, left: int) -> float | None:
+    """Seconds for the remaining episodes by proportion; None if too few were played."""
     share = played / max(1, episodes)
-    if not any(passed >= seconds and share >= part for seconds, part in ENOUGH):
+    if not any(passed >= seconds and share >= part for seconds, part in ESTIMATE_AFTER):
         return None
     return left * passed / played if played > 0 else None
 
 
-def _roughly(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 60 else duration(seconds)
+def _rounded_duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 60 else format_duration(seconds)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """For people.
 
-    >>> duration(5.25), duration(200), duration(9000), duration(400000)
+    >>> format_duration(5.25), format_duration(200), format_duration(9000), format_duration(400000)
     ('5.2 s', '3 min 20 s', '2 h 30 min', '4 d 15 h')
     """
     if seconds < 60:
@@ -215,71 +217,73 @@ def duration(seconds: float) -> str:
     return f"{whole // size} {big} {whole % size // part} {small}"
 
 
-def sentence(event: Event) -> str | None:
-    """What a person wants to read about an event, if anything."""
-    facts = event.facts
+def describe(event: Event) -> str | None:
+    """The message for an event, or None."""
+    data = event.data
     if event.kind == "damaged":
-        return f"{event.label}: damaged, is done again ({facts['reason']})"
+        return f"{event.label}: damaged record, run again ({data['reason']})"
     if event.kind == "finished":
-        speed = facts["episodes"] / facts["seconds"] if facts["seconds"] > 0.0 else math.inf
-        how = "rest of a broken run" if facts["restored"] else f"{speed:,.0f} episodes/s"
-        said = f"{event.label}: expected regret {facts['expected_regret']:,.6g}, {duration(facts['seconds'])} ({how})"
-        return said if facts.get("alarm") is None else f"{said}; alarm: {facts['alarm']}"
+        speed = data["episodes"] / data["seconds"] if data["seconds"] > 0.0 else math.inf
+        how = "resumed" if data["restored"] else f"{speed:,.0f} episodes/s"
+        message = (
+            f"{event.label}: expected regret {data['expected_regret']:,.6g}, {format_duration(data['seconds'])} ({how})"
+        )
+        return message if data.get("alarm") is None else f"{message}; alarm: {data['alarm']}"
     if event.kind in ("failed", "retried"):
-        return f"{event.label}: {event.kind}: {facts['error']}"
+        return f"{event.label}: {event.kind}: {data['error']}"
     if event.kind == "stopping":
         return "stopping; Ctrl-C again stops at once"
     if event.kind == "done":
-        return _farewell(facts)
-    return _greeting(facts) if event.kind == "sweep" else None
+        return _end_message(data)
+    return _start_message(data) if event.kind == "sweep" else None
 
 
-def _greeting(facts: Mapping[str, Any]) -> str:
-    reused, new = facts["runs"] - facts["todo"], facts["todo"]
+def _start_message(data: Mapping[str, Any]) -> str:
+    reused, new = data["runs"] - data["todo"], data["todo"]
     are = "none is new" if not new else f"{new} {'is' if new == 1 else 'are'} new"
-    parts = [f"{facts['runs']} runs: {f'{reused} reused, {are}' if reused else 'all are new'}"]
+    parts = [f"{data['runs']} runs: {f'{reused} reused, {are}' if reused else 'all are new'}"]
     if reused:
         parts.append("--fresh runs all again")
-    if facts["others"]:
-        parts.append(f"{facts['others']} records of other specs, or of code as it was, are left alone")
-    if facts["todo"]:
-        parts.append(f"workers: {facts['workers']}")
+    if data["others"]:
+        parts.append(f"{data['others']} records of other specs, or of earlier code, are left alone")
+    if data["todo"]:
+        parts.append(f"workers: {data['workers']}")
     return "; ".join(parts)
 
 
-def _farewell(facts: Mapping[str, Any]) -> str:
-    parts = [f"{facts['done']} done, {facts['reused']} reused, {facts['failed']} failed"]
-    if facts["open"]:
-        parts.append(f"{facts['open']} still to do")
-    end = "stopped" if facts["interrupted"] else "ended"
-    return f"{end} after {duration(facts['seconds'])}: {', '.join(parts)}"
+def _end_message(data: Mapping[str, Any]) -> str:
+    parts = [f"{data['done']} done, {data['reused']} reused, {data['failed']} failed"]
+    if data["open"]:
+        parts.append(f"{data['open']} still to do")
+    end = "stopped" if data["interrupted"] else "ended"
+    return f"{end} after {format_duration(data['seconds'])}: {', '.join(parts)}"
 
 
 class Lines:
-    """A line for each run that ends, and in between one every ten seconds."""
+    """A line for each run that ends, and one every ten seconds in between."""
 
     def __init__(self, stream: TextIO, *, seconds: float = 10.0) -> None:
         self._stream, self._seconds = stream, seconds
-        self._pace, self._next = Pace(), time.monotonic() + seconds
+        self._throughput, self._next = ThroughputEstimator(), time.monotonic() + seconds
 
     def __call__(self, event: Event) -> None:
-        """Hear what happened."""
-        self._pace.hear(event)
-        said = sentence(event)
-        if said is not None and event.kind in ("finished", "failed"):
-            said = f"[{self._pace.ended}/{self._pace.runs}] {said}"
+        """Report the event."""
+        self._throughput.update(event)
+        message = describe(event)
+        if message is not None and event.kind in ("finished", "failed"):
+            message = f"[{self._throughput.ended}/{self._throughput.runs}] {message}"
         now = time.monotonic()
-        if said is None and event.kind == "progress" and now >= self._next:
-            said = str(self._pace)
-        if said is not None:
+        if message is None and event.kind == "progress" and now >= self._next:
+            message = str(self._throughput)
+        if message is not None:
             self._next = now + self._seconds
-            print(one_line(said), file=self._stream, flush=True)
+            print(one_line(message), file=self._stream, flush=True)
 
 
 class Bars:
-    """A bar for all, and one for each run that is on its way."""
+    """A bar for the sweep, and one for each unfinished run."""
 
-    MOST = 16
+    MAX_BARS = 16
     """More bars than this are not shown."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -291,26 +295,26 @@ class Bars:
             TextColumn("{task.description}", markup=False), BarColumn(bar_width=24),
             TextColumn("{task.fields[note]}", markup=False), console=self._console, transient=True,
         )  # fmt: skip
-        self._pace = Pace()
+        self._throughput = ThroughputEstimator()
         self._overall = self._live.add_task("all", total=None, note="")
         self._bars: dict[str, Any] = {}
 
     def __call__(self, event: Event) -> None:
-        """Hear what happened."""
-        self._pace.hear(event)
+        """Report the event."""
+        self._throughput.update(event)
         if event.kind == "sweep":
             self._live.start()
-        elif event.kind == "started" and len(self._bars) < self.MOST:
-            self._bars[event.id] = self._live.add_task(one_line(event.label), total=event.facts["episodes"], note="")
+        elif event.kind == "started" and len(self._bars) < self.MAX_BARS:
+            self._bars[event.id] = self._live.add_task(one_line(event.label), total=event.data["episodes"], note="")
         elif event.kind == "progress" and event.id in self._bars:
-            note = f"{event.facts['done']:,} episodes, expected regret {event.facts['expected_regret']:,.6g}"
-            self._live.update(self._bars[event.id], completed=event.facts["done"], note=note)
+            note = f"{event.data['done']:,} episodes, expected regret {event.data['expected_regret']:,.6g}"
+            self._live.update(self._bars[event.id], completed=event.data["done"], note=note)
         elif event.kind in ("finished", "failed", "retried") and event.id in self._bars:
             self._live.remove_task(self._bars.pop(event.id))
-        total = max(1, self._pace.episodes)
-        self._live.update(self._overall, total=total, completed=self._pace.done, note=str(self._pace))
+        total = max(1, self._throughput.episodes)
+        self._live.update(self._overall, total=total, completed=self._throughput.done, note=str(self._throughput))
         if event.kind == "done":
             self._live.stop()
-        said = sentence(event)
-        if said is not None:
-            self._console.print(one_line(said), markup=False, highlight=False, emoji=False)
+        message = describe(event)
+        if message is not None:
+            self._console.print(one_line(message), markup=False, highlight=False, emoji=False)

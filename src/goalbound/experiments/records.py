@@ -1,7 +1,7 @@
-"""What a run came to, and the file of it: a Parquet table that carries its spec and its facts.
+"""The record of a run and its file: a Parquet table with the spec and the metadata of the run.
 
-Any reader of Parquet sees the columns; the spec and the facts are JSON in the file's key-value metadata, under the key
-``goalbound``. The same record gives the same bytes, and nothing that is read is believed before it is checked.
+Any Parquet reader sees the columns; spec and run metadata are JSON in the file's key-value metadata, under the key
+``goalbound``. The same record gives the same bytes, and everything that is read is validated.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ COLUMNS: dict[str, type] = {
 }
 """The columns of a record. ``episode`` is the number of episodes up to a row, the others are sums over them."""
 
-FACTS = ("totals", "diagnosis", "simplex", "policies", "settings", "problem", "provenance")
-"""What the facts of a record are about."""
-LATER_FACTS = ("alarm", "card")
-"""What older records lack: what contradicts the linear model, and what is known of the learner."""
+METADATA_KEYS = ("totals", "diagnosis", "simplex", "policies", "settings", "problem", "provenance")
+"""The required keys of the metadata of a record."""
+OPTIONAL_METADATA_KEYS = ("alarm", "card")
+"""Keys that older records lack: the linearity alarm, and the learner card."""
 
-ALL_KEPT = 2000
-"""Up to so many episodes every one has its row."""
+KEEP_ALL_UP_TO = 2000
+"""Up to this many episodes, every episode has a row."""
 FIRST_KEPT = 100
 SPACING = 128
-"""Beyond that the first ones have, and then each row is 1/128 later than the one before."""
+"""Beyond that the first ones have, and then the rows are 1/128 apart."""
 
 KEY, DIGEST = b"goalbound", b"goalbound.sha256"
-_SAID = {"format": "goalbound", "kind": "RunRecord", "version": 1}
+_FORMAT = {"format": "goalbound", "kind": "RunRecord", "version": 1}
 _LIMIT = 2**28
 _PAGE = re.compile(rb"\x15\0\x15([\x80-\xff]{0,4}[\0-\x7f])\x15([\x80-\xff]{0,4}[\0-\x7f])")
 """How the header of a page of data begins: its kind, its size unpacked, its size as it is (thrift's compact form)."""
 _LONGEST_PAGE_HEADER = 64
-_MOST_EPISODES = 2**62
+_MAX_EPISODES = 2**62
 
 
 def kept_episodes(episodes: int) -> NDArray[np.int64]:
@@ -63,9 +63,9 @@ def kept_episodes(episodes: int) -> NDArray[np.int64]:
     >>> kept_episodes(1_000_000)[[0, 99, 200, 255, 256, 400, -1]]
     array([      1,     100,     201,     256,     258,     671, 1000000])
     """
-    if not 1 <= episodes <= _MOST_EPISODES:
-        raise ModelError(f"the run has {episodes} episodes; it needs at least one, and at most {_MOST_EPISODES}")
-    if episodes <= ALL_KEPT:
+    if not 1 <= episodes <= _MAX_EPISODES:
+        raise ModelError(f"the run has {episodes} episodes; it needs at least one, and at most {_MAX_EPISODES}")
+    if episodes <= KEEP_ALL_UP_TO:
         return np.arange(1, episodes + 1)
     kept = list(range(1, FIRST_KEPT + 1))
     while kept[-1] < episodes:
@@ -75,22 +75,22 @@ def kept_episodes(episodes: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class RunRecord:
-    """What a run came to. Nothing in it depends on when, where or in how many parts it was played.
+    """The result of a run. It does not depend on when, where or in how many parts the run was played.
 
     Attributes:
         spec: the run.
         table: for each of :data:`COLUMNS` an array [n], one row for each of :func:`kept_episodes`.
-        facts: plain values, for each of :data:`FACTS` and :data:`LATER_FACTS`.
+        metadata: plain values, for each of :data:`METADATA_KEYS` and :data:`OPTIONAL_METADATA_KEYS`.
     """
 
     spec: RunSpec
     table: dict[str, NDArray[Any]]
-    facts: dict[str, Any]
+    metadata: dict[str, Any]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "table", _checked_table(self.table, self.spec.episodes))
-        object.__setattr__(self, "facts", _plain(self.facts))
-        _check_facts(self.facts, self.table, self.spec)
+        object.__setattr__(self, "facts", _as_plain_json(self.metadata))
+        _check_metadata(self.metadata, self.table, self.spec)
 
     @property
     def id(self) -> str:
@@ -98,11 +98,11 @@ class RunRecord:
         return self.spec.id
 
     def __repr__(self) -> str:
-        totals = self.facts["totals"]
+        totals = self.metadata["totals"]
         return f"RunRecord({self.id}, {totals['episodes']} episodes, expected regret {totals['expected_regret']:.6g})"
 
 
-def canonical(values: Any) -> bytes:
+def canonical_json(values: Any) -> bytes:
     """Plain values as JSON: the same values, the same bytes. Not for NaN."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
@@ -119,7 +119,7 @@ def record_bytes(record: RunRecord) -> bytes:
     import pyarrow
     from pyarrow import parquet
 
-    said = canonical({**_SAID, "spec": record.spec.as_json(), "facts": record.facts})
+    header = canonical_json({**_FORMAT, "spec": record.spec.as_json(), "facts": record.metadata})
     table = pyarrow.Table.from_arrays([pyarrow.array(record.table[name]) for name in COLUMNS], schema=_schema())
     file = io.BytesIO()
     with parquet.ParquetWriter(
@@ -127,7 +127,7 @@ def record_bytes(record: RunRecord) -> bytes:
         compression_level=3, write_statistics=False, write_page_checksum=True, store_schema=False,
     ) as writer:  # fmt: skip
         writer.write_table(table, row_group_size=2**20)
-        writer.add_key_value_metadata({KEY: said, DIGEST: _digest(said, record.table)})
+        writer.add_key_value_metadata({KEY: header, DIGEST: _digest(header, record.table)})
     return file.getvalue()
 
 
@@ -143,22 +143,22 @@ def _read(data: bytes) -> RunRecord:
 
     try:
         file = parquet.ParquetFile(pyarrow.BufferReader(data), page_checksum_verification=True)
-        metadata, schema = file.metadata, file.schema_arrow
+        footer, schema = file.metadata, file.schema_arrow
     except (pyarrow.ArrowException, OSError, MemoryError) as error:
-        raise FileFormatError(f"this is no complete Parquet file ({error})") from None
-    found = metadata.metadata or {}
+        raise FileFormatError(f"this is not a complete Parquet file ({error})") from None
+    found = footer.metadata or {}
     if KEY not in found or DIGEST not in found:
         raise FileFormatError(
-            f"this Parquet file is no record of goalbound: it has no {KEY.decode()!r} in its metadata"
+            f"this Parquet file is not a goalbound record: it has no {KEY.decode()!r} in its metadata"
         )
-    spec, facts = _read_said(found[KEY])
+    spec, metadata = _read_header(found[KEY])
     wanted = _schema()
     if not schema.equals(wanted):
         raise FileFormatError(f"the columns are {_listing(schema)}; they need to be {_listing(wanted)}")
     rows = len(kept_episodes(spec.episodes))
-    if metadata.num_rows != rows:
-        raise FileFormatError(f"there are {metadata.num_rows} rows; {spec.episodes} episodes have {rows}")
-    _check_pages(data, metadata, rows)
+    if footer.num_rows != rows:
+        raise FileFormatError(f"there are {footer.num_rows} rows; {spec.episodes} episodes have {rows}")
+    _check_pages(data, footer, rows)
     try:
         read = file.read(use_threads=False)
         table = {name: read.column(name).to_numpy() for name in COLUMNS}
@@ -166,28 +166,30 @@ def _read(data: bytes) -> RunRecord:
         raise FileFormatError(f"the table is damaged ({error})") from None
     if found[DIGEST] != _digest(found[KEY], table):
         raise FileFormatError("the content does not match its checksum; the file is damaged, or was edited")
-    return RunRecord(spec, table, facts)
+    return RunRecord(spec, table, metadata)
 
 
-def _read_said(data: bytes) -> tuple[RunSpec, dict[str, Any]]:
-    """The spec and the facts of the metadata."""
-    said = strict_json(data, f"{KEY.decode()!r} in the metadata")
-    if {name: said.get(name) for name in _SAID} != _SAID:
-        raise FileFormatError(f"the metadata says {[said.get(name) for name in _SAID]}, not {list(_SAID.values())}")
-    spec, facts = said.get("spec"), said.get("facts")
-    if not isinstance(spec, dict) or not isinstance(facts, dict) or not isinstance(spec.get("labels"), dict):
-        raise FileFormatError("the spec or the facts in the metadata are no objects")
-    return RunSpec.from_json(spec), facts
+def _read_header(data: bytes) -> tuple[RunSpec, dict[str, Any]]:
+    """The spec and the run metadata from the JSON header."""
+    header = strict_json(data, f"{KEY.decode()!r} in the metadata")
+    if {name: header.get(name) for name in _FORMAT} != _FORMAT:
+        raise FileFormatError(
+            f"the metadata says {[header.get(name) for name in _FORMAT]}, not {list(_FORMAT.values())}"
+        )
+    spec, metadata = header.get("spec"), header.get("facts")
+    if not isinstance(spec, dict) or not isinstance(metadata, dict) or not isinstance(spec.get("labels"), dict):
+        raise FileFormatError("spec or facts in the metadata are not objects")
+    return RunSpec.from_json(spec), metadata
 
 
-def _check_pages(data: bytes, metadata: Any, rows: int) -> None:
+def _check_pages(data: bytes, footer: Any, rows: int) -> None:
     """Each column is one page of as many bytes as its rows need: a small file cannot unpack to a large one."""
-    if metadata.num_row_groups != 1:
-        raise FileFormatError(f"there are {metadata.num_row_groups} groups of rows; a record has one")
+    if footer.num_row_groups != 1:
+        raise FileFormatError(f"there are {footer.num_row_groups} groups of rows; a record has one")
     for at, name in enumerate(COLUMNS):
-        column = metadata.row_group(0).column(at)
+        column = footer.row_group(0).column(at)
         found = _PAGE.match(data, column.data_page_offset)
-        unpacked, packed = (_whole(part) for part in found.groups()) if found else (-1, -1)
+        unpacked, packed = (_decode_varint(part) for part in found.groups()) if found else (-1, -1)
         rest = column.total_compressed_size - packed
         if unpacked != 8 * rows or column.has_dictionary_page or not 0 <= rest <= _LONGEST_PAGE_HEADER:
             raise FileFormatError(
@@ -195,7 +197,7 @@ def _check_pages(data: bytes, metadata: Any, rows: int) -> None:
             )
 
 
-def _whole(varint: bytes) -> int:
+def _decode_varint(varint: bytes) -> int:
     """A whole number of thrift's compact form: seven bits a byte, the least first, twice the number."""
     return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(varint)) >> 1
 
@@ -211,9 +213,9 @@ def _listing(schema: Any) -> str:
     return ", ".join(f"{one.name}: {one.type}{' or null' if one.nullable else ''}" for one in list(schema)[:20])
 
 
-def _digest(said: bytes, table: dict[str, NDArray[Any]]) -> bytes:
+def _digest(header: bytes, table: dict[str, NDArray[Any]]) -> bytes:
     """Of all content, so that no damage anywhere can be read as a number."""
-    content = hashlib.sha256(said)
+    content = hashlib.sha256(header)
     for name, kind in COLUMNS.items():
         content.update(np.asarray(table[name], dtype=np.dtype(kind).newbyteorder("<")).tobytes())
     return content.hexdigest().encode()
@@ -242,28 +244,28 @@ def _checked_table(table: dict[str, NDArray[Any]], episodes: int) -> dict[str, N
     return {name: readonly_copy(table[name], kind) for name, kind in COLUMNS.items()}
 
 
-def _plain(facts: dict[str, Any]) -> dict[str, Any]:
-    """The facts as they come back from a file."""
+def _as_plain_json(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The metadata as they are read back from a file."""
     try:
-        return json.loads(canonical(facts))
+        return json.loads(canonical_json(metadata))
     except (TypeError, ValueError) as error:
-        raise ModelError(f"the facts are not plain values ({error})") from None
+        raise ModelError(f"the metadata are not plain values ({error})") from None
 
 
-def _check_facts(facts: dict[str, Any], table: dict[str, NDArray[Any]], spec: RunSpec) -> None:
-    if set(facts) - set(LATER_FACTS) != set(FACTS):
-        raise ModelError(f"the facts are about {sorted(facts)}; they need {sorted(FACTS)}")
-    if not isinstance(facts.get("alarm"), str | None):
-        raise ModelError(f"alarm in the facts is {facts['alarm']!r:.60}, neither words nor null")
-    if facts.get("card") is not None:
-        LearnerCard.from_json(facts["card"])
+def _check_metadata(metadata: dict[str, Any], table: dict[str, NDArray[Any]], spec: RunSpec) -> None:
+    if set(metadata) - set(OPTIONAL_METADATA_KEYS) != set(METADATA_KEYS):
+        raise ModelError(f"the metadata keys are {sorted(metadata)}; a record needs {sorted(METADATA_KEYS)}")
+    if not isinstance(metadata.get("alarm"), str | None):
+        raise ModelError(f"alarm in the metadata is {metadata['alarm']!r:.60}, neither text nor null")
+    if metadata.get("card") is not None:
+        LearnerCard.from_json(metadata["card"])
     for name in ("totals", "simplex", "settings", "problem", "provenance"):
-        if not isinstance(facts[name], dict):
-            raise ModelError(f"{name} in the facts is {facts[name]!r:.60}, not an object")
+        if not isinstance(metadata[name], dict):
+            raise ModelError(f"{name} in the metadata is {metadata[name]!r:.60}, not an object")
     last = {name: column[-1].item() for name, column in table.items() if name != "episode"}
     wanted = {"episodes": spec.episodes, "regret": last["loss"] - last["optimal_loss"], **last}
-    if facts["totals"] != wanted:
-        raise ModelError(f"the totals are {facts['totals']}; the last row says {wanted}")
-    found = facts["provenance"].get("id")
+    if metadata["totals"] != wanted:
+        raise ModelError(f"the totals are {metadata['totals']}; the last row says {wanted}")
+    found = metadata["provenance"].get("id")
     if found != spec.id:
         raise ModelError(f"the record is of run {found!r}; the spec in it is that of {spec.id}")

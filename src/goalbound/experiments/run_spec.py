@@ -1,4 +1,4 @@
-"""One run of an experiment as plain values: what is played, and the id that it is known by."""
+"""One run of an experiment as plain values, and its id."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from goalbound.experiments.catalog import meant
+from goalbound.experiments.catalog import hint
+from goalbound.experiments.components import catalog, error_context, instantiate
 from goalbound.experiments.fingerprint import code_digest
-from goalbound.experiments.learners import LEARNERS, WATCHABLE
-from goalbound.experiments.making import catalog, make, naming
+from goalbound.experiments.learners import ADVERSARY_COMPATIBLE, LEARNERS
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
-from goalbound.experiments.things import LOSS_LAWS
+from goalbound.experiments.registry import LOSS_LAWS
 from goalbound.models import ModelError
 from goalbound.simulation.environment import LossLaw
 
@@ -22,8 +22,8 @@ GROUPS = {"problems": "problem", "learners": "learner", "contexts": "contexts"}
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One thing with all its settings; the label is for people and not part of what is run."""
+class Component:
+    """A component with all its settings; the label is not part of the identity of the run."""
 
     use: str
     settings: dict[str, Any]
@@ -38,9 +38,9 @@ class Choice:
 class RunSpec:
     """All that one run depends on."""
 
-    problem: Choice
-    learner: Choice
-    contexts: Choice
+    problem: Component
+    learner: Component
+    contexts: Component
     losses: str | dict[str, Any]
     episodes: int
     seed: int
@@ -60,17 +60,19 @@ class RunSpec:
         return self.problem.label, self.contexts.label, self.learner.label
 
     def check(self, plugins: Plugins = NO_PLUGINS) -> None:
-        """Every name and setting, without making anything."""
+        """Validate every name and setting without instantiating anything."""
         loss_law(self.losses)
-        blind = self.learner.use not in WATCHABLE or self.learner.settings.get("sees", "context") != "context"
+        blind = (
+            self.learner.use not in ADVERSARY_COMPATIBLE or self.learner.settings.get("sees", "context") != "context"
+        )
         if self.contexts.use == "adversary" and blind and self.learner.use in LEARNERS.entries:
             raise ModelError(
-                f"the adversary looks at the data of the learner about contexts, and {self.learner.use} has none; "
+                f"the adversary inspects the learner's data on contexts, and {self.learner.use} has none; "
                 "give them in another file, with other contexts"
             )
         for group, name in GROUPS.items():
-            choice: Choice = getattr(self, name)
-            catalog(group).entry(choice.use, group, plugins).checked(choice.settings, group)
+            component: Component = getattr(self, name)
+            catalog(group).entry(component.use, group, plugins).checked_settings(component.settings, group)
 
     def as_json(self, *, labels: bool = True) -> dict[str, Any]:
         """As plain values."""
@@ -90,18 +92,18 @@ class RunSpec:
         """What :meth:`as_json` gave."""
         try:
             labels = dict(values.get("labels", {}))
-            things = {
-                name: Choice(str(values[name]["use"]), dict(values[name]["settings"]), str(labels.get(name, "")))
+            components = {
+                name: Component(str(values[name]["use"]), dict(values[name]["settings"]), str(labels.get(name, "")))
                 for name in ("problem", "learner", "contexts")
             }
             numbers = {name: int(values[name]) for name in ("episodes", "seed", "step_limit")}
-            code = {name: str(digest) for name, digest in dict(values.get("code", {})).items() if name in things}
+            code = {name: str(digest) for name, digest in dict(values.get("code", {})).items() if name in components}
             return cls(
-                things["problem"], things["learner"], things["contexts"], values["losses"],
+                components["problem"], components["learner"], components["contexts"], values["losses"],
                 numbers["episodes"], numbers["seed"], numbers["step_limit"], code,
             )  # fmt: skip
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ModelError(f"this is no run of an experiment ({type(error).__name__}: {error})") from None
+            raise ModelError(f"this is not a run of an experiment ({type(error).__name__}: {error})") from None
 
 
 def loss_law(losses: str | Mapping[str, Any]) -> LossLaw:
@@ -109,7 +111,7 @@ def loss_law(losses: str | Mapping[str, Any]) -> LossLaw:
     settings = {"law": losses} if isinstance(losses, str) else dict(losses)
     law = settings.pop("law", None)
     if not isinstance(law, str) or law not in LOSS_LAWS:
-        guess = meant(law, LOSS_LAWS) if isinstance(law, str) else ""
+        guess = hint(law, LOSS_LAWS) if isinstance(law, str) else ""
         raise ModelError(f"losses: there is no law {law!r}{guess}; there are {', '.join(LOSS_LAWS)}")
     try:
         return LOSS_LAWS[law](**settings)
@@ -119,24 +121,24 @@ def loss_law(losses: str | Mapping[str, Any]) -> LossLaw:
         ) from None
 
 
-def digest_of(group: str, choice: Choice, plugins: Plugins, made: Any = None) -> str | None:
-    """What the id of a run has of a problem, a learner or contexts beside their settings; None for ours.
+def component_digest(group: str, component: Component, plugins: Plugins, made: Any = None) -> str | None:
+    """The digest of a plug-in in the id of a run; None for built-in components.
 
     Args:
-        group: where it stands.
-        choice: its name and settings.
+        group: the group of the component.
+        component: its name and settings.
         plugins: what may be imported.
-        made: what it made, for a problem that is there already.
+        made: the problem, if it was instantiated already.
     """
-    plugin = catalog(group).entry(choice.use, group, plugins).plugin
+    plugin = catalog(group).entry(component.use, group, plugins).plugin
     if plugin is None:
         return None
     if group == "problems" and made is None:
         try:
-            made = make(group, choice, plugins)
+            made = instantiate(group, component, plugins)
         except ModelError:
             raise
         except Exception as error:  # whatever a third party raises
-            raise ModelError(f"{group} ({choice.use}): {type(error).__name__}: {error}") from error
-    with naming(group, choice):
+            raise ModelError(f"{group} ({component.use}): {type(error).__name__}: {error}") from error
+    with error_context(group, component):
         return code_digest(plugin, made)

@@ -1,4 +1,4 @@
-"""What an experiment is: a TOML file, checked, and the runs that follow from it."""
+"""The experiment specification: a validated TOML file, and the runs that it expands to."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from goalbound.experiments import (
     spec_errors,
 )
 from goalbound.experiments.catalog import (
-    meant,
+    hint,
 )
-from goalbound.experiments.making import (
+from goalbound.experiments.components import (
     CATALOGS,
 )
-from goalbound.experiments.making import (
+from goalbound.experiments.components import (
     catalog as catalog,
 )
 from goalbound.experiments.plugins import (
@@ -33,10 +33,10 @@ from goalbound.experiments.plugins import (
 )
 from goalbound.experiments.run_spec import (
     GROUPS,
-    digest_of,
+    component_digest,
 )
 from goalbound.experiments.run_spec import (
-    Choice as Choice,
+    Component as Component,
 )
 from goalbound.experiments.run_spec import (
     RunSpec as RunSpec,
@@ -49,22 +49,22 @@ from goalbound.models import ModelError
 from goalbound.models.files.io import file_name, read_bytes
 from goalbound.simulation.environment import LossLaw
 
-_MOST_BYTES = 2**24
-MOST_RUNS = 1_000_000
+_MAX_BYTES = 2**24
+MAX_RUNS = 1_000_000
 """Of one experiment."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-Whole = Annotated[int, Field(ge=1, strict=True)]
+PositiveInt = Annotated[int, Field(ge=1, strict=True)]
 Seed = Annotated[int, Field(ge=0, strict=True)]
 Values = Annotated[list[Any], Field(min_length=1)]
 
 
-class Thing(BaseModel):
-    """Something by name: ``use`` is a catalog name or an import path; every other key is a setting of it."""
+class ComponentSpec(BaseModel):
+    """A component by name: ``use`` is a catalog name or an import path; every other key is a setting."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     use: str = Field(description="a catalog name, or an import path package.module:function")
-    label: str | None = Field(default=None, description="what people call it; not part of what is run")
+    label: str | None = Field(default=None, description="display label; not part of the run's identity")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -73,19 +73,19 @@ class Thing(BaseModel):
 
 
 class ExperimentSpec(BaseModel):
-    """A whole experiment, as its file says it. Every problem meets every learner under every source of contexts."""
+    """An experiment as specified by its file: every problem with every learner and every context source."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(description="names the folder of the results")
     question: str = Field(default="", description="what the experiment is to answer, for the report")
-    episodes: Whole = Field(description="episodes of each run")
-    seeds: Whole | Annotated[list[Seed], Field(min_length=1)] = Field(default=1, description="how many, or which")
-    step_limit: Whole = Field(default=1_000_000, description="an episode of so many steps is abandoned")
+    episodes: PositiveInt = Field(description="episodes of each run")
+    seeds: PositiveInt | Annotated[list[Seed], Field(min_length=1)] = Field(default=1, description="how many, or which")
+    step_limit: PositiveInt = Field(default=1_000_000, description="an episode of so many steps is abandoned")
     losses: str | dict[str, Any] = Field(default="deterministic", description="deterministic, bernoulli, or a table")
-    problems: list[Thing] = Field(min_length=1)
-    learners: list[Thing] = Field(min_length=1)
-    contexts: list[Thing] = Field(default=[Thing(use="dirichlet")], min_length=1)
+    problems: list[ComponentSpec] = Field(min_length=1)
+    learners: list[ComponentSpec] = Field(min_length=1)
+    contexts: list[ComponentSpec] = Field(default=[ComponentSpec(use="dirichlet")], min_length=1)
     grid: dict[str, Values] = Field(default={}, description='"learners.scale" = [1.0, 0.1]: every combination')
     quick: dict[str, Any] = Field(default={}, description="what --quick changes")
 
@@ -93,7 +93,7 @@ class ExperimentSpec(BaseModel):
 
     @field_validator("name")
     @classmethod
-    def _is_a_folder(cls, name: str) -> str:
+    def _is_directory_name(cls, name: str) -> str:
         if not _NAME.fullmatch(name):
             raise ValueError("letters, digits, - and _ only, as it names a folder")
         return name
@@ -114,9 +114,9 @@ class ExperimentSpec(BaseModel):
             overrides: keys to change; they may have dots (``learners.scale``).
             quick: whether to change what the file says under ``[quick]``, too.
             plugins: names of modules that may be imported if the file names them, installed or beside the file. What
-                installed packages offer by entry points needs no leave.
+                installed packages offer by entry points is always allowed.
         """
-        with _naming_file(path):
+        with _file_in_errors(path):
             allowed = Plugins.of(plugins, folder=Path(file_name(path)).parent)
             return cls.of(_toml(path), overrides=overrides, quick=quick, plugins=allowed)
 
@@ -142,9 +142,9 @@ class ExperimentSpec(BaseModel):
         return spec
 
     @classmethod
-    def as_written(cls, path: str | PathLike[str]) -> ExperimentSpec:
-        """Read a TOML file for a report: nothing that it names is looked up, and nothing is imported."""
-        with _naming_file(path):
+    def load_unchecked(cls, path: str | PathLike[str]) -> ExperimentSpec:
+        """Read a TOML file for a report without resolving its names; nothing is imported."""
+        with _file_in_errors(path):
             return cls._of(plain_values(_toml(path)))
 
     @classmethod
@@ -160,7 +160,7 @@ class ExperimentSpec(BaseModel):
         return self._plugins
 
     @property
-    def names_plugins(self) -> bool:
+    def uses_plugins(self) -> bool:
         """Whether something in it is not in the catalogs of goalbound."""
         return any(one.use not in CATALOGS[group].entries for group in GROUPS for one in getattr(self, group))
 
@@ -169,7 +169,7 @@ class ExperimentSpec(BaseModel):
         return toml_text(self.model_dump(exclude_none=True))
 
     def check(self) -> None:
-        """Every name and setting, without making anything."""
+        """Validate every name and setting without instantiating anything."""
         self.loss_law()
         for run in self._combinations():
             run.check(self.plugins)
@@ -198,7 +198,7 @@ class ExperimentSpec(BaseModel):
         return list(found.values())
 
     def _combinations(self) -> list[RunSpec]:
-        """One run of each problem, contexts and learner; the first seed stands for all, and nothing is made."""
+        """One run of each problem, contexts and learner; with the first seed only; nothing is instantiated."""
         used: dict[str, bool] = {}
         first = 0 if isinstance(self.seeds, int) else self.seeds[0]
         found = [
@@ -210,41 +210,41 @@ class ExperimentSpec(BaseModel):
         for key in self.grid:
             if not used.get(key, False):
                 raise ModelError(
-                    f'grid: "{key}" fits nothing{meant(key, used)}; write "learners.scale", "problems.states" and so on'
+                    f'grid: "{key}" has no match{hint(key, used)}; write "learners.scale", "problems.states" and so on'
                 )
         return found
 
-    def _expanded(self, group: str, used: dict[str, bool]) -> Iterator[Choice]:
-        """The things of a group, each with every combination of the grid's settings that it has.
+    def _expanded(self, group: str, used: dict[str, bool]) -> Iterator[Component]:
+        """The components of a group, each with every applicable combination of the grid.
 
         ``used`` gets the settings that a grid could name, and whether this one does.
         """
         axes = {key.partition(".")[2]: key for key in self.grid if key.partition(".")[0] == group}
-        for place, thing in enumerate(getattr(self, group)):
+        for place, component_spec in enumerate(getattr(self, group)):
             where = f"{group}[{place}]"
-            entry = catalog(group).entry(thing.use, where, self.plugins)
+            entry = catalog(group).entry(component_spec.use, where, self.plugins)
             used.update((f"{group}.{name}", name in axes) for name in entry.settings)
             mine = {name: key for name, key in axes.items() if name in entry.settings}
             for values in itertools.product(*(self.grid[key] for key in mine.values())):
                 chosen = dict(zip(mine, values, strict=True))
-                settings = entry.checked({**thing.settings, **chosen}, where)
-                label = thing.label or thing.use.rpartition(":")[2]
+                settings = entry.checked_settings({**component_spec.settings, **chosen}, where)
+                label = component_spec.label or component_spec.use.rpartition(":")[2]
                 extra = ", ".join(f"{name} {value}" for name, value in chosen.items())
-                yield Choice(thing.use, settings, f"{label} ({extra})" if extra else label)
+                yield Component(component_spec.use, settings, f"{label} ({extra})" if extra else label)
 
     def _code(self, run: RunSpec, digests: dict[str, str | None]) -> dict[str, str]:
-        """The digests of what a run has of third parties; ``digests`` remembers those of earlier runs."""
+        """The digests of the plug-ins of a run; ``digests`` caches those of earlier runs."""
         for group, name in GROUPS.items():
-            choice = getattr(run, name)
-            key = _key(group, choice)
+            component = getattr(run, name)
+            key = _key(group, component)
             if key not in digests:
-                digests[key] = digest_of(group, choice, self.plugins)
+                digests[key] = component_digest(group, component, self.plugins)
         found = {name: digests[_key(group, getattr(run, name))] for group, name in GROUPS.items()}
         return {name: digest for name, digest in found.items() if digest is not None}
 
 
-def _key(group: str, choice: Choice) -> str:
-    return json.dumps([group, choice.as_json()], sort_keys=True)
+def _key(group: str, component: Component) -> str:
+    return json.dumps([group, component.as_json()], sort_keys=True)
 
 
 def json_schema() -> dict[str, Any]:
@@ -258,7 +258,7 @@ def json_schema() -> dict[str, Any]:
 
 
 @contextmanager
-def _naming_file(path: str | PathLike[str]) -> Iterator[None]:
+def _file_in_errors(path: str | PathLike[str]) -> Iterator[None]:
     """Errors name the file."""
     try:
         yield
@@ -267,7 +267,7 @@ def _naming_file(path: str | PathLike[str]) -> Iterator[None]:
 
 
 def _toml(path: str | PathLike[str]) -> dict[str, Any]:
-    content = read_bytes(path, _MOST_BYTES, remedy="no experiment is as large", unpack=False)
+    content = read_bytes(path, _MAX_BYTES, remedy="no experiment is as large", unpack=False)
     try:
         return toml_values(content.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -275,20 +275,20 @@ def _toml(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _check_sizes(spec: ExperimentSpec) -> None:
-    """Limits that no experiment comes near, so that a slip of the keyboard does not ask for all memory."""
+    """Generous limits, so that a typing error does not exhaust memory."""
     for name, most in (("episodes", 2**31 - 1), ("step_limit", 2**62)):
         if getattr(spec, name) > most:
             raise ModelError(f"{name} is {getattr(spec, name)}; at most {most} can be played")
-    if isinstance(spec.seeds, int) and spec.seeds > MOST_RUNS:
+    if isinstance(spec.seeds, int) and spec.seeds > MAX_RUNS:
         raise ModelError(
-            f"seeds is {spec.seeds}: it is how many seeds there are, at most {MOST_RUNS}; name single ones as a list, "
+            f"seeds is {spec.seeds}: it is how many seeds there are, at most {MAX_RUNS}; name single ones as a list, "
             f"seeds = [{spec.seeds}]"
         )
     seeds = spec.seeds if isinstance(spec.seeds, int) else len(spec.seeds)
     values = prod(max(1, len(one)) for one in spec.grid.values())
     runs = len(spec.problems) * len(spec.contexts) * len(spec.learners) * values * seeds
-    if runs > MOST_RUNS:
-        raise ModelError(f"this experiment has up to {runs} runs; at most {MOST_RUNS} fit in one, cut it into several")
+    if runs > MAX_RUNS:
+        raise ModelError(f"this experiment has up to {runs} runs; at most {MAX_RUNS} fit in one, cut it into several")
 
 
 def _set(content: dict[str, Any], key: str, value: Any) -> None:
@@ -299,16 +299,18 @@ def _set(content: dict[str, Any], key: str, value: Any) -> None:
         return
     if name in ("grid", "quick"):
         table = content.setdefault(name, {})
-        if isinstance(table, dict):  # what is none is told when the whole is looked at
+        if isinstance(table, dict):  # anything else is rejected by the validation
             table[rest] = value
         return
-    things = content.get(name)
-    if not isinstance(things, list) or not all(isinstance(thing, dict) for thing in things):
+    component_specs = content.get(name)
+    if not isinstance(component_specs, list) or not all(
+        isinstance(component_spec, dict) for component_spec in component_specs
+    ):
         raise ModelError(f'"{key}" cannot be set: the file has no [[{name}]]')
     place, dot, setting = rest.partition(".")
     if dot and place.isdecimal():
-        if int(place) >= len(things):
-            raise ModelError(f'"{key}" cannot be set: the file has {len(things)} {name}')
-        things, rest = [things[int(place)]], setting
-    for thing in things:
-        thing[rest] = value
+        if int(place) >= len(component_specs):
+            raise ModelError(f'"{key}" cannot be set: the file has {len(component_specs)} {name}')
+        component_specs, rest = [component_specs[int(place)]], setting
+    for component_spec in component_specs:
+        component_spec[rest] = value

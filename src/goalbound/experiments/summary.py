@@ -1,4 +1,4 @@
-"""What an experiment came to: means and bands over seeds, and learners compared on the same contexts."""
+"""The summary of an experiment: means and bands over seeds, and comparisons on the same contexts."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments import measures, tables
-from goalbound.experiments.bootstrap import Estimate, band, estimate, share
-from goalbound.experiments.cards import ORACLE, LearnerCard, card_of_record, weakest
+from goalbound.experiments import metrics, text
+from goalbound.experiments.bootstrap import Estimate, band, estimate, proportion
+from goalbound.experiments.cards import ORACLE, LearnerCard, card_from_record, weakest
 from goalbound.experiments.comparisons import AHEAD, Difference, difference, holm
-from goalbound.experiments.groups import Runs, grouped
+from goalbound.experiments.groups import RunGroup, group_runs
 from goalbound.models.files.io import atomic_write
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
     from goalbound.experiments.spec import RunSpec
 
-NOT_WATCHED = "the learner is not watched"
+NOT_AUDITED = "the learner is not audited"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Group:
         seeds: that have a record.
         missing: seeds that have none though others do.
         guarantee: proven, unproven, none, unknown or oracle: see :class:`~goalbound.experiments.cards.LearnerCard`.
-        constants: the constants of the learner in words ("widths: 0.1 x paper, not proven; delta 0.1").
+        constants: the constants of the learner as text ("widths: 0.1 x paper, not proven; delta 0.1").
         context_size: d.
         loss_scale: what a loss of 1 is in the user's unit.
         expected_regret: of a whole run: the gaps of the pairs played.
@@ -72,8 +72,8 @@ class Group:
         alarms: for each seed what contradicts the linear model, or None if the learner found nothing.
         seconds_per_step: median over the runs that were timed from start to end; None without.
         regret_curve: cumulative expected regret.
-        known_curve: the share of known steps since the mark before; None for learners that do not tell.
-        decomposition: the terms of the realised regret, by name; empty where the learner is not watched.
+        known_curve: the share of known steps since the mark before; None for learners without a known test.
+        decomposition: the terms of the realised regret, by name; empty where the learner is not audited.
         bounds: a-posteriori bounds of the regret, by name; likewise.
     """
 
@@ -112,7 +112,7 @@ class Group:
     @property
     def has_regret(self) -> bool:
         """Whether there is more than rounding; not so for the clairvoyant."""
-        return self.exponent.note != measures.NO_REGRET
+        return self.exponent.note != metrics.NO_REGRET
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,13 @@ class Summary:
 
     def table(self, *, width: int | None = None) -> str:
         """Plain text, aligned, no wider than ``width`` (the terminal's if left out) as far as names allow."""
-        return tables.text(self, width=width)
+        return text.format_summary(self, width=width)
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         values: dict[str, Any] = json.loads(json.dumps(asdict(self), allow_nan=False))
-        for said, one in zip(values["differences"], self.differences, strict=True):
-            said |= {"verdict": one.verdict, "statement": one.statement(tables.with_band)}
+        for values_of_one, one in zip(values["differences"], self.differences, strict=True):
+            values_of_one |= {"verdict": one.verdict, "statement": one.statement(text.format_estimate)}
         return values
 
     def ahead_of(self, group: Group) -> list[str]:
@@ -159,7 +159,7 @@ class Summary:
     def to_csv(self, path: str | PathLike[str]) -> None:
         """One line per group; ``_low`` and ``_high`` are the ends of the bands. Atomic."""
         with atomic_write(path) as file:
-            file.write(tables.csv_text(self).encode())
+            file.write(text.format_csv(self).encode())
 
     def to_json(self, path: str | PathLike[str]) -> None:
         """Everything, curves and values of each seed too. Atomic."""
@@ -186,22 +186,22 @@ def summarize(
         runs: what was to be run, so that groups without any record are listed as missing too; it also gives the
             order and the labels. Left out, each group should have the seeds that any group has.
     """
-    found = grouped(records, runs)
+    found = group_runs(records, runs)
     speeds = _speeds(times or ())
-    summed = {id(group): _summed(group, speeds, seed) for group in found if group.records}
+    summed = {id(group): _summarize_group(group, speeds, seed) for group in found if group.records}
     learning = [group for group in found if group.records and _card(group).guarantee != ORACLE]
-    compared = [one for stage in dict.fromkeys(group.stage for group in learning)
-                for one in _all_compared([group for group in learning if group.stage == stage], seed)]  # fmt: skip
+    compared = [one for task in dict.fromkeys(group.task for group in learning)
+                for one in _compare_all([group for group in learning if group.task == task], seed)]  # fmt: skip
     missing = (Missing(*group.labels, _missing(group)) for group in found if _missing(group))
     return Summary(tuple(summed.values()), tuple(compared), tuple(missing))
 
 
-def _card(group: Runs) -> LearnerCard:
-    return weakest(map(card_of_record, group.records.values()))
+def _card(group: RunGroup) -> LearnerCard:
+    return weakest(map(card_from_record, group.records.values()))
 
 
-def _missing(group: Runs) -> tuple[int, ...]:
-    return tuple(seed for seed in group.wanted if seed not in group.records)
+def _missing(group: RunGroup) -> tuple[int, ...]:
+    return tuple(seed for seed in group.requested if seed not in group.records)
 
 
 def _speeds(times: Iterable[Mapping[str, Any]]) -> dict[str, float]:
@@ -212,16 +212,16 @@ def _speeds(times: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     }
 
 
-def _summed(group: Runs, speeds: Mapping[str, float], seed: int) -> Group:
+def _summarize_group(group: RunGroup, speeds: Mapping[str, float], seed: int) -> Group:
     records = list(group.records.values())
     first, card = records[0], _card(group)
-    totals = [measures.totals(record) for record in records]
+    totals = [metrics.totals(record) for record in records]
     numbers: dict[str, Any] = {
         name: estimate([one[name][0] for one in totals], seed=seed, reasons=[one[name][1] for one in totals])
         for name in totals[0]
     }
-    audited = [measures.diagnosis(record) for record in records]
-    marks = measures.marks(first.table["episode"])
+    audited = [metrics.diagnosis(record) for record in records]
+    curve_episodes = metrics.curve_episodes(first.table["episode"])
     timed = [speeds[record.spec.id] for record in records if record.spec.id in speeds]
     return Group(
         *group.labels,
@@ -230,18 +230,22 @@ def _summed(group: Runs, speeds: Mapping[str, float], seed: int) -> Group:
         missing=_missing(group),
         guarantee=card.guarantee,
         constants=card.constants,
-        context_size=int(first.facts["problem"]["context_size"]),
-        loss_scale=float(first.facts["problem"].get("loss_scale") or 1.0),
+        context_size=int(first.metadata["problem"]["context_size"]),
+        loss_scale=float(first.metadata["problem"].get("loss_scale") or 1.0),
         **numbers,
-        covered=share([None if one is None else bool(one["covered"]) for one in audited], reason=NOT_WATCHED),
+        covered=proportion([None if one is None else bool(one["covered"]) for one in audited], reason=NOT_AUDITED),
         coverage=estimate(
-            [None if one is None else one["coverage"] for one in audited], seed=seed, reasons=[NOT_WATCHED]
+            [None if one is None else one["coverage"] for one in audited], seed=seed, reasons=[NOT_AUDITED]
         ),
-        alarms=tuple(record.facts.get("alarm") for record in records),
+        alarms=tuple(record.metadata.get("alarm") for record in records),
         seconds_per_step=median(timed) if timed else None,
-        regret_curve=_curve(marks, [measures.course(record, "expected_regret", marks) for record in records], seed),
+        regret_curve=_curve(
+            curve_episodes,
+            [metrics.cumulative_at(record, "expected_regret", curve_episodes) for record in records],
+            seed,
+        ),
         known_curve=(
-            _curve(marks, [measures.known_course(record, marks) for record in records], seed)
+            _curve(curve_episodes, [metrics.known_share_at(record, curve_episodes) for record in records], seed)
             if numbers["known_share"].mean is not None
             else None
         ),
@@ -250,43 +254,43 @@ def _summed(group: Runs, speeds: Mapping[str, float], seed: int) -> Group:
     )
 
 
-def _curve(marks: NDArray[np.int64], courses: Sequence[NDArray[np.float64]], seed: int) -> Curve:
-    values = np.array(courses)
+def _curve(curve_episodes: NDArray[np.int64], curves: Sequence[NDArray[np.float64]], seed: int) -> Curve:
+    values = np.array(curves)
     ends = [None, None] if len(values) == 1 else [tuple(end.tolist()) for end in band(values, seed=seed)]
-    return Curve(tuple(marks.tolist()), tuple(values.mean(axis=0).tolist()), *ends)
+    return Curve(tuple(curve_episodes.tolist()), tuple(values.mean(axis=0).tolist()), *ends)
 
 
 def _parts(records: Sequence[RunRecord], name: str, seed: int) -> dict[str, Estimate]:
-    parts = [measures.parts_of(record, name) for record in records]
+    parts = [metrics.diagnosis_parts(record, name) for record in records]
     keys = dict.fromkeys(key for part in parts for key in part)
     reasons = ["infinite"]
     return {key: estimate([part.get(key) for part in parts], seed=seed, reasons=reasons) for key in keys}
 
 
-def _all_compared(groups: Sequence[Runs], seed: int) -> list[Difference]:
+def _compare_all(groups: Sequence[RunGroup], seed: int) -> list[Difference]:
     """Every pair of the learners of one problem and source of contexts, corrected for all of them together."""
-    pairs = (_compared(one, two, seed) for one, two in combinations(groups, 2))
+    pairs = (_compare(one, two, seed) for one, two in combinations(groups, 2))
     return holm([one for one in pairs if one is not None])
 
 
-def _compared(one: Runs, two: Runs, seed: int) -> Difference | None:
+def _compare(one: RunGroup, two: RunGroup, seed: int) -> Difference | None:
     """The two learners on the seeds that both have; None if there are none."""
     seeds = tuple(shared for shared in one.records if shared in two.records)
     if not seeds:
         return None
     regrets = [
-        (group.learner, [float(group.records[shared].facts["totals"]["expected_regret"]) for shared in seeds])
+        (group.learner, [float(group.records[shared].metadata["totals"]["expected_regret"]) for shared in seeds])
         for group in (one, two)
     ]
     better, worse = sorted(regrets, key=lambda named: sum(named[1]))
     return difference(
         (one.problem, one.contexts), better, worse, seeds, seed=seed,
-        same_contexts=all(_met_the_same(one.records[shared], two.records[shared]) for shared in seeds),
+        same_contexts=all(_same_contexts(one.records[shared], two.records[shared]) for shared in seeds),
     )  # fmt: skip
 
 
-def _met_the_same(one: RunRecord, two: RunRecord) -> bool:
+def _same_contexts(one: RunRecord, two: RunRecord) -> bool:
     """Sources draw from a stream of their own, so a seed's contexts are the same unless they answer the learner."""
     if one.spec.contexts.use == "adversary":
         return False
-    return one.facts["simplex"]["count"] == two.facts["simplex"]["count"]
+    return one.metadata["simplex"]["count"] == two.metadata["simplex"]["count"]

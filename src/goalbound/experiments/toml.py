@@ -1,4 +1,4 @@
-"""Plain values as TOML, and what TOML may hold in an experiment. Python reads TOML but does not write it."""
+"""Reading, checking and writing the TOML of experiments (Python reads TOML but does not write it)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 from goalbound.models import ModelError
 from goalbound.models.validation import short_repr
 
-MOST_DEPTH = 20
-"""Lists and tables may stand in each other so deep; an experiment has at most a handful."""
-LARGEST = 2**63 - 1
+MAX_DEPTH = 20
+"""The deepest nesting of lists and tables; an experiment has at most a handful of levels."""
+MAX_INT = 2**63 - 1
 """Of a whole number, as TOML has it."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_values(text: str) -> dict[str, Any]:
-    """The values of a TOML text; one that cannot be read is an error, whatever the parser makes of it."""
+    """Parse a TOML text; every parser failure is a ModelError."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -28,19 +28,19 @@ def toml_values(text: str) -> dict[str, Any]:
     except ValueError:  # Python's own limit
         raise ModelError("it holds a number of thousands of digits; whole numbers have at most 19") from None
     except RecursionError:
-        raise ModelError("its lists or tables stand in each other too deep to be read") from None
+        raise ModelError("its lists or tables are nested too deeply") from None
 
 
 def plain_values(value: Any, where: str = "", depth: int = 0) -> Any:
-    """A copy of values as JSON can hold them, or an error that names the key: no dates, no NaN, nothing endless.
+    """A copy of the values that JSON can hold, or an error that names the key: no dates, NaN or cycles.
 
     >>> plain_values({"learners": [{"scale": float("nan")}]})
     Traceback (most recent call last):
     ...
     goalbound.models.errors.ModelError: learners[0].scale is nan; an experiment is made of finite numbers
     """
-    if depth > MOST_DEPTH:
-        raise ModelError(f"{where[:80]}...: lists and tables stand in each other more than {MOST_DEPTH} deep")
+    if depth > MAX_DEPTH:
+        raise ModelError(f"{where[:80]}...: lists and tables are nested more than {MAX_DEPTH} deep")
     if isinstance(value, Mapping):
         inside = {str(key): f"{where}.{key}" if where else str(key) for key in value}
         return {str(key): plain_values(one, inside[str(key)], depth + 1) for key, one in value.items()}
@@ -49,7 +49,7 @@ def plain_values(value: Any, where: str = "", depth: int = 0) -> Any:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):
-        if abs(value) > LARGEST:
+        if abs(value) > MAX_INT:
             raise ModelError(f"{where} is {short_repr(value)}; whole numbers go up to 2^63 - 1")
         return value
     if isinstance(value, float):

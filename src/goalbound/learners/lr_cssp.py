@@ -155,7 +155,7 @@ class LRCSSP:
         *Nothing is promised below a scale of 1*: the truth may lie outside the intervals, and a learner that hopes too
         little may settle for a bad plan and never find out. At 0.5 the regret was 0.36 to 0.57 of that of the proven
         intervals on the problems that we measured, and none of 200 runs of the hardest was stuck with a bad plan; at
-        0.1 nearly one in four was (docs/dial.md). Use ``scale=1``, which is proven, where a bad plan that nobody
+        0.1 nearly one in four was (docs/width_scale.md). Use ``scale=1``, which is proven, where a bad plan that nobody
         notices would be worse than slow learning, and :class:`LRCSSP` itself for the constants of the paper.
 
         Args:

@@ -59,7 +59,7 @@ def check_problem(problem: Any, *, steps: int = 2000, seed: int = 0) -> ProblemR
 
     Args:
         problem: a :class:`LinearCSSP`, or a stage: something with a ``problem`` and a ``environment`` that is made from
-            ``rng=`` (:class:`goalbound.experiments.things.Stage`).
+            ``rng=`` (:class:`goalbound.experiments.registry.Stage`).
         steps: how many steps of the environment are checked, by actions drawn at random.
         seed: of those, and of the environment.
 

@@ -47,23 +47,23 @@ def made(run: RunSpec, *, context_size: int | None = None) -> RunRecord:
 
 def _make(run: RunSpec, size: int) -> RunRecord:
     label = run.learner.label
-    facts: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "problem": {"states": 4, "pairs": 8, "triples": 20, "context_size": size, "loss_bound": 3.0, "time_bound": 9.0,
                     "loss_floor": 0.1, "loss_scale": 1.0, "component_names": None},
         "provenance": {"seed": run.seed, "id": run.id, "goalbound": "0.2.0", "numpy": "2.4.6"},
         "settings": {},
     }  # fmt: skip
     if label in ("wide", "narrow"):
-        facts["diagnosis"] = diagnosis(covered=label == "wide", coverage=1.0 if label == "wide" else 0.25)
-        facts["policies"] = policies(size) if size in (2, 3) else None
+        metadata["diagnosis"] = diagnosis(covered=label == "wide", coverage=1.0 if label == "wide" else 0.25)
+        metadata["policies"] = policies(size) if size in (2, 3) else None
     if "scale" in run.learner.settings:
-        facts["settings"] = {name: run.learner.settings.get(name) for name in ("widths", "scale", "delta")}
+        metadata["settings"] = {name: run.learner.settings.get(name) for name in ("widths", "scale", "delta")}
     if label == "clairvoyant":
         cells = simplex(size, EPISODES)
-        facts["simplex"] = cells | {"expected_regret": [[0.0] * 144 for _ in cells["pairs"]]}
-        return record(run, power(0.0, 1.0), context_size=size, facts=facts)
+        metadata["simplex"] = cells | {"expected_regret": [[0.0] * 144 for _ in cells["pairs"]]}
+        return record(run, power(0.0, 1.0), context_size=size, metadata=metadata)
     factor = (1.0 + run.seed / 10.0) * FACTORS.get(label, 5.0)
-    return record(run, power(factor, EXPONENTS.get(label, 0.5)), context_size=size, facts=facts)
+    return record(run, power(factor, EXPONENTS.get(label, 0.5)), context_size=size, metadata=metadata)
 
 
 def case(asked: ExperimentSpec | None = None, **kept: Any) -> dict[str, Any]:

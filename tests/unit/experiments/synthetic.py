@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from goalbound.experiments.records import RunRecord, kept_episodes
-from goalbound.experiments.spec import Choice, RunSpec
+from goalbound.experiments.spec import Component, RunSpec
 
 TERMS = ("switching", "dynamics", "martingale", "losses", "planning")
 
@@ -16,9 +16,9 @@ TERMS = ("switching", "dynamics", "martingale", "losses", "planning")
 def run_spec(learner: str = "A", *, seed: int = 0, episodes: int = 100, **changes: Any) -> RunSpec:
     """A spec whose labels are its names; ``problem``, ``contexts``, ``settings`` and ``label`` may be changed."""
     return RunSpec(
-        problem=Choice("random", {"states": 4}, changes.get("problem", "P")),
-        learner=Choice(f"tests:{learner}", changes.get("settings", {}), changes.get("label", learner)),
-        contexts=Choice(changes.get("contexts", "dirichlet"), {}, "C"),
+        problem=Component("random", {"states": 4}, changes.get("problem", "P")),
+        learner=Component(f"tests:{learner}", changes.get("settings", {}), changes.get("label", learner)),
+        contexts=Component(changes.get("contexts", "dirichlet"), {}, "C"),
         losses="deterministic",
         episodes=episodes,
         seed=seed,
@@ -36,7 +36,7 @@ def record(
     regret: Callable[[np.ndarray], np.ndarray],
     *,
     context_size: int = 2,
-    facts: dict[str, Any] | None = None,
+    metadata: dict[str, Any] | None = None,
 ) -> RunRecord:
     """3 steps an episode, 2 intervals, optimal loss 1; the loss is the optimal one and the regret."""
     episode = kept_episodes(spec.episodes)
@@ -63,7 +63,7 @@ def record(
                     "component_names": None},
         "provenance": {"seed": spec.seed, "id": spec.id},
     }  # fmt: skip
-    return RunRecord(spec, table, {**given, **(facts or {})})
+    return RunRecord(spec, table, {**given, **(metadata or {})})
 
 
 def simplex(context_size: int, episodes: int, *, bins: int = 12) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, ContextBlind, scaled, sharp
-from goalbound.experiments.cards import LearnerCard, card_of, card_of_record, card_of_settings, weakest
+from goalbound.experiments.cards import LearnerCard, card_from_record, card_from_settings, learner_card, weakest
 from goalbound.experiments.learners import LEARNERS
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.report import report_data, report_page
@@ -41,7 +41,7 @@ def test_the_report_names_practical_among_what_is_not_proven_and_does_not_speak_
     page = page_of({"use": "lr-cssp", "label": "papers"}, {"use": "practical", "label": "quick"})
     assert PAPERS not in page
     assert "B quick: widths: 0.5 x sharp, not proven; delta 0.1" in page
-    assert "A papers" not in page.partition("Constants away from the paper")[2].partition("</div>")[0]
+    assert "A papers" not in page.partition("Constants that deviate from the paper")[2].partition("</div>")[0]
 
 
 def test_the_report_says_of_a_third_partys_learner_that_no_guarantee_is_known() -> None:
@@ -69,16 +69,16 @@ def test_practical_at_a_scale_of_1_is_described_as_the_same_learner_by_its_other
     practical = played(use="practical", label="one", scale=1.0)
     by_hand = played(use="lr-cssp", label="one", widths="sharp", replan_factor=2.0)
     assert practical.table["loss"].tolist() == by_hand.table["loss"].tolist()
-    assert card_of_record(practical) == card_of_record(by_hand)
-    assert card_of_record(practical).constants == "widths: sharp; delta 0.1"
-    assert card_of_record(practical).guarantee == "proven"
+    assert card_from_record(practical) == card_from_record(by_hand)
+    assert card_from_record(practical).constants == "widths: sharp; delta 0.1"
+    assert card_from_record(practical).guarantee == "proven"
     assert summarize([practical]).groups[0].constants == summarize([by_hand]).groups[0].constants
 
 
 def test_the_name_of_a_setting_makes_no_guarantee() -> None:
     theirs = record(run_spec(settings={"widths": "paper", "scale": 1.0}), power(1.0, 0.5),
-                    facts={"settings": {"widths": "paper", "scale": 1.0, "delta": 0.1}})  # fmt: skip
-    assert card_of_record(theirs).guarantee == "unknown"
+                    metadata={"settings": {"widths": "paper", "scale": 1.0, "delta": 0.1}})  # fmt: skip
+    assert card_from_record(theirs).guarantee == "unknown"
     (group,) = summarize([theirs]).groups
     assert (group.guarantee, group.constants) == ("unknown", "no guarantee is known to goalbound")
     assert "A: no guarantee is known to goalbound" in summarize([theirs]).table(width=200)
@@ -96,27 +96,27 @@ def test_the_name_of_a_setting_makes_no_guarantee() -> None:
 def test_one_of_our_learners_is_known_whoever_made_it(widths: Any, guarantee: str, words: str) -> None:
     learner = LRCSSP(Support.full(2, 2), 1, loss_floor=0.1, widths=widths)
     for seen in (learner, ContextBlind(learner)):
-        card = card_of(seen, {"spread": 3.0})  # of a third party's function, and of no meaning here
+        card = learner_card(seen, {"spread": 3.0})  # of a third party's function, and of no meaning here
         assert (card.guarantee, card.constants, card.tells_known) == (guarantee, words, True)
 
 
 def test_a_subclass_of_a_learner_of_ours_is_not_ours() -> None:
-    assert card_of(Open(drugs()), {}).guarantee == "unknown"
+    assert learner_card(Open(drugs()), {}).guarantee == "unknown"
     subclass = type("Tuned", (LRCSSP,), {})
-    assert card_of(subclass(Support.full(2, 2), 2, loss_floor=0.1), {}).guarantee == "unknown"
+    assert learner_card(subclass(Support.full(2, 2), 2, loss_floor=0.1), {}).guarantee == "unknown"
 
 
 @pytest.mark.parametrize("name", list(LEARNERS.entries))
 def test_what_a_run_writes_of_each_learner_is_what_its_settings_said_before(name: str) -> None:
     played_now = played(use=name)
-    assert card_of_record(played_now) == card_of_settings(name, played_now.spec.learner.settings)
-    assert played_now.facts["card"] is not None
+    assert card_from_record(played_now) == card_from_settings(name, played_now.spec.learner.settings)
+    assert played_now.metadata["card"] is not None
 
 
 def test_a_record_without_a_card_is_judged_by_its_settings() -> None:
     new = played(use="practical")
-    old = RunRecord(new.spec, dict(new.table), {name: fact for name, fact in new.facts.items() if name != "card"})
-    assert card_of_record(old) == card_of_record(new)
+    old = RunRecord(new.spec, dict(new.table), {name: fact for name, fact in new.metadata.items() if name != "card"})
+    assert card_from_record(old) == card_from_record(new)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_card_that_is_none_is_refused(change: dict[str, Any]) -> None:
         LearnerCard.from_json({**good, **change})
     made = record(run_spec(), power(1.0, 0.5))
     with pytest.raises(ModelError, match="the learner's card is"):
-        RunRecord(made.spec, dict(made.table), {**made.facts, "card": {**good, **change}})
+        RunRecord(made.spec, dict(made.table), {**made.metadata, "card": {**good, **change}})
 
 
 def test_of_runs_that_differ_the_weakest_guarantee_is_told() -> None:

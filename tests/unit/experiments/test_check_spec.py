@@ -110,7 +110,7 @@ def test_grid_values_are_checked_too(check):
         ('name = "small"', 'name = "../small"', "name is '../small'; it is letters, digits, - and _"),
         ('use = "lr-cssp"', "use = 3", "learners[0].use is 3; it is"),
         ('use = "lr-cssp"', 'use = "lr-cssp"\nlabel = 3', "learners[0].label is 3; it is text"),
-        ("[quick]", '[grid]\n"learners.scal" = [1.0]\n[quick]', 'grid: "learners.scal" fits nothing (did you mean'),
+        ("[quick]", '[grid]\n"learners.scal" = [1.0]\n[quick]', 'grid: "learners.scal" has no match (did you mean'),
         ("[quick]", '[grid]\n"learners.scale" = 1.0\n[quick]', "is 1.0; it is a list"),
     ],
 )  # fmt: skip
@@ -167,8 +167,8 @@ def saved(name: str) -> None:
         ("tabular in a map", "a learner with its map of covariates; CovariateLearner(Hats of 2 components, ContextB"),
         ("cells in a map", "a learner with its map of covariates; CovariateLearner(Hats of 2 components, Discretized)"),
         ("tabular", "a learner; TabularLearner("),
-        ("cells", "a learner (Discretized), which one made alike goes on from: resumed(path)"),
-        ("walk", "a learner (RandomWalk), which one made alike goes on from: resumed(path)"),
+        ("cells", "a learner (Discretized), restored by one with the same settings: resumed(path)"),
+        ("walk", "a learner (RandomWalk), restored by one with the same settings: resumed(path)"),
     ],
 )
 def test_every_learner_that_can_be_saved_is_told_by_its_file(tmp_path, monkeypatch, capsys, name, said):

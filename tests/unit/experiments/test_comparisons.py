@@ -12,11 +12,11 @@ import pytest
 from scipy import stats
 
 from goalbound.experiments.bootstrap import symmetric_interval
-from goalbound.experiments.cards import card_of_settings
-from goalbound.experiments.comparisons import AHEAD, HOW, Difference, difference, holm, paired_t
+from goalbound.experiments.cards import card_from_settings
+from goalbound.experiments.comparisons import AHEAD, METHOD, Difference, difference, holm, paired_t
 from goalbound.experiments.report import report_data, report_page
 from goalbound.experiments.summary import Summary, summarize
-from goalbound.experiments.tables import with_band
+from goalbound.experiments.text import format_estimate
 from tests.unit.experiments.report_cases import case, made, spec
 from tests.unit.experiments.synthetic import power, record, run_spec
 
@@ -31,7 +31,7 @@ def played(regrets: dict[str, list[float]], **changes: str) -> Summary:
 
 
 def statements(summary: Summary) -> list[str]:
-    return [one.statement(with_band) for one in summary.differences]
+    return [one.statement(format_estimate) for one in summary.differences]
 
 
 def two(gaps: list[float]) -> Summary:
@@ -76,7 +76,7 @@ def test_what_one_pair_may_say_ten_pairs_may_not() -> None:
     assert (len(five.differences), found.pairs) == (10, 10)
     assert found.p_value == pytest.approx(paired_t(gaps))
     assert found.corrected > 0.05
-    assert "cannot be told apart" in found.statement(with_band)
+    assert "cannot be told apart" in found.statement(format_estimate)
 
 
 def test_holm_multiplies_the_smallest_by_all_the_next_by_one_less_and_never_falls() -> None:
@@ -103,9 +103,9 @@ def test_problems_are_families_of_their_own() -> None:
 
 
 def test_who_knows_the_problem_is_compared_with_nobody_and_counts_in_no_correction() -> None:
-    oracle = {"card": card_of_settings("clairvoyant", {}).as_json()}
+    oracle = {"card": card_from_settings("clairvoyant", {}).as_json()}
     runs = [record(run_spec(name, seed=seed), power(1.0 + seed, 0.0)) for name in "AB" for seed in range(2)]
-    runs += [record(run_spec("all-knowing", seed=seed), power(0.0, 0.0), facts=oracle) for seed in range(2)]
+    runs += [record(run_spec("all-knowing", seed=seed), power(0.0, 0.0), metadata=oracle) for seed in range(2)]
     (found,) = summarize(runs).differences
     assert (found.better, found.worse, found.pairs) == ("A", "B", 1)
 
@@ -118,7 +118,7 @@ def test_equal_learners_are_called_equal_and_equal_means_are_not() -> None:
 def test_an_adversary_gives_each_learner_contexts_of_its_own_and_the_sentence_says_so() -> None:
     (found,) = played({"A": [1.0], "B": [3.0]}, contexts="adversary").differences
     assert not found.same_contexts
-    assert "on the same seeds (each met contexts of its own)" in found.statement(with_band)
+    assert "on the same seeds (each met contexts of its own)" in found.statement(format_estimate)
 
 
 def test_the_interval_of_sign_flips_leaves_out_zero_just_where_few_flips_are_as_far_from_it() -> None:
@@ -189,21 +189,21 @@ def test_terminal_json_csv_and_page_say_the_same_of_who_is_ahead(tmp_path: Path)
     assert [one["verdict"] for one in values] == [AHEAD] * 3
     text = " ".join(summary.table(width=300).split())
     assert all(one["statement"] in text for one in values)
-    assert " ".join(HOW.split()) in text
+    assert " ".join(METHOD.split()) in text
     data = report_data(**given)
-    said = " ".join(data["words"]["answer"][0]["sentences"])
+    said = " ".join(data["phrases"]["conclusions"][0]["sentences"])
     assert "narrow is ahead of wide by 3,750 (3,000 to 4,500) on the same contexts (less on 6 of 6 seeds; p = " in said
     assert "narrow is ahead of blind too." in said
-    assert HOW in data["words"]["setup"]
-    assert HOW in report_page(data)
+    assert METHOD in data["phrases"]["setup"]
+    assert METHOD in report_page(data)
 
 
 def test_no_word_of_a_report_puts_learners_in_an_order_that_its_seeds_do_not_show() -> None:
     for seeds in (1, 3):
         data = report_data(**case(spec(seeds=seeds)))
-        said = " ".join(one for part in data["words"]["answer"] for one in part["sentences"])
+        said = " ".join(one for part in data["phrases"]["conclusions"] for one in part["sentences"])
         assert "ahead of" not in said.replace("nothing can be said of who is ahead", "")
-        assert data["words"]["headline"].endswith("told apart from the next in 0 of 2.")
+        assert data["phrases"]["headline"].endswith("told apart from the next in 0 of 2.")
 
 
 def test_a_learner_with_other_seeds_is_not_called_ahead_by_its_mean_over_those() -> None:

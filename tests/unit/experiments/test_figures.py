@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from goalbound.experiments.cards import card_of_settings
-from goalbound.experiments.figures import page, ternary, write_figures
-from goalbound.experiments.figures.curves import regret_figure, spread
+from goalbound.experiments.cards import card_from_settings
+from goalbound.experiments.figures import style, ternary, write_figures
+from goalbound.experiments.figures.curves import regret_figure, spread_labels
 from goalbound.experiments.summary import summarize
 from goalbound.models import ModelError
 from tests.unit.experiments.synthetic import diagnosis, policies, power, record, run_spec
@@ -23,20 +23,22 @@ SCALED = {"widths": "paper", "scale": 0.1, "delta": 0.05}
 def experiment(context_size, *, seeds=2, **changes):
     """A watched learner with scaled widths, and one that knows all."""
     known = policies(context_size) if context_size in (2, 3) else None
-    card = card_of_settings("lr-cssp", SCALED).as_json()
-    facts = {"settings": SCALED, "card": card, "diagnosis": diagnosis(), "policies": known}
+    card = card_from_settings("lr-cssp", SCALED).as_json()
+    metadata = {"settings": SCALED, "card": card, "diagnosis": diagnosis(), "policies": known}
     runs = [
-        record(run_spec("LR", seed=seed, **changes), power(3.0 + seed, 0.5), context_size=context_size, facts=facts)
+        record(
+            run_spec("LR", seed=seed, **changes), power(3.0 + seed, 0.5), context_size=context_size, metadata=metadata
+        )
         for seed in range(seeds)
     ]
-    oracle = {"settings": {}, "card": card_of_settings("clairvoyant", {}).as_json()}
-    return [*runs, record(run_spec("clairvoyant"), power(0.0, 1.0), context_size=context_size, facts=oracle)]
+    oracle = {"settings": {}, "card": card_from_settings("clairvoyant", {}).as_json()}
+    return [*runs, record(run_spec("clairvoyant"), power(0.0, 1.0), context_size=context_size, metadata=oracle)]
 
 
 def figure_of(records):
-    with page.style():
+    with style.figure_style():
         groups = summarize(records).groups
-        return regret_figure(groups, page.looks([group.learner for group in groups]))
+        return regret_figure(groups, style.styles([group.learner for group in groups]))
 
 
 def texts(figure):
@@ -77,8 +79,8 @@ def test_the_constants_of_every_learner_stand_under_the_figure():
 
 
 def test_lines_are_told_apart_without_colour_and_named_where_they_end():
-    looks = page.looks([f"learner {place}" for place in range(7)])
-    assert len({(look.marker, str(look.dash)) for look in looks.values()}) == 7
+    styles = style.styles([f"learner {place}" for place in range(7)])
+    assert len({(look.marker, str(look.dash)) for look in styles.values()}) == 7
     figure = figure_of(experiment(2))
     for axes, names in zip(figure.axes, (["LR", "clairvoyant"], ["LR"]), strict=True):
         assert [text.get_text() for text in axes.texts if text.get_text()[0] != "$"] == sorted(
@@ -124,14 +126,14 @@ def test_records_of_another_summary_are_refused(tmp_path):
 
 def test_labels_at_line_ends_do_not_overlap():
     heights = [0.1, 0.2, 0.1, 0.1]
-    places = spread([0.3, 0.31, 0.32, 0.9], heights)
+    places = spread_labels([0.3, 0.31, 0.32, 0.9], heights)
     for low, high, one, two in zip(places, places[1:], heights, heights[1:], strict=False):
         assert high - low >= (one + two) / 2.0 - 1e-12
     assert places[3] == pytest.approx(0.9)
 
 
 def area(corners):
-    x, y = ternary.flat(corners).T
+    x, y = ternary.to_plane(corners).T
     return 0.5 * abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1)))
 
 
@@ -140,14 +142,14 @@ def test_cells_and_lattice_cells_cover_the_triangle_exactly_once():
     cells = [area(ternary.cell(row, column, 12)) for row in range(12) for column in range(12 - row)]
     assert sum(cells) == pytest.approx(whole)
     lattice = [(i / 10, j / 10, (10 - i - j) / 10) for i in range(11) for j in range(11 - i)]
-    assert sum(area(ternary.around(point, 0.1)) for point in lattice) == pytest.approx(whole)
-    assert area(ternary.around((0.3, 0.3, 0.4), 0.1)) == pytest.approx(whole / 50)  # two of 100 small triangles
+    assert sum(area(ternary.lattice_cell(point, 0.1)) for point in lattice) == pytest.approx(whole)
+    assert area(ternary.lattice_cell((0.3, 0.3, 0.4), 0.1)) == pytest.approx(whole / 50)  # two of 100 small triangles
 
 
 def test_contexts_on_the_edge_are_counted_in_a_cell_of_the_triangle():
     table = np.zeros((12, 12))
     table[6, 6] = 5.0  # (1/2, 1/2, 0): 6 + 6 = 12 is outside of the cells of the triangle
-    moved = ternary.inside(table)
+    moved = ternary.fold_edges(table)
     assert moved.sum() == 5.0
     assert all(row + column < 12 for row, column in zip(*np.nonzero(moved), strict=True))
 
@@ -156,7 +158,7 @@ def test_a_learner_that_never_has_a_proper_policy_is_drawn_with_crosses(tmp_path
     lost = policies(2)
     lost["learned_gap"] = [None] * 41
     lost["differs"] = [None] * 41
-    records = [record(run_spec(), power(1.0, 0.5), facts={"policies": lost})]
+    records = [record(run_spec(), power(1.0, 0.5), metadata={"policies": lost})]
     paths = write_figures(summarize(records), records, tmp_path, formats=("svg",))
     assert any(path.name.startswith("policies") for path in paths)
 
@@ -165,7 +167,7 @@ def test_the_users_settings_of_matplotlib_neither_matter_nor_change():
     import matplotlib
 
     with matplotlib.rc_context({"font.size": 30.0, "svg.hashsalt": "mine"}):
-        with page.style():
+        with style.figure_style():
             assert matplotlib.rcParams["font.size"] == 8.0
         assert matplotlib.rcParams["font.size"] == 30.0
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from goalbound.experiments.progress import Event, sentence
+from goalbound.experiments.progress import Event, describe
 from goalbound.experiments.records import read_record
 from goalbound.experiments.report.linearity import alarms, warning
 from goalbound.experiments.spec import ExperimentSpec
@@ -23,7 +23,7 @@ BENT = "episode 7: (s, a): the loss is not what a linear model allows <b>"
 
 def found(*said: str | None) -> Any:
     runs = [
-        record(run_spec("bent", seed=seed), power(1.0, 1.0), facts={"alarm": text}) for seed, text in enumerate(said)
+        record(run_spec("bent", seed=seed), power(1.0, 1.0), metadata={"alarm": text}) for seed, text in enumerate(said)
     ]
     straight = [record(run_spec("straight", seed=seed), power(1.0, 0.5)) for seed in range(len(said))]
     return summarize([*runs, *straight])
@@ -62,8 +62,8 @@ def test_the_page_names_the_learner_and_escapes_the_words():
 
 
 def test_an_alarm_in_a_record_is_words_or_null():
-    with pytest.raises(ModelError, match="alarm in the facts is 7, neither words nor null"):
-        record(run_spec(), power(1.0, 1.0), facts={"alarm": 7})
+    with pytest.raises(ModelError, match="alarm in the metadata is 7, neither text nor null"):
+        record(run_spec(), power(1.0, 1.0), metadata={"alarm": 7})
 
 
 def test_a_sweep_tells_it_once_with_the_run_and_warns_nobody(tmp_path: Path) -> None:
@@ -77,15 +77,15 @@ def test_a_sweep_tells_it_once_with_the_run_and_warns_nobody(tmp_path: Path) -> 
             "learners": [{"use": "lr-cssp", "widths": "sharp", "scale": 0.1, "sees": "line", "label": "line"}],
         }
     )
-    heard: list[Event] = []
+    events: list[Event] = []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = sweep(spec, tmp_path, workers=1, progress=heard.append)
+        result = sweep(spec, tmp_path, workers=1, progress=events.append)
     (name,) = result.done
-    alarm = read_record(tmp_path / "records" / f"{name}.parquet").facts["alarm"]
+    alarm = read_record(tmp_path / "records" / f"{name}.parquet").metadata["alarm"]
     assert alarm.endswith("a finer map of the covariates may help")
-    (ended,) = (event for event in heard if event.kind == "finished")
-    assert ended.facts["alarm"] == alarm
-    said = sentence(ended)
+    (ended,) = (event for event in events if event.kind == "finished")
+    assert ended.metadata["alarm"] == alarm
+    said = describe(ended)
     assert said is not None
     assert said.endswith(f"; alarm: {alarm}")

@@ -7,12 +7,12 @@ pytest.importorskip("pydantic")
 pytest.importorskip("pyarrow")
 pytest.importorskip("joblib")
 
-from goalbound.experiments.progress import Bars, Event, JsonLines, Lines, Pace, progress_on, silent
+from goalbound.experiments.progress import Bars, Event, JsonLines, Lines, ThroughputEstimator, progress_reporter, silent
 from goalbound.experiments.sweep import sweep
 from goalbound.models import ModelError
-from tests.unit.experiments.sweeping import HERE, small_spec
+from tests.unit.experiments.sweep_cases import HERE, small_spec
 
-SWEEP = Event("sweep", facts={"runs": 3, "todo": 2, "episodes": 200, "workers": 2, "others": 1, "folder": "out"})
+SWEEP = Event("sweep", data={"runs": 3, "todo": 2, "episodes": 200, "workers": 2, "others": 1, "folder": "out"})
 END = {"done": 1, "reused": 1, "failed": 1, "damaged": 0, "others": 1, "open": 0, "interrupted": False, "seconds": 3.0}
 STORY = [
     SWEEP,
@@ -24,7 +24,7 @@ STORY = [
     Event("finished", "a", "one [red]", {"seconds": 2.0, "episodes": 100, "steps": 300, "expected_regret": 5.0,
                                          "restored": False}),
     Event("failed", "b", "two", {"error": "RuntimeError: no", "episodes": 100}),
-    Event("done", facts=END),
+    Event("done", data=END),
 ]  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def test_bars_end_with_a_plain_line_and_do_not_take_labels_for_markup():
             return True
 
     stream = Terminal()
-    progress = progress_on(stream)
+    progress = progress_reporter(stream)
 
     assert isinstance(progress, Bars)
     told(progress)
@@ -91,11 +91,11 @@ def test_bars_end_with_a_plain_line_and_do_not_take_labels_for_markup():
 
 
 def test_the_style_follows_the_stream_and_unknown_ones_are_refused():
-    assert isinstance(progress_on(io.StringIO()), Lines)
-    assert isinstance(progress_on(style="json"), JsonLines)
-    assert progress_on(style="none") is silent
+    assert isinstance(progress_reporter(io.StringIO()), Lines)
+    assert isinstance(progress_reporter(style="json"), JsonLines)
+    assert progress_reporter(style="none") is silent
     with pytest.raises(ModelError, match='there is no progress "xml"'):
-        progress_on(style="xml")
+        progress_reporter(style="xml")
 
 
 class Clock:
@@ -108,41 +108,41 @@ class Clock:
         return self.now
 
 
-def moved(pace, name, done):
-    pace.hear(Event("progress", name, facts={"done": done, "episodes": 0, "expected_regret": 0.0}))
+def moved(throughput, name, done):
+    throughput.update(Event("progress", name, data={"done": done, "episodes": 0, "expected_regret": 0.0}))
 
 
 def test_what_a_checkpoint_brought_is_progress_but_not_speed():
     clock = Clock()
-    pace = Pace(clock)
-    pace.hear(Event("sweep", facts={"todo": 1, "episodes": 1000}))
-    pace.hear(Event("started", "a", facts={"episodes": 1000, "restored": True}))
-    moved(pace, "a", 900)
-    assert (pace.done, pace.speed, pace.left) == (900, 0.0, None)
+    throughput = ThroughputEstimator(clock)
+    throughput.update(Event("sweep", data={"todo": 1, "episodes": 1000}))
+    throughput.update(Event("started", "a", data={"episodes": 1000, "restored": True}))
+    moved(throughput, "a", 900)
+    assert (throughput.done, throughput.speed, throughput.seconds_left) == (900, 0.0, None)
 
     clock.now += 10.0
-    moved(pace, "a", 950)
+    moved(throughput, "a", 950)
 
-    assert pace.speed == 5.0  # 50 in 10 s
-    assert pace.left == 10.0  # the last 50
-    assert str(pace) == "0 of 1 runs, 95%, 5 episodes/s, about 10 s left"
+    assert throughput.speed == 5.0  # 50 in 10 s
+    assert throughput.seconds_left == 10.0  # the last 50
+    assert str(throughput) == "0 of 1 runs, 95%, 5 episodes/s, about 10 s left"
 
 
 def test_the_compiler_is_not_taken_for_the_speed_of_a_sweep():
     # 12 runs of 100,000 episodes at 5,000 a second: 240 s. The first part of a run is 266 episodes, and the compiler
     # takes 17 s of it; by episodes over time since the start this was 12 * 100,000 / (266 / 17) = 76,692 s, 21 hours.
     clock = Clock()
-    pace, told = Pace(clock), []
-    pace.hear(Event("sweep", facts={"todo": 12, "episodes": 1_200_000}))
+    throughput, told = ThroughputEstimator(clock), []
+    throughput.update(Event("sweep", data={"todo": 12, "episodes": 1_200_000}))
     for run in map(str, range(12)):
-        pace.hear(Event("started", run, facts={"episodes": 100_000, "restored": False}))
+        throughput.update(Event("started", run, data={"episodes": 100_000, "restored": False}))
         clock.now += 17.0 if run == "0" else 0.05
         for done in range(266, 100_000, 2500):
-            moved(pace, run, done)
-            if pace.left is not None:
-                told.append((pace.left, (1_200_000 - pace.done) / 5000.0))
+            moved(throughput, run, done)
+            if throughput.seconds_left is not None:
+                told.append((throughput.seconds_left, (1_200_000 - throughput.done) / 5000.0))
             clock.now += 0.5
-        pace.hear(Event("finished", run, facts={"episodes": 100_000}))
+        throughput.update(Event("finished", run, data={"episodes": 100_000}))
     assert min(truth for _, truth in told) < 5.0
     assert max(truth for _, truth in told) > 200.0  # it speaks early
     assert all(0.8 < said / truth < 1.25 for said, truth in told if truth > 5.0)
@@ -150,62 +150,62 @@ def test_the_compiler_is_not_taken_for_the_speed_of_a_sweep():
 
 def test_how_long_is_left_is_not_said_by_little():
     clock = Clock()
-    pace = Pace(clock)
-    pace.hear(Event("sweep", facts={"todo": 1, "episodes": 100_000}))
-    pace.hear(Event("started", "a", facts={"episodes": 100_000, "restored": False}))
-    moved(pace, "a", 10)
+    throughput = ThroughputEstimator(clock)
+    throughput.update(Event("sweep", data={"todo": 1, "episodes": 100_000}))
+    throughput.update(Event("started", "a", data={"episodes": 100_000, "restored": False}))
+    moved(throughput, "a", 10)
     clock.now += 4.0
-    moved(pace, "a", 9_010)
-    assert pace.left is None  # nearly a tenth, in less than five seconds
+    moved(throughput, "a", 9_010)
+    assert throughput.seconds_left is None  # nearly a tenth, in less than five seconds
     clock.now += 4.0
-    moved(pace, "a", 9_010)
-    assert pace.left == pytest.approx((100_000 - 9_010) / (9_000 / 8.0))
-    slow = Pace(clock)
-    slow.hear(Event("sweep", facts={"todo": 1, "episodes": 100_000}))
-    slow.hear(Event("started", "a", facts={"episodes": 100_000, "restored": False}))
+    moved(throughput, "a", 9_010)
+    assert throughput.seconds_left == pytest.approx((100_000 - 9_010) / (9_000 / 8.0))
+    slow = ThroughputEstimator(clock)
+    slow.update(Event("sweep", data={"todo": 1, "episodes": 100_000}))
+    slow.update(Event("started", "a", data={"episodes": 100_000, "restored": False}))
     moved(slow, "a", 10)
     clock.now += 60.0
     moved(slow, "a", 2_010)
-    assert slow.left is None  # a fiftieth after a minute
+    assert slow.seconds_left is None  # a fiftieth after a minute
     assert str(slow) == "0 of 1 runs, 2%, 33 episodes/s"
     clock.now += 600.0
     moved(slow, "a", 22_010)
-    assert slow.left == pytest.approx((100_000 - 22_010) / (22_000 / 660.0))
+    assert slow.seconds_left == pytest.approx((100_000 - 22_010) / (22_000 / 660.0))
 
 
 def test_a_slow_run_on_its_way_is_waited_for():
     clock = Clock()
-    pace = Pace(clock)
-    pace.hear(Event("sweep", facts={"todo": 3, "episodes": 3000}))
+    throughput = ThroughputEstimator(clock)
+    throughput.update(Event("sweep", data={"todo": 3, "episodes": 3000}))
     for name in "abc":
-        pace.hear(Event("started", name, facts={"episodes": 1000, "restored": False}))
-        moved(pace, name, 100)
+        throughput.update(Event("started", name, data={"episodes": 1000, "restored": False}))
+        moved(throughput, name, 100)
     clock.now += 9.0
     for name in "ab":
-        pace.hear(Event("finished", name, facts={"episodes": 1000}))
-    moved(pace, "c", 190)
+        throughput.update(Event("finished", name, data={"episodes": 1000}))
+    moved(throughput, "c", 190)
     # All together 1890 in 9 s, and 810 are left: 3.9 s. But the run that is left has made 90 in 9 s.
-    assert pace.left == pytest.approx(81.0)
+    assert throughput.seconds_left == pytest.approx(81.0)
 
 
 def test_a_run_that_has_said_nothing_yet_has_no_speed():
     clock = Clock()
-    pace = Pace(clock)
-    pace.hear(Event("sweep", facts={"todo": 1, "episodes": 100}))
-    pace.hear(Event("started", "a", facts={"episodes": 100, "restored": False}))
+    throughput = ThroughputEstimator(clock)
+    throughput.update(Event("sweep", data={"todo": 1, "episodes": 100}))
+    throughput.update(Event("started", "a", data={"episodes": 100, "restored": False}))
     clock.now += 100.0
-    assert (pace.speed, pace.left, str(pace)) == (0.0, None, "0 of 1 runs, 0%")
+    assert (throughput.speed, throughput.seconds_left, str(throughput)) == (0.0, None, "0 of 1 runs, 0%")
 
 
 def test_a_run_that_fails_or_is_tried_again_takes_its_episodes_back():
-    pace = Pace()
-    told(pace.hear, STORY[:5])
-    pace.hear(Event("retried", "a", facts={"error": "died"}))
-    assert (pace.done, pace.episodes, pace.ended) == (0, 200, 0)
+    throughput = ThroughputEstimator()
+    told(throughput.update, STORY[:5])
+    throughput.update(Event("retried", "a", data={"error": "died"}))
+    assert (throughput.done, throughput.episodes, throughput.ended) == (0, 200, 0)
 
-    pace.hear(Event("failed", "a", facts={"error": "died", "episodes": 100}))
+    throughput.update(Event("failed", "a", data={"error": "died", "episodes": 100}))
 
-    assert (pace.done, pace.episodes, pace.ended, pace.failed) == (0, 100, 1, 1)
+    assert (throughput.done, throughput.episodes, throughput.ended, throughput.failed) == (0, 100, 1, 1)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

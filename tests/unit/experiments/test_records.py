@@ -23,13 +23,13 @@ from tests.unit.experiments import synthetic
 
 ROOT = Path(__file__).parents[3]
 SPEC = synthetic.run_spec("lerner ä", episodes=40, seed=3)
-RECORD = synthetic.record(SPEC, synthetic.power(0.7, 0.5), facts={"diagnosis": synthetic.diagnosis()})
+RECORD = synthetic.record(SPEC, synthetic.power(0.7, 0.5), metadata={"diagnosis": synthetic.diagnosis()})
 BYTES = record_bytes(RECORD)
 
 
 def same(one: RunRecord, two: RunRecord) -> bool:
     tables = all(np.array_equal(one.table[name], two.table[name]) for name in COLUMNS)
-    return tables and one.facts == two.facts and one.spec.as_json() == two.spec.as_json()
+    return tables and one.metadata == two.metadata and one.spec.as_json() == two.spec.as_json()
 
 
 def read(data: bytes, folder: Path) -> RunRecord:
@@ -57,7 +57,7 @@ def test_the_same_record_gives_the_same_bytes_in_another_process() -> None:
         "from tests.unit.experiments import synthetic\n"
         "from goalbound.experiments.records import record_bytes\n"
         "spec = synthetic.run_spec('lerner ä', episodes=40, seed=3)\n"
-        "record = synthetic.record(spec, synthetic.power(0.7, 0.5), facts={'diagnosis': synthetic.diagnosis()})\n"
+        "record = synthetic.record(spec, synthetic.power(0.7, 0.5), metadata={'diagnosis': synthetic.diagnosis()})\n"
         "print(hashlib.sha256(record_bytes(record)).hexdigest())\n"
     )
     settings = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "PYTHONIOENCODING": "utf-8"}
@@ -146,11 +146,11 @@ def forged(said: dict[str, Any] | bytes, table: dict[str, Any] | None = None, *,
     return sink.getvalue().to_pybytes()
 
 
-SAID = {**records._SAID, "spec": SPEC.as_json(), "facts": RECORD.facts}
+HEADER = {**records._FORMAT, "spec": SPEC.as_json(), "facts": RECORD.metadata}
 
 
 def changed(place: str, value: Any) -> dict[str, Any]:
-    said = json.loads(json.dumps(SAID))
+    said = json.loads(json.dumps(HEADER))
     inside = said
     *way, last = place.split(".")
     for key in way:
@@ -160,7 +160,7 @@ def changed(place: str, value: Any) -> dict[str, Any]:
 
 
 def test_a_forged_file_is_read_where_nothing_is_wrong(tmp_path: Path) -> None:
-    assert same(read(forged(SAID), tmp_path), RECORD)
+    assert same(read(forged(HEADER), tmp_path), RECORD)
 
 
 @pytest.mark.parametrize(
@@ -172,18 +172,18 @@ def test_a_forged_file_is_read_where_nothing_is_wrong(tmp_path: Path) -> None:
         (changed("spec.episodes", 41), "41 episodes have 41"),
         (changed("spec.episodes", 0), "at least one"),
         (changed("spec.episodes", 10**30), "at most"),
-        (changed("spec.episodes", "many"), "no run of an experiment"),
-        (changed("spec.problem", 3), "no run of an experiment"),
-        (changed("spec.labels", []), "no objects"),
-        (changed("spec", []), "no objects"),
-        (changed("facts", 1), "no objects"),
+        (changed("spec.episodes", "many"), "not a run of an experiment"),
+        (changed("spec.problem", 3), "not a run of an experiment"),
+        (changed("spec.labels", []), "not objects"),
+        (changed("spec", []), "not objects"),
+        (changed("facts", 1), "not objects"),
         (changed("facts.totals.steps", 1), "the last row says"),
         (changed("facts.totals", None), "totals"),
-        (changed("facts.more", 1), "the facts are about"),
+        (changed("facts.more", 1), "the metadata keys are"),
         (changed("facts.provenance.id", "0" * 16), "the record is of run"),
         (b"{", "not JSON"),
         (b"[1]", "not a JSON object"),
-        (json.dumps(SAID).replace("0.1", "NaN", 1).encode(), "NaN"),
+        (json.dumps(HEADER).replace("0.1", "NaN", 1).encode(), "NaN"),
         (b"[" * 100_000, "deep|JSON"),
     ],
 )
@@ -218,20 +218,20 @@ def test_numbers_that_cannot_be_are_refused_in_files_and_in_memory(
     with pytest.raises(ModelError, match=message):
         replace(RECORD, table=table)
     with pytest.raises(FileFormatError, match=rf"run\.parquet: .*{message}"):
-        read(forged(SAID, table), tmp_path)
+        read(forged(HEADER, table), tmp_path)
 
 
 def test_columns_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     table = dict(RECORD.table)
     short = {name: column[:-1] for name, column in table.items()}
     with pytest.raises(FileFormatError, match="there are 39 rows; 40 episodes have 40"):
-        read(forged(SAID, short), tmp_path)
+        read(forged(HEADER, short), tmp_path)
     narrow = pyarrow.schema([pyarrow.field(name, pyarrow.float32(), nullable=False) for name in COLUMNS])
     with pytest.raises(FileFormatError, match="the columns are episode: float"):
-        read(forged(SAID, table, schema=narrow), tmp_path)
+        read(forged(HEADER, table, schema=narrow), tmp_path)
     optional = pyarrow.schema([pyarrow.field(one.name, one.type) for one in records._schema()])
     with pytest.raises(FileFormatError, match="or null"):
-        read(forged(SAID, table, schema=optional), tmp_path)
+        read(forged(HEADER, table, schema=optional), tmp_path)
     with pytest.raises(ModelError, match="the columns are"):
         replace(RECORD, table={"episode": table["episode"]})
     with pytest.raises(ModelError, match="steps is float64"):
@@ -240,10 +240,10 @@ def test_columns_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 def test_a_number_that_was_edited_is_refused(tmp_path: Path) -> None:
     table = with_column("expected_regret", 39, 100.0)
-    data = bytearray(forged(SAID, table))
-    digest = records._digest(json.dumps(SAID).encode(), table)
+    data = bytearray(forged(HEADER, table))
+    digest = records._digest(json.dumps(HEADER).encode(), table)
     place = data.find(digest)
-    data[place : place + len(digest)] = records._digest(json.dumps(SAID).encode(), dict(RECORD.table))
+    data[place : place + len(digest)] = records._digest(json.dumps(HEADER).encode(), dict(RECORD.table))
     with pytest.raises(FileFormatError, match="checksum"):
         read(bytes(data), tmp_path)
 
@@ -259,7 +259,7 @@ def test_a_page_that_claims_to_unpack_to_more_than_its_rows_is_refused_before_it
 def test_columns_of_several_pages_are_refused(tmp_path: Path) -> None:
     sink = pyarrow.BufferOutputStream()
     content = pyarrow.table({name: np.asarray(column) for name, column in RECORD.table.items()})
-    said = json.dumps(SAID).encode()
+    said = json.dumps(HEADER).encode()
     for group in (10, 40):  # four groups of rows; pages of a few bytes
         sink = pyarrow.BufferOutputStream()
         with parquet.ParquetWriter(
@@ -273,9 +273,9 @@ def test_columns_of_several_pages_are_refused(tmp_path: Path) -> None:
 
 def test_facts_are_plain_values() -> None:
     with pytest.raises(ModelError, match="not plain values"):
-        replace(RECORD, facts={**RECORD.facts, "policies": {"gap": float("nan")}})
+        replace(RECORD, metadata={**RECORD.metadata, "policies": {"gap": float("nan")}})
     with pytest.raises(ModelError, match="not plain values"):
-        replace(RECORD, facts={**RECORD.facts, "policies": np.zeros(2)})
+        replace(RECORD, metadata={**RECORD.metadata, "policies": np.zeros(2)})
 
 
 def test_a_long_record_is_small(tmp_path: Path) -> None:

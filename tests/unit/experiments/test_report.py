@@ -13,8 +13,8 @@ import pytest
 
 from goalbound.experiments.report import report_data, report_page, write_report
 from goalbound.experiments.report.data import POINTS
+from goalbound.experiments.report.phrases import describe_problem, deviations
 from goalbound.experiments.report.sections import _powers
-from goalbound.experiments.report.words import departures, problem_words
 from goalbound.experiments.summary import summarize
 from tests.unit.experiments.report_cases import EPISODES, case, made, spec
 from tests.unit.experiments.synthetic import simplex
@@ -59,7 +59,7 @@ def result_of(data, problem, learner):
 
 
 def sentences(data, place=0):
-    return " ".join(data["words"]["answer"][place]["sentences"])
+    return " ".join(data["phrases"]["conclusions"][place]["sentences"])
 
 
 def test_a_curve_is_the_mean_over_seeds_at_kept_episodes_and_ends_at_the_last(data):
@@ -108,7 +108,7 @@ def test_the_answer_names_who_has_least_regret_by_how_much_and_how_it_grows(data
     )
     assert "K^0.50 (0.50 to 0.50) for narrow" in said
     assert "K^1.00 (1.00 to 1.00) for blind" in said
-    assert data["words"]["headline"] == (
+    assert data["phrases"]["headline"] == (
         "Least expected regret: narrow (widths not proven) in 2 of 2 settings; told apart from the next in 0 of 2."
     )
 
@@ -136,12 +136,12 @@ def test_learners_whose_difference_may_be_zero_are_not_ranked():
     given = case()
     given["records"] = deepcopy(given["records"])
     gaps = {0: 10.0, 1: 10.0, 2: -5.0}  # of wide beyond narrow; the range, which is the band of three seeds, has 0
-    wide = {(one.spec.problem.label, one.spec.seed): one.facts["totals"]["expected_regret"] for one in given["records"]
-            if one.spec.learner.label == "wide"}  # fmt: skip
+    wide = {(one.spec.problem.label, one.spec.seed): one.metadata["totals"]["expected_regret"]
+            for one in given["records"] if one.spec.learner.label == "wide"}  # fmt: skip
     for one in given["records"]:
         if one.spec.learner.label == "narrow":
             total = wide[one.spec.problem.label, one.spec.seed] - gaps[one.spec.seed]
-            one.facts["totals"]["expected_regret"] = total
+            one.metadata["totals"]["expected_regret"] = total
     given["summary"] = summarize(given["records"], runs=given["spec"].runs())
     said = sentences(report_data(**given))
     assert "narrow and wide cannot be told apart by 3 seeds" in said
@@ -152,27 +152,27 @@ def test_one_seed_is_told_as_one_seed():
     data = report_data(**case(spec(seeds=1)))
     _, result = result_of(data, "flat", "wide")
     assert result["regret"]["low"] is None
-    assert "There is one seed: no bands" in " ".join(data["words"]["setup"])
+    assert "There is one seed: no bands" in " ".join(data["phrases"]["setup"])
     assert "Of narrow and wide nothing can be said by one seed: on it narrow has 3,000 less" in sentences(data)
     assert "(95% band)" not in report_page(data)
 
 
 def test_every_scale_away_from_the_paper_is_named(data, page):
-    (said,) = departures(data)
+    (said,) = deviations(data)
     assert said.startswith("B narrow: widths: 0.1 x paper, not proven")
-    assert "Constants away from the paper" in page
+    assert "Constants that deviate from the paper" in page
     alone = report_data(**case(spec(learners=[{"use": "lr-cssp", "label": "wide"}])))
-    assert departures(alone) == []
+    assert deviations(alone) == []
     assert "All constants are those of the paper." in report_page(alone)
 
 
 def test_certified_bounds_say_how_close_they_are():
     size = {"states": 4, "loss_bound": 3.0, "time_bound": 9.0}
-    old = problem_words({"size": size})
+    old = describe_problem({"size": size})
     assert "the best policy loses at most 3 and takes at most 9 steps, in the mean." in old
     assert old.endswith("These are upper ends; the true ones may be smaller.")
     close = {"loss_bound_lower": 2.8, "time_bound_lower": 8.5, "bounds_tolerance": 0.1}
-    said = problem_words({"size": size | close})
+    said = describe_problem({"size": size | close})
     assert "takes at most 9 steps (and under some context from some state 8.5 or more)" in said
     assert said.endswith("These are upper ends, to within 10%; context_bounds comes to within 1%.")
 
@@ -195,7 +195,7 @@ def test_three_components_are_a_triangle_of_cells_and_its_edge_is_not_lost(data)
     edge = deepcopy(made(run))
     count = np.zeros((12, 12))
     count[6, 6] = EPISODES  # the context (1/2, 1/2, 0)
-    edge.facts["simplex"] |= {"count": [count.ravel().tolist()] * 3, "expected_regret": [count.ravel().tolist()] * 3}
+    edge.metadata["simplex"] |= {"count": [count.ravel().tolist()] * 3, "expected_regret": [count.ravel().tolist()] * 3}
     data = report_data(spec(seeds=1), case(spec(seeds=1))["summary"], [edge])
     (field,) = data["panels"][0]["results"][0]["simplex"]
     rows = np.cumsum([0, *range(12, 0, -1)])
@@ -243,7 +243,7 @@ def test_failed_and_missing_runs_are_told_apart():
     assert (told["learner"], told["problem"], told["seed"], told["error"]) == ("wide", "flat", 0, failure["error"])
     (left,) = data["missing"]
     assert (left["learner"], left["problem"], left["seeds"]) == ("clairvoyant", "ladder", [2])
-    assert "22 of the 24 runs have a result." in data["words"]["setup"][0]
+    assert "22 of the 24 runs have a result." in data["phrases"]["setup"][0]
     page = report_page(data)
     assert "PlanningStopped: no end" in page
     assert "not run yet" in page

@@ -4,9 +4,9 @@ from copy import deepcopy
 
 import pytest
 
-from goalbound.experiments.cards import card_of_settings
+from goalbound.experiments.cards import card_from_settings
 from goalbound.experiments.report import report_data, report_page
-from goalbound.experiments.report.words import departures, told
+from goalbound.experiments.report.phrases import deviations, prior_information
 from goalbound.experiments.summary import summarize
 from tests.unit.experiments.report_cases import case, spec
 
@@ -35,10 +35,10 @@ def given(optimal_loss=1_000.0, **changes):
     made["records"] = deepcopy(made["records"])
     for one in made["records"]:
         if one.spec.learner.label in REGRETS:
-            one.facts["totals"]["expected_regret"] = REGRETS[one.spec.learner.label][one.spec.seed % 3]
-        one.facts["settings"] = dict(one.spec.learner.settings)
-        one.facts["totals"]["optimal_loss"] = optimal_loss
-        one.facts["totals"]["abandoned"] = 4 if one.spec.learner.label == "ULCVI" else 0
+            one.metadata["totals"]["expected_regret"] = REGRETS[one.spec.learner.label][one.spec.seed % 3]
+        one.metadata["settings"] = dict(one.spec.learner.settings)
+        one.metadata["totals"]["optimal_loss"] = optimal_loss
+        one.metadata["totals"]["abandoned"] = 4 if one.spec.learner.label == "ULCVI" else 0
     made["summary"] = summarize(made["records"], runs=asked.runs())
     return made
 
@@ -50,7 +50,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def said(data):
-    return data["words"]["answer"][0]["sentences"]
+    return data["phrases"]["conclusions"][0]["sentences"]
 
 
 def test_who_cannot_be_told_from_the_first_of_a_place_shares_it(said):
@@ -81,7 +81,9 @@ def test_a_winner_without_a_guarantee_is_marked_and_a_single_bad_seed_is_told(sa
 
 
 def test_a_bad_seed_that_hardly_matters_is_not_told():
-    said = report_data(**given(optimal_loss=10_000.0))["words"]["answer"][0]["sentences"]  # 100 is one percent of it
+    said = report_data(**given(optimal_loss=10_000.0))["phrases"]["conclusions"][0][
+        "sentences"
+    ]  # 100 is one percent of it
     assert not any(one.startswith("Far worse") for one in said)
 
 
@@ -91,41 +93,43 @@ def test_growth_is_told_of_the_first_three_and_the_promise_only_where_the_contex
     assert "The theorem promises" in growth  # wide sees the context
     cells = [{"use": "lr-cssp", "label": "in cells", "sees": "cell"}, {"use": "greedy-ridge", "label": "greedy"}]
     other = report_data(**case(spec(learners=cells, seeds=1)))
-    assert not any("The theorem promises" in one for part in other["words"]["answer"] for one in part["sentences"])
+    assert not any(
+        "The theorem promises" in one for part in other["phrases"]["conclusions"] for one in part["sentences"]
+    )
 
 
 def test_one_seed_orders_without_telling_apart():
-    _, order, *_ = report_data(**given(seeds=1))["words"]["answer"][0]["sentences"]
+    _, order, *_ = report_data(**given(seeds=1))["phrases"]["conclusions"][0]["sentences"]
     assert order.startswith(
         "On the one seed that there is, which says nothing of who is ahead: greedy (10), 0.1 x UC (50), PSRL (60), "
     )
 
 
 def test_three_seeds_tell_nobody_of_many_apart():
-    _, order, *_ = report_data(**given(seeds=3))["words"]["answer"][0]["sentences"]
+    _, order, *_ = report_data(**given(seeds=3))["phrases"]["conclusions"][0]["sentences"]
     assert order.startswith("In order (none can be told from the first on the same seeds): greedy (40), 0.1 x UC")
     assert order.count(";") == 0
 
 
 def test_what_the_comparison_does_not_show_is_said_on_the_page(data):
-    caveat = data["words"]["caveat"]
+    caveat = data["phrases"]["caveat"]
     assert "has no guarantee" in caveat
     assert "promised nothing where contexts differ" in caveat  # UC sees cells
     assert caveat.split(".")[0] in report_page(data)
     alone = report_data(**case(spec(learners=[{"use": "lr-cssp", "label": "wide"}])))
-    assert alone["words"]["caveat"] == ""
+    assert alone["phrases"]["caveat"] == ""
 
 
 def test_scales_of_all_learners_are_departures_and_stand_under_the_figure(data):
     away = ["A greedy", "C narrow", "D 0.1 x UC", "H PS"]
-    assert [one.partition(":")[0] for one in departures(data)] == away
+    assert [one.partition(":")[0] for one in deviations(data)] == away
     page = report_page(data)
     assert "D: radii: 0.1 x its paper, not proven; delta 0.1" in page
     assert "E: radii: its paper; delta 0.1" in page
 
 
 def test_what_a_learner_was_told_and_shown_is_said(data):
-    words = {learner["label"]: told(learner) for learner in data["learners"]}
+    words = {learner["label"]: prior_information(learner) for learner in data["learners"]}
     assert words["UC"] == (
         "One learner for each cell of the contexts, shown nothing else of them. Told where each action can lead (the "
         "true support) and the least loss of the problem."
@@ -170,5 +174,5 @@ def test_many_differences_are_folded_and_all_learners_can_be_hidden_at_once(data
     ],
 )  # fmt: skip
 def test_what_constants_rest_on(use, settings, expected, words):
-    assert card_of_settings(use, settings).guarantee == expected
-    assert card_of_settings(use, settings).constants == words
+    assert card_from_settings(use, settings).guarantee == expected
+    assert card_from_settings(use, settings).constants == words

@@ -19,8 +19,8 @@ from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import run as running
 from goalbound.experiments.learners import LEARNERS
 from goalbound.experiments.records import SPACING, RunRecord, kept_episodes, read_record, record_bytes, write_record
+from goalbound.experiments.registry import CONTEXTS
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
-from goalbound.experiments.things import CONTEXTS
 from goalbound.kernels.audit import AUDIT_TOTALS
 from goalbound.kernels.records import field_arrays, new_record
 from goalbound.learners.filling import CODES
@@ -313,16 +313,16 @@ def test_the_sums_are_those_of_play(losses: str) -> None:
     record = run(spec)
     for name in ("loss", "optimal_loss", "expected_regret", "steps", "intervals", "unknown_steps", "abandoned"):
         assert np.array_equal(record.table[name], np.cumsum(getattr(history, name))), name
-    totals = record.facts["totals"]
+    totals = record.metadata["totals"]
     assert totals["regret"] == record.table["loss"][-1] - record.table["optimal_loss"][-1]
     assert totals["episodes"] == EPISODES
-    assert sum(record.facts["diagnosis"]["decomposition"].values()) == pytest.approx(totals["regret"], abs=1e-9)
+    assert sum(record.metadata["diagnosis"]["decomposition"].values()) == pytest.approx(totals["regret"], abs=1e-9)
 
 
 def test_simplex_cells_count_episodes_and_their_regret() -> None:
     contexts = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
     record = run(spec_of(contexts=[{"use": "cyclic", "contexts": contexts}]))
-    simplex, regret = record.facts["simplex"], np.diff(record.table["expected_regret"], prepend=0.0)
+    simplex, regret = record.metadata["simplex"], np.diff(record.table["expected_regret"], prepend=0.0)
     assert (simplex["bins"], simplex["pairs"]) == (12, [[0, 1]])
     count, summed = np.array(simplex["count"][0]), np.array(simplex["expected_regret"][0])
     cells = [12 * 11 + 0, 12 * 6 + 6, 12 * 0 + 11]  # floor(12 c), where 12 itself counts as 11
@@ -333,9 +333,9 @@ def test_simplex_cells_count_episodes_and_their_regret() -> None:
 
 
 def test_all_learners_of_a_seed_meet_the_same_contexts() -> None:
-    blind = run(RUNS["context-blind"]).facts["simplex"]["count"]
-    assert blind == run(RUNS["lr-cssp"]).facts["simplex"]["count"]
-    assert blind != run(spec_of(seeds=[1])).facts["simplex"]["count"]
+    blind = run(RUNS["context-blind"]).metadata["simplex"]["count"]
+    assert blind == run(RUNS["lr-cssp"]).metadata["simplex"]["count"]
+    assert blind != run(spec_of(seeds=[1])).metadata["simplex"]["count"]
 
 
 def test_long_runs_keep_rows_at_whole_numbers_that_grow_by_a_share() -> None:
@@ -363,7 +363,7 @@ def drugs_told(policy: int) -> RunRecord:
 
 
 def test_policies_are_compared_over_a_grid_of_contexts() -> None:
-    found = drugs_told(0).facts["policies"]
+    found = drugs_told(0).metadata["policies"]
     rates = np.array([0.9 * first + 0.1 * second for first, second in found["contexts"]])
     assert found["contexts"][:2] == [[0.0, 1.0], [1 / 40, 39 / 40]]
     assert len(rates) == 41
@@ -376,21 +376,21 @@ def test_policies_are_compared_over_a_grid_of_contexts() -> None:
 
 def test_a_learned_policy_that_never_arrives_has_no_gap() -> None:
     record = drugs_told(2)
-    found = record.facts["policies"]
+    found = record.metadata["policies"]
     assert found["learned_gap"] == [None] * 41
     assert found["differs"] == [1.0] * 41
-    assert record.facts["totals"]["abandoned"] == 3
+    assert record.metadata["totals"]["abandoned"] == 3
 
 
 def test_a_learner_that_knows_the_problem_has_no_gap_anywhere() -> None:
-    found = run(spec_of({"use": f"{HERE}:open_clairvoyant"}, episodes=1)).facts["policies"]
+    found = run(spec_of({"use": f"{HERE}:open_clairvoyant"}, episodes=1)).metadata["policies"]
     assert found["learned_gap"] == pytest.approx([0.0] * 41, abs=1e-8)
     assert found["differs"] == [0.0] * 41
 
 
 @pytest.mark.parametrize(("size", "points"), [(1, 1), (2, 41), (3, 66), (4, 4 + 1 + 6), (20, 100)])
 def test_the_grid_of_contexts_is_on_the_simplex(size: int, points: int) -> None:
-    from goalbound.experiments.facts import context_grid
+    from goalbound.experiments.metadata import context_grid
 
     grid = context_grid(size)
     assert grid.shape == (points, size)
@@ -400,17 +400,17 @@ def test_the_grid_of_contexts_is_on_the_simplex(size: int, points: int) -> None:
 
 
 def test_learners_that_do_not_tell_and_large_problems_have_no_policies() -> None:
-    assert run(spec_of({"use": "clairvoyant"}, episodes=1)).facts["policies"] is None
+    assert run(spec_of({"use": "clairvoyant"}, episodes=1)).metadata["policies"] is None
     long = {"use": "long-corridor", "length": 301}
     record = run(spec_of({"use": f"{HERE}:told"}, problems=[long], episodes=1))
-    assert record.facts["policies"] is None
-    assert record.facts["problem"]["states"] == 301
-    assert record.facts["problem"]["loss_bound"] is None  # nobody asked for it, and it may take long
+    assert record.metadata["policies"] is None
+    assert record.metadata["problem"]["states"] == 301
+    assert record.metadata["problem"]["loss_bound"] is None  # nobody asked for it, and it may take long
 
 
 def test_the_facts_say_what_was_used() -> None:
     record = run(RUNS["lr-cssp"])
-    settings, problem = record.facts["settings"], record.facts["problem"]
+    settings, problem = record.metadata["settings"], record.metadata["problem"]
     assert settings["loss_bound"] == max(1.0, problem["loss_bound"])
     assert settings["loss_floor"] == problem["loss_floor"]
     assert (settings["widths"], settings["scale"], settings["delta"]) == ("paper", 0.05, 0.1)
@@ -420,27 +420,29 @@ def test_the_facts_say_what_was_used() -> None:
         assert (
             problem[f"{name}_lower"] <= problem[name] <= (1.0 + problem["bounds_tolerance"]) * problem[f"{name}_lower"]
         )
-    assert record.facts["provenance"]["id"] == record.id
-    assert "time" not in json.dumps(record.facts["provenance"])
+    assert record.metadata["provenance"]["id"] == record.id
+    assert "time" not in json.dumps(record.metadata["provenance"])
     doubled = run(RUNS["doubling and forgetting"])
-    assert doubled.facts["settings"]["loss_bound"] is None
-    assert doubled.facts["settings"]["final_loss_bound"] == 2.0 ** doubled.facts["settings"]["doublings"]
-    assert doubled.facts["diagnosis"]["loss_bound"] == max(1.0, problem["loss_bound"])
+    assert doubled.metadata["settings"]["loss_bound"] is None
+    assert doubled.metadata["settings"]["final_loss_bound"] == 2.0 ** doubled.metadata["settings"]["doublings"]
+    assert doubled.metadata["diagnosis"]["loss_bound"] == max(1.0, problem["loss_bound"])
 
 
 def test_who_can_be_watched_is() -> None:
-    assert run(RUNS["lr-cssp"]).facts["diagnosis"]["bounds"]["lemma"] > 0.0
-    assert run(RUNS["context-blind"]).facts["diagnosis"] is None  # there is no truth in one component to compare with
+    assert run(RUNS["lr-cssp"]).metadata["diagnosis"]["bounds"]["lemma"] > 0.0
+    assert (
+        run(RUNS["context-blind"]).metadata["diagnosis"] is None
+    )  # there is no truth in one component to compare with
     single = {**SMALL, "context_size": 1}
     blind = run(spec_of({"use": "context-blind", "scale": 0.05}, problems=[single]))
     seeing = run(spec_of(problems=[single]))
-    assert blind.facts["diagnosis"] == seeing.facts["diagnosis"]
-    assert blind.facts["diagnosis"] is not None
+    assert blind.metadata["diagnosis"] == seeing.metadata["diagnosis"]
+    assert blind.metadata["diagnosis"] is not None
 
 
 def test_what_has_no_bound_is_null() -> None:
     free = {"use": "lr-cssp", "loss_floor": 0.0}
-    bounds = run(spec_of(free, episodes=5)).facts["diagnosis"]["bounds"]
+    bounds = run(spec_of(free, episodes=5)).metadata["diagnosis"]["bounds"]
     assert all(value is None or value > 0.0 for value in bounds.values())
 
 

@@ -8,8 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from goalbound.experiments.bootstrap import band, estimate, share
-from goalbound.experiments.measures import course, growth, marks
+from goalbound.experiments.bootstrap import band, estimate, proportion
+from goalbound.experiments.metrics import cumulative_at, curve_episodes, growth_exponent
 from goalbound.experiments.records import kept_episodes
 from goalbound.experiments.summary import summarize
 from goalbound.simulation.history import History
@@ -61,15 +61,17 @@ def test_the_bootstrap_is_the_same_for_the_same_seed_and_another_for_another():
 
 def test_a_share_that_held_for_all_of_few_seeds_is_not_certain():
     # Clopper-Pearson: of n in n the lower end is the p with p^n = 0.025.
-    assert share([True] * 5).low == pytest.approx(0.025**0.2)
-    assert share([False] * 5).high == pytest.approx(1.0 - 0.025**0.2)
-    assert share([None, None]).mean is None
+    assert proportion([True] * 5).low == pytest.approx(0.025**0.2)
+    assert proportion([False] * 5).high == pytest.approx(1.0 - 0.025**0.2)
+    assert proportion([None, None]).mean is None
 
 
 @pytest.mark.parametrize("exponent", [0.5, 2.0 / 3.0, 1.0])
 @pytest.mark.parametrize("episodes", [10, 1000, 50_000])
 def test_exact_powers_have_their_exponent(exponent, episodes):
-    assert growth(record(run_spec(episodes=episodes), power(7.0, exponent)))[0] == pytest.approx(exponent, abs=1e-12)
+    assert growth_exponent(record(run_spec(episodes=episodes), power(7.0, exponent)))[0] == pytest.approx(
+        exponent, abs=1e-12
+    )
 
 
 def test_where_all_rows_are_kept_the_exponent_is_that_of_the_history():
@@ -81,15 +83,15 @@ def test_where_all_rows_are_kept_the_exponent_is_that_of_the_history():
         abandoned=0 * ones, start=0 * ones, contexts=np.ones((1500, 1)), seed=0, step_limit=10,
     )  # fmt: skip
     made = record(run_spec(episodes=1500), lambda episode: np.cumsum(each))
-    assert growth(made)[0] == pytest.approx(history.growth_exponent(), abs=1e-12)
+    assert growth_exponent(made)[0] == pytest.approx(history.growth_exponent(), abs=1e-12)
 
 
 def test_no_regret_and_too_few_episodes_have_no_exponent_but_a_reason():
-    assert growth(record(run_spec(), flat(0.0))) == (None, "no regret")
-    assert growth(record(run_spec(), flat(1e-10))) == (None, "no regret")  # rounding of certified values
+    assert growth_exponent(record(run_spec(), flat(0.0))) == (None, "no regret")
+    assert growth_exponent(record(run_spec(), flat(1e-10))) == (None, "no regret")  # rounding of certified values
     late = record(run_spec(), lambda episode: np.maximum(episode - 20.0, 0.0))
-    assert growth(late) == (None, "no regret before the last decade")
-    assert growth(record(run_spec(episodes=9), power(1.0, 0.5))) == (None, "9 episodes are less than a decade")
+    assert growth_exponent(late) == (None, "no regret before the last decade")
+    assert growth_exponent(record(run_spec(episodes=9), power(1.0, 0.5))) == (None, "9 episodes are less than a decade")
     (group,) = summarize([record(run_spec(episodes=5), flat(2.0))]).groups
     assert group.exponent.mean is None
     assert group.exponent.note == "5 episodes are less than a decade"
@@ -105,14 +107,14 @@ def test_an_exponent_that_some_seeds_lack_is_that_of_the_others_and_says_so():
 
 def test_curves_stand_on_kept_rows_and_are_straight_between_them():
     kept = kept_episodes(50_000)
-    assert set(marks(kept)) <= set(kept)
-    assert marks(kept)[0] == 1
-    assert marks(kept)[-1] == 50_000
-    assert marks(kept_episodes(1)).tolist() == [1]
+    assert set(curve_episodes(kept)) <= set(kept)
+    assert curve_episodes(kept)[0] == 1
+    assert curve_episodes(kept)[-1] == 50_000
+    assert curve_episodes(kept_episodes(1)).tolist() == [1]
     squares = record(run_spec(episodes=3000), power(1.0, 2.0))
     assert 257 not in squares.table["episode"]
     # Between 256 and 258: (256^2 + 258^2) / 2, not 257^2.
-    assert course(squares, "expected_regret", np.array([256, 257])).tolist() == [65536.0, 66050.0]
+    assert cumulative_at(squares, "expected_regret", np.array([256, 257])).tolist() == [65536.0, 66050.0]
 
 
 def test_a_curve_has_the_mean_and_a_band_at_each_mark():
@@ -177,7 +179,7 @@ def test_the_same_run_twice_counts_once_and_groups_come_in_the_order_of_appearan
 
 def test_coverage_terms_and_bounds_are_those_of_the_watched_runs():
     seen = [diagnosis(covered=True, coverage=1.0), diagnosis(covered=False, coverage=0.98)]
-    runs = [record(run_spec(seed=seed), flat(1.0), facts={"diagnosis": one}) for seed, one in enumerate(seen)]
+    runs = [record(run_spec(seed=seed), flat(1.0), metadata={"diagnosis": one}) for seed, one in enumerate(seen)]
     (group,) = summarize(runs).groups
     assert group.covered.mean == 0.5
     assert group.coverage.mean == pytest.approx(0.99)
@@ -185,7 +187,7 @@ def test_coverage_terms_and_bounds_are_those_of_the_watched_runs():
     assert group.bounds["measured"].mean == 500.0
     assert group.bounds["lemma"].mean is None
     unwatched = summarize([record(run_spec(), flat(1.0))]).groups[0]
-    assert unwatched.covered.note == "the learner is not watched"
+    assert unwatched.covered.note == "the learner is not audited"
     assert unwatched.decomposition == {}
 
 

@@ -15,14 +15,14 @@ pytest.importorskip("pydantic")
 pytest.importorskip("pyarrow")
 pytest.importorskip("joblib")
 
-from goalbound.experiments import folder as folder_module
-from goalbound.experiments.folder import Folder, read_records, read_times
+from goalbound.experiments import results_dir as results_dir_module
 from goalbound.experiments.records import read_record
+from goalbound.experiments.results_dir import ResultsDir, read_records, read_times
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import sweep
 from goalbound.experiments.toml import toml_text
 from goalbound.models import ModelError
-from tests.unit.experiments.sweeping import HERE, Heard, records_in, small_spec
+from tests.unit.experiments.sweep_cases import HERE, EventLog, records_in, small_spec
 
 ROOT = Path(__file__).parents[3]
 
@@ -53,7 +53,7 @@ def test_a_record_is_that_of_its_run_and_its_time_is_kept(undisturbed):
     times = read_times(undisturbed)
     assert [line["id"] for line in times] == [run.id for run in runs]
     for line in times:
-        assert line["steps"] == read_record(Folder(undisturbed).record(line["id"])).facts["totals"]["steps"]
+        assert line["steps"] == read_record(ResultsDir(undisturbed).record(line["id"])).metadata["totals"]["steps"]
         assert line["seconds"] > 0
         assert not line["restored"]
 
@@ -82,13 +82,13 @@ def test_awkward_values_survive_the_writing_of_a_spec():
 def test_what_is_done_is_not_done_again(tmp_path):
     first = sweep(small_spec(), tmp_path, workers=1)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "records").iterdir()}
-    heard = Heard()
+    events = EventLog()
 
-    again = sweep(small_spec(), tmp_path, workers=1, progress=heard)
+    again = sweep(small_spec(), tmp_path, workers=1, progress=events)
 
     assert (again.done, set(again.reused)) == ((), set(first.done))
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "records").iterdir()} == before
-    assert heard.kinds() == ["sweep", *["reused"] * 4, "done"]
+    assert events.kinds() == ["sweep", *["reused"] * 4, "done"]
     assert len(read_times(tmp_path)) == 4
 
 
@@ -100,14 +100,14 @@ def test_a_damaged_record_is_moved_aside_and_done_again(undisturbed, tmp_path):
     (records / f"{cut}.parquet").write_bytes(whole[cut][: len(whole[cut]) // 2])
     (records / f"{foreign}.parquet").write_bytes(whole[fine])
     (records / f"{empty}.parquet").write_bytes(b"")
-    heard = Heard()
+    events = EventLog()
 
-    result = sweep(small_spec(), tmp_path, workers=1, progress=heard)
+    result = sweep(small_spec(), tmp_path, workers=1, progress=events)
 
     assert set(result.damaged) == set(result.done) == {cut, foreign, empty}
     assert result.reused == (fine,)
     assert f"record of the run {fine}" in result.damaged[foreign]
-    assert {event.id for event in heard.of("damaged")} == {cut, foreign, empty}
+    assert {event.id for event in events.of("damaged")} == {cut, foreign, empty}
     assert records_in(tmp_path) == whole
     assert (records / f"{cut}.damaged").read_bytes() == whole[cut][: len(whole[cut]) // 2]
 
@@ -150,7 +150,7 @@ def test_a_run_that_raises_does_not_stop_the_others_and_is_tried_again(tmp_path)
 
 def test_a_second_sweep_of_the_same_folder_is_refused_and_names_the_first(tmp_path):
     with (
-        Folder(tmp_path).held(),
+        ResultsDir(tmp_path).locked(),
         pytest.raises(ModelError, match=f"process {os.getpid()} on .*use another folder"),
     ):
         sweep(small_spec(), tmp_path, workers=1)
@@ -160,7 +160,7 @@ def test_a_second_sweep_of_the_same_folder_is_refused_and_names_the_first(tmp_pa
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
 def test_a_disk_that_refuses_is_one_error_and_nothing_is_half_written(number, undisturbed, tmp_path, monkeypatch):
-    whole = folder_module.atomic_write
+    whole = results_dir_module.atomic_write
     written = []
 
     @contextmanager
@@ -173,15 +173,15 @@ def test_a_disk_that_refuses_is_one_error_and_nothing_is_half_written(number, un
                     raise OSError(number, os.strerror(number), "draft")
             yield file
 
-    heard = Heard()
+    events = EventLog()
     with monkeypatch.context() as patch:
-        patch.setattr(folder_module, "atomic_write", refuses_the_third_record)
+        patch.setattr(results_dir_module, "atomic_write", refuses_the_third_record)
         with pytest.raises(OSError, match=f"{os.strerror(number)}; 2 of 4 runs are done and kept") as caught:
-            sweep(small_spec(), tmp_path, workers=1, progress=heard)
+            sweep(small_spec(), tmp_path, workers=1, progress=events)
 
     assert caught.value.errno == number
     assert caught.value.filename == str(written[-1])
-    assert heard.kinds()[-1] == "done"
+    assert events.kinds()[-1] == "done"
     assert len(list((tmp_path / "records").iterdir())) == 2
     assert records_in(tmp_path).items() <= records_in(undisturbed).items()
 
@@ -223,10 +223,11 @@ def _python(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     opening = """
 import json, os, signal, sys, time
 from pathlib import Path
-from goalbound.experiments import folder as folders, workers as ways
+from goalbound.experiments import executors
+from goalbound.experiments import results_dir as folders
 from goalbound.experiments.sweep import sweep
 from goalbound.experiments.toml import toml_text
-from tests.unit.experiments.sweeping import HERE, small_spec
+from tests.unit.experiments.sweep_cases import HERE, small_spec
 folder = Path(sys.argv[1])
 def kill(): os.kill(os.getpid(), signal.SIGKILL)
 def interrupt(): os.kill(os.getpid(), signal.SIGINT)
@@ -365,7 +366,7 @@ def test_ctrl_c_keeps_what_is_finished_and_ends_processes_that_do_not_listen(tmp
     out = tmp_path / "out"
     ended = _python(
         f"""
-ways.GRACE = 0.3
+executors.GRACE_SECONDS = 0.3
 ends = []
 def ctrl_c(event):
     if event.kind == "finished":

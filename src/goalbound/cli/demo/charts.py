@@ -63,13 +63,13 @@ def logarithmic_chart(learning: Learning) -> str:
     return _chart([*lines, *guides], across, up, ("patients so far, K", "regret so far, logarithmic"))
 
 
-def hope_chart(learning: Learning) -> str:
-    """What the learners that look at the context hope for, against the truth that they do not know."""
-    lines = [Line(run.kind, run.short, run.hopes) for run in learning.runs if run.kind != "blind"]
+def optimistic_value_chart(learning: Learning) -> str:
+    """The optimistic values of the learners with context, against the true optimal value."""
+    lines = [Line(run.kind, run.short, run.optimistic_values) for run in learning.runs if run.kind != "blind"]
     last = float(learning.episodes)
-    lines.insert(0, Line("best", "the truth", [(1.0, learning.even_best), (last, learning.even_best)]))
+    lines.insert(0, Line("best", "true value", [(1.0, learning.even_best), (last, learning.even_best)]))
     high = max(y for line in lines for _, y in line.points)
-    return _chart(lines, _decades(1.0, last), _even(1.1 * high), ("patients so far", "loss hoped for"))
+    return _chart(lines, _decades(1.0, last), _even(1.1 * high), ("patients so far", "optimistic value"))
 
 
 def _chart(lines: Sequence[Line], across: Axis, up: Axis, titles: tuple[str, str]) -> str:

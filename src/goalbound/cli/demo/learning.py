@@ -1,4 +1,4 @@
-"""What the demo learns: treatment plans, by a learner that looks at the patient, and by one that does not."""
+"""The learning part of the demo: treatment plans, by learners with and without the context."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.cli.demo.progress import Show, Watch
+from goalbound.cli.demo.progress import RunProgress, Show
 from goalbound.estimation import Widths, paper, scaled
 from goalbound.learners.context_free import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
@@ -22,13 +22,13 @@ EPISODES, SEED, STEP_LIMIT = 200_000, 1, 10_000
 DELTA, SCALE = 0.1, 0.1
 """The probability of failure that the proven widths allow; and what the widths that are not proven are scaled by."""
 STOPS, POINTS = 40, 120
-"""How often a learner is asked what it hopes for; and the points of a curve, evenly spaced and again in logarithms."""
+"""How often the optimistic value is recorded; and the points of a curve, evenly spaced and again in logarithms."""
 
 Points = list[tuple[float, float]]
 
 
 class Run(NamedTuple):
-    """One learner's way through all patients."""
+    """The results of one learner."""
 
     name: str
     short: str
@@ -50,12 +50,12 @@ class Run(NamedTuple):
     """episodes that the step limit ended"""
     regrets: Points
     """patients so far, expected regret so far"""
-    hopes: Points
-    """patients so far, the loss that the learner hopes for with the patient of all kinds in equal parts"""
+    optimistic_values: Points
+    """patients so far, the optimistic value for the patient of all kinds in equal parts"""
 
 
 class Learning(NamedTuple):
-    """Everything that the text and the page tell about learning."""
+    """The results of the learning part."""
 
     problem: LinearCSSP
     episodes: int
@@ -68,8 +68,8 @@ class Learning(NamedTuple):
     runs: list[Run]
 
 
-class Pupil(NamedTuple):
-    """Who learns, and under which name."""
+class LearnerSetup(NamedTuple):
+    """A learner of the demo and its display names."""
 
     name: str
     short: str
@@ -78,56 +78,56 @@ class Pupil(NamedTuple):
     blind: bool = False
 
 
-PUPILS = (
-    Pupil("LR-CSSP", "LR-CSSP", "proven", paper()),
-    Pupil(f"LR-CSSP, {SCALE:g} x widths", f"{SCALE:g} x widths", "scaled", scaled(paper(), by=SCALE)),
-    Pupil("LR-CSSP, blind to the context", "blind", "blind", paper(), blind=True),
+LEARNER_SETUPS = (
+    LearnerSetup("LR-CSSP", "LR-CSSP", "proven", paper()),
+    LearnerSetup(f"LR-CSSP, {SCALE:g} x widths", f"{SCALE:g} x widths", "scaled", scaled(paper(), by=SCALE)),
+    LearnerSetup("LR-CSSP, blind to the context", "blind", "blind", paper(), blind=True),
 )
 
 
-def make_learning(watch: Watch, *, episodes: int = EPISODES) -> Learning:
+def make_learning(progress: RunProgress, *, episodes: int = EPISODES) -> Learning:
     """Let each learner treat the same patients."""
     problem = catalog_entry("treatment-ladder").make(dict(PROBLEM))
     size = problem.context_size
     patients = Dirichlet.symmetric(size).draw(np.random.default_rng(SEED), 0, episodes)
     best = optimal_values(problem, np.vstack((np.full(size, 1.0 / size), patients)))[:, problem.start]
     early, late = _tenths(best[1:])
-    runs = [_run(problem, pupil, patients, watch) for pupil in PUPILS]
+    runs = [_run(problem, setup, patients, progress) for setup in LEARNER_SETUPS]
     return Learning(problem, episodes, early, late, float(best[0]), runs)
 
 
-def _run(problem: LinearCSSP, pupil: Pupil, patients: NDArray[np.float64], watch: Watch) -> Run:
-    size = 1 if pupil.blind else problem.context_size
+def _run(problem: LinearCSSP, setup: LearnerSetup, patients: NDArray[np.float64], progress: RunProgress) -> Run:
+    size = 1 if setup.blind else problem.context_size
     floor = float(problem.losses.min())
-    learner = LRCSSP(problem.support, size, delta=DELTA, loss_floor=floor, widths=pupil.widths)
-    who = ContextBlind(learner) if pupil.blind else learner
+    learner = LRCSSP(problem.support, size, delta=DELTA, loss_floor=floor, widths=setup.widths)
+    who = ContextBlind(learner) if setup.blind else learner
     simulation = Simulation(problem, who, FromArray(patients), seed=SEED, step_limit=STEP_LIMIT)
-    show = watch.begin(pupil.name, len(patients))
+    show = progress.begin(setup.name, len(patients))
     parts: list[History] = []
-    hopes: Points = []
+    optimistic_values: Points = []
     for stop in _stops(len(patients)):
         before = simulation.episodes_played
-        parts.append(simulation.run(stop - before, progress=_further(show, before)))
+        parts.append(simulation.run(stop - before, progress=_offset_progress(show, before)))
         if parts[-1].interrupted:
             raise KeyboardInterrupt
-        hopes.append((float(stop), float(learner.plan(np.full(size, 1.0 / size)).values[problem.start])))
-    return _told(pupil, History.concatenate(parts), hopes)
+        optimistic_values.append((float(stop), float(learner.plan(np.full(size, 1.0 / size)).values[problem.start])))
+    return _run_result(setup, History.concatenate(parts), optimistic_values)
 
 
-def _further(show: Show, before: int) -> Progress:
+def _offset_progress(show: Show, before: int) -> Progress:
     """Progress of a part of a run, shown as that of the whole."""
     return lambda done, *_: show(before + done)
 
 
-def _told(pupil: Pupil, history: History, hopes: Points) -> Run:
+def _run_result(setup: LearnerSetup, history: History, optimistic_values: Points) -> Run:
     regret = history.cumulative_expected_regret
     places = np.linspace(1, history.episodes, POINTS), np.geomspace(1, history.episodes, POINTS)
     shown = np.unique(np.rint(np.concatenate(places)).astype(np.int64))
     return Run(
-        pupil.name, pupil.short, pupil.kind, pupil.widths, history.total_expected_regret,
+        setup.name, setup.short, setup.kind, setup.widths, history.total_expected_regret,
         *_tenths(history.optimal_loss + history.expected_regret), history.growth_exponent(),
         1.0 - float(history.unknown_steps.sum() / history.steps.sum()), int(history.abandoned.sum()),
-        [(float(k), float(regret[k - 1])) for k in shown], hopes,
+        [(float(k), float(regret[k - 1])) for k in shown], optimistic_values,
     )  # fmt: skip
 
 

@@ -7,11 +7,11 @@ from html import escape
 from importlib.metadata import version
 
 from goalbound import __version__
-from goalbound.cli.demo.charts import hope_chart, logarithmic_chart, regret_chart
+from goalbound.cli.demo.charts import logarithmic_chart, optimistic_value_chart, regret_chart
 from goalbound.cli.demo.learning import DELTA, SEED, STEP_LIMIT, Learning
 from goalbound.cli.demo.pictures import BLOCKED, BLOWN, STILL, WALK, averaged_policy, best_policy, symbol
+from goalbound.cli.demo.planning import Weather, outcome
 from goalbound.cli.demo.style import STYLE
-from goalbound.cli.demo.world import Weather, fate
 from goalbound.models import LinearCSSP
 
 
@@ -52,7 +52,7 @@ first dose. A learner knows which drugs there are, that a dose moves a patient b
 below {_floor(learning.problem):g}. The rest of this table it must find out.</p>
 {_drugs(learning.problem)}
 
-<h2>Who looks at the patient learns; who does not, goes on losing</h2>
+<h2>Only learners that see the context learn</h2>
 <p>{learning.episodes:,} patients, the same for all learners. <b>Regret</b> is the expected loss beyond that of the
 clairvoyant, who knows the problem. The first picture shows it as it is: the blind learner's goes up for ever, and is by
 now {times:.0f} times that of LR-CSSP. The second shows the same in logarithms: a straight line is a power of the number
@@ -67,13 +67,13 @@ average, also to those whom they hardly ever help. One run of each learner. The 
 this shows within seconds: on larger ones the proven widths may stay behind the blind learner for hundreds of thousands
 of episodes before they pay.</p>
 
-<h2>Hope comes up to the truth, from below</h2>
-<p>How it learns: it plans with the most hopeful numbers that are still plausible after all it saw. So the loss it
-hopes for is below the truth, and comes up to it as less remains plausible. Here for a patient with a third of each
-kind, whose best expected loss is {learning.even_best:.2f}. LR-CSSP itself takes as plausible what the paper proves:
-with probability {1.0 - DELTA:g} its hope is below the truth at all times and for all patients. These widths are large.
+<h2>Optimistic values approach the true value from below</h2>
+<p>Optimism: the learner plans in the best model of its confidence set. The value of that plan, its expected loss,
+is below the true one and approaches it as the confidence set shrinks. Here for a patient with a third of each
+kind, whose best expected loss is {learning.even_best:.2f}. LR-CSSP itself uses the confidence sets of the paper:
+with probability {1.0 - DELTA:g} it is below the true one at all times and for all patients. These widths are large.
 With all of them <b>times {small.widths.scale:g}</b> it learns much faster, but nothing is proven.{_known(learning)}</p>
-<div class="row charts"><figure>{hope_chart(learning)}</figure></div>
+<div class="row charts"><figure>{optimistic_value_chart(learning)}</figure></div>
 </section>"""
 
 
@@ -112,7 +112,7 @@ def _planning(weather: Weather) -> str:
         _figure(best_policy(weather, day), day.name, f"expected loss {day.loss:.2f} in {day.steps:.1f} steps")
         for day in weather.corners
     )
-    played = "".join(_figure(averaged_policy(weather, day), day.name, fate(day)) for day in weather.corners)
+    played = "".join(_figure(averaged_policy(weather, day), day.name, outcome(day)) for day in weather.corners)
     return f"""<section>
 <h1>No day is the average day</h1>
 <p>Why can the average be so bad? Because <b>what is best on average may never arrive</b>. Another small world shows
@@ -129,7 +129,7 @@ the calm it goes nowhere. The context is today's weather.</p>
 <p>For the average of the three, the best is to drift in every cell: it arrives from everywhere, with an expected loss
 of {weather.average.loss:.2f}. Played in each of the three, this is what the same policy does.</p>
 <ul class="key"><li>{symbol(BLOWN, "fine")} arrives</li><li>{symbol(BLOWN, "stuck")} may never arrive</li>
-<li>{symbol(STILL, "trap")} {symbol(BLOCKED, "trap")} caught for ever</li></ul>
+<li>{symbol(STILL, "trap")} {symbol(BLOCKED, "trap")} trapped for ever</li></ul>
 <div class="row">{played}</div>
 </section>"""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from goalbound.cli.demo.world import Day, Weather
+from goalbound.cli.demo.planning import Day, Weather
 from goalbound.problems.windy_grid import DRIFT, MOVES, WINDS
 
 CELL, MARGIN = 44, 1

@@ -1,4 +1,4 @@
-"""How far it has come: a bar where someone looks, lines where a file does, nothing if that is wanted."""
+"""Progress of the demo: bars in a terminal, lines elsewhere, or nothing."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from goalbound import terminal
 Show = Callable[[int], None]
 """Called with the number of episodes done."""
 LINES = 4
-"""As many lines tell of one run where there is no terminal."""
+"""Lines per run where there is no terminal."""
 
 
-class Watch(Protocol):
-    """Who wants to know how far it has come."""
+class RunProgress(Protocol):
+    """Receives the progress of runs."""
 
     def begin(self, name: str, episodes: int) -> Show:
-        """A run begins; what is given back is to be called as it goes on."""
+        """Start a run; the returned function is called with its progress."""
         ...
 
 
 @contextmanager
-def watching(*, quiet: bool) -> Iterator[Watch]:
-    """A watch on stderr, as fits the place where stderr goes."""
+def progress_reporter(*, quiet: bool) -> Iterator[RunProgress]:
+    """A progress reporter for stderr."""
     console = terminal.console(sys.stderr)
     if quiet:
         yield Silent()
@@ -45,7 +45,7 @@ def watching(*, quiet: bool) -> Iterator[Watch]:
 
 
 class Silent:
-    """Says nothing."""
+    """Reports nothing."""
 
     def begin(self, name: str, episodes: int) -> Show:
         """A run begins."""
@@ -60,12 +60,12 @@ class Lines:
 
     def begin(self, name: str, episodes: int) -> Show:
         """A run begins."""
-        told = 0
+        printed_lines = 0
 
         def show(done: int) -> None:
-            nonlocal told
-            if done * LINES // episodes > told:
-                told = done * LINES // episodes
+            nonlocal printed_lines
+            if done * LINES // episodes > printed_lines:
+                printed_lines = done * LINES // episodes
                 self._console.print(f"{name}: {done:,} of {episodes:,}", highlight=False, soft_wrap=True)
 
         return show

@@ -1,4 +1,4 @@
-"""How the best policy changes with the context, and where the learned one is not it."""
+"""The optimal policy by context, and where the learned policy differs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from goalbound.experiments.figures import ternary
 from goalbound.experiments.figures.curves import label_ends, title
-from goalbound.experiments.figures.page import INK, SMALL, SOFT, Look, component_names, new_figure, power_of_ten
-from goalbound.experiments.figures.simplex import ARROW, arranged, bar, shaded, triangle
+from goalbound.experiments.figures.simplex import ARROW, add_colorbar, panel_grid, shaded_polygons, triangle
+from goalbound.experiments.figures.style import INK, SMALL, SOFT, LineStyle, component_names, new_figure, power_of_ten
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.summary import Group
 
@@ -27,23 +27,23 @@ class Learned(NamedTuple):
     differs: NDArray[np.float64]
 
 
-def policies_figure(found: Sequence[tuple[Group, Sequence[RunRecord]]], looks: dict[str, Look]) -> Any:
+def policies_figure(found: Sequence[tuple[Group, Sequence[RunRecord]]], styles: dict[str, LineStyle]) -> Any:
     """A strip for two components, triangles for three; None for others, or if no record has policies."""
-    told = [(group, [record for record in records if record.facts["policies"]]) for group, records in found]
-    told = [(group, records) for group, records in told if records]
-    if not told or told[0][0].context_size not in (2, 3):
+    with_policies = [(group, [record for record in records if record.metadata["policies"]]) for group, records in found]
+    with_policies = [(group, records) for group, records in with_policies if records]
+    if not with_policies or with_policies[0][0].context_size not in (2, 3):
         return None
-    facts = told[0][1][0].facts
-    learned = [_learned(group, records) for group, records in told]
-    contexts, optimal = np.array(facts["policies"]["contexts"]), _numbered(facts["policies"]["optimal"])
-    names = component_names(facts["problem"])
-    if told[0][0].context_size == 2:
-        return _strip(contexts, optimal, learned, looks, names)
+    metadata = with_policies[0][1][0].metadata
+    learned = [_learned(group, records) for group, records in with_policies]
+    contexts, optimal = np.array(metadata["policies"]["contexts"]), _numbered(metadata["policies"]["optimal"])
+    names = component_names(metadata["problem"])
+    if with_policies[0][0].context_size == 2:
+        return _strip(contexts, optimal, learned, styles, names)
     return _triangles(contexts, optimal, learned, names)
 
 
 def _learned(group: Group, records: Sequence[RunRecord]) -> Learned:
-    policies = [record.facts["policies"] for record in records]
+    policies = [record.metadata["policies"] for record in records]
     gap = np.array([one["learned_gap"] for one in policies], dtype=np.float64)
     differs = np.array([one["differs"] for one in policies], dtype=np.float64)
     return Learned(group, gap.mean(axis=0), differs.mean(axis=0))
@@ -63,7 +63,7 @@ def _strip(
     contexts: NDArray[np.float64],
     optimal: NDArray[np.int64],
     learned: Sequence[Learned],
-    looks: dict[str, Look],
+    styles: dict[str, LineStyle],
     names: Sequence[str],
 ) -> Any:
     order = np.argsort(contexts[:, 0], kind="stable")
@@ -72,8 +72,8 @@ def _strip(
     gaps = np.concatenate([one.gap for one in learned])
     most = float(gaps[np.isfinite(gaps)].max(initial=0.0)) or 1.0
     linear = 10.0 ** np.floor(np.log10(most / 50.0))
-    said = f"Losses below {linear:g} are on a linear scale."
-    figure = new_figure(4.6, [one.group for one in learned], "Policies by context", said, _note(learned))
+    note = f"Losses below {linear:g} are on a linear scale."
+    figure = new_figure(4.6, [one.group for one in learned], "Policies by context", note, _note(learned))
     top, middle, lower = figure.subplots(3, 1, sharex=True, height_ratios=[0.35, 2.2, 1.4])
     _regions(top, weight, optimal[order])
     lower.set_xlim(0, 1)
@@ -82,33 +82,33 @@ def _strip(
     lower.set_ylim(0, 1)
     lower.yaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.0f}%")
     for one in ordered:
-        _drawn(lower, weight, one.differs, looks[one.group.learner])
+        _drawn(lower, weight, one.differs, styles[one.group.learner])
     middle.set_yscale("symlog", linthresh=linear)
     middle.set_ylim(0, 2.0 * most)
     middle.yaxis.set_major_formatter(power_of_ten)
-    _gaps(middle, weight, ordered, looks)
+    _gaps(middle, weight, ordered, styles)
     return figure
 
 
-def _gaps(axes: Any, weight: NDArray[np.float64], learned: Sequence[Learned], looks: dict[str, Look]) -> None:
+def _gaps(axes: Any, weight: NDArray[np.float64], learned: Sequence[Learned], styles: dict[str, LineStyle]) -> None:
     """The losses of the learned policies above that of the best; crosses where there is none."""
     axes.set_title("loss of the learned policy above that of the best", loc="left")
     ends = []
     for one in learned:
-        look, lost = looks[one.group.learner], np.isnan(one.gap)
-        _drawn(axes, weight, one.gap, look)
+        style, lost = styles[one.group.learner], np.isnan(one.gap)
+        _drawn(axes, weight, one.gap, style)
         if lost.any():
             axes.plot(
-                weight[lost], np.full(lost.sum(), 0.85 * axes.get_ylim()[1]), "x", color=look.colour, clip_on=False
+                weight[lost], np.full(lost.sum(), 0.85 * axes.get_ylim()[1]), "x", color=style.colour, clip_on=False
             )
         if not lost.all():
-            ends.append((one.group.learner, float(one.gap[~lost][-1]), look.colour))
+            ends.append((one.group.learner, float(one.gap[~lost][-1]), style.colour))
     label_ends(axes, 1.0, ends, tall=1.6)
 
 
-def _drawn(axes: Any, weight: NDArray[np.float64], values: NDArray[np.float64], look: Look) -> None:
+def _drawn(axes: Any, weight: NDArray[np.float64], values: NDArray[np.float64], style: LineStyle) -> None:
     if np.isfinite(values).any():  # a line without any point has no place, and no layout
-        axes.plot(weight, values, color=look.colour, linestyle=look.dash, marker=look.marker, markevery=4,
+        axes.plot(weight, values, color=style.colour, linestyle=style.dash, marker=style.marker, markevery=4,
                   markerfacecolor="white", clip_on=False)  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def _regions(axes: Any, weight: NDArray[np.float64], optimal: NDArray[np.int64])
 def _triangles(
     contexts: NDArray[np.float64], optimal: NDArray[np.int64], learned: Sequence[Learned], names: Sequence[str]
 ) -> Any:
-    rows, columns, height = arranged(1 + len(learned))
+    rows, columns, height = panel_grid(1 + len(learned))
     dots = "Dots grow with the share of states where the actions differ."
     figure = new_figure(
         height, [one.group for one in learned], "Policies by context", "Numbers: the best policy.", dots,
@@ -141,7 +141,7 @@ def _triangles(
     panels = figure.subplots(rows, columns, squeeze=False).flat
     points = ternary.flat(contexts)
     spacing = float(contexts[contexts > 1e-9].min())
-    corners = [ternary.flat(ternary.around(context, spacing)) for context in contexts]
+    corners = [ternary.flat(ternary.lattice_cell(context, spacing)) for context in contexts]
     first, *others = list(panels)
     for corner, point, policy in zip(corners, points, optimal, strict=True):
         first.fill(*corner.T, facecolor=LIGHT[(policy - 1) % len(LIGHT)], edgecolor="white", linewidth=0.4)
@@ -149,7 +149,7 @@ def _triangles(
     title(first, "best policy", pad=12.0)
     triangle(first, names)
     for axes, one in zip(others, learned, strict=False):
-        shades = shaded(axes, corners, one.gap, np.ones(len(corners)))
+        shades = shaded_polygons(axes, corners, one.gap, np.ones(len(corners)))
         axes.scatter(
             *points.T, s=14.0 * np.nan_to_num(one.differs), color="white", edgecolor=INK, linewidth=0.4, zorder=3
         )
@@ -157,7 +157,7 @@ def _triangles(
         axes.scatter(*points[lost].T, s=14.0, marker="x", color=INK, linewidth=0.8, zorder=4)
         triangle(axes, names)
         title(axes, one.group.learner, pad=12.0)
-        bar(figure, shades, axes, "loss above optimal")
+        add_colorbar(figure, shades, axes, "loss above optimal")
     for axes in others[len(learned) :]:
         axes.set_visible(False)
     return figure

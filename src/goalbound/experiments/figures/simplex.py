@@ -1,4 +1,4 @@
-"""Maps of the simplex: for which contexts is there regret?"""
+"""Maps of regret over the simplex of contexts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from goalbound.experiments.figures import ternary
 from goalbound.experiments.figures.curves import label_ends, title
-from goalbound.experiments.figures.page import PALE, SHADES, SMALL, SOFT, Look, component_names, new_figure
+from goalbound.experiments.figures.style import PALE, SHADES, SMALL, SOFT, LineStyle, component_names, new_figure
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.summary import Group
 
@@ -18,13 +18,13 @@ PER_EPISODE = "expected regret per episode"
 ARROW = "An arrow at a scale: 1% lies above it."
 
 
-class Shown(NamedTuple):
+class RegretMap(NamedTuple):
     """A group and the sums of its runs by cell: ``met`` contexts and their ``regret``, [pairs, bins, bins]."""
 
     group: Group
     met: NDArray[np.float64]
     regret: NDArray[np.float64]
-    facts: dict[str, Any]
+    metadata: dict[str, Any]
 
     @property
     def per_episode(self) -> NDArray[np.float64]:
@@ -32,7 +32,7 @@ class Shown(NamedTuple):
         return _ratio(self.regret, self.met)
 
 
-def simplex_figures(found: Sequence[tuple[Group, Sequence[RunRecord]]], looks: dict[str, Look]) -> dict[str, Any]:
+def simplex_figures(found: Sequence[tuple[Group, Sequence[RunRecord]]], styles: dict[str, LineStyle]) -> dict[str, Any]:
     """By name: a line for two components, triangles for three, above that a grid of all pairs for each learner."""
     shown = [_summed(group, records) for group, records in found]
     size = shown[0].group.context_size
@@ -40,23 +40,23 @@ def simplex_figures(found: Sequence[tuple[Group, Sequence[RunRecord]]], looks: d
     if size < 2 or not shown:
         return {}
     if size == 2:
-        return {"simplex": _line(shown, looks)}
+        return {"simplex": _line(shown, styles)}
     if size == 3:
         return {"simplex": _triangles(shown)}
     return {f"simplex-{one.group.learner}": _pairs(one) for one in shown}
 
 
-def _summed(group: Group, records: Sequence[RunRecord]) -> Shown:
-    maps = [record.facts["simplex"] for record in records]
+def _summed(group: Group, records: Sequence[RunRecord]) -> RegretMap:
+    maps = [record.metadata["simplex"] for record in records]
     bins = int(maps[0]["bins"])
     met, regret = (
         np.array([one[name] for one in maps], dtype=np.float64).sum(axis=0).reshape(-1, bins, bins)
         for name in ("count", "expected_regret")
     )
-    return Shown(group, met, regret, records[0].facts)
+    return RegretMap(group, met, regret, records[0].metadata)
 
 
-def _line(shown: Sequence[Shown], looks: dict[str, Look]) -> Any:
+def _line(shown: Sequence[RegretMap], styles: dict[str, LineStyle]) -> Any:
     figure = new_figure(3.6, [one.group for one in shown], "Regret by context", "By twelfths of the weight.")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     bins = shown[0].met.shape[1]
@@ -64,58 +64,58 @@ def _line(shown: Sequence[Shown], looks: dict[str, Look]) -> Any:
     same = all(np.array_equal(one.met, shown[0].met) for one in shown)
     ends, top = [], 0.0
     for one in shown:
-        look = looks[one.group.learner]
+        style = styles[one.group.learner]
         count, regret = one.met[0].sum(axis=1), one.regret[0].sum(axis=1)
         each = _ratio(regret, count)
-        upper.plot(middle, each, color=look.colour, linestyle=look.dash, marker=look.marker, markerfacecolor="white")
+        upper.plot(middle, each, color=style.colour, linestyle=style.dash, marker=style.marker, markerfacecolor="white")
         if not same or one is shown[0]:
             lower.stairs(count / count.sum(), np.linspace(0.0, 1.0, bins + 1), fill=same,
-                         color=PALE if same else look.colour, linestyle="-" if same else look.dash)  # fmt: skip
-        ends.append((one.group.learner, float(each[np.isfinite(each)][-1]), look.colour))
+                         color=PALE if same else style.colour, linestyle="-" if same else style.dash)  # fmt: skip
+        ends.append((one.group.learner, float(each[np.isfinite(each)][-1]), style.colour))
         top = max(top, float(np.nanmax(each)))
     upper.set_ylim(0, 1.08 * top)
     title(upper, PER_EPISODE)
     lower.set_ylim(bottom=0)
     title(lower, "share of the episodes")
     lower.set_xlim(0, 1)
-    names = component_names(shown[0].facts["problem"])
+    names = component_names(shown[0].metadata["problem"])
     lower.set_xlabel(f"weight of {names[0]} (the rest is {names[1]})")
     label_ends(upper, float(middle[-1]), ends, tall=1.6)
     return figure
 
 
-def _triangles(shown: Sequence[Shown]) -> Any:
-    rows, columns, height = arranged(len(shown))
+def _triangles(shown: Sequence[RegretMap]) -> Any:
+    rows, columns, height = panel_grid(len(shown))
     scales = "Each panel has its own scale." if len(shown) > 1 else ""
     unseen = "Hatched: no such context was met."
     figure = new_figure(height, [one.group for one in shown], "Regret by context", scales, unseen, ARROW)
     panels = figure.subplots(rows, columns, squeeze=False)
     for axes, one in zip(panels.flat, shown, strict=False):
         bins = one.met.shape[1]
-        table = _ratio(ternary.inside(one.regret[0]), ternary.inside(one.met[0]))
+        table = _ratio(ternary.fold_edges(one.regret[0]), ternary.fold_edges(one.met[0]))
         cells = [(row, column) for row in range(bins) for column in range(bins - row)]
         corners = [ternary.flat(ternary.cell(row, column, bins)) for row, column in cells]
-        met = np.array([ternary.inside(one.met[0])[at] for at in cells])
-        shades = shaded(axes, corners, np.array([table[at] for at in cells]), met)
-        triangle(axes, component_names(one.facts["problem"]))
+        met = np.array([ternary.fold_edges(one.met[0])[at] for at in cells])
+        shades = shaded_polygons(axes, corners, np.array([table[at] for at in cells]), met)
+        triangle(axes, component_names(one.metadata["problem"]))
         title(axes, one.group.learner, pad=12.0)
-        bar(figure, shades, axes, PER_EPISODE)
+        add_colorbar(figure, shades, axes, PER_EPISODE)
     for axes in panels.flat[len(shown) :]:
         axes.set_visible(False)
     return figure
 
 
-def _pairs(one: Shown) -> Any:
+def _pairs(one: RegretMap) -> Any:
     """A grid with the i-th component to the right and the j-th upwards, for all pairs that were kept."""
-    pairs = [tuple(pair) for pair in one.facts["simplex"]["pairs"]]
-    names = component_names(one.facts["problem"])
+    pairs = [tuple(pair) for pair in one.metadata["simplex"]["pairs"]]
+    names = component_names(one.metadata["problem"])
     size = max(max(pair) for pair in pairs)
     note = f"The first {len(pairs)} pairs." if size + 1 < one.group.context_size else ""
     grey = "Grey: no such context was met."
     title_ = f"Regret by context, {one.group.learner}"
     figure = new_figure(0.9 + min(6.3 / size, 2.0) * size, [one.group], title_, grey, ARROW, note)
     grid = figure.add_gridspec(size, size)
-    top = most(one.per_episode, one.met)
+    top = robust_maximum(one.per_episode, one.met)
     edges = np.linspace(0.0, 1.0, one.met.shape[1] + 1)
     shades = None
     for (i, j), table in zip(pairs, one.per_episode, strict=True):
@@ -130,11 +130,11 @@ def _pairs(one: Shown) -> Any:
             axes.set_xlabel(names[i], fontsize=SMALL)
         if i == 0:
             axes.set_ylabel(names[j], fontsize=SMALL)
-    bar(figure, shades, figure.axes, PER_EPISODE, location="right", shrink=0.6)
+    add_colorbar(figure, shades, figure.axes, PER_EPISODE, location="right", shrink=0.6)
     return figure
 
 
-def arranged(count: int) -> tuple[int, int, float]:
+def panel_grid(count: int) -> tuple[int, int, float]:
     """Rows, columns and the height of a figure of so many triangles."""
     columns = count if count < 4 else 2 if count == 4 else 3
     rows = -(-count // columns)
@@ -150,7 +150,7 @@ def triangle(axes: Any, names: Sequence[str]) -> None:
     axes.set_axis_off()
 
 
-def shaded(
+def shaded_polygons(
     axes: Any, corners: Sequence[NDArray[np.float64]], values: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> Any:
     """Polygons in shades from 0 to what most values are; those without a value are hatched."""
@@ -161,13 +161,13 @@ def shaded(
     axes.add_collection(PolyCollection(gone, facecolor="white", edgecolor=PALE, hatch="//////", linewidth=0))
     there = [corner for corner, there in zip(corners, known, strict=True) if there]
     shades = PolyCollection(there, array=values[known], cmap=SHADES, edgecolor="face", linewidth=0.3)
-    shades.set_clim(0.0, most(values, weights))
+    shades.set_clim(0.0, robust_maximum(values, weights))
     axes.add_collection(shades)
     return shades
 
 
-def most(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    """What 99% of the weight does not exceed, so that one rare context does not darken all others; not 0."""
+def robust_maximum(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """The weighted 99% quantile, so that one rare context does not dominate the colour scale; not 0."""
     known = np.isfinite(values) & (weights > 0.0)
     if not known.any():
         return 1.0
@@ -176,7 +176,9 @@ def most(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     return float(values[known][order][np.searchsorted(part, 0.99)]) or 1.0
 
 
-def bar(figure: Any, shades: Any, axes: Any, label: str, *, location: str = "bottom", shrink: float = 0.75) -> None:
+def add_colorbar(
+    figure: Any, shades: Any, axes: Any, label: str, *, location: str = "bottom", shrink: float = 0.75
+) -> None:
     """The scale of the shades."""
     above = "max" if np.ma.max(shades.get_array()) > shades.get_clim()[1] else "neither"
     scale = figure.colorbar(shades, ax=axes, location=location, shrink=shrink, aspect=24, pad=0.02, extend=above)

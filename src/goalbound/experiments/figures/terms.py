@@ -1,4 +1,4 @@
-"""Bars: where the regret of watched learners comes from."""
+"""Bars: the terms of the regret decomposition of audited learners."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from goalbound.experiments.bootstrap import Estimate
 from goalbound.experiments.figures.curves import title
-from goalbound.experiments.figures.page import INK, SMALL, SOFT, Look, new_figure
+from goalbound.experiments.figures.style import INK, SMALL, SOFT, LineStyle, new_figure
 from goalbound.experiments.summary import Group
-from goalbound.experiments.tables import number
+from goalbound.experiments.text import number
 
 
-def terms_figure(groups: Sequence[Group], looks: dict[str, Look]) -> Any:
-    """The terms of the regret decomposition and their sum, a panel per watched learner; None without one."""
+def terms_figure(groups: Sequence[Group], styles: dict[str, LineStyle]) -> Any:
+    """The terms of the regret decomposition and their sum, a panel per audited learner; None without one."""
     shown = [group for group in groups if group.decomposition]
     if not shown:
         return None
@@ -27,21 +27,21 @@ def terms_figure(groups: Sequence[Group], looks: dict[str, Look]) -> Any:
     )
     panels = figure.subplots(rows, columns, squeeze=False, sharey=True).flat
     for axes, group in zip(panels, shown, strict=False):
-        _bars(axes, {**group.decomposition, "realised regret": group.regret}, looks[group.learner])
+        _bars(axes, {**group.decomposition, "realised regret": group.regret}, styles[group.learner])
         title(axes, group.learner)
     for axes in list(panels)[len(shown) :]:
         axes.set_visible(False)
     return figure
 
 
-def _bars(axes: Any, terms: dict[str, Estimate], look: Look) -> None:
+def _bars(axes: Any, terms: dict[str, Estimate], style: LineStyle) -> None:
     known = {name: term for name, term in terms.items() if term.mean is not None}
     means = np.array([term.mean for term in known.values()], dtype=np.float64)
     places = -np.arange(len(known), dtype=np.float64)
     places[-1] -= 0.35
     total = np.arange(len(known)) == len(known) - 1
-    axes.barh(places[~total], means[~total], height=0.62, color="white", edgecolor=look.colour, hatch="////")
-    axes.barh(places[total], means[total], height=0.62, color=look.colour)
+    axes.barh(places[~total], means[~total], height=0.62, color="white", edgecolor=style.colour, hatch="////")
+    axes.barh(places[total], means[total], height=0.62, color=style.colour)
     axes.axvline(0.0, color=SOFT, linewidth=0.6)
     axes.axhline(places[-1] + 0.68, color=SOFT, linewidth=0.6)
     for place, term in zip(places, known.values(), strict=True):

@@ -27,7 +27,7 @@ def cell(row: int, column: int, bins: int) -> Floats:
     return np.array([(i, j, bins - i - j) for i, j in square if i + j <= bins]) / bins
 
 
-def inside(table: Floats) -> Floats:
+def fold_edges(table: Floats) -> Floats:
     """A table [bins, bins] over the first two components, with what lies on the edge moved into the cell beside it.
 
     A context such as (1/2, 1/2, 0) is in parts 6 and 6 of 12, a cell that has only this point of the triangle.
@@ -40,7 +40,7 @@ def inside(table: Floats) -> Floats:
     return moved
 
 
-def around(context: Sequence[float], spacing: float) -> Floats:
+def lattice_cell(context: Sequence[float], spacing: float) -> Floats:
     """The corners [n, 3] of the part of the triangle that is nearest to a point of a lattice: a hexagon, cut off."""
     turns = [(2, -1, -1), (1, 1, -2), (-1, 2, -1), (-2, 1, 1), (-1, -1, 2), (1, -2, 1)]
     corners = np.asarray(context, dtype=np.float64) + spacing / 3.0 * np.array(turns)

@@ -7,12 +7,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goalbound.experiments.figures import page
+from goalbound.experiments.figures import style
 from goalbound.experiments.figures.curves import known_figure, regret_figure
 from goalbound.experiments.figures.policies import policies_figure
 from goalbound.experiments.figures.simplex import simplex_figures
 from goalbound.experiments.figures.terms import terms_figure
-from goalbound.experiments.groups import grouped
+from goalbound.experiments.groups import group_runs
 from goalbound.models import ModelError
 
 if TYPE_CHECKING:
@@ -46,38 +46,38 @@ def write_figures(
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    by_group = {group.labels: list(group.records.values()) for group in grouped(records, runs)}
+    by_group = {group.labels: list(group.records.values()) for group in group_runs(records, runs)}
     strange = [group for group in summary.groups if not by_group.get(group.labels)]
     if strange:
         raise ModelError(
             f"the summary has {', '.join(strange[0].labels)}, of which there is no record; give the records, and the "
             "runs, that it was made of"
         )
-    looks = page.looks([group.learner for group in summary.groups])
+    styles = style.styles([group.learner for group in summary.groups])
     paths: list[Path] = []
     names: set[str] = set()
-    stages = list(dict.fromkeys((group.problem, group.contexts) for group in summary.groups))
-    with page.style():
-        for stage in stages:
-            groups = [group for group in summary.groups if (group.problem, group.contexts) == stage]
+    tasks = list(dict.fromkeys((group.problem, group.contexts) for group in summary.groups))
+    with style.figure_style():
+        for task in tasks:
+            groups = [group for group in summary.groups if (group.problem, group.contexts) == task]
             found = [(group, by_group[group.labels]) for group in groups]
-            for kind, figure in _figures(found, looks):
-                name = _unused(page.slug(kind, *stage), names)
-                paths += page.save(figure, target, name, formats)
+            for kind, figure in _figures(found, styles):
+                name = _unused(style.slug(kind, *task), names)
+                paths += style.save_figure(figure, target, name, formats)
     return paths
 
 
 def _figures(
-    found: Sequence[tuple[Group, Sequence[RunRecord]]], looks: dict[str, page.Look]
+    found: Sequence[tuple[Group, Sequence[RunRecord]]], styles: dict[str, style.LineStyle]
 ) -> Iterator[tuple[str, Any]]:
     """Name and figure of all that there is to draw about one problem and source of contexts, one at a time."""
     groups = [group for group, _ in found]
-    yield "regret", regret_figure(groups, looks)
+    yield "regret", regret_figure(groups, styles)
     for name, draw in (("terms", terms_figure), ("known", known_figure)):
-        if (figure := draw(groups, looks)) is not None:
+        if (figure := draw(groups, styles)) is not None:
             yield name, figure
-    yield from simplex_figures(found, looks).items()
-    if (figure := policies_figure(found, looks)) is not None:
+    yield from simplex_figures(found, styles).items()
+    if (figure := policies_figure(found, styles)) is not None:
         yield "policies", figure
 
 

@@ -1,4 +1,4 @@
-"""All that a report shows, as plain values: the page depends on nothing else."""
+"""The data of a report as plain values: the page depends on nothing else."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments import measures
+from goalbound.experiments import metrics
 from goalbound.experiments.bootstrap import Estimate, band
-from goalbound.experiments.cards import ORACLE, card_of_record, card_of_settings, weakest
-from goalbound.experiments.groups import Runs, grouped
-from goalbound.experiments.report.answer import answer, caveat, headline
-from goalbound.experiments.report.fields import policies_of, simplex_of
+from goalbound.experiments.cards import ORACLE, card_from_record, card_from_settings, weakest
+from goalbound.experiments.groups import RunGroup, group_runs
+from goalbound.experiments.report.conclusions import caveat, conclusions, headline
 from goalbound.experiments.report.linearity import alarms
-from goalbound.experiments.report.words import banded, setup
+from goalbound.experiments.report.phrases import setup, with_interval
+from goalbound.experiments.report.simplex_maps import policy_maps, regret_maps
 from goalbound.experiments.spec import catalog
 
 if TYPE_CHECKING:
     from goalbound.experiments.comparisons import Difference
     from goalbound.experiments.records import RunRecord
-    from goalbound.experiments.spec import Choice, ExperimentSpec, RunSpec
+    from goalbound.experiments.spec import Component, ExperimentSpec, RunSpec
     from goalbound.experiments.summary import Group, Summary
 
 Labels = tuple[str, str, str]
@@ -50,7 +50,7 @@ def report_data(
     """What the page shows, JSON-able and without NaN.
 
     Args:
-        spec: what was asked.
+        spec: the experiment.
         summary: of the records.
         records: of the runs that ended.
         failures: of the runs that did not: ``id``, ``error``, ``traceback`` and ``spec`` of each.
@@ -58,13 +58,13 @@ def report_data(
         runs: what was to be run, if it is known; else it follows from the spec, whose plug-ins are then imported.
 
     Returns:
-        ``learners`` (tag, label, constants, what it was told), ``panels`` (one for each problem and source of contexts:
+        ``learners`` (tag, label, constants, prior knowledge), ``panels`` (one for each problem and source of contexts:
         ``episode`` [n], and ``results`` with curves, numbers, terms, fields over contexts), ``alarms``, ``failures``,
-        ``missing``, ``provenance``, and ``words``: the sentences that say it.
+        ``missing``, ``provenance``, and ``phrases``: the same as sentences.
     """
     wanted = spec.runs() if runs is None else runs
-    groups = grouped(records, wanted)
-    asked = _asked(wanted, groups)
+    groups = group_runs(records, wanted)
+    requested = _requested_runs(wanted, groups)
     labels = list(dict.fromkeys(group.learner for group in groups))
     data: dict[str, Any] = {
         "name": spec.name,
@@ -73,56 +73,58 @@ def report_data(
         "seeds": spec.seed_list,
         "step_limit": spec.step_limit,
         "losses": spec.losses,
-        "learners": [_learner(place, label, groups, asked) for place, label in enumerate(labels)],
-        "problems": _things("problem", groups, asked),
-        "contexts": _things("contexts", groups, asked),
+        "learners": [_learner(place, label, groups, requested) for place, label in enumerate(labels)],
+        "problems": _components("problem", groups, requested),
+        "contexts": _components("contexts", groups, requested),
         "panels": _panels(groups, summary, labels),
         "alarms": alarms(summary),
-        **_troubles(groups, asked, list(failures)),
+        **_incomplete_runs(groups, requested, list(failures)),
         "provenance": _provenance(groups, list(times)),
     }
-    data["words"] = {
-        "setup": setup(data), "headline": headline(data), "answer": answer(data), "caveat": caveat(data),
+    data["phrases"] = {
+        "setup": setup(data), "headline": headline(data), "conclusions": conclusions(data), "caveat": caveat(data),
     }  # fmt: skip
     return data
 
 
-def _asked(wanted: Sequence[RunSpec], runs: Sequence[Runs]) -> dict[Labels, list[RunSpec]]:
+def _requested_runs(wanted: Sequence[RunSpec], runs: Sequence[RunGroup]) -> dict[Labels, list[RunSpec]]:
     """The runs of each group, in the order of the seeds: those of the spec, or of records that it does not have."""
     alike: dict[str, list[RunSpec]] = {}
     for run in wanted:
         alike.setdefault(json.dumps({**run.as_json(labels=False), "seed": None}, sort_keys=True), []).append(run)
-    asked = {group.labels: [record.spec for record in group.records.values()] for group in runs}
-    asked.update((group.labels, same) for group, same in zip(runs, alike.values(), strict=False))
-    return asked
+    requested = {group.labels: [record.spec for record in group.records.values()] for group in runs}
+    requested.update((group.labels, same) for group, same in zip(runs, alike.values(), strict=False))
+    return requested
 
 
-def _learner(place: int, label: str, runs: Sequence[Runs], asked: Mapping[Labels, Sequence[RunSpec]]) -> dict[str, Any]:
+def _learner(
+    place: int, label: str, runs: Sequence[RunGroup], requested: Mapping[Labels, Sequence[RunSpec]]
+) -> dict[str, Any]:
     """A learner, its settings, and the constants that it used on each problem."""
     mine = [group for group in runs if group.learner == label]
-    choice = asked[mine[0].labels][0].learner
+    component = requested[mine[0].labels][0].learner
     used = {group.problem: _settings(group) for group in mine if group.records}
-    cards = [card_of_record(record) for group in mine for record in group.records.values()]
-    card = weakest(cards or [card_of_settings(choice.use, choice.settings)])
+    cards = [card_from_record(record) for group in mine for record in group.records.values()]
+    card = weakest(cards or [card_from_settings(component.use, component.settings)])
     return {
         "tag": tag(place),
         "label": label,
-        "use": choice.use,
+        "use": component.use,
         "knows": card.guarantee == ORACLE,  # it is shown, but wins no comparison
         "guarantee": card.guarantee,
-        "mark": card.mark,
-        "departure": card.departure,
-        "sees": _sees(choice),
-        "settings": choice.settings,
+        "label_suffix": card.label_suffix,
+        "deviation": card.deviation,
+        "sees": _sees(component),
+        "settings": component.settings,
         "used": used,
         "constants": card.constants,
         "quantity": card.quantity,
     }
 
 
-def _sees(choice: Choice) -> str:
+def _sees(component: Component) -> str:
     """What of the context a learner is shown: ``context``, ``nothing`` or ``cell``."""
-    return "nothing" if choice.use == "context-blind" else str(choice.settings.get("sees", "context"))
+    return "nothing" if component.use == "context-blind" else str(component.settings.get("sees", "context"))
 
 
 def tag(place: int) -> str:
@@ -134,50 +136,52 @@ def tag(place: int) -> str:
     return (tag(place // 26 - 1) if place >= 26 else "") + ascii_uppercase[place % 26]
 
 
-def _settings(group: Runs) -> dict[str, Any]:
-    return dict(_first(group).facts.get("settings") or {})
+def _settings(group: RunGroup) -> dict[str, Any]:
+    return dict(_first(group).metadata.get("settings") or {})
 
 
-def _first(group: Runs) -> RunRecord:
+def _first(group: RunGroup) -> RunRecord:
     return next(iter(group.records.values()))
 
 
-def _things(kind: str, runs: Sequence[Runs], asked: Mapping[Labels, Sequence[RunSpec]]) -> list[dict[str, Any]]:
+def _components(
+    kind: str, runs: Sequence[RunGroup], requested: Mapping[Labels, Sequence[RunSpec]]
+) -> list[dict[str, Any]]:
     """The problems or the sources of contexts: name, settings, and what records say about their size."""
     found: dict[str, dict[str, Any]] = {}
     for group in runs:
-        choice = getattr(asked[group.labels][0], kind)
-        thing = found.setdefault(
+        component = getattr(requested[group.labels][0], kind)
+        component = found.setdefault(
             getattr(group, kind),
             {
                 "label": getattr(group, kind),
-                "use": choice.use,
-                "settings": choice.settings,
+                "use": component.use,
+                "settings": component.settings,
                 "size": None,
-                "summary": _summary(kind, choice.use),
+                "summary": _summary(kind, component.use),
             },
         )
         if kind == "problem" and group.records:
-            thing["size"] = _first(group).facts["problem"]
+            component["size"] = _first(group).metadata["problem"]
     return list(found.values())
 
 
 def _summary(kind: str, use: str) -> str:
-    """What the catalog says about a thing, as a sentence; nothing is imported for it."""
+    """The catalog's summary of a component as a sentence; nothing is imported."""
     entry = catalog("problems" if kind == "problem" else kind).entries.get(use)
     text = entry.summary.strip() if entry else ""
     return f"{text[:1].upper()}{text[1:].removesuffix('.')}." if text else ""
 
 
-def _panels(runs: Sequence[Runs], summary: Summary, labels: Sequence[str]) -> list[dict[str, Any]]:
+def _panels(runs: Sequence[RunGroup], summary: Summary, labels: Sequence[str]) -> list[dict[str, Any]]:
     """One for each problem and source of contexts that has a record."""
     summed = {group.labels: group for group in summary.groups}
-    stages: dict[str, list[Runs]] = {}
+    tasks: dict[str, list[RunGroup]] = {}
     for group in runs:
         if group.records:
-            stages.setdefault(group.stage, []).append(group)
+            tasks.setdefault(group.task, []).append(group)
     panels = []
-    for groups in stages.values():
+    for groups in tasks.values():
         problem, contexts = groups[0].problem, groups[0].contexts
         compared = [one for one in summary.differences if (one.problem, one.contexts) == (problem, contexts)]
         panel = _panel(groups, [summed[group.labels] for group in groups], labels)
@@ -193,11 +197,11 @@ def _title(panel: Mapping[str, Any], panels: Sequence[Mapping[str, Any]]) -> str
     return f"{problem}, contexts {contexts}"
 
 
-def _panel(groups: Sequence[Runs], summed: Sequence[Group], labels: Sequence[str]) -> dict[str, Any]:
-    facts = _first(groups[0]).facts
-    size = int(facts["problem"]["context_size"])
+def _panel(groups: Sequence[RunGroup], summed: Sequence[Group], labels: Sequence[str]) -> dict[str, Any]:
+    metadata = _first(groups[0]).metadata
+    size = int(metadata["problem"]["context_size"])
     grid = _grid(groups)
-    fields, policies = [simplex_of(group) for group in groups], policies_of(groups)
+    fields, policies = [regret_maps(group) for group in groups], policy_maps(groups)
     results = [
         _result(group, numbers, grid) | {"learner": labels.index(group.learner), "simplex": field, "policy": policy}
         for group, numbers, field, policy in zip(groups, summed, fields, policies["learned"], strict=True)
@@ -206,8 +210,8 @@ def _panel(groups: Sequence[Runs], summed: Sequence[Group], labels: Sequence[str
         "problem": groups[0].problem,
         "contexts": groups[0].contexts,
         "context_size": size,
-        "components": facts["problem"].get("component_names") or [f"component {one + 1}" for one in range(size)],
-        "bins": (facts.get("simplex") or {}).get("bins", 0),
+        "components": metadata["problem"].get("component_names") or [f"component {one + 1}" for one in range(size)],
+        "bins": (metadata.get("simplex") or {}).get("bins", 0),
         "loss_scale": summed[0].loss_scale,
         "episode": grid.tolist(),
         "policies": policies["best"],
@@ -215,7 +219,7 @@ def _panel(groups: Sequence[Runs], summed: Sequence[Group], labels: Sequence[str
     }
 
 
-def _grid(groups: Sequence[Runs]) -> NDArray[np.int64]:
+def _grid(groups: Sequence[RunGroup]) -> NDArray[np.int64]:
     """Episodes that all runs kept: half of them evenly spaced, half evenly in the logarithm."""
     tables = [record.table["episode"] for group in groups for record in group.records.values()]
     kept = tables[0]
@@ -225,25 +229,26 @@ def _grid(groups: Sequence[Runs]) -> NDArray[np.int64]:
         return kept
     first, last = float(kept[0]), float(kept[-1])
     wanted = np.concatenate([np.geomspace(first, last, POINTS // 2), np.linspace(first, last, POINTS // 2)])
-    return kept[np.unique(measures.nearest(kept, wanted))]
+    return kept[np.unique(metrics.nearest_rows(kept, wanted))]
 
 
-def _result(group: Runs, numbers: Group, grid: NDArray[np.int64]) -> dict[str, Any]:
+def _result(group: RunGroup, numbers: Group, grid: NDArray[np.int64]) -> dict[str, Any]:
     records = list(group.records.values())
     bounds = {name: _estimate(one) for name, one in numbers.bounds.items()}
-    regret = _curve([measures.course(record, "expected_regret", grid) for record in records])
-    tells = numbers.known_share.mean is not None
+    regret = _curve([metrics.cumulative_at(record, "expected_regret", grid) for record in records])
+    has_known_test = numbers.known_share.mean is not None
     steps, unknown, intervals = (
-        [measures.course(record, name, grid) for record in records] for name in ("steps", "unknown_steps", "intervals")
+        [metrics.cumulative_at(record, name, grid) for record in records]
+        for name in ("steps", "unknown_steps", "intervals")
     )
     return {
         "seeds": list(numbers.seeds),
         "missing": list(numbers.missing),
         "regret": regret | {"bound": _tightest(bounds)},
-        "known": _curve([1.0 - u / s for u, s in zip(unknown, steps, strict=True)]) if tells else None,
-        "intervals": _curve([one / grid for one in intervals]) if tells else None,
+        "known": _curve([1.0 - u / s for u, s in zip(unknown, steps, strict=True)]) if has_known_test else None,
+        "intervals": _curve([one / grid for one in intervals]) if has_known_test else None,
         "numbers": {name: _estimate(getattr(numbers, name)) for name in NUMBERS},
-        "optimal_loss": _rounded(float(np.mean([record.facts["totals"]["optimal_loss"] for record in records]))),
+        "optimal_loss": _rounded(float(np.mean([record.metadata["totals"]["optimal_loss"] for record in records]))),
         "seconds_per_step": _rounded(numbers.seconds_per_step),
         "terms": {name: _estimate(one) for name, one in numbers.decomposition.items()},
         "bounds": bounds,
@@ -256,13 +261,13 @@ def _tightest(bounds: Mapping[str, Mapping[str, Any]]) -> float | None:
 
 
 def _largest(records: Sequence[RunRecord], name: str) -> float | None:
-    found = [(measures.diagnosis(record) or {}).get(name) for record in records]
+    found = [(metrics.diagnosis(record) or {}).get(name) for record in records]
     return _rounded(max((float(one) for one in found if one is not None), default=None))
 
 
-def _curve(courses: Sequence[NDArray[np.float64]]) -> dict[str, Any]:
+def _curve(curves: Sequence[NDArray[np.float64]]) -> dict[str, Any]:
     """The mean over seeds, and with two or more the ends of its band."""
-    values = np.array(courses)
+    values = np.array(curves)
     low, high = band(values) if len(values) > 1 else (None, None)
     return {
         "values": _all_rounded(values.mean(axis=0)),
@@ -281,13 +286,13 @@ def _difference(one: Difference, labels: Sequence[str]) -> dict[str, Any]:
         "p_value": _rounded(one.p_value),
         "corrected": _rounded(one.corrected),
         "verdict": one.verdict,
-        "statement": one.statement(lambda gap: banded(_estimate(gap))),
+        "statement": one.statement(lambda gap: with_interval(_estimate(gap))),
         "same_contexts": one.same_contexts,
     }
 
 
-def _troubles(
-    runs: Sequence[Runs], asked: Mapping[Labels, Sequence[RunSpec]], failures: Sequence[Mapping[str, Any]]
+def _incomplete_runs(
+    runs: Sequence[RunGroup], requested: Mapping[Labels, Sequence[RunSpec]], failures: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Runs that failed, and those that have neither a record nor a failure."""
     done = {record.spec.id for group in runs for record in group.records.values()}
@@ -295,7 +300,7 @@ def _troubles(
     failed, missing = [], []
     for group in runs:
         where = dict(zip(("problem", "contexts", "learner"), group.labels, strict=True))
-        left = [run for run in asked[group.labels] if run.id not in done]
+        left = [run for run in requested[group.labels] if run.id not in done]
         for run in left:
             if run.id in broken:
                 words = {name: str(broken[run.id].get(name, "")) for name in ("error", "traceback")}
@@ -306,11 +311,11 @@ def _troubles(
     return {"failures": failed, "missing": missing}
 
 
-def _provenance(runs: Sequence[Runs], times: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _provenance(runs: Sequence[RunGroup], times: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     records = [(group, record) for group in runs for record in group.records.values()]
     versions: dict[str, list[str]] = {}
     for _, record in records:
-        for name, version in record.facts["provenance"].items():
+        for name, version in record.metadata["provenance"].items():
             if name not in ("id", "seed") and str(version) not in versions.setdefault(name, []):
                 versions[name].append(str(version))
     seconds = {str(line["id"]): float(line["seconds"]) for line in times}

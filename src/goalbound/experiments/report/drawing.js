@@ -1,4 +1,4 @@
-// Small tools of all pictures: elements, numbers as words, scales, markers, and a cursor for mouse, touch and keys.
+// Helpers of all charts: elements, formatted numbers, scales, markers, and a cursor for mouse, touch and keys.
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";

@@ -1,4 +1,4 @@
-"""Learners that found their model contradicted by what they observed: as plain values, and as a warning on the page."""
+"""Learners that detected a violation of their model: as plain values, and as a warning on the page."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from goalbound.experiments.tables import alarmed, counted
+from goalbound.experiments.text import pluralize, seeds_with_alarm
 
 if TYPE_CHECKING:
     from goalbound.experiments.summary import Summary
 
 
 def alarms(summary: Summary) -> list[dict[str, Any]]:
-    """One for each group that has any: its labels, the seeds, how many there were, and the words of the first."""
+    """One for each group that has any: its labels, the seeds, their number, and the first message."""
     return [
         {
             "problem": group.problem,
@@ -24,7 +24,7 @@ def alarms(summary: Summary) -> list[dict[str, Any]]:
             "text": found[0][1],
         }
         for group in summary.groups
-        if (found := alarmed(group))
+        if (found := seeds_with_alarm(group))
     ]
 
 
@@ -38,5 +38,5 @@ def warning(data: Mapping[str, Any]) -> str:
 
 def _line(alarm: Mapping[str, Any]) -> str:
     where = ", ".join(alarm[kind] for kind in ("learner", "problem", "contexts"))
-    count = f"{len(alarm['seeds'])} of {counted(alarm['runs'], 'run')}"
+    count = f"{len(alarm['seeds'])} of {pluralize(alarm['runs'], 'run')}"
     return f"<li><b>{escape(where)}</b>: {count}. Seed {alarm['seeds'][0]}, {escape(alarm['text'])}.</li>"

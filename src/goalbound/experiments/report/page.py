@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from goalbound.experiments.spec import ExperimentSpec, RunSpec
     from goalbound.experiments.summary import Summary
 
-SCRIPTS = ("drawing.js", "curves.js", "fields.js", "report.js")
+SCRIPTS = ("drawing.js", "curves.js", "simplex_maps.js", "report.js")
 
 
 def write_report(

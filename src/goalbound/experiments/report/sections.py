@@ -7,10 +7,10 @@ from html import escape
 from typing import Any
 
 from goalbound.experiments.cards import NONE, ORACLE, PROVEN
-from goalbound.experiments.report import words
-from goalbound.experiments.report.comparison import comparison, differences, terms
+from goalbound.experiments.report import phrases
 from goalbound.experiments.report.linearity import warning
 from goalbound.experiments.report.markup import Cell, named, table
+from goalbound.experiments.report.tables import comparison, differences, terms
 
 Data = Mapping[str, Any]
 PAPER = "D. Polikar, A. Cohen: Regret Guarantees for Linear Contextual Stochastic Shortest Path"
@@ -25,18 +25,18 @@ def _header(data: Data) -> str:
 <h1>{question}</h1>"""
 
 
-def _answer(data: Data) -> str:
+def _conclusions(data: Data) -> str:
     if not data["panels"]:
         return "<p>No run has a result yet.</p>"
     blocks = []
-    for part in data["words"]["answer"]:
+    for part in data["phrases"]["conclusions"]:
         title = f"<h3>{escape(part['title'])}</h3>" if len(data["panels"]) > 1 else ""
         blocks.append(f"<div>{title}{_list(part['sentences'])}</div>")
     trouble = ""
     if data["failures"] or data["missing"]:
-        trouble = '<p class="warning">Some runs have no result: see <a href="#troubles">failures</a>.</p>'
-    headline = f'<p class="headline">{escape(data["words"]["headline"])}</p>' if data["words"]["headline"] else ""
-    caveat = f'<p class="note">{escape(data["words"]["caveat"])}</p>' if data["words"]["caveat"] else ""
+        trouble = '<p class="warning">Some runs have no result: see <a href="#failures">failures</a>.</p>'
+    headline = f'<p class="headline">{escape(data["phrases"]["headline"])}</p>' if data["phrases"]["headline"] else ""
+    caveat = f'<p class="note">{escape(data["phrases"]["caveat"])}</p>' if data["phrases"]["caveat"] else ""
     return f'{headline}<div class="answers">{"".join(blocks)}</div>{caveat}{warning(data)}{trouble}'
 
 
@@ -56,37 +56,38 @@ def _powers(text: str) -> str:
 
 
 def _setup(data: Data) -> str:
-    sentences = "".join(f"<p>{escape(one)}</p>" for one in data["words"]["setup"])
+    sentences = "".join(f"<p>{escape(one)}</p>" for one in data["phrases"]["setup"])
     problems = [
-        (thing["label"], _used(thing), f"{thing['summary']} {words.problem_words(thing)}") for thing in data["problems"]
+        (component["label"], _used(component), f"{component['summary']} {phrases.describe_problem(component)}")
+        for component in data["problems"]
     ]
-    contexts = [(thing["label"], _used(thing), thing["summary"]) for thing in data["contexts"]]
+    contexts = [(component["label"], _used(component), component["summary"]) for component in data["contexts"]]
     learners = [
-        (f"{one['tag']} {one['label']}", f"{one['use']}; {one['constants']}", words.told(one))
+        (f"{one['tag']} {one['label']}", f"{one['use']}; {one['constants']}", phrases.prior_information(one))
         for one in data["learners"]
     ]
-    parts = {name: f"<h3>{name}</h3><dl>{''.join(_described(*thing) for thing in things)}</dl>" for name, things in
+    parts = {name: f"<h3>{name}</h3><dl>{''.join(_description(*one) for one in items)}</dl>" for name, items in
              (("Problems", problems), ("Contexts", contexts), ("Learners", learners))}  # fmt: skip
     blocks = f"<div>{parts['Problems']}{parts['Contexts']}</div><div>{parts['Learners']}</div>"
-    return f'{sentences}<div class="things">{blocks}</div>{_departures(data)}'
+    return f'{sentences}<div class="components">{blocks}</div>{_deviations(data)}'
 
 
-def _used(thing: Data) -> str:
-    settings = words.settings_words(thing["settings"])
-    return thing["use"] + (f": {settings}" if settings else "")
+def _used(component: Data) -> str:
+    settings = phrases.describe_settings(component["settings"])
+    return component["use"] + (f": {settings}" if settings else "")
 
 
-def _described(name: str, use: str, text: str) -> str:
+def _description(name: str, use: str, text: str) -> str:
     return f"<dt>{escape(name)}</dt><dd><code>{escape(use)}</code> {escape(text)}</dd>"
 
 
-def _departures(data: Data) -> str:
-    """What is away from the constants of the papers, and a warning where no theorem covers it."""
-    found = words.departures(data)
+def _deviations(data: Data) -> str:
+    """Deviations from the constants of the papers, and a warning where no theorem applies."""
+    found = phrases.deviations(data)
     if not found:
         proven = any(one["guarantee"] == PROVEN for one in data["learners"])
         return "<p>All constants are those of the paper.</p>" if proven else ""
-    said = "<b>Constants away from the paper.</b>"
+    said = "<b>Constants that deviate from the paper.</b>"
     if all(one["guarantee"] in (PROVEN, ORACLE) for one in data["learners"]):
         return f"<div>{said}{_list(found)}</div>"
     said += " A learner in this list has a guarantee only where it says proven, or that the theorem covers it."
@@ -114,8 +115,8 @@ def _regret(data: Data) -> str:
     boxes += _box("bands", "bands over seeds", True) if bands else ""
     boxes += _box("bounds", "a-posteriori bounds", False) if bounded else ""
     axes = _choice("axes", [("log", "log-log"), ("linear", "linear")], "Axes")
-    told = [one for one in data["learners"] if one["guarantee"] not in (NONE, ORACLE)]
-    constants = "; ".join(f"{one['tag']}: {one['constants']}" for one in told)
+    shown = [one for one in data["learners"] if one["guarantee"] not in (NONE, ORACLE)]
+    constants = "; ".join(f"{one['tag']}: {one['constants']}" for one in shown)
     note = "Guides are powers of K that meet the first learner shown at its last episode. "
     if bounded:
         note += ("The a-posteriori bound is a number for the whole run, about the realised regret: true where the "
@@ -177,10 +178,10 @@ def _terms(data: Data) -> str:
 
 def _known(data: Data) -> str:
     def draw(at: int, panel: Data) -> str:
-        told = [result for result in panel["results"] if result["known"]]
-        if not told:
+        shown = [result for result in panel["results"] if result["known"]]
+        if not shown:
             return ""
-        none = all(result["numbers"]["known_share"]["mean"] == 0.0 for result in told)
+        none = all(result["numbers"]["known_share"]["mean"] == 0.0 for result in shown)
         said = (
             "<p>No pair became known in any run: every step opened a new interval, with a new plan.</p>" if none else ""
         )
@@ -199,10 +200,10 @@ def _colours() -> str:
 
 def _simplex(data: Data) -> str:
     def draw(at: int, panel: Data) -> str:
-        told = [result for result in panel["results"] if result["simplex"]]
-        if not told:
+        shown = [result for result in panel["results"] if result["simplex"]]
+        if not shown:
             return '<p class="note">Contexts of one component: there is nothing to spread over.</p>'
-        return f'{_selector(panel, told, data)}<div class="{_fields(panel)}" data-simplex="{at}"></div>'
+        return f'{_selector(panel, shown, data)}<div class="{_fields(panel)}" data-simplex="{at}"></div>'
 
     return _panes(data, draw, _colours())
 
@@ -211,10 +212,10 @@ def _fields(panel: Data) -> str:
     return "fields lines" if panel["context_size"] == 2 else "fields"
 
 
-def _selector(panel: Data, told: list[Data], data: Data) -> str:
+def _selector(panel: Data, shown: list[Data], data: Data) -> str:
     if panel["context_size"] <= 3:
         return ""
-    learners = [(one["learner"], data["learners"][one["learner"]]) for one in told]
+    learners = [(one["learner"], data["learners"][one["learner"]]) for one in shown]
     options = "".join(f'<option value="{at}">{one["tag"]} {escape(one["label"])}</option>' for at, one in learners)
     return f'<p class="controls"><label>Learner <select data-learner>{options}</select></label></p>'
 
@@ -222,9 +223,7 @@ def _selector(panel: Data, told: list[Data], data: Data) -> str:
 def _policies(data: Data) -> str:
     def draw(at: int, panel: Data) -> str:
         if panel["policies"] is None or not any(result["policy"] for result in panel["results"]):
-            return (
-                '<p class="note">No learner here tells its policy, or the problem is too large to look at it all.</p>'
-            )
+            return '<p class="note">No learner here provides its policy, or the problem is too large.</p>'
         if panel["context_size"] > 3:
             return _policy_table(panel, data["learners"])
         return f'<div class="{_fields(panel)}" data-policies="{at}"></div>'
@@ -244,12 +243,12 @@ def _policy_table(panel: Data, learners: list[Data]) -> str:
         cells = [Cell(mixed), Cell(str(panel["policies"]["best"][at] + 1))]
         for result in results:
             gap, improper = result["policy"]["gap"][at], result["policy"]["improper"][at]
-            cells.append(Cell("not proper" if improper else words.spoken(gap), None if improper else gap))
+            cells.append(Cell("not proper" if improper else phrases.humanize(gap), None if improper else gap))
         rows.append(cells)
     return table(heads, rows, caption="How much more the learned policy loses than the best one", sortable=True)
 
 
-def _troubles(data: Data) -> str:
+def _failures(data: Data) -> str:
     if not data["failures"] and not data["missing"]:
         return "<p>None: every run has a result.</p>"
     parts = []
@@ -274,7 +273,9 @@ def _provenance(data: Data) -> str:
     warning = '<p class="warning">Runs were made with different versions.</p>' if mixed else ""
     timed = ""
     if found["seconds"]:
-        timed = f"<p>{found['timed']} timed runs took {words.spoken(found['seconds'])} seconds of computing in all.</p>"
+        timed = (
+            f"<p>{found['timed']} timed runs took {phrases.humanize(found['seconds'])} seconds of computing in all.</p>"
+        )
     rows = [
         [Cell(run["labels"][2]), Cell(run["labels"][0]), Cell(run["labels"][1]), Cell(str(run["seed"]), run["seed"]),
          Cell(run["id"])]
@@ -304,8 +305,8 @@ def _plugins(data: Data) -> list[str]:
 
 
 SECTIONS: Mapping[str, Callable[[Data], str]] = {
-    "header": _header, "answer": _answer, "setup": _setup, "regret": _regret,
+    "header": _header, "conclusions": _conclusions, "setup": _setup, "regret": _regret,
     "comparison": lambda data: comparison(data) + differences(data), "terms": _terms, "known": _known,
-    "simplex": _simplex, "policies": _policies, "troubles": _troubles, "provenance": _provenance,
+    "simplex": _simplex, "policies": _policies, "failures": _failures, "provenance": _provenance,
 }  # fmt: skip
-"""The places of the template, and what fills them."""
+"""The placeholders of the template and their renderers."""

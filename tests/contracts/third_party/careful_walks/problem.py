@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from goalbound import Builder, LinearCSSP, Step, plugin
-from goalbound.experiments.things import Stage
+from goalbound.experiments.registry import ProblemInstance
 
 
 @plugin
@@ -44,7 +44,7 @@ class DitchEnvironment:
 
 
 @plugin
-def real_ditch(*, length: int = 3) -> Stage:
+def real_ditch(*, length: int = 3) -> ProblemInstance:
     """A problem with an environment of its own."""
     problem = ditch(length=length)
-    return Stage(problem, partial(DitchEnvironment, problem))
+    return ProblemInstance(problem, partial(DitchEnvironment, problem))

@@ -1,4 +1,4 @@
-"""What a run keeps while it goes on: sums, added in the order of the episodes, so that cutting it cannot be seen."""
+"""Running sums of a run, added in the order of episodes, so that results do not depend on how it is split."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from goalbound.models import FileFormatError
 from goalbound.simulation import History
 
 BINS = 12
-"""A component's weight in [0, 1] is cut into so many parts."""
-MOST_PAIRS = 28
+"""Bins of a component's weight in [0, 1]."""
+MAX_PAIRS = 28
 """Pairs of components that have a map; the first ones, in the order (0, 1), (0, 2), ..."""
 
-SUMS = tuple(name for name in COLUMNS if name != "episode")
+SUM_COLUMNS = tuple(name for name in COLUMNS if name != "episode")
 
 
-class Collector:
-    """Takes in the episodes of a run, as many at a time as one likes.
+class Accumulator:
+    """Accumulates the episodes of a run, in chunks of any size.
 
     Attributes:
         done: episodes so far.
@@ -33,11 +33,11 @@ class Collector:
 
     def __init__(self, episodes: int, context_size: int) -> None:
         self.done = 0
-        self.totals: dict[str, Any] = {name: COLUMNS[name](0) for name in SUMS}
+        self.totals: dict[str, Any] = {name: COLUMNS[name](0) for name in SUM_COLUMNS}
         kept = kept_episodes(episodes)
         self.table: dict[str, NDArray[Any]] = {"episode": kept}
-        self.table |= {name: np.zeros(len(kept), dtype=COLUMNS[name]) for name in SUMS}
-        self.pairs = list(islice(combinations(range(context_size), 2), MOST_PAIRS))
+        self.table |= {name: np.zeros(len(kept), dtype=COLUMNS[name]) for name in SUM_COLUMNS}
+        self.pairs = list(islice(combinations(range(context_size), 2), MAX_PAIRS))
         self.count = np.zeros((len(self.pairs), BINS * BINS), dtype=np.int64)
         self.regret = np.zeros((len(self.pairs), BINS * BINS))
 
@@ -45,8 +45,8 @@ class Collector:
         """The next episodes."""
         kept = self.table["episode"]
         rows = slice(*np.searchsorted(kept, [self.done + 1, self.done + history.episodes + 1]))
-        for name in SUMS:
-            running = _running(self.totals[name], getattr(history, name).astype(COLUMNS[name]))
+        for name in SUM_COLUMNS:
+            running = _running_sum(self.totals[name], getattr(history, name).astype(COLUMNS[name]))
             self.table[name][rows] = running[kept[rows] - self.done - 1]
             self.totals[name] = running[-1]
         part = np.minimum((BINS * history.contexts).astype(np.int64), BINS - 1)
@@ -58,15 +58,15 @@ class Collector:
 
     @property
     def expected_regret(self) -> float:
-        """Up to now; it never falls."""
+        """So far; non-decreasing."""
         return float(self.totals["expected_regret"])
 
     @property
     def realised_regret(self) -> float:
-        """Up to now."""
+        """So far."""
         return float(self.totals["loss"] - self.totals["optimal_loss"])
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """The ``totals`` and the ``simplex`` of a record."""
         totals = {"episodes": self.done, "regret": self.realised_regret}
         return {
@@ -80,24 +80,24 @@ class Collector:
         }
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All of it but the number of episodes, for :meth:`restore`."""
-        arrays = {f"table.{name}": self.table[name] for name in SUMS}
-        arrays |= {f"total.{name}": np.array(self.totals[name]) for name in SUMS}
+        """The state without the number of episodes, for :meth:`restore`."""
+        arrays = {f"table.{name}": self.table[name] for name in SUM_COLUMNS}
+        arrays |= {f"total.{name}": np.array(self.totals[name]) for name in SUM_COLUMNS}
         return arrays | {"cells.count": self.count, "cells.regret": self.regret}
 
     def restore(self, arrays: dict[str, NDArray[Any]], done: int) -> None:
-        """Go on where another collector of the same run was."""
+        """Restore the state of another accumulator of the same run."""
         for name, mine in self.arrays().items():
             if arrays[name].shape != mine.shape or arrays[name].dtype != mine.dtype:
                 raise FileFormatError(f"{name} is {arrays[name].dtype} {arrays[name].shape}; it needs {mine.shape}")
-        for name in SUMS:
+        for name in SUM_COLUMNS:
             self.table[name][...] = arrays[f"table.{name}"]
             self.totals[name] = COLUMNS[name](arrays[f"total.{name}"][()])
         self.count[...], self.regret[...] = arrays["cells.count"], arrays["cells.regret"]
         self.done = done
 
 
-def _running(before: Any, values: NDArray[Any]) -> NDArray[Any]:
+def _running_sum(before: Any, values: NDArray[Any]) -> NDArray[Any]:
     """The sums after each of the values, one added after the other."""
     values[0] += before
     return np.cumsum(values)

@@ -1,4 +1,4 @@
-"""How all figures look, what stands under them, and how they become files that are the same each time."""
+"""The style of all figures, their captions, and reproducible files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from goalbound.experiments.summary import Group
-from goalbound.experiments.tables import counted
+from goalbound.experiments.text import pluralize
 from goalbound.models.files.io import atomic_write
 
 WIDTH = 7.2
@@ -40,25 +40,25 @@ NO_DATE: dict[str, dict[str, None]] = {
 }
 
 
-class Look(NamedTuple):
-    """How a learner is drawn: no two of up to 35 share colour and dash, and the marker changes too."""
+class LineStyle(NamedTuple):
+    """The line style of a learner: up to 35 differ in colour and dash, and the marker changes too."""
 
     colour: str
     dash: Any
     marker: str
 
 
-def looks(learners: Sequence[str]) -> dict[str, Look]:
-    """A look for each learner, the same in all figures."""
+def styles(learners: Sequence[str]) -> dict[str, LineStyle]:
+    """A line style for each learner, the same in all figures."""
     return {
-        learner: Look(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)], MARKERS[place % len(MARKERS)])
+        learner: LineStyle(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)], MARKERS[place % len(MARKERS)])
         for place, learner in enumerate(dict.fromkeys(learners))
     }
 
 
 @contextmanager
-def style() -> Iterator[None]:
-    """The settings of matplotlib, whatever the user's own are; they come back after."""
+def figure_style() -> Iterator[None]:
+    """Matplotlib settings, independent of the user's, which are restored afterwards."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -74,31 +74,31 @@ def new_figure(height: float, groups: Sequence[Group], title: str, *notes: str) 
 
     figure = Figure(figsize=(WIDTH, height), layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.05))
     first = groups[0]
-    where = f"{first.problem}, contexts {first.contexts}, {counted(first.episodes, 'episode')}"
-    figure.suptitle(safe(f"{title}: {where}"), x=0.01, ha="left", fontsize=8.5, fontweight="bold")
-    figure.supxlabel(safe(_wrapped(under(groups, *notes))), x=0.01, ha="left", fontsize=SMALL, color=SOFT)
+    where = f"{first.problem}, contexts {first.contexts}, {pluralize(first.episodes, 'episode')}"
+    figure.suptitle(escape_label(f"{title}: {where}"), x=0.01, ha="left", fontsize=8.5, fontweight="bold")
+    figure.supxlabel(escape_label(_wrap(caption(groups, *notes))), x=0.01, ha="left", fontsize=SMALL, color=SOFT)
     return figure
 
 
-def under(groups: Sequence[Group], *notes: str) -> str:
-    """What must stand under a figure: the constants of each learner, how many seeds, and the notes."""
-    told: dict[str, list[str]] = {}
+def caption(groups: Sequence[Group], *notes: str) -> str:
+    """The caption of a figure: the constants of each learner, the number of seeds, and the notes."""
+    by_constants: dict[str, list[str]] = {}
     for group in groups:
-        told.setdefault(group.constants, []).append(group.learner)
-    said = [f"{', '.join(learners)}: {constants}." for constants, learners in told.items()]
+        by_constants.setdefault(group.constants, []).append(group.learner)
+    parts = [f"{', '.join(learners)}: {constants}." for constants, learners in by_constants.items()]
     most = max(len(group.seeds) for group in groups)
     fewer = "; some learners have fewer" if any(len(group.seeds) < most for group in groups) else ""
-    said.append("One seed." if most == 1 else f"Mean over {most} seeds{fewer}.")
+    parts.append("One seed." if most == 1 else f"Mean over {most} seeds{fewer}.")
     if groups[0].loss_scale != 1.0:
-        said.append(f"A loss of 1 is {groups[0].loss_scale:g} in the problem's unit.")
-    return " ".join([*said, *(note for note in notes if note)])
+        parts.append(f"A loss of 1 is {groups[0].loss_scale:g} in the problem's unit.")
+    return " ".join([*parts, *(note for note in notes if note)])
 
 
-def _wrapped(text: str) -> str:
+def _wrap(text: str) -> str:
     return textwrap.fill(text, 148)
 
 
-def save(figure: Any, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:
+def save_figure(figure: Any, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:
     """Write a figure in each format; the same figure gives the same bytes."""
     paths = []
     figure.get_layout_engine().execute(figure)
@@ -112,26 +112,26 @@ def save(figure: Any, folder: Path, name: str, formats: Sequence[str]) -> list[P
     return paths
 
 
-def safe(label: str) -> str:
-    """A label as it is: a dollar in it begins no formula, and nothing in it disturbs a line.
+def escape_label(label: str) -> str:
+    """A label as literal text: no mathtext and no control characters.
 
-    >>> safe("5$ a day")
+    >>> escape_label("5$ a day")
     '5\\\\$ a day'
     """
     return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in label).replace("$", r"\$")
 
 
-def folded(label: str, width: int = 20) -> str:
-    """A label on several short lines; what stands in brackets begins a new one.
+def wrap_label(label: str, width: int = 20) -> str:
+    """A label wrapped to short lines; a bracket begins a new one.
 
-    >>> folded("LR-CSSP (scale 0.1, delta 0.05)").split("\\n")
+    >>> wrap_label("LR-CSSP (scale 0.1, delta 0.05)").split("\\n")
     ['LR-CSSP', '(scale 0.1, delta', '0.05)']
     """
     if len(label) <= width:
-        return safe(label)
+        return escape_label(label)
     before, bracket, rest = label.partition(" (")
     lines = textwrap.wrap(before, width) + textwrap.wrap(f"({rest}" if bracket else "", width)
-    return safe("\n".join(lines) or label)
+    return escape_label("\n".join(lines) or label)
 
 
 def slug(*labels: str) -> str:
@@ -158,8 +158,8 @@ def power_of_ten(value: float, _: int | None = None) -> str:
     )
 
 
-def component_names(facts: dict[str, Any]) -> list[str]:
+def component_names(metadata: dict[str, Any]) -> list[str]:
     """The names of the components of a context, for axes."""
-    size = int(facts["context_size"])
-    names = facts.get("component_names")
-    return [safe(str(name)) for name in names] if names else [f"component {one + 1}" for one in range(size)]
+    size = int(metadata["context_size"])
+    names = metadata.get("component_names")
+    return [escape_label(str(name)) for name in names] if names else [f"component {one + 1}" for one in range(size)]

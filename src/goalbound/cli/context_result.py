@@ -1,4 +1,4 @@
-"""The solution of one context in the user's unit, ready to be written down."""
+"""The solution under one context in the user's unit, ready for output."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from goalbound.planning import Solution
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """What is known about one context.
+class ContextResult:
+    """The result for one context.
 
     Attributes:
-        name: the context as people say it; None for a problem without context.
+        name: the display name of the context; None for a problem without context.
         context: its weights [d], or None.
         solution: what the planner found.
         averaged_steps: [S + 1] expected steps of the averaged model's policy under this context, if it was asked for;
@@ -66,11 +66,11 @@ class Answer:
 
     @property
     def status(self) -> str:
-        """How it ended, in one word."""
+        """The status in lower case."""
         return self.solution.status.name.lower()
 
     @property
-    def never_arriving(self) -> list[int]:
+    def improper_states(self) -> list[int]:
         """The states from which the averaged model's policy may never arrive under this context."""
         steps = self.averaged_steps
         return [] if steps is None else [int(state) for state in np.flatnonzero(np.isinf(steps))]
@@ -91,7 +91,7 @@ class Answer:
                 "name": None if names is None else names[state],
                 "action": None if action < 0 else action,
                 "action_name": self.action_name(state),
-                **dict(zip(("value", "lower", "upper", "steps"), map(exact, numbers), strict=True)),
+                **dict(zip(("value", "lower", "upper", "steps"), map(json_number, numbers), strict=True)),
             }
 
     def summary(self) -> dict[str, Any]:
@@ -101,19 +101,19 @@ class Answer:
             "context": self.context,
             "status": self.status,
             "policies_tried": self.solution.iterations,
-            "width": exact(self.width),
-            "start": {name: exact(value) for name, value in self.start.items()},
+            "width": json_number(self.width),
+            "start": {name: json_number(value) for name, value in self.start.items()},
         }
         if self.averaged_steps is not None:
             found["averaged_policy"] = {
-                "proper": not self.never_arriving,
-                "may_never_arrive_from": self.never_arriving,
-                "steps_from_start": exact(self._mean(self.averaged_steps)),
+                "proper": not self.improper_states,
+                "may_never_arrive_from": self.improper_states,
+                "steps_from_start": json_number(self._mean(self.averaged_steps)),
             }
         return found
 
     def json_parts(self) -> Iterator[str]:
-        """The JSON text of this answer, one line for each state, in pieces."""
+        """The JSON text of this result, one line for each state, in pieces."""
         head = json.dumps(self.summary(), allow_nan=False)
         yield head[:-1] + ', "states": [\n'
         for place, state in enumerate(self.states()):
@@ -129,10 +129,10 @@ class Answer:
         return math.fsum((law[law > 0.0] * values[:-1][law > 0.0]).tolist())
 
 
-def exact(value: float) -> float | str:
+def json_number(value: float) -> float | str:
     """A number for strict JSON: as it is, or the string "Infinity" or "NaN", which ``float`` reads.
 
-    >>> exact(0.1), exact(float("inf"))
+    >>> json_number(0.1), json_number(float("inf"))
     (0.1, 'Infinity')
     """
     if math.isnan(value):

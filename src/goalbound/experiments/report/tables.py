@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from goalbound.experiments.report.answer import bound_shares
+from goalbound.experiments.report.conclusions import bound_shares
 from goalbound.experiments.report.markup import Cell, named, table
-from goalbound.experiments.report.words import DASH, banded_exponent, percent, spoken
+from goalbound.experiments.report.phrases import DASH, exponent_with_interval, humanize, percent
 
 Data = Mapping[str, Any]
-MOST_ROWS = 40
-"""More differences than this are shown on request."""
+MAX_ROWS = 40
+"""More differences than this are collapsed."""
 TERMS = {
     "switching": "rises of the plan's value at new plans, less the optimal losses",
     "dynamics": "true less optimistic next states",
-    "martingale": "luck of the next states; mean 0",
+    "martingale": "noise of the next states; mean 0",
     "losses": "true less optimistic losses",
-    "planning": "what value iteration left open",
+    "planning": "residual of value iteration",
 }
 
 
@@ -50,24 +50,24 @@ def _row(panel: Data, result: Data, data: Data) -> list[Cell]:
         Cell("", html=named(learner)),
         Cell(panel["title"]),
         Cell(f"{len(result['seeds'])} of {wanted}" if result["missing"] else str(wanted), len(result["seeds"])),
-        Cell(spoken(regret["mean"]), regret["mean"], _ends(regret)),
-        Cell(spoken(regret["mean"] / episodes), regret["mean"] / episodes),
+        Cell(humanize(regret["mean"]), regret["mean"], _ends(regret)),
+        Cell(humanize(regret["mean"] / episodes), regret["mean"] / episodes),
         Cell(DASH if exponent["mean"] is None else f"{exponent['mean']:.2f}", exponent["mean"],
-             banded_exponent(exponent).partition(" ")[2]),
-        Cell(spoken(share["mean"]), share["mean"], _ends(share)),
+             exponent_with_interval(exponent).partition(" ")[2]),
+        Cell(humanize(share["mean"]), share["mean"], _ends(share)),
         Cell(percent(max(shares)) if shares else DASH, max(shares, default=None)),
         Cell(f"{int(sum(covered))} of {len(covered)} runs" if covered else DASH,
              sum(covered) / len(covered) if covered else None, _intervals(numbers["coverage"]["mean"], covered)),
         Cell(DASH if numbers["known_share"]["mean"] is None else percent(numbers["known_share"]["mean"]),
              numbers["known_share"]["mean"]),
-        Cell(spoken(numbers["abandoned"]["mean"]), numbers["abandoned"]["mean"]),
-        Cell(spoken(numbers["steps"]["mean"]), numbers["steps"]["mean"]),
+        Cell(humanize(numbers["abandoned"]["mean"]), numbers["abandoned"]["mean"]),
+        Cell(humanize(numbers["steps"]["mean"]), numbers["steps"]["mean"]),
         Cell(DASH if speed is None else f"{1e6 * speed:.3g}", speed),
     ]  # fmt: skip
 
 
 def _ends(estimate: Data) -> str:
-    return "" if estimate["low"] is None else f"({spoken(estimate['low'])} to {spoken(estimate['high'])})"
+    return "" if estimate["low"] is None else f"({humanize(estimate['low'])} to {humanize(estimate['high'])})"
 
 
 def _intervals(coverage: float | None, covered: Sequence[float]) -> str:
@@ -89,7 +89,7 @@ def differences(data: Data) -> str:
             rows.append([
                 Cell("", html=named(pair[0])), Cell("", html=named(pair[1])),
                 *([Cell(panel["title"])] if several else []),
-                Cell(spoken(gap["mean"]), gap["mean"]),
+                Cell(humanize(gap["mean"]), gap["mean"]),
                 Cell("none" if gap["low"] is None else _ends(gap)[1:-1], gap["low"], gap["note"]),
                 Cell(f"{one['wins']} of {len(one['seeds'])}", one["wins"]),
                 Cell(DASH if one["corrected"] is None else f"{one['corrected']:.2g}", one["corrected"]),
@@ -100,7 +100,7 @@ def differences(data: Data) -> str:
         return ""
     caption = "Differences of expected regret on the same seeds, pair by pair; p by the paired t test, after Holm"
     drawn = table(heads, rows, caption=caption, sortable=True, texts=3 if several else 2)
-    if len(rows) <= MOST_ROWS:
+    if len(rows) <= MAX_ROWS:
         return drawn
     return f"<details><summary>Differences of expected regret: {len(rows)} pairs of learners</summary>{drawn}</details>"
 
@@ -109,7 +109,7 @@ def terms(panel: Data, learners: Sequence[Data]) -> str:
     """The terms of the realised regret, each with a signed bar; all bars of a panel have one scale."""
     results = [result for result in panel["results"] if result["terms"]]
     if not results:
-        return '<p class="note">No learner here was watched: the decomposition needs to see its plans.</p>'
+        return '<p class="note">No learner here was audited: the decomposition needs its plans.</p>'
     names = list(dict.fromkeys([*TERMS, *(name for result in results for name in result["terms"])]))
     values = [one["mean"] for result in results for one in result["terms"].values() if one["mean"] is not None]
     values += [result["numbers"]["regret"]["mean"] for result in results]
@@ -138,7 +138,7 @@ def _bar(estimate: Data | None, low: float, high: float) -> str:
     kind = "less" if value < 0.0 else "more"
     note = f"<small>{escape(_ends(estimate))}</small>" if estimate and estimate["low"] is not None else ""
     return (
-        f"<td>{spoken(value)}{note}"
+        f"<td>{humanize(value)}{note}"
         f'<svg class="bar" viewBox="0 0 200 12" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect class="{kind}" x="{200 * start:.2f}" y="1" width="{max(200 * size, 0.6):.2f}" height="10"/>'
         f'<path class="zero" d="M{200 * zero:.2f} 0V12"/></svg></td>'

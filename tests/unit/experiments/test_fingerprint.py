@@ -13,12 +13,12 @@ pytest.importorskip("pyarrow")
 from goalbound import LinearCSSP
 from goalbound.cli import main
 from goalbound.experiments.fingerprint import problem_digest
-from goalbound.experiments.folder import Folder, read_runs
+from goalbound.experiments.results_dir import ResultsDir, read_runs
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.sweep import sweep
 from goalbound.models import ModelError
-from tests.unit.experiments.sweeping import records_in
+from tests.unit.experiments.sweep_cases import records_in
 
 SPEC = """
 name = "theirs"
@@ -154,7 +154,7 @@ def test_what_was_made_by_other_code_is_run_again_and_a_line_says_so(place, caps
     assert main(words) == 0
     said = capsys.readouterr().err
     assert "4 runs: 2 reused, 2 are new; --fresh runs all again" in said
-    assert "2 records of other specs, or of code as it was, are left alone" in said
+    assert "2 records of other specs, or of earlier code, are left alone" in said
     summary = json.loads(Path("out/summary.json").read_text())
     assert [(group["learner"], group["seeds"]) for group in summary["groups"]] == [
         ("walk", [0, 1]), ("clairvoyant", [0, 1]),
@@ -207,7 +207,7 @@ def test_what_is_to_be_run_is_written_beside_the_records(place):
     sweep(spec, "out", workers=1)
     assert read_runs("out") == spec.runs()
     for wrong in ('[{"problem": 3}]', "[3]", "{}", "[", "[" * 10_000, '[{"episodes": NaN}]'):
-        Folder("out").runs.write_text(wrong)
+        ResultsDir("out").runs.write_text(wrong)
         with pytest.raises(ModelError, match=r"runs\.json: "):
             read_runs("out")
 

@@ -11,15 +11,15 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("joblib")
 
 import goalbound
-from goalbound.experiments import workers as ways
+from goalbound.experiments import executors
+from goalbound.experiments.executors import ProgressFiles
+from goalbound.experiments.job import Failed, Finished, Job, Stopped, Throttled, run_job
 from goalbound.experiments.plugins import Plugins
-from goalbound.experiments.stopping import stop_on_signals
+from goalbound.experiments.signals import stop_on_signals
 from goalbound.experiments.sweep import sweep
-from goalbound.experiments.tasks import Failed, Finished, Stopped, Task, Throttled, perform
-from goalbound.experiments.workers import Board
 from goalbound.extras import install_command
 from goalbound.models import ModelError
-from tests.unit.experiments.sweeping import HERE, Heard, records_in, small_spec
+from tests.unit.experiments.sweep_cases import HERE, EventLog, records_in, small_spec
 
 
 def never() -> bool:
@@ -33,7 +33,7 @@ def quiet(*_: object) -> None:
 def test_a_task_gives_the_content_of_the_record_and_what_a_person_wants_to_know():
     run = small_spec().runs()[0]
 
-    outcome = perform(Task.of(run), report=quiet, stop=never)
+    outcome = run_job(Job.from_spec(run), report=quiet, stop=never)
 
     assert isinstance(outcome, Finished)
     assert outcome.record.startswith(b"PAR1")
@@ -45,23 +45,27 @@ def test_a_task_gives_the_content_of_the_record_and_what_a_person_wants_to_know(
 def test_a_task_that_is_asked_to_stop_leaves_a_checkpoint_that_another_goes_on_from(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["goalbound.experiments.run"], "CHUNK", 10)  # progress after 10 of 20 episodes
     run = small_spec().runs()[0]
-    board = Board(tmp_path)
-    task = Task.of(run, checkpoint=tmp_path / "one.npz")
+    progress_files = ProgressFiles(tmp_path)
+    job = Job.from_spec(run, checkpoint=tmp_path / "one.npz")
 
-    assert perform(task, report=lambda *_: board.ask_to_stop(), stop=board.stops) == Stopped(run.id)
-    assert task.resumes
-    assert perform(task, report=pytest.fail, stop=board.stops) == Stopped(run.id)  # asked before it began
-    rest = perform(task, report=quiet, stop=never)
+    assert run_job(job, report=lambda *_: progress_files.request_stop(), stop=progress_files.stop_requested) == Stopped(
+        run.id
+    )
+    assert job.has_checkpoint
+    assert run_job(job, report=pytest.fail, stop=progress_files.stop_requested) == Stopped(
+        run.id
+    )  # asked before it began
+    rest = run_job(job, report=quiet, stop=never)
 
     assert isinstance(rest, Finished)
     assert rest.restored
-    assert rest.record == perform(Task.of(run), report=quiet, stop=never).record
+    assert rest.record == run_job(Job.from_spec(run), report=quiet, stop=never).record
 
 
 def test_a_worker_imports_nothing_that_its_task_does_not_allow():
     run = small_spec(learners=[{"use": f"{HERE}:raising"}]).runs()[0]
 
-    outcome = perform(Task.of(run), report=quiet, stop=never)
+    outcome = run_job(Job.from_spec(run), report=quiet, stop=never)
 
     assert isinstance(outcome, Failed)
     assert "--plugin tests" in outcome.error
@@ -70,34 +74,34 @@ def test_a_worker_imports_nothing_that_its_task_does_not_allow():
 def test_what_a_run_raises_comes_back_in_words():
     run = small_spec(learners=[{"use": f"{HERE}:raising"}]).runs()[0]
 
-    outcome = perform(Task.of(run, plugins=Plugins((HERE,))), report=quiet, stop=never)
+    outcome = run_job(Job.from_spec(run, plugins=Plugins((HERE,))), report=quiet, stop=never)
 
     assert isinstance(outcome, Failed)
     assert outcome.error == "RuntimeError: there is no cure"
     assert "in raising" in outcome.traceback
-    assert outcome.storage == 0
+    assert outcome.disk_errno == 0
 
 
 def test_reports_are_few_and_the_last_one_is_among_them():
-    heard = []
-    report = Throttled(lambda *facts: heard.append(facts), seconds=60.0)
+    read = []
+    report = Throttled(lambda *data: read.append(data), seconds=60.0)
 
     for done in range(1, 101):
         report(done, 100, 0.5)
 
-    assert heard == [(1, 100, 0.5), (100, 100, 0.5)]
+    assert read == [(1, 100, 0.5), (100, 100, 0.5)]
 
 
 def test_a_board_passes_over_what_is_torn_and_does_not_mind_a_full_disk(tmp_path):
-    board = Board(tmp_path)
-    board.tell("a", {"done": 3})
+    progress_files = ProgressFiles(tmp_path)
+    progress_files.write("a", {"done": 3})
     (tmp_path / "b").write_text('{"done": 3')
     (tmp_path / "c").write_text("3")
 
-    assert board.heard("a") == {"done": 3}
-    assert [board.heard(name) for name in "bcd"] == [None, None, None]
-    Board(tmp_path / "nowhere").tell("a", {"done": 3})
-    Board(tmp_path / "nowhere").ask_to_stop()
+    assert progress_files.read("a") == {"done": 3}
+    assert [progress_files.read(name) for name in "bcd"] == [None, None, None]
+    ProgressFiles(tmp_path / "nowhere").write("a", {"done": 3})
+    ProgressFiles(tmp_path / "nowhere").request_stop()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
@@ -109,14 +113,14 @@ def test_a_run_whose_process_is_killed_is_tried_again_alone_and_one_that_kills_a
               "deaths": 99}  # fmt: skip
     spec = small_spec(seeds=1, learners=[once, always, {"use": "clairvoyant"}])
     first, second, third = (run.id for run in spec.runs())
-    heard = Heard()
+    read = EventLog()
 
-    result = sweep(spec, tmp_path / "out", workers=2, progress=heard)
+    result = sweep(spec, tmp_path / "out", workers=2, progress=read)
 
     assert set(result.done) == {first, third}
     assert list(result.failed) == [second]
     assert "its process died twice" in result.failed[second]
-    assert {first, second} <= {event.id for event in heard.of("retried")} | {event.id for event in heard.of("finished")}
+    assert {first, second} <= {event.id for event in read.of("retried")} | {event.id for event in read.of("finished")}
     sweep(spec, tmp_path / "fresh", workers=1)  # where it spares the main process
     assert records_in(tmp_path / "out").items() <= records_in(tmp_path / "fresh").items()
 
@@ -130,10 +134,10 @@ def test_a_worker_process_uses_one_thread(tmp_path):
 
 
 def test_a_worker_with_another_version_is_not_believed(tmp_path, monkeypatch):
-    def elsewhere(task, **_):
-        return Finished(task.id, b"PAR1", 1.0, 20, 40, 0.0, False, "0.0.1")
+    def elsewhere(job, **_):
+        return Finished(job.id, b"PAR1", 1.0, 20, 40, 0.0, False, "0.0.1")
 
-    monkeypatch.setattr(ways, "perform", elsewhere)
+    monkeypatch.setattr(executors, "perform", elsewhere)
     result = sweep(small_spec(seeds=1), tmp_path, workers=1)
 
     assert not result.done
@@ -150,7 +154,7 @@ def test_a_cluster_without_its_extra_is_an_error_that_says_what_to_install(tmp_p
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x"])
 def test_a_scheduler_that_does_not_answer_is_an_error_that_names_it(address, tmp_path, monkeypatch):
     pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
-    monkeypatch.setattr(ways, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(executors, "CONNECT_SECONDS", 0.5)
     started = time.monotonic()
 
     with pytest.raises(ModelError, match=f"no Dask scheduler answers at '{address}'"):
@@ -175,7 +179,7 @@ def test_the_first_ctrl_c_asks_and_the_second_insists():
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 def test_where_ctrl_c_is_ignored_it_stays_so_and_a_request_to_end_still_insists(ctrl_c):
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # as nohup, or a shell that starts it in the background
-    with stop_on_signals(insist_after=0.1) as stop:
+    with stop_on_signals(force_after=0.1) as stop:
         signal.raise_signal(signal.SIGINT)
         assert not stop()
         signal.raise_signal(signal.SIGTERM)
@@ -187,7 +191,7 @@ def test_where_ctrl_c_is_ignored_it_stays_so_and_a_request_to_end_still_insists(
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 @pytest.mark.usefixtures("ctrl_c")
 def test_work_that_never_looks_up_is_interrupted_after_the_grace():
-    with stop_on_signals(insist_after=0.1):
+    with stop_on_signals(force_after=0.1):
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
             time.sleep(30.0)

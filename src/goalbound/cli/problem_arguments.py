@@ -1,4 +1,4 @@
-"""From words to things: which problem, and which context of it."""
+"""Resolve command-line arguments to a problem and a context."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.cli.text import plain
+from goalbound.cli.text import safe_name
 from goalbound.models import SSP, LinearCSSP, ModelError
 from goalbound.problems.catalog import CATALOG, catalog_entry
 
@@ -53,10 +53,10 @@ def find_context(problem: SSP | LinearCSSP, words: str) -> NDArray[np.float64]:
     if words in names:
         return np.eye(problem.context_size)[names.index(words)]
     if words == MIDDLE:
-        return middle(problem)
+        return uniform_context(problem)
     weights = [_weight(word) for word in words.split(",")]
     if any(weight is None for weight in weights):
-        known = ", ".join(f'"{plain(name)}"' for name in names)
+        known = ", ".join(f'"{safe_name(name)}"' for name in names)
         raise ModelError(
             f'no context is called "{words}"; give {_weights(problem)}, "{MIDDLE}"' + (f", or {known}" if known else "")
         )
@@ -65,18 +65,18 @@ def find_context(problem: SSP | LinearCSSP, words: str) -> NDArray[np.float64]:
     return problem.check_context(np.array(weights, dtype=np.float64))
 
 
-def middle(problem: LinearCSSP) -> NDArray[np.float64]:
+def uniform_context(problem: LinearCSSP) -> NDArray[np.float64]:
     """[d] equal weights: the context of the averaged model."""
     return np.full(problem.context_size, 1.0 / problem.context_size)
 
 
 def context_name(problem: LinearCSSP, context: Sequence[float]) -> str:
-    """A context as people say it: a component's name, or its weights with the names of those that are not zero."""
+    """The display name of a context: a component's name, or its weights with the names of those that are not zero."""
     if max(context) == 1.0:
         component = list(context).index(1.0)
-        return plain(problem.component_names[component]) if problem.component_names else f"component {component}"
+        return safe_name(problem.component_names[component]) if problem.component_names else f"component {component}"
     names = problem.component_names or [f"component {at}" for at in range(problem.context_size)]
-    parts = [f"{weight:.4g} {plain(name)}" for weight, name in zip(context, names, strict=True) if weight > 0.0]
+    parts = [f"{weight:.4g} {safe_name(name)}" for weight, name in zip(context, names, strict=True) if weight > 0.0]
     return " + ".join(parts[:8]) + (f" + {len(parts) - 8} more" if len(parts) > 8 else "")
 
 

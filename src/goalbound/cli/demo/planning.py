@@ -1,4 +1,4 @@
-"""What the demo plans: the windy grid in each weather, and in their average."""
+"""The planning part of the demo: the windy grid in each weather, and in their average."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.cli.source import middle
+from goalbound.cli.problem_arguments import uniform_context
 from goalbound.models import SSP
 from goalbound.planning import evaluate, solve
 from goalbound.problems.catalog import catalog_entry
@@ -32,7 +32,7 @@ class Day(NamedTuple):
 
 
 class Weather(NamedTuple):
-    """Everything that the text and the page tell about planning."""
+    """The results of the planning part."""
 
     rows: int
     columns: int
@@ -43,19 +43,19 @@ class Weather(NamedTuple):
 def make_weather() -> Weather:
     """Solve the windy grid at every pure context and at their average."""
     problem = catalog_entry("demo").make()
-    averaged = solve(problem.at(middle(problem))).policy
+    averaged = solve(problem.at(uniform_context(problem))).policy
     rows, columns = _shape(problem.support.state_names, problem.support.states)
     corners = zip(problem.component_names or (), np.eye(problem.context_size), strict=True)
     return Weather(
         rows,
         columns,
         [_day(name, problem.at(corner), averaged) for name, corner in corners],
-        _day("average", problem.at(middle(problem)), averaged),
+        _day("average", problem.at(uniform_context(problem)), averaged),
     )
 
 
-def fate(day: Day) -> str:
-    """What becomes of the averaged model's policy."""
+def outcome(day: Day) -> str:
+    """Whether the averaged model's policy is proper."""
     if not day.stuck.any():
         return "arrives from every cell"
     held, cells = int(day.stuck.sum()), len(day.stuck)

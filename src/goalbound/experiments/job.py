@@ -1,4 +1,4 @@
-"""One run as it travels to a worker, and what comes back. The same function does it here and on a cluster."""
+"""One run as it is sent to a worker, and its outcome. The same function runs it locally and on a cluster."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from goalbound.experiments.spec import RunSpec
 from goalbound.kernels.compile import seconds_compiling
 from goalbound.learners.linearity import NotLinearWarning, WrongPriorWarning
 
-Report = Callable[[int, int, float], None]
+ReportProgress = Callable[[int, int, float], None]
 """Episodes done, episodes in all, expected regret so far."""
 
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
-"""The disk's fault, not the run's: every other run would meet it too."""
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""Errors of the disk, which would affect every other run too."""
 
 
 @dataclass(frozen=True)
-class Task:
-    """A run to do: plain values only, so that it is the same on every machine."""
+class Job:
+    """A run to execute: plain values only, so that it can be sent to any machine."""
 
     id: str
     spec: str
     """JSON of the :class:`RunSpec`."""
     episodes: int
     checkpoint: str | None = None
-    """Where the run may leave what it has so far; nowhere on a cluster, whose machines need not share a disk."""
+    """Where the run may save its state; None on a cluster, whose machines need not share a disk."""
     plugins: Plugins = NO_PLUGINS
-    """What may be imported for it, there as here."""
+    """The plug-ins that may be imported for it."""
 
     @classmethod
-    def of(cls, spec: RunSpec, *, checkpoint: Path | None = None, plugins: Plugins = NO_PLUGINS) -> Task:
-        """The task of a run."""
+    def from_spec(cls, spec: RunSpec, *, checkpoint: Path | None = None, plugins: Plugins = NO_PLUGINS) -> Job:
+        """The job of a run."""
         where = None if checkpoint is None else str(checkpoint)
         return cls(spec.id, json.dumps(spec.as_json()), spec.episodes, where, plugins)
 
     @property
-    def resumes(self) -> bool:
+    def has_checkpoint(self) -> bool:
         """Whether an earlier attempt left a checkpoint."""
         return self.checkpoint is not None and Path(self.checkpoint).exists()
 
@@ -71,17 +71,17 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """A run that raised; ``storage`` is the number of the error if the disk is to blame, else 0."""
+    """A run that raised; ``disk_errno`` is the errno if the disk failed, else 0."""
 
     id: str
     error: str
     traceback: str
-    storage: int = 0
+    disk_errno: int = 0
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """A run that was asked to stop."""
+    """A run that was stopped on request."""
 
     id: str
 
@@ -89,13 +89,13 @@ class Stopped:
 Outcome = Finished | Failed | Stopped
 
 
-def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
-    """Do one run. Never raises on account of the run: what happened is in the outcome.
+def run_job(job: Job, *, report: ReportProgress, stop: Callable[[], bool]) -> Outcome:
+    """Execute one run. Errors of the run are returned in the outcome, not raised.
 
     Args:
-        task: what to do.
-        report: told how far the run is.
-        stop: looked at whenever the run reports; the run then ends at a place that it can go on from.
+        job: the run.
+        report: called with the progress of the run.
+        stop: checked whenever the run reports; the run then stops where it can be resumed.
     """
 
     def progress(done: int, episodes: int, regret: float) -> None:
@@ -104,43 +104,43 @@ def perform(task: Task, *, report: Report, stop: Callable[[], bool]) -> Outcome:
             raise KeyboardInterrupt
 
     if stop():
-        return Stopped(task.id)
-    started, restored = time.perf_counter() - seconds_compiling(), task.resumes
+        return Stopped(job.id)
+    started, restored = time.perf_counter() - seconds_compiling(), job.has_checkpoint
     try:
-        spec = RunSpec.from_json(json.loads(task.spec))
-        with warnings.catch_warnings():  # the record has it, and the sweep tells it; workers stay silent
+        spec = RunSpec.from_json(json.loads(job.spec))
+        with warnings.catch_warnings():  # it is in the record, and the sweep reports it; workers stay silent
             warnings.simplefilter("ignore", NotLinearWarning)
             warnings.simplefilter("ignore", WrongPriorWarning)
-            checkpoint = None if task.checkpoint is None else Path(task.checkpoint)
-            record = run(spec, plugins=task.plugins, progress=progress, checkpoint=checkpoint)
-        totals = record.facts["totals"]
+            checkpoint = None if job.checkpoint is None else Path(job.checkpoint)
+            record = run(spec, plugins=job.plugins, progress=progress, checkpoint=checkpoint)
+        totals = record.metadata["totals"]
         seconds = time.perf_counter() - seconds_compiling() - started
         return Finished(
-            task.id, record_bytes(record), seconds, spec.episodes, int(totals["steps"]),
-            float(totals["expected_regret"]), restored, goalbound.__version__, record.facts["alarm"],
+            job.id, record_bytes(record), seconds, spec.episodes, int(totals["steps"]),
+            float(totals["expected_regret"]), restored, goalbound.__version__, record.metadata["alarm"],
         )  # fmt: skip
     except KeyboardInterrupt:
-        return Stopped(task.id)
+        return Stopped(job.id)
     except (Exception, SystemExit) as error:
-        return failure(task, error)
+        return failure_of(job, error)
 
 
-def failure(task: Task, error: BaseException) -> Failed:
-    """What is kept of an error."""
+def failure_of(job: Job, error: BaseException) -> Failed:
+    """An error as an outcome."""
     said = "".join(traceback.format_exception_only(error)).strip()
-    on_disk = task.checkpoint is not None and isinstance(error, OSError) and error.errno in NO_ROOM
-    storage = (error.errno or 0) if on_disk and isinstance(error, OSError) else 0
-    return Failed(task.id, said, "".join(traceback.format_exception(error)), storage)
+    on_disk = job.checkpoint is not None and isinstance(error, OSError) and error.errno in DISK_ERRORS
+    disk_errno = (error.errno or 0) if on_disk and isinstance(error, OSError) else 0
+    return Failed(job.id, said, "".join(traceback.format_exception(error)), disk_errno)
 
 
 class Throttled:
-    """Passes on a report at most every so many seconds; the last one always."""
+    """Forwards at most one report per interval, and always the last one."""
 
-    def __init__(self, report: Report, *, seconds: float = 0.25) -> None:
+    def __init__(self, report: ReportProgress, *, seconds: float = 0.25) -> None:
         self._report, self._seconds, self._next = report, seconds, 0.0
 
     def __call__(self, done: int, episodes: int, regret: float) -> None:
-        """Pass it on, or not."""
+        """Forward the report, or drop it."""
         now = time.monotonic()
         if now >= self._next or done >= episodes:
             self._next = now + self._seconds

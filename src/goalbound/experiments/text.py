@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from goalbound.experiments.bootstrap import Estimate
-from goalbound.experiments.cards import NONE, UNKNOWN, UNPROVEN, WORDS
-from goalbound.experiments.comparisons import HOW
+from goalbound.experiments.cards import GUARANTEE_LABELS, NONE, UNKNOWN, UNPROVEN
+from goalbound.experiments.comparisons import METHOD
 from goalbound.terminal import one_line
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 FEW_SEEDS = 10
 NAME_WIDTH = 30
-MOST_DIFFERENCES = 12
-"""With more pairs of learners than this, the terminal tells only how the first one stands to the others."""
+MAX_DIFFERENCES = 12
+"""With more pairs of learners than this, the terminal shows only comparisons with the first one."""
 ESTIMATES = (
     "expected_regret", "regret", "exponent", "loss_share", "abandoned", "steps", "intervals", "known_share", "covered",
     "coverage",
@@ -53,7 +53,7 @@ def percent(value: float | None) -> str:
     return f"{100.0 * value:.3g}%"
 
 
-def with_band(estimate: Estimate, form: Callable[[float | None], str] = number) -> str:
+def format_estimate(estimate: Estimate, form: Callable[[float | None], str] = number) -> str:
     """The mean and its band.
 
     >>> with_band(Estimate(2.0, 1.0, 3.5, (1.0, 3.0)))
@@ -64,21 +64,21 @@ def with_band(estimate: Estimate, form: Callable[[float | None], str] = number) 
     return f"{form(estimate.mean)} [{form(estimate.low)}, {form(estimate.high)}]"
 
 
-def counted(count: int, thing: str) -> str:
-    """A number of things."""
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+def pluralize(count: int, noun: str) -> str:
+    """A count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 COLUMNS: tuple[tuple[str, Callable[[Group], str]], ...] = (
-    ("seeds", lambda group: _seeds(group)),
-    ("expected regret", lambda group: with_band(group.expected_regret) if group.has_regret else "0"),
-    ("exponent", lambda group: with_band(group.exponent, lambda value: "-" if value is None else f"{value:.3f}")),
-    ("regret", lambda group: with_band(group.regret)),
-    ("loss/optimal", lambda group: with_band(group.loss_share)),
-    ("known steps", lambda group: with_band(group.known_share, percent)),
-    ("covered runs", lambda group: _covered(group.covered)),
+    ("seeds", lambda group: _seeds_cell(group)),
+    ("expected regret", lambda group: format_estimate(group.expected_regret) if group.has_regret else "0"),
+    ("exponent", lambda group: format_estimate(group.exponent, lambda value: "-" if value is None else f"{value:.3f}")),
+    ("regret", lambda group: format_estimate(group.regret)),
+    ("loss/optimal", lambda group: format_estimate(group.loss_share)),
+    ("known steps", lambda group: format_estimate(group.known_share, percent)),
+    ("covered runs", lambda group: _coverage_cell(group.covered)),
     ("coverage", lambda group: percent(group.coverage.mean)),
-    ("alarms", lambda group: _alarmed(group)),
+    ("alarms", lambda group: _alarm_cell(group)),
     ("abandoned", lambda group: number(group.abandoned.mean)),
     ("steps", lambda group: number(group.steps.mean)),
     ("intervals", lambda group: number(group.intervals.mean)),
@@ -87,16 +87,16 @@ COLUMNS: tuple[tuple[str, Callable[[Group], str]], ...] = (
 """Heads and cells of the text table; columns without any number are left out."""
 
 
-def text(summary: Summary, *, width: int | None = None) -> str:
-    """The whole summary as plain text. Where the columns do not fit, the table goes on below, names repeated."""
-    room = width or shutil.get_terminal_size((100, 24)).columns
-    stages = dict.fromkeys((group.problem, group.contexts) for group in summary.groups)
-    parts = [_stage_text(summary, stage, room) for stage in stages]
-    parts.append(_wrapped(_notes(summary), room))
+def format_summary(summary: Summary, *, width: int | None = None) -> str:
+    """The whole summary as plain text. Columns that do not fit continue below, with the names repeated."""
+    max_width = width or shutil.get_terminal_size((100, 24)).columns
+    tasks = dict.fromkeys((group.problem, group.contexts) for group in summary.groups)
+    parts = [_task_text(summary, task, max_width) for task in tasks]
+    parts.append(_wrap(_notes(summary), max_width))
     return "\n\n".join(part for part in parts if part)
 
 
-def csv_text(summary: Summary) -> str:
+def format_csv(summary: Summary) -> str:
     """One line per group; ``ahead_of`` names the learners that its learner is ahead of."""
     terms = list(dict.fromkeys(name for group in summary.groups for name in group.decomposition))
     bounds = list(dict.fromkeys(name for group in summary.groups for name in group.bounds))
@@ -110,49 +110,51 @@ def csv_text(summary: Summary) -> str:
     for group in summary.groups:
         estimates = [getattr(group, name) for name in ESTIMATES]
         estimates += [group.decomposition.get(name) for name in terms] + [group.bounds.get(name) for name in bounds]
-        row: list[object] = [*group.labels, group.guarantee, group.constants, group.episodes, _joined(group.seeds)]
-        row.append(_joined(group.missing))
+        row: list[object] = [*group.labels, group.guarantee, group.constants, group.episodes, _join(group.seeds)]
+        row.append(_join(group.missing))
         for one in estimates:
             row += ["", "", ""] if one is None else [_exact(one.mean), _exact(one.low), _exact(one.high)]
-        writer.writerow([*row, _exact(group.seconds_per_step), len(alarmed(group)), "; ".join(summary.ahead_of(group))])
+        writer.writerow(
+            [*row, _exact(group.seconds_per_step), len(seeds_with_alarm(group)), "; ".join(summary.ahead_of(group))]
+        )
     return file.getvalue()
 
 
-def alarmed(group: Group) -> list[tuple[int, str]]:
-    """The seeds whose learner found what it was told contradicted, or the environment not linear, and its words."""
+def seeds_with_alarm(group: Group) -> list[tuple[int, str]]:
+    """The seeds whose learner detected a violation of its prior or of linearity, with its message."""
     found = zip(group.seeds, group.alarms, strict=True)
     return [(seed, alarm) for seed, alarm in found if alarm is not None]
 
 
-def _stage_text(summary: Summary, stage: tuple[str, str], room: int) -> str:
-    groups = [group for group in summary.groups if (group.problem, group.contexts) == stage]
-    episodes = counted(groups[0].episodes, "episode")
-    lines = [f"{one_line(stage[0])}, contexts {one_line(stage[1])}, {episodes}"]
-    names = [textwrap.wrap(one_line(group.learner), min(NAME_WIDTH, max(room // 3, 8))) for group in groups]
+def _task_text(summary: Summary, task: tuple[str, str], max_width: int) -> str:
+    groups = [group for group in summary.groups if (group.problem, group.contexts) == task]
+    episodes = pluralize(groups[0].episodes, "episode")
+    lines = [f"{one_line(task[0])}, contexts {one_line(task[1])}, {episodes}"]
+    names = [textwrap.wrap(one_line(group.learner), min(NAME_WIDTH, max(max_width // 3, 8))) for group in groups]
     columns = [[head, *(cell(group) for group in groups)] for head, cell in COLUMNS]
     columns = [column for column in columns if any(cell != "-" for cell in column[1:])]
     label = [["learner"], *names]
     left = max(len(line) for lines_ in label for line in lines_)
-    for block in _blocks(columns, room - left):
+    for block in _blocks(columns, max_width - left):
         lines += ["", *_aligned(label, left, block)]
-    compared = [one for one in summary.differences if (one.problem, one.contexts) == stage]
-    if len(compared) > MOST_DIFFERENCES:
-        told = {name for one in compared for name in (one.better, one.worse)}
+    compared = [one for one in summary.differences if (one.problem, one.contexts) == task]
+    if len(compared) > MAX_DIFFERENCES:
+        compared_learners = {name for one in compared for name in (one.better, one.worse)}
         ranked = sorted(groups, key=lambda group: group.expected_regret.mean or 0.0)
-        first = next(group.learner for group in ranked if group.learner in told)
+        first = next(group.learner for group in ranked if group.learner in compared_learners)
         compared = [one for one in compared if first in (one.better, one.worse)]
     if compared:
-        lines += ["", _wrapped((one_line(one.statement(with_band)) for one in compared), room)]
+        lines += ["", _wrap((one_line(one.statement(format_estimate)) for one in compared), max_width)]
     return "\n".join(lines)
 
 
-def _blocks(columns: Sequence[Sequence[str]], room: int) -> list[list[Sequence[str]]]:
+def _blocks(columns: Sequence[Sequence[str]], max_width: int) -> list[list[Sequence[str]]]:
     """The columns in blocks that fit, each with one column at least."""
     blocks: list[list[Sequence[str]]] = [[]]
     used = 0
     for column in columns:
         size = 2 + max(len(cell) for cell in column)
-        if blocks[-1] and used + size > room:
+        if blocks[-1] and used + size > max_width:
             blocks.append([])
             used = 0
         blocks[-1].append(column)
@@ -173,7 +175,7 @@ def _aligned(label: Sequence[Sequence[str]], left: int, block: Sequence[Sequence
 
 
 def _notes(summary: Summary) -> list[str]:
-    """What a reader of the numbers must know."""
+    """Notes below the table."""
     notes = [str(one) for one in summary.missing]
     for group in summary.groups:
         where = f"{group.learner} on {group.problem}, {group.contexts}"
@@ -181,13 +183,13 @@ def _notes(summary: Summary) -> list[str]:
             notes.append(f"{where}: exponent: {group.exponent.note}")
         if group.abandoned.mean:
             notes.append(f"{where}: episodes were abandoned at the step limit; the true regret is larger")
-        if first := next(iter(alarmed(group)), None):
+        if first := next(iter(seeds_with_alarm(group)), None):
             notes.append(f"{where}: alarm, seed {first[0]}: {first[1]}")
     unproven = (one for one in summary.groups if one.guarantee in (UNPROVEN, UNKNOWN))
     notes += dict.fromkeys(f"{one.learner}: {one.constants}" for one in unproven)
     without = dict.fromkeys(one.learner for one in summary.groups if one.guarantee == NONE)
     if without:
-        notes.append(f"{WORDS[NONE].replace('its', 'the')}: {', '.join(without)}")
+        notes.append(f"{GUARANTEE_LABELS[NONE].replace('its', 'the')}: {', '.join(without)}")
     most = max((len(group.seeds) for group in summary.groups), default=0)
     if most == 1:
         notes.append("one seed: no bands, and nothing can be said of who is ahead")
@@ -195,31 +197,31 @@ def _notes(summary: Summary) -> list[str]:
         rough = f"; of {most} seeds, so rough" if most < FEW_SEEDS else ""
         notes.append(f"[low, high]: 95% bootstrap band of the mean over seeds{rough}")
         if summary.differences:
-            notes.append(HOW)
+            notes.append(METHOD)
     return [one_line(note) for note in notes]
 
 
-def _wrapped(notes: Iterable[str], room: int) -> str:
-    return "\n".join(textwrap.fill(note, max(room, 20), subsequent_indent="  ") for note in notes)
+def _wrap(notes: Iterable[str], max_width: int) -> str:
+    return "\n".join(textwrap.fill(note, max(max_width, 20), subsequent_indent="  ") for note in notes)
 
 
-def _seeds(group: Group) -> str:
+def _seeds_cell(group: Group) -> str:
     there, wanted = len(group.seeds), len(group.seeds) + len(group.missing)
     return str(there) if there == wanted else f"{there} of {wanted}"
 
 
-def _alarmed(group: Group) -> str:
-    """How many runs; a learner that does not look, or found nothing, has none."""
-    found = len(alarmed(group))
+def _alarm_cell(group: Group) -> str:
+    """The number of runs with an alarm; a dash for none."""
+    found = len(seeds_with_alarm(group))
     return f"{found} of {len(group.seeds)}" if found else "-"
 
 
-def _covered(covered: Estimate) -> str:
+def _coverage_cell(covered: Estimate) -> str:
     there = [value for value in covered.values if value is not None]
     return f"{int(sum(there))} of {len(there)}" if there else "-"
 
 
-def _joined(seeds: Sequence[int]) -> str:
+def _join(seeds: Sequence[int]) -> str:
     return " ".join(map(str, seeds))
 
 

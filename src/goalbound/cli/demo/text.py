@@ -1,9 +1,9 @@
-"""The demo in words and tables, for the terminal."""
+"""The text output of the demo."""
 
 from __future__ import annotations
 
 from goalbound.cli.demo.learning import SEED, STEP_LIMIT, Learning
-from goalbound.cli.demo.world import Day, Weather, fate
+from goalbound.cli.demo.planning import Day, Weather, outcome
 from goalbound.cli.text import column, table
 
 
@@ -43,7 +43,7 @@ def planning_text(weather: Weather) -> str:
         column([day.loss for day in days]),
         column([day.steps for day in days]),
         column([day.averaged_loss for day in days]),
-        (fate(day) for day in days),
+        (outcome(day) for day in days),
         strict=True,
     )
     lessons = "\n".join(f"  {day.name:10}  {lesson(day, weather)}" for day in weather.corners)
@@ -63,7 +63,7 @@ On average drifting is best, because some wind always helps. But no day is the a
 
 
 def lesson(day: Day, weather: Weather) -> str:
-    """Where the averaged model's policy is caught."""
+    """Where the averaged model's policy is trapped."""
     columns = {int(cell) % weather.columns for cell in day.trapped.nonzero()[0]}
     if not columns:
         return "it arrives"

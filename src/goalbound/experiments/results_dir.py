@@ -1,7 +1,7 @@
-"""The folder of an experiment: what is where, who may write, and what is left when something breaks.
+"""The results directory of an experiment: its layout, its lock, and its state after failures.
 
-Every file appears whole or not at all; a run is done when its record is there. One sweep at a time writes: it holds a
-lock that the system lets go when the process ends, however it ends.
+Files are written atomically; a run is done when its record exists. One sweep at a time writes: it holds a
+lock that the system releases when the process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from goalbound.experiments.records import RunRecord, canonical, read_record
+from goalbound.experiments.job import Failed, Finished
+from goalbound.experiments.records import RunRecord, canonical_json, read_record
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
-from goalbound.experiments.tasks import Failed, Finished
 from goalbound.experiments.toml import toml_text
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, read_bytes
 from goalbound.models.files.lock import try_lock
 
 _RECORD = re.compile(r"([0-9a-f]{16})\.parquet")
-_DRAFT = re.compile(r"\..+\.[0-9a-f]{16}")  # of atomic_write, left by a process that was killed
-_MOST_RUNS = 2**30
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}")  # of atomic_write, left by a process that was killed
+_MAX_RUNS_BYTES = 2**30
 _FOLDERS = ("records", "partial", "failures")
 
 
 @dataclass(frozen=True)
-class Survey:
-    """What a folder holds of the runs of a spec."""
+class ScanResult:
+    """The state of the runs of a spec in a results directory."""
 
     valid: frozenset[str]
     """Runs that are done."""
     damaged: dict[str, str]
-    """Runs whose record is no record, with the reason; the file is moved to ``<id>.damaged``."""
+    """Runs whose record is invalid, with the reason; the file is moved to ``<id>.damaged``."""
     others: tuple[str, ...]
     """Records of runs that the spec does not have; they are left alone."""
 
 
-class Folder:
+class ResultsDir:
     """The files of an experiment.
 
     Layout: ``spec.toml``, ``runs.json``, ``records/<id>.parquet``, ``partial/<id>.npz``, ``failures/<id>.json``,
@@ -60,12 +60,12 @@ class Folder:
 
     @property
     def runs(self) -> Path:
-        """What the last sweep was to run: what plug-ins it had need not be there for a report."""
+        """The runs of the last sweep, so that a report needs no plug-ins."""
         return self.path / "runs.json"
 
     @property
-    def board(self) -> Path:
-        """Where workers tell how far they are."""
+    def progress_dir(self) -> Path:
+        """Where workers write their progress."""
         return self.path / ".progress"
 
     def record(self, name: str) -> Path:
@@ -73,7 +73,7 @@ class Folder:
         return self.path / "records" / f"{name}.parquet"
 
     def checkpoint(self, name: str) -> Path:
-        """What an unfinished run left."""
+        """The checkpoint of an unfinished run."""
         return self.path / "partial" / f"{name}.npz"
 
     def failure(self, name: str) -> Path:
@@ -81,63 +81,63 @@ class Folder:
         return self.path / "failures" / f"{name}.json"
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Nobody else writes here meanwhile; a second sweep is refused with a line that names the first."""
+    def locked(self) -> Iterator[None]:
+        """Hold the lock; a second sweep is refused with a message that names the first."""
         self.path.mkdir(parents=True, exist_ok=True)
         with open(self.path / ".lock", "a+b") as file:
-            if not _locked(file):
+            if not _try_lock(file):
                 file.seek(0)
                 holder = file.read(200).decode("utf-8", "replace").strip() or "another process"
-                raise ModelError(f"{self.path}: a sweep is at work here ({holder}); wait for it, or use another folder")
+                raise ModelError(f"{self.path}: a sweep is running here ({holder}); wait for it, or use another folder")
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}\n".encode())
             file.flush()
             yield  # the file stays: removing it would let two processes lock two files of one name
 
     def prepare(self, spec: ExperimentSpec, runs: Sequence[RunSpec]) -> None:
-        """Make the folder ready: its parts are there, leftovers of killed processes are not, spec and runs are written.
+        """Create the subfolders, remove leftovers of killed processes, write the spec and the list of runs.
 
         Args:
-            spec: as it was asked.
+            spec: the experiment.
             runs: all that follow from it.
         """
         for name in _FOLDERS:
             (self.path / name).mkdir(exist_ok=True)
         for folder in (self.path, *(self.path / name for name in _FOLDERS)):
             for file in folder.iterdir():
-                if _DRAFT.fullmatch(file.name):
+                if _TEMPORARY.fullmatch(file.name):
                     file.unlink(missing_ok=True)
-        self.clear_board()
-        self.board.mkdir()
+        self.clear_progress()
+        self.progress_dir.mkdir()
         _write(self.path / "spec.toml", toml_text(spec.model_dump(exclude_none=True)).encode())
-        _write(self.runs, b"[\n%b\n]\n" % b",\n".join(canonical(run.as_json()) for run in runs))
+        _write(self.runs, b"[\n%b\n]\n" % b",\n".join(canonical_json(run.as_json()) for run in runs))
 
-    def forget(self, runs: Iterable[RunSpec]) -> None:
-        """Remove what there is of these runs."""
+    def delete(self, runs: Iterable[RunSpec]) -> None:
+        """Delete all files of these runs."""
         for run in runs:
             self.record(run.id).unlink(missing_ok=True)
-            self._tidy(run.id)
+            self._delete_leftovers(run.id)
 
-    def clear_board(self) -> None:
-        """Forget what workers told."""
-        shutil.rmtree(self.board, ignore_errors=True)
+    def clear_progress(self) -> None:
+        """Delete the progress files of workers."""
+        shutil.rmtree(self.progress_dir, ignore_errors=True)
 
-    def survey(self, runs: Sequence[RunSpec]) -> Survey:
-        """Look at every record; those that are damaged are moved aside."""
+    def scan(self, runs: Sequence[RunSpec]) -> ScanResult:
+        """Check every record; damaged ones are moved aside."""
         there = {found[1] for file in os.listdir(self.path / "records") if (found := _RECORD.fullmatch(file))}
         damaged = {}
         for run in runs:
-            reason = self._fault(run) if run.id in there else None
+            reason = self._record_error(run) if run.id in there else None
             if reason is not None:
                 damaged[run.id] = reason
                 os.replace(self.record(run.id), self.path / "records" / f"{run.id}.damaged")
         wanted = {run.id for run in runs}
         valid = frozenset(there & wanted - set(damaged))
-        for name in valid:  # killed between writing the record and tidying up
-            self._tidy(name)
-        return Survey(valid, damaged, tuple(sorted(there - wanted)))
+        for name in valid:  # killed between writing the record and deleting the checkpoint
+            self._delete_leftovers(name)
+        return ScanResult(valid, damaged, tuple(sorted(there - wanted)))
 
-    def _fault(self, run: RunSpec) -> str | None:
+    def _record_error(self, run: RunSpec) -> str | None:
         try:
             record = read_record(self.record(run.id))
         except FileFormatError as error:
@@ -146,43 +146,43 @@ class Folder:
             return f"{self.record(run.id)}: this is the record of the run {record.spec.id}"
         return None
 
-    def keep(self, finished: Finished) -> None:
-        """Write the record of a run, then forget its checkpoint and its failure."""
+    def save_record(self, finished: Finished) -> None:
+        """Write the record of a run, then delete its checkpoint and its failure."""
         _write(self.record(finished.id), finished.record)
-        self._tidy(finished.id)
+        self._delete_leftovers(finished.id)
         line = {"id": finished.id, "seconds": round(finished.seconds, 3), "steps": finished.steps,
                 "restored": finished.restored}  # fmt: skip
         _append(self.times, json.dumps(line))
 
-    def keep_failure(self, failed: Failed, run: RunSpec) -> None:
+    def save_failure(self, failed: Failed, run: RunSpec) -> None:
         """Write why a run failed."""
         content = {"id": failed.id, "error": failed.error, "traceback": failed.traceback, "spec": run.as_json()}
         _write(self.failure(failed.id), json.dumps(content, indent=1).encode())
 
-    def _tidy(self, name: str) -> None:
+    def _delete_leftovers(self, name: str) -> None:
         self.checkpoint(name).unlink(missing_ok=True)
         self.failure(name).unlink(missing_ok=True)
 
 
 def read_records(folder: str | os.PathLike[str], runs: Iterable[RunSpec]) -> list[RunRecord]:
-    """The records of the runs that are done, in the order of the runs. Only reads: a sweep may be at work."""
-    place = Folder(folder)
-    return [read_record(place.record(run.id)) for run in runs if place.record(run.id).exists()]
+    """The records of the runs that are done, in the order of the runs. Only reads, so a sweep may be running."""
+    results_dir = ResultsDir(folder)
+    return [read_record(results_dir.record(run.id)) for run in runs if results_dir.record(run.id).exists()]
 
 
 def read_runs(folder: str | os.PathLike[str]) -> list[RunSpec]:
-    """What the last sweep of a folder was to run; nothing is imported.
+    """The runs of the last sweep of a folder; nothing is imported.
 
     Where that was not written, the runs of all records that are there.
 
     Raises:
         ModelError: the file is damaged.
     """
-    place = Folder(folder)
-    if not place.runs.exists():
-        return [read_record(file).spec for file in sorted((place.path / "records").glob("*.parquet"))]
-    with as_format_errors(place.runs, "list of runs"):
-        values = json.loads(read_bytes(place.runs, _MOST_RUNS))
+    results_dir = ResultsDir(folder)
+    if not results_dir.runs.exists():
+        return [read_record(file).spec for file in sorted((results_dir.path / "records").glob("*.parquet"))]
+    with as_format_errors(results_dir.runs, "list of runs"):
+        values = json.loads(read_bytes(results_dir.runs, _MAX_RUNS_BYTES))
         if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
             raise ModelError("damaged; it is a list of runs. Run the experiment again, or remove it")
         runs = [RunSpec.from_json(one) for one in values]
@@ -192,9 +192,9 @@ def read_runs(folder: str | os.PathLike[str]) -> list[RunSpec]:
 def read_times(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The lines of ``times.jsonl``: id, seconds, steps, resumed; a run that was done twice is there twice.
 
-    Lines that were torn when a process was killed are passed over.
+    Lines that were truncated when a process was killed are skipped.
     """
-    path = Folder(folder).times
+    path = ResultsDir(folder).times
     try:
         with as_format_errors(path, "list of times"):
             lines = read_bytes(path, LIMIT, remedy="remove it; only times are lost", unpack=False).split(b"\n")
@@ -221,7 +221,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _append(path: Path, line: str) -> None:
-    """Add a line; after one that was torn, on a line of its own."""
+    """Append a line, after a truncated one on a line of its own."""
     with open(path, "a+b") as file:
         end = file.seek(0, os.SEEK_END)
         if end:
@@ -230,7 +230,7 @@ def _append(path: Path, line: str) -> None:
         file.write(("\n" if end and torn else "").encode() + line.encode() + b"\n")
 
 
-def _locked(file: BinaryIO) -> bool:
+def _try_lock(file: BinaryIO) -> bool:
     """Take the lock of the system; False if another process has it.
 
     Some network file systems have no locks; there two sweeps do the same work twice and write the same bytes.

@@ -1,4 +1,4 @@
-"""What is told about a run beside its sums: what the learner was and saw, the problem, the policies it came to."""
+"""Metadata of a run besides its sums: learner settings, diagnostics, the problem, the learned policies."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
 from goalbound.simulation.diagnostics import AuditedLearner
 
-MOST_STATES = 300
-"""Policies of larger problems are not looked at."""
-MOST_CONTEXTS = 100
-"""They are looked at under no more contexts than this."""
-OPTIMAL_UP_TO = 1e-6
+MAX_STATES = 300
+"""Policies of larger problems are not evaluated."""
+MAX_CONTEXTS = 100
+"""The largest number of contexts of the policy grid."""
+OPTIMALITY_TOLERANCE = 1e-6
 """An action is optimal if it is worse than the best by no more than this share of the state's value."""
-_STEPS = {2: 40, 3: 10}
+_GRID_STEPS = {2: 40, 3: 10}
 
 
-def inner_learner(learner: Any) -> Any:
-    """The learner inside what watches it or stands between it and the context."""
+def unwrapped(learner: Any) -> Any:
+    """The learner without its wrappers."""
     while isinstance(learner, AuditedLearner | ContextBlind | MappedContexts):
         learner = learner.learner
     return learner
 
 
 def provenance(spec: RunSpec) -> dict[str, Any]:
-    """Which run it was, and with which versions. Nothing of the machine, and no time."""
+    """The id of the run and the versions of the software; no host and no time."""
     return {
         "id": spec.id,
         "seed": spec.seed,
@@ -52,7 +52,7 @@ def provenance(spec: RunSpec) -> dict[str, Any]:
     }
 
 
-def problem_facts(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[str, Any]:
+def problem_metadata(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[str, Any]:
     """Sizes, and the certified intervals of B* and T*: their upper ends, ``_lower`` the lower ones (null where there
     are none), and the relative width that both of them keep to (null where one does not)."""
     support = problem.support
@@ -74,61 +74,61 @@ def problem_facts(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[str
 
 
 def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
-    """The settings of the spec; for our learners as they used them: words have become numbers."""
-    inner = inner_learner(learner)
+    """The settings of the spec; for built-in learners with names resolved to numbers."""
+    inner = unwrapped(learner)
     if isinstance(inner, TabularLearner):
-        told = inner.settings.as_json()
-        told = {f"method_{name}": value for name, value in told.pop("method").items()} | told
-        return {**spec.learner.settings, **told, "final_loss_bound": inner.loss_bound}
+        settings = inner.settings.as_json()
+        settings = {f"method_{name}": value for name, value in settings.pop("method").items()} | settings
+        return {**spec.learner.settings, **settings, "final_loss_bound": inner.loss_bound}
     if not isinstance(inner, LRCSSP):
         return dict(spec.learner.settings)
     used = inner.settings.as_json()
     widths, exploration = used.pop("widths"), used.pop("exploration")
-    told = {**spec.learner.settings, **used, "added_loss": inner.added_loss}
+    settings = {**spec.learner.settings, **used, "added_loss": inner.added_loss}
     if not inner.settings.is_optimistic:
-        return told | {"exploration": exploration["name"], "threshold": exploration["threshold"]}
+        return settings | {"exploration": exploration["name"], "threshold": exploration["threshold"]}
     return {
-        **told, "widths": widths["name"], "scale": widths["scale"],
+        **settings, "widths": widths["name"], "scale": widths["scale"],
         "final_loss_bound": inner.loss_bound, "doublings": inner.doublings,
     }  # fmt: skip
 
 
 def alarm(learner: Any) -> str | None:
-    """What the learner found to contradict the linear model, in words; null if nothing, or if it does not look."""
-    found = getattr(inner_learner(learner), "alarm", None)
+    """The violation of linearity that the learner detected, as text; null if none, or if it does not test."""
+    found = getattr(unwrapped(learner), "alarm", None)
     return None if found is None else str(found)
 
 
 def diagnosis(learner: Any) -> dict[str, Any] | None:
-    """What watching has seen; null for learners that cannot be watched."""
+    """The diagnostics of an audited learner; null for others."""
     if not isinstance(learner, AuditedLearner):
         return None
-    seen = learner.report()
+    report = learner.report()
     return {
-        "coverage": _number(seen.coverage),
-        "covered": seen.covered,
-        "good_event": seen.good_event,
-        "intervals": seen.intervals,
-        "covered_intervals": seen.covered_intervals,
-        "long_intervals": seen.long_intervals,
-        "decomposition": {name: float(value) for name, value in seen.terms._asdict().items()},
-        "loss_noise": seen.loss_noise,
-        "largest_interval_share": _number(seen.interval_share),
-        "largest_martingale_share": _number(seen.martingale_share),
-        "largest_potential": _number(seen.potential),
-        "unknown_visits": int(seen.unknown_visits.sum()),
-        "unknown_visits_bound": _number(fsum(seen.unknown_visits_bound.tolist())),
-        "loss_bound": seen.loss_bound,
+        "coverage": _number(report.coverage),
+        "covered": report.covered,
+        "good_event": report.good_event,
+        "intervals": report.intervals,
+        "covered_intervals": report.covered_intervals,
+        "long_intervals": report.long_intervals,
+        "decomposition": {name: float(value) for name, value in report.terms._asdict().items()},
+        "loss_noise": report.loss_noise,
+        "largest_interval_share": _number(report.interval_share),
+        "largest_martingale_share": _number(report.martingale_share),
+        "largest_potential": _number(report.potential),
+        "unknown_visits": int(report.unknown_visits.sum()),
+        "unknown_visits_bound": _number(fsum(report.unknown_visits_bound.tolist())),
+        "loss_bound": report.loss_bound,
         "bounds": {
-            "own": _number(seen.own_bound),
-            "measured": _number(seen.measured_bound),
-            "lemma": _number(seen.lemma_bound),
+            "own": _number(report.own_bound),
+            "measured": _number(report.measured_bound),
+            "lemma": _number(report.lemma_bound),
         },
     }
 
 
 def policies(problem: LinearCSSP, learner: Any) -> dict[str, Any] | None:
-    """What the learner would do at the end, against the best, over a grid of contexts.
+    """The final policy of the learner against the optimal one, over a grid of contexts.
 
     Null for learners without ``plan``, and for more than 300 states. For each of ``contexts``: ``optimal``, which of
     the distinct optimal policies is best there (0 is the first one met); ``learned_gap``, how much more the learned
@@ -136,7 +136,7 @@ def policies(problem: LinearCSSP, learner: Any) -> dict[str, Any] | None:
     action is not optimal. Both are null where the learner found no plan.
     """
     policy_at = _planner(learner)
-    if policy_at is None or problem.support.states > MOST_STATES:
+    if policy_at is None or problem.support.states > MAX_STATES:
         return None
     contexts = context_grid(problem.context_size)
     numbers: dict[bytes, int] = {}
@@ -153,7 +153,7 @@ def policies(problem: LinearCSSP, learner: Any) -> dict[str, Any] | None:
             differs.append(None)
         else:
             gaps.append(_gap(best, learned))
-            differs.append(float(np.mean(_losing(best.problem, best.values, learned))))
+            differs.append(float(np.mean(_suboptimal(best.problem, best.values, learned))))
     return {"contexts": contexts.tolist(), "optimal": optimal, "learned_gap": gaps, "differs": differs}
 
 
@@ -165,8 +165,8 @@ def context_grid(size: int) -> NDArray[np.float64]:
            [0. , 0.1, 0.9],
            [1. , 0. , 0. ]])
     """
-    if size in _STEPS:
-        steps = _STEPS[size]
+    if size in _GRID_STEPS:
+        steps = _GRID_STEPS[size]
         whole = np.stack(np.meshgrid(*[np.arange(steps + 1)] * (size - 1), indexing="ij"), axis=-1)
         whole = whole.reshape(-1, size - 1)
         rest = steps - whole.sum(axis=1)
@@ -175,15 +175,15 @@ def context_grid(size: int) -> NDArray[np.float64]:
     if size == 1:
         return corners
     middles = [(corners[i] + corners[j]) / 2.0 for i, j in combinations(range(size), 2)]
-    return np.array([*corners, corners.mean(axis=0), *middles][:MOST_CONTEXTS])
+    return np.array([*corners, corners.mean(axis=0), *middles][:MAX_CONTEXTS])
 
 
 def _planner(learner: Any) -> Callable[[NDArray[np.float64]], ArrayLike] | None:
-    """The policy [S] that a learner would play under a context, or None if it does not tell."""
-    telling = learner.learner if isinstance(learner, AuditedLearner) else learner
-    if not callable(getattr(telling, "plan", None)):
+    """The policy [S] that a learner would play under a context, or None if it has no ``plan``."""
+    planner = learner.learner if isinstance(learner, AuditedLearner) else learner
+    if not callable(getattr(planner, "plan", None)):
         return None
-    return lambda context: telling.plan(context).policy
+    return lambda context: planner.plan(context).policy
 
 
 def _gap(best: Solution, policy: ArrayLike) -> float | None:
@@ -196,12 +196,12 @@ def _gap(best: Solution, policy: ArrayLike) -> float | None:
     return _number(fsum((law[here] * (found.values - best.values)[:-1][here]).tolist()))
 
 
-def _losing(ssp: SSP, values: NDArray[np.float64], policy: ArrayLike) -> NDArray[np.bool_]:
+def _suboptimal(ssp: SSP, values: NDArray[np.float64], policy: ArrayLike) -> NDArray[np.bool_]:
     """[S] where the policy's action is not optimal. Ties count as optimal, whichever the planner took."""
     support = ssp.support
     ahead = np.add.reduceat(ssp.probabilities * values[support.next_state], support.next_start[:-1])
     pairs = [support.pair(state, int(action)) for state, action in enumerate(np.asarray(policy))]
-    return (ssp.losses + ahead)[pairs] > (1.0 + OPTIMAL_UP_TO) * values[:-1]
+    return (ssp.losses + ahead)[pairs] > (1.0 + OPTIMALITY_TOLERANCE) * values[:-1]
 
 
 def _number(value: float) -> float | None:

@@ -9,12 +9,12 @@ import numpy as np
 
 from goalbound import Adversary, Dirichlet, OneHot
 from goalbound.problems import CATALOG
-from guarantees.result import Check, Result, Tell, quiet
-from guarantees.settings import DELTA, certified, go_on, simulation, vague
+from guarantees.result import Check, Notify, Result, ignore_progress
+from guarantees.settings import DELTA, certified, full_support, run_episodes, simulation
 
 STEP_LIMIT = 1_000_000
-MOST_STATES = 30
-"""Up to so many states the learner is also run without being told where actions lead."""
+MAX_STATES = 30
+"""Up to this many states the learner is also run without its support."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,16 @@ class Size:
 QUICK = Size(episodes=200, adversarial_episodes=100)
 
 
-def endings(size: Size, tell: Tell = quiet) -> Result:
+def termination(size: Size, notify: Notify = ignore_progress) -> Result:
     """Play every family with one-hot, mixed and adversarial contexts."""
     rows: list[list[Any]] = []
     for place, name in enumerate(size.families):
-        tell(name, place, len(size.families))
+        notify(name, place, len(size.families))
         instance = certified(CATALOG[name].make(), tolerance=0.1)
         components = instance.problem.context_size
         supports = {"own": instance.problem.support}
-        if instance.problem.support.states <= MOST_STATES:
-            supports["full"] = vague(instance.problem.support)
+        if instance.problem.support.states <= MAX_STATES:
+            supports["full"] = full_support(instance.problem.support)
         for knows, support in supports.items():
             for contexts, source in (
                 ("one-hot", OneHot(components)),
@@ -46,9 +46,9 @@ def endings(size: Size, tell: Tell = quiet) -> Result:
                 ("adversary", Adversary.anywhere(components)),
             ):
                 learner = instance.learner(support=support)
-                whole = simulation(instance.problem, learner, source, seed=place)
+                run = simulation(instance.problem, learner, source, seed=place)
                 episodes = size.adversarial_episodes if contexts == "adversary" else size.episodes
-                history = go_on(whole, episodes)
+                history = run_episodes(run, episodes)
                 rows.append([
                     name, knows, contexts, history.episodes, int(history.abandoned.sum()), int(history.steps.sum()),
                     int(history.steps.max()), float(np.mean(history.steps[-history.episodes // 10 :])),

@@ -14,7 +14,7 @@ from goalbound.experiments.spec import ExperimentSpec
 from goalbound.learners.reference import Clairvoyant
 from goalbound.models import LinearCSSP
 
-HERE = "tests.unit.experiments.sweeping"
+HERE = "tests.unit.experiments.sweep_cases"
 
 
 def small_spec(*, episodes: int = 20, seeds: int = 2, learners: list[dict] | None = None) -> ExperimentSpec:
@@ -35,7 +35,7 @@ def records_in(folder: Path) -> dict[str, bytes]:
     return {path.stem: path.read_bytes() for path in sorted((folder / "records").glob("*.parquet"))}
 
 
-class Heard(list[Event]):
+class EventLog(list[Event]):
     """Keeps all events."""
 
     def __call__(self, event: Event) -> None:

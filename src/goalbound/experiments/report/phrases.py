@@ -1,33 +1,33 @@
-"""What was asked and what came out, as sentences. They say no more than the numbers do."""
+"""Sentences and formatted numbers of a report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goalbound.experiments.comparisons import HOW
-from goalbound.experiments.tables import counted
+from goalbound.experiments.comparisons import METHOD
+from goalbound.experiments.text import pluralize
 
 Data = Mapping[str, Any]
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", " \N{MULTIPLICATION SIGN} "
-SEES = {
+CONTEXT_VIEWS = {
     "nothing": "Never shown a context. ",
     "cell": "One learner for each cell of the contexts, shown nothing else of them. ",
     "line": "Shown the number x as (1 - x, x) only. ",
     "hats": "Shown the number x through a few hat functions. ",
     "splines": "Shown the number x through a few splines. ",
 }
-LAWS = {
+LOSS_LAWS = {
     "deterministic": "Losses have no noise: a pair always loses its mean under the context.",
     "bernoulli": "Losses are drawn: 1 or 0, with the mean of the pair under the context.",
     "bounded": "Losses are drawn around the mean of the pair under the context.",
 }
 
 
-def spoken(value: float | None) -> str:
-    """A number for a sentence or a table: four digits or all whole ones, thousands parted.
+def humanize(value: float | None) -> str:
+    """A number for a sentence or a table: four significant digits or all integer digits, with thousands separators.
 
-    >>> spoken(76998.4), spoken(0.51234), spoken(2.5e-7), spoken(6e-12), spoken(-1.0), spoken(None)
+    >>> humanize(76998.4), humanize(0.51234), humanize(2.5e-7), humanize(6e-12), humanize(-1.0), humanize(None)
     ('76,998', '0.5123', '2.5e-07', '0', '−1', '–')
     """
     if value is None:
@@ -38,19 +38,19 @@ def spoken(value: float | None) -> str:
     return text.replace("-", MINUS, 1) if value < 0 else text
 
 
-def banded(estimate: Data) -> str:
+def with_interval(estimate: Data) -> str:
     """A mean with its band.
 
-    >>> banded({"mean": 2.0, "low": 1.0, "high": 3.5})
+    >>> with_interval({"mean": 2.0, "low": 1.0, "high": 3.5})
     '2 (1 to 3.5)'
     """
     if estimate["low"] is None:
-        return spoken(estimate["mean"])
-    return f"{spoken(estimate['mean'])} ({spoken(estimate['low'])} to {spoken(estimate['high'])})"
+        return humanize(estimate["mean"])
+    return f"{humanize(estimate['mean'])} ({humanize(estimate['low'])} to {humanize(estimate['high'])})"
 
 
-def listed(words: Sequence[str]) -> str:
-    """Words as one speaks them.
+def joined(words: Sequence[str]) -> str:
+    """Phrases joined by commas and "and".
 
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')
@@ -71,10 +71,10 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.3g}%"
 
 
-def banded_exponent(estimate: Data) -> str:
+def exponent_with_interval(estimate: Data) -> str:
     """An exponent with its band.
 
-    >>> banded_exponent({"mean": 0.51234, "low": 0.5, "high": 0.6})
+    >>> exponent_with_interval({"mean": 0.51234, "low": 0.5, "high": 0.6})
     '0.51 (0.50 to 0.60)'
     """
     if estimate["mean"] is None:
@@ -85,21 +85,21 @@ def banded_exponent(estimate: Data) -> str:
 
 
 def setup(data: Data) -> list[str]:
-    """What was done, in a few sentences."""
+    """The setup of the experiment in a few sentences."""
     seeds = data["seeds"]
     done = sum(len(result["seeds"]) for panel in data["panels"] for result in panel["results"])
-    asked = done + len(data["failures"]) + sum(len(one["seeds"]) for one in data["missing"])
-    combined = TIMES.join([counted(len(data["problems"]), "problem"),
-                           counted(len(data["contexts"]), "source") + " of contexts",
-                           counted(len(data["learners"]), "learner"), counted(len(seeds), "seed")])  # fmt: skip
-    ended = f"All {asked} runs ended." if done == asked else f"{done} of the {asked} runs have a result."
+    requested = done + len(data["failures"]) + sum(len(one["seeds"]) for one in data["missing"])
+    combined = TIMES.join([pluralize(len(data["problems"]), "problem"),
+                           pluralize(len(data["contexts"]), "source") + " of contexts",
+                           pluralize(len(data["learners"]), "learner"), pluralize(len(seeds), "seed")])  # fmt: skip
+    ended = f"All {requested} runs ended." if done == requested else f"{done} of the {requested} runs have a result."
     sentences = [
-        f"{combined}: {counted(asked, 'run')} of {counted_episodes(data['episodes'])}. {ended}",
+        f"{combined}: {pluralize(requested, 'run')} of {pluralize_grouped(data['episodes'])}. {ended}",
         "In each episode a context arrives, which mixes the losses and the dynamics of the problem; the learner sees "
         "it and acts until the goal. The regret of an episode is what it loses beyond the best policy for its context. "
         "Shown is the expected regret: the sum, over all steps, of how much worse the chosen action is than the best "
         "one. It has the mean of the realised regret and less noise.",
-        _law(data["losses"]) + f" An episode of {counted_episodes(data['step_limit'], 'step')} is abandoned; "
+        _law(data["losses"]) + f" An episode of {pluralize_grouped(data['step_limit'], 'step')} is abandoned; "
         "its regret then counts up to there, and the true one is larger.",
     ]  # fmt: skip
     if len(seeds) > 1:
@@ -108,99 +108,99 @@ def setup(data: Data) -> list[str]:
         sentences.append(f"All learners of a seed meet the same contexts{same}. Numbers are means over the seeds; "
                          f"bands are 95% bootstrap bands of these means.{few}")  # fmt: skip
         if any(panel["differences"] for panel in data["panels"]):
-            sentences.append(HOW)
+            sentences.append(METHOD)
     else:
         sentences.append("There is one seed: no bands, and nothing can be said of who is ahead.")
     return sentences
 
 
-def counted_episodes(count: int, thing: str = "episode") -> str:
-    """A number of things, thousands parted."""
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+def pluralize_grouped(count: int, noun: str = "episode") -> str:
+    """A count with its noun, with thousands separators."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _law(losses: str | Mapping[str, Any]) -> str:
     if isinstance(losses, str):
-        return LAWS.get(losses, f"Losses: {losses}.")
+        return LOSS_LAWS.get(losses, f"Losses: {losses}.")
     settings = ", ".join(f"{name} {value}" for name, value in losses.items() if name != "law")
-    return LAWS.get(str(losses.get("law")), "Losses are drawn.") + (f" ({settings})" if settings else "")
+    return LOSS_LAWS.get(str(losses.get("law")), "Losses are drawn.") + (f" ({settings})" if settings else "")
 
 
 def _adversary(data: Data) -> bool:
     return any(source["use"] == "adversary" for source in data["contexts"])
 
 
-def problem_words(thing: Data) -> str:
+def describe_problem(component: Data) -> str:
     """A problem's size and certified constants."""
-    size = thing["size"]
+    size = component["size"]
     if size is None:
         return "No run of it has a result."
     names = (("states", "states"), ("pairs", "pairs of state and action"), ("context_size", "context components"))
-    parts = [f"{spoken(size[name])} {word}" for name, word in names if size.get(name) is not None]
-    text = f"{listed(parts)}."
+    parts = [f"{humanize(size[name])} {word}" for name, word in names if size.get(name) is not None]
+    text = f"{joined(parts)}."
     text += _certified(size)
     if size.get("loss_floor") is not None:
-        text += f" No loss is below {spoken(size['loss_floor'])}."
+        text += f" No loss is below {humanize(size['loss_floor'])}."
     scale = size.get("loss_scale")
-    return text + (f" A loss of 1 is {spoken(scale)} in the problem's own unit." if scale not in (None, 1.0) else "")
+    return text + (f" A loss of 1 is {humanize(scale)} in the problem's own unit." if scale not in (None, 1.0) else "")
 
 
 def _certified(size: Data) -> str:
-    """B* and T*, with how close they are: ``context_bounds`` comes closer unless it is told not to."""
+    """B* and T*, with their tolerance; ``context_bounds`` is tighter by default."""
     bounds = []
     for name, word, unit in (("loss_bound", "loses", ""), ("time_bound", "takes", " steps")):
         if size.get(name) is not None:
             least = size.get(f"{name}_lower")
-            some = "" if least is None else f" (and under some context from some state {spoken(least)} or more)"
-            bounds.append(f"{word} at most {spoken(size[name])}{unit}{some}")
+            some = "" if least is None else f" (and under some context from some state {humanize(least)} or more)"
+            bounds.append(f"{word} at most {humanize(size[name])}{unit}{some}")
     if not bounds:
         return ""
-    said = f" Certified: under every context and from every state the best policy {listed(bounds)}, in the mean."
+    said = f" Certified: under every context and from every state the best policy {joined(bounds)}, in the mean."
     tolerance = size.get("bounds_tolerance")
     if tolerance is None:
         return f"{said} These are upper ends; the true ones may be smaller."
     return f"{said} These are upper ends, to within {percent(tolerance)}; context_bounds comes to within 1%."
 
 
-def told(learner: Data) -> str:
-    """What a learner knew before its first episode."""
+def prior_information(learner: Data) -> str:
+    """The prior information of a learner."""
     settings = learner["settings"]
     if learner["knows"]:
         return "Knows the problem and plays the best policy of each context: it has no regret."
     if not {"support", "loss_floor"} <= set(settings):
-        return f"Settings: {settings_words(settings) or 'none'}."
+        return f"Settings: {describe_settings(settings) or 'none'}."
     bound = settings.get("loss_bound")
     known = [
         "where each action can lead (the true support)" if settings["support"] == "true" else "",
-        _said(settings["loss_floor"], "the least loss of the problem", "that no loss is below"),
+        _bound_phrase(settings["loss_floor"], "the least loss of the problem", "that no loss is below"),
     ]
     if bound not in (None, "doubling"):
         certified = "the certified bound on what the best policies lose"
-        known.append(_said(bound, certified, "that no best policy loses more than"))
+        known.append(_bound_phrase(bound, certified, "that no best policy loses more than"))
     if learner["use"] == "ulcvi":
         known.append("the certified bound on their steps")
-    text = f"{SEES.get(learner['sees'], '')}Told {listed([one for one in known if one])}."
+    text = f"{CONTEXT_VIEWS.get(learner['sees'], '')}Told {joined([one for one in known if one])}."
     if settings["support"] != "true":
         text += " Not told where actions can lead."
     if bound == "doubling":
-        text += f" Finds a bound on what the best policies lose by doubling{_found(learner)}."
+        text += f" Finds a bound on what the best policies lose by doubling{_final_bounds(learner)}."
     return text
 
 
-def _said(value: str | float, certified: str, words: str) -> str:
-    return certified if value == "certified" else f"{words} {spoken(float(value))}"
+def _bound_phrase(value: str | float, certified: str, words: str) -> str:
+    return certified if value == "certified" else f"{words} {humanize(float(value))}"
 
 
-def _found(learner: Data) -> str:
-    ends = {spoken(used["final_loss_bound"]) for used in learner["used"].values() if used.get("final_loss_bound")}
-    return f" (it came to {listed(sorted(ends))})" if ends else ""
+def _final_bounds(learner: Data) -> str:
+    ends = {humanize(used["final_loss_bound"]) for used in learner["used"].values() if used.get("final_loss_bound")}
+    return f" (final value {joined(sorted(ends))})" if ends else ""
 
 
-def settings_words(settings: Mapping[str, Any]) -> str:
+def describe_settings(settings: Mapping[str, Any]) -> str:
     """Settings as one line."""
     return ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
 
 
-def departures(data: Data) -> list[str]:
+def deviations(data: Data) -> list[str]:
     """Every learner whose constants are not those of its paper, and what they are instead."""
-    return [f"{one['tag']} {one['label']}: {one['departure']}" for one in data["learners"] if one["departure"]]
+    return [f"{one['tag']} {one['label']}: {one['deviation']}" for one in data["learners"] if one["deviation"]]

@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish: the first one asks, the second one insists."""
+"""Handling of Ctrl-C: the first signal requests a stop, the second one forces it."""
 
 from __future__ import annotations
 
@@ -11,54 +11,54 @@ from multiprocessing import resource_tracker
 from types import FrameType
 from typing import Any
 
-GRACE = 5.0
-"""Seconds that runs have to come to a place from which they can go on."""
+GRACE_SECONDS = 5.0
+"""Seconds that runs have to reach a point from which they can be resumed."""
 
 
-class Stop:
-    """Whether the sweep was asked to stop."""
+class StopRequest:
+    """A stop request for a sweep."""
 
     def __init__(self) -> None:
-        self._asked = threading.Event()
+        self._requested = threading.Event()
 
     def __call__(self) -> bool:
-        """The answer."""
-        return self._asked.is_set()
+        """Whether a stop was requested."""
+        return self._requested.is_set()
 
-    def ask(self) -> None:
-        """From now on the answer is yes."""
-        self._asked.set()
+    def request(self) -> None:
+        """Request a stop."""
+        self._requested.set()
 
 
 @contextmanager
-def stop_on_signals(*, insist_after: float | None = None) -> Iterator[Stop]:
+def stop_on_signals(*, force_after: float | None = None) -> Iterator[StopRequest]:
     """SIGINT (Ctrl-C) and SIGTERM ask to stop; a second one raises KeyboardInterrupt, as it would have.
 
     Args:
-        insist_after: seconds after which KeyboardInterrupt is raised in any case, for work that does not look up.
+        force_after: seconds after which KeyboardInterrupt is raised in any case, for work that does not check it.
 
     Signals reach the main thread only; elsewhere nothing is changed. A signal that is ignored stays so (``nohup``).
     """
-    stop = Stop()
+    stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
     timer: threading.Timer | None = None
 
-    def asked(number: int, frame: FrameType | None) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
         nonlocal timer
         if stop():
             raise KeyboardInterrupt
-        stop.ask()
-        if insist_after is not None:  # by the signal that asked: the other one may be ignored
-            timer = threading.Timer(insist_after, _interrupt, (number,))
+        stop.request()
+        if force_after is not None:  # with the same signal: the other one may be ignored
+            timer = threading.Timer(force_after, _interrupt, (number,))
             timer.daemon = True
             timer.start()
 
     before: dict[signal.Signals, Any] = {}
     for one in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(one) not in (signal.SIG_IGN, None):
-            before[one] = signal.signal(one, asked)
+            before[one] = signal.signal(one, handle)
     try:
         yield stop
     finally:
@@ -69,7 +69,7 @@ def stop_on_signals(*, insist_after: float | None = None) -> Iterator[Stop]:
 
 
 def _interrupt(number: int) -> None:
-    """Send the signal again, also out of a call that waits."""
+    """Send the signal again, which also interrupts a blocking call."""
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
@@ -77,12 +77,12 @@ def _interrupt(number: int) -> None:
 
 
 @contextmanager
-def signals_held() -> Iterator[None]:
-    """Processes started inside never see these signals: they reach the whole group, but only the sweep answers."""
+def signals_blocked() -> Iterator[None]:
+    """Block the signals in processes started inside: they reach the whole group, but only the sweep handles them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # multiprocessing's helper; starting it later would lift what is held here
+    resource_tracker.ensure_running()  # multiprocessing's helper; starting it later would unblock the signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield

@@ -1,4 +1,4 @@
-"""What one record says: numbers of a whole run, how its regret grows, its course over the episodes."""
+"""Metrics of one record: totals, growth of the regret, curves over the episodes."""
 
 from __future__ import annotations
 
@@ -8,59 +8,59 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments.cards import card_of_record
+from goalbound.experiments.cards import card_from_record
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
 
-POINTS = 100
+FIT_POINTS = 100
 """Points of the fit of the growth, evenly spaced in the logarithm, as in ``History.growth_exponent``."""
-MARKS = 60
+CURVE_POINTS = 60
 """Points of a curve."""
 ROUNDING = 4e-9
 """Optimal values are certified to 1e-9, relative; a step's regret below this share of the loss bound is rounding."""
 NO_REGRET = "no regret"
-ORDER = ("switching", "dynamics", "martingale", "losses", "planning", "own", "measured", "lemma")
-"""Terms and bounds as people read them; in files keys are sorted."""
-Maybe = tuple[float | None, str]
+DISPLAY_ORDER = ("switching", "dynamics", "martingale", "losses", "planning", "own", "measured", "lemma")
+"""The display order of terms and bounds; in files keys are sorted."""
+OptionalNumber = tuple[float | None, str]
 """A number, or None and the reason."""
 
 
-def totals(record: RunRecord) -> dict[str, Maybe]:
+def totals(record: RunRecord) -> dict[str, OptionalNumber]:
     """The plain numbers of a run."""
-    total = record.facts["totals"]
+    total = record.metadata["totals"]
     steps, optimal = int(total["steps"]), float(total["optimal_loss"])
-    told = bool(total["intervals"])
-    tests = told and card_of_record(record).tells_known
+    has_intervals = bool(total["intervals"])
+    has_known_test = has_intervals and card_from_record(record).tells_known
     return {
         "expected_regret": (float(total["expected_regret"]), ""),
         "regret": (float(total["regret"]), ""),
-        "exponent": growth(record),
+        "exponent": growth_exponent(record),
         "loss_share": (float(total["loss"]) / optimal, "") if optimal > 0.0 else (None, "the optimal loss is 0"),
         "abandoned": (float(total["abandoned"]), ""),
         "steps": (float(steps), ""),
-        "intervals": (float(total["intervals"]), "") if told else (None, "the learner has no intervals"),
+        "intervals": (float(total["intervals"]), "") if has_intervals else (None, "the learner has no intervals"),
         "known_share": (
             (1.0 - int(total["unknown_steps"]) / steps, "")
-            if tests
-            else (None, "the learner does not tell known pairs")
+            if has_known_test
+            else (None, "the learner has no known test")
         ),
     }
 
 
-def growth(record: RunRecord) -> Maybe:
+def growth_exponent(record: RunRecord) -> OptionalNumber:
     """The x with regret ~ episodes^x over the last decade, from the cumulative expected regret at kept rows.
 
     Least squares on the logarithms, at the kept rows nearest to points evenly spaced in the logarithm.
     """
     episode, regret, steps = (record.table[name] for name in ("episode", "expected_regret", "steps"))
     last = int(episode[-1])
-    a_step = ROUNDING * max(1.0, _finite(record.facts["problem"].get("loss_bound")) or 1.0)
+    a_step = ROUNDING * max(1.0, _finite(record.metadata["problem"].get("loss_bound")) or 1.0)
     if regret[-1] <= a_step * steps[-1]:
         return None, NO_REGRET
     if last < 10:
         return None, f"{last} episodes are less than a decade"
-    rows = np.unique(nearest(episode, np.rint(np.geomspace(last / 10.0, last, POINTS))))
+    rows = np.unique(nearest_rows(episode, np.rint(np.geomspace(last / 10.0, last, FIT_POINTS))))
     if regret[rows[0]] <= a_step * steps[rows[0]]:
         return None, "no regret before the last decade"
     x, y = np.log(episode[rows]), np.log(regret[rows])
@@ -68,24 +68,24 @@ def growth(record: RunRecord) -> Maybe:
     return float((x * y).sum() / (x * x).sum()), ""
 
 
-def marks(episode: NDArray[np.int64]) -> NDArray[np.int64]:
+def curve_episodes(episode: NDArray[np.int64]) -> NDArray[np.int64]:
     """Kept episodes for a curve, about evenly spaced in the logarithm; the first and the last are among them."""
-    return episode[np.unique(nearest(episode, np.geomspace(episode[0], episode[-1], MARKS)))]
+    return episode[np.unique(nearest_rows(episode, np.geomspace(episode[0], episode[-1], CURVE_POINTS)))]
 
 
-def course(record: RunRecord, column: str, at: NDArray[np.int64]) -> NDArray[np.float64]:
-    """A cumulative column at some episodes: exact where they were kept, straight between kept rows elsewhere."""
+def cumulative_at(record: RunRecord, column: str, at: NDArray[np.int64]) -> NDArray[np.float64]:
+    """A cumulative column at some episodes: exact at kept rows, linearly interpolated elsewhere."""
     episode = np.concatenate([[0.0], record.table["episode"]])
     return np.interp(at, episode, np.concatenate([[0.0], record.table[column]]))
 
 
-def known_course(record: RunRecord, at: NDArray[np.int64]) -> NDArray[np.float64]:
+def known_share_at(record: RunRecord, at: NDArray[np.int64]) -> NDArray[np.float64]:
     """The share of known steps among the steps since the mark before, at each mark."""
-    steps, unknown = (np.diff(course(record, name, at), prepend=0.0) for name in ("steps", "unknown_steps"))
+    steps, unknown = (np.diff(cumulative_at(record, name, at), prepend=0.0) for name in ("steps", "unknown_steps"))
     return 1.0 - unknown / steps
 
 
-def nearest(episode: NDArray[np.int64], wanted: NDArray[np.float64]) -> NDArray[np.int64]:
+def nearest_rows(episode: NDArray[np.int64], wanted: NDArray[np.float64]) -> NDArray[np.int64]:
     """Indices of the kept rows nearest to the wanted episodes; of equals the earlier."""
     after = np.clip(np.searchsorted(episode, wanted), 1, max(len(episode) - 1, 1))
     if len(episode) == 1:
@@ -94,14 +94,14 @@ def nearest(episode: NDArray[np.int64], wanted: NDArray[np.float64]) -> NDArray[
 
 
 def diagnosis(record: RunRecord) -> Mapping[str, Any] | None:
-    """What was seen of a watched learner."""
-    return record.facts.get("diagnosis")
+    """The diagnostics of an audited learner."""
+    return record.metadata.get("diagnosis")
 
 
-def parts_of(record: RunRecord, name: str) -> dict[str, float | None]:
-    """The numbers under a name of the diagnosis: ``decomposition`` or ``bounds``; empty where not watched."""
+def diagnosis_parts(record: RunRecord, name: str) -> dict[str, float | None]:
+    """The numbers under a name of the diagnosis: ``decomposition`` or ``bounds``; empty where not audited."""
     found = (diagnosis(record) or {}).get(name) or {}
-    order = sorted(found, key=lambda key: ORDER.index(key) if key in ORDER else len(ORDER))
+    order = sorted(found, key=lambda key: DISPLAY_ORDER.index(key) if key in DISPLAY_ORDER else len(DISPLAY_ORDER))
     return {key: _finite(found[key]) for key in order}
 
 

@@ -1,4 +1,4 @@
-"""What a report shows over contexts: where the regret lies, and where the learned policy differs from the best."""
+"""Maps over contexts: regret per episode, and where the learned policy differs from the optimal one."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments.groups import Runs
+from goalbound.experiments.groups import RunGroup
 
-Field = dict[str, Any]
+SimplexMap = dict[str, Any]
 NO_REGRET = 1e-6
 """A whole run's regret below this is rounding."""
 
 
-def simplex_of(group: Runs) -> list[Field] | None:
+def regret_maps(group: RunGroup) -> list[SimplexMap] | None:
     """Episodes and regret per episode by cell, all seeds together; None for contexts of one component, or no regret.
 
     Two components: one field of ``bins`` cells along the first. More: a field for each pair of components (three: the
     first pair, which says all), the cells (i, j) with i + j < bins, row by row.
     """
-    facts = [record.facts["simplex"] for record in group.records.values()]
-    size = next(iter(group.records.values())).facts["problem"]["context_size"]
-    if size < 2 or not facts or not facts[0]["pairs"]:
+    metadata = [record.metadata["simplex"] for record in group.records.values()]
+    size = next(iter(group.records.values())).metadata["problem"]["context_size"]
+    if size < 2 or not metadata or not metadata[0]["pairs"]:
         return None
-    if max(float(np.sum(one["expected_regret"])) for one in facts) < NO_REGRET:
+    if max(float(np.sum(one["expected_regret"])) for one in metadata) < NO_REGRET:
         return None
-    bins = int(facts[0]["bins"])
+    bins = int(metadata[0]["bins"])
     fields = []
-    for place, pair in enumerate(facts[0]["pairs"][: 1 if size <= 3 else None]):
+    for place, pair in enumerate(metadata[0]["pairs"][: 1 if size <= 3 else None]):
         count, regret = (
-            np.sum([one[name][place] for one in facts], axis=0, dtype=np.float64).reshape(bins, bins)
+            np.sum([one[name][place] for one in metadata], axis=0, dtype=np.float64).reshape(bins, bins)
             for name in ("count", "expected_regret")
         )
         cells = _line if size == 2 else _triangle
@@ -52,17 +52,17 @@ def _triangle(cells: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([kept[i, : bins - i] for i in range(bins)])
 
 
-def _per_episode(count: NDArray[np.float64], regret: NDArray[np.float64]) -> Field:
+def _per_episode(count: NDArray[np.float64], regret: NDArray[np.float64]) -> SimplexMap:
     share = [float(f"{r / c:.4g}") if c else None for c, r in zip(count, regret, strict=True)]
     return {"count": [int(one) for one in count], "value": share}
 
 
-def policies_of(groups: Sequence[Runs]) -> dict[str, Any]:
+def policy_maps(groups: Sequence[RunGroup]) -> dict[str, Any]:
     """``best``: contexts and the number of the best policy at each; ``learned``: one per group, or None.
 
     Of several seeds: the mean gap of those whose policy is proper, how many are not, the mean share of other actions.
     """
-    found = [[record.facts.get("policies") for record in group.records.values()] for group in groups]
+    found = [[record.metadata.get("policies") for record in group.records.values()] for group in groups]
     some = next((one for runs in found for one in runs if one), None)
     if some is None or len(some["contexts"][0]) < 2:
         return {"best": None, "learned": [None] * len(groups)}
@@ -70,7 +70,7 @@ def policies_of(groups: Sequence[Runs]) -> dict[str, Any]:
     return {"best": best, "learned": [_learned([one for one in runs if one]) for runs in found]}
 
 
-def _learned(runs: Sequence[Field]) -> Field | None:
+def _learned(runs: Sequence[SimplexMap]) -> SimplexMap | None:
     if not runs or all(one.get("learned_gap") is None for one in runs):
         return None
     gaps = np.array([[np.nan if gap is None else gap for gap in one["learned_gap"]] for one in runs], dtype=np.float64)

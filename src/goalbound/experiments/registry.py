@@ -1,4 +1,4 @@
-"""What an experiment can be made of: problems, sources of contexts, laws of losses. Learners: :mod:`.learners`."""
+"""The registry of problems, context sources and loss distributions. Learners: :mod:`.learners`."""
 
 from __future__ import annotations
 
@@ -19,54 +19,56 @@ from goalbound.simulation.environment import Environment, LossLaw, ModelEnvironm
 
 
 @dataclass(frozen=True)
-class Stage:
-    """Where learners play: the problem that regret is measured against, and the environment that answers."""
+class ProblemInstance:
+    """The problem that regret is measured against, and the environment that is simulated."""
 
     problem: LinearCSSP
     environment: Callable[..., Environment]
-    """makes the environment from ``rng=``"""
+    """factory of the environment, called with ``rng=``"""
 
 
-def stage_of(made: Any, losses: LossLaw, where: str) -> Stage:
-    """What a problem's function made, as a stage: a problem is played as it is."""
-    if isinstance(made, Stage):
+def problem_instance(made: Any, losses: LossLaw, where: str) -> ProblemInstance:
+    """The result of a problem factory as a problem instance; a bare problem is simulated as it is."""
+    if isinstance(made, ProblemInstance):
         if losses.is_random:
             raise ModelError(f"{where}: this environment draws its own losses; leave losses at deterministic")
         return made
     if not isinstance(made, LinearCSSP):
         raise ModelError(f"{where}: the function made a {type(made).__name__}; a problem is a LinearCSSP (or a Stage)")
-    return Stage(made, partial(ModelEnvironment, made, losses=losses))
+    return ProblemInstance(made, partial(ModelEnvironment, made, losses=losses))
 
 
-def frozen_lake(*, map_name: str = "4x4", rates: list[float] | None = None) -> Stage:
-    """The real FrozenLake of Gymnasium; the context mixes environments of different success rates (1 and 1/3)."""
+def frozen_lake(*, map_name: str = "4x4", rates: list[float] | None = None) -> ProblemInstance:
+    """FrozenLake of Gymnasium itself; the context mixes environments of different success rates (1 and 1/3)."""
     import gymnasium
 
     chosen = check_array(
         [1.0, 1.0 / 3.0] if rates is None else rates, "rates", (None,), "success rates, one per component"
     )
-    return _real([gymnasium.make("FrozenLake-v1", map_name=map_name, success_rate=float(rate)) for rate in chosen])
+    return _from_gymnasium(
+        [gymnasium.make("FrozenLake-v1", map_name=map_name, success_rate=float(rate)) for rate in chosen]
+    )
 
 
-def cliff_walking() -> Stage:
-    """The real CliffWalking of Gymnasium; the context mixes the dry and the slippery cliff."""
+def cliff_walking() -> ProblemInstance:
+    """CliffWalking of Gymnasium itself; the context mixes the dry and the slippery cliff."""
     import gymnasium
 
-    return _real([gymnasium.make("CliffWalking-v1", is_slippery=slippery) for slippery in (False, True)])
+    return _from_gymnasium([gymnasium.make("CliffWalking-v1", is_slippery=slippery) for slippery in (False, True)])
 
 
-def taxi() -> Stage:
-    """The real Taxi of Gymnasium; the context mixes dry and rainy weather."""
+def taxi() -> ProblemInstance:
+    """Taxi of Gymnasium itself; the context mixes dry and rainy weather."""
     import gymnasium
 
-    return _real([gymnasium.make("Taxi-v4", is_rainy=rainy) for rainy in (False, True)])
+    return _from_gymnasium([gymnasium.make("Taxi-v4", is_rainy=rainy) for rainy in (False, True)])
 
 
-def _real(environments: list[Any]) -> Stage:
+def _from_gymnasium(environments: list[Any]) -> ProblemInstance:
     from goalbound.adapters.gymnasium import ContextualGymEnvironment, from_environments
 
     table = from_environments(environments)
-    return Stage(table.problem, partial(ContextualGymEnvironment, table, environments))
+    return ProblemInstance(table.problem, partial(ContextualGymEnvironment, table, environments))
 
 
 PROBLEMS = Catalog(
@@ -93,7 +95,7 @@ def corners(size: int) -> OneHot:
 
 
 def cyclic(size: int, *, contexts: list[Any] | None = None) -> Cyclic:
-    """The contexts given, again and again; the corners if none are given."""
+    """The given contexts in a cycle; the corners by default."""
     return Cyclic(np.eye(size) if contexts is None else contexts)  # type: ignore[arg-type]
 
 
@@ -106,18 +108,18 @@ def listed(size: int, *, contexts: list[Any] | None = None) -> FromArray:
 
 def drifting(size: int, *, episodes: int, start: list[float] | None = None, end: list[float] | None = None,
              noise: float = 0.0) -> Drifting:  # fmt: skip
-    """From one context to another over the whole run; from the first corner to the last if none are given."""
+    """Moves from one context to another over the run; from the first corner to the last by default."""
     first, last = np.eye(size)[0] if start is None else start, np.eye(size)[-1] if end is None else end
     return Drifting(first, last, episodes=episodes, noise=noise)  # type: ignore[arg-type]
 
 
-def one_number(size: int) -> CovariateContexts:
+def uniform_number(size: int) -> CovariateContexts:
     """A number, uniform on [0, 1], as hat functions of the problem's components."""
     return uniform_numbers(size)
 
 
 def adversary(size: int) -> Adversary:
-    """Looks at the learner's data and picks the context that it knows least."""
+    """Inspects the learner's data and picks the context with the largest confidence width."""
     return Adversary.anywhere(size)
 
 
@@ -129,8 +131,8 @@ CONTEXTS = Catalog(
         Entry("cyclic", "a list, again and again (the corners if none is given)", cyclic),
         Entry("listed", "a list, once", listed),
         Entry("drifting", "from one context to another over the run", drifting),
-        Entry("uniform-number", "a number x, uniform on [0, 1] (for treatment-curve)", one_number),
-        Entry("adversary", "picks what the learner knows least", adversary),
+        Entry("uniform-number", "a number x, uniform on [0, 1] (for treatment-curve)", uniform_number),
+        Entry("adversary", "picks the context with the largest confidence width", adversary),
     ],
     group="contexts",
 )
@@ -141,4 +143,4 @@ LOSS_LAWS: Mapping[str, Callable[..., LossLaw]] = {
     "bernoulli": bernoulli,
     "bounded": bounded,
 }
-"""How the losses of a simulated environment are drawn."""
+"""Loss distributions of simulated environments."""

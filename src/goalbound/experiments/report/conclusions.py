@@ -1,4 +1,4 @@
-"""What came out, as sentences: who has least regret, whether that may be chance, and what it does not show."""
+"""The conclusions as sentences: who has the least regret, whether it is significant, and the caveats."""
 
 from __future__ import annotations
 
@@ -8,20 +8,27 @@ from typing import Any
 
 from goalbound.experiments.cards import PROVEN
 from goalbound.experiments.comparisons import AHEAD, ONE_SEED
-from goalbound.experiments.report.words import banded, banded_exponent, counted_episodes, listed, percent, spoken
-from goalbound.experiments.tables import counted
+from goalbound.experiments.report.phrases import (
+    exponent_with_interval,
+    humanize,
+    joined,
+    percent,
+    pluralize_grouped,
+    with_interval,
+)
+from goalbound.experiments.text import pluralize
 
 Data = Mapping[str, Any]
-FEW = 6
-"""So many learners are spoken of one by one; more are put in order, and the tables have the rest."""
-STRAY = 5.0
-"""A seed with so many times the median regret is named,"""
-NOTICEABLE = 0.01
-"""if it is so much of the optimal loss."""
+MAX_LISTED = 6
+"""Up to this many learners are described one by one; more are only ranked."""
+OUTLIER_FACTOR = 5.0
+"""A seed with more than this multiple of the median regret is reported,"""
+OUTLIER_MIN_SHARE = 0.01
+"""if it exceeds this share of the optimal loss."""
 CAVEAT = (
     "What this shows is how these learners did on these problems, at this size, for so many episodes and seeds; other "
     "problems may put them in another order. Proven constants are loose, and are paid for while little is known. A "
-    "scale below 1 was chosen by looking at runs, and has no guarantee; nor has a learner without a bound. What wins "
+    "scale below 1 was chosen by inspecting runs, and has no guarantee; nor has a learner without a bound. What wins "
     "here without one may settle for a bad policy elsewhere, and not notice."
 )
 BLIND = (
@@ -38,10 +45,10 @@ def headline(data: Data) -> str:
         return ""
     counts = {learner: first.count(learner) for learner in dict.fromkeys(first)}
     said = [
-        f"{_with_proof(learners[learner])} in {count} of {len(first)} settings" for learner, count in counts.items()
+        f"{_full_label(learners[learner])} in {count} of {len(first)} settings" for learner, count in counts.items()
     ]
     ahead = sum(_first_is_ahead(panel, learners) for panel in data["panels"])
-    return f"Least expected regret: {listed(said)}; told apart from the next in {ahead} of {len(first)}."
+    return f"Least expected regret: {joined(said)}; told apart from the next in {ahead} of {len(first)}."
 
 
 def _first_is_ahead(panel: Data, learners: Sequence[Data]) -> bool:
@@ -49,8 +56,8 @@ def _first_is_ahead(panel: Data, learners: Sequence[Data]) -> bool:
     return len(ranked) > 1 and _is_ahead(panel, ranked[0]["learner"], ranked[1]["learner"])
 
 
-def _with_proof(learner: Data) -> str:
-    return f"{learner['label']}{learner['mark']}"
+def _full_label(learner: Data) -> str:
+    return f"{learner['label']}{learner['label_suffix']}"
 
 
 def caveat(data: Data) -> str:
@@ -62,10 +69,10 @@ def caveat(data: Data) -> str:
     return CAVEAT + (BLIND if contexts and any(learner["sees"] in ("nothing", "cell") for learner in learners) else "")
 
 
-def answer(data: Data) -> list[dict[str, Any]]:
-    """What came out: a title and sentences for each panel."""
+def conclusions(data: Data) -> list[dict[str, Any]]:
+    """A title and sentences for each panel."""
     learners = data["learners"]
-    parts = (_ranking, _strays, _growth, _guarantees, _abandoned)
+    parts = (_ranking, _outliers, _growth, _guarantees, _abandoned)
     return [
         {"title": panel["title"], "sentences": [sentence for part in parts for sentence in part(panel, learners)]}
         for panel in data["panels"]
@@ -84,20 +91,22 @@ def _ranking(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
         return
     best, episodes = ranked[0], panel["episode"][-1]
     regret = best["numbers"]["expected_regret"]
-    per = f"{spoken(regret['mean'] / episodes)} per episode"
-    optimal = f"where the best policy loses {spoken(best['optimal_loss'] / episodes)}"
-    name, after = _with_proof(learners[best["learner"]]), f"after {counted_episodes(episodes)}"
+    per = f"{humanize(regret['mean'] / episodes)} per episode"
+    optimal = f"where the best policy loses {humanize(best['optimal_loss'] / episodes)}"
+    name, after = _full_label(learners[best["learner"]]), f"after {pluralize_grouped(episodes)}"
     if len(ranked) == 1:
-        yield f"{name} has an expected regret of {banded(regret)} {after}: {per}, {optimal}."
+        yield f"{name} has an expected regret of {with_interval(regret)} {after}: {per}, {optimal}."
         return
-    yield f"{name} has the least expected regret {after}: {banded(regret)}, or {per} {optimal}."
-    if len(ranked) > FEW:
+    yield f"{name} has the least expected regret {after}: {with_interval(regret)}, or {per} {optimal}."
+    if len(ranked) > MAX_LISTED:
         yield from _order(panel, learners, ranked)
         yield from _best_of_each_kind(panel, learners, ranked)
         return
-    others = [f"{learners[one['learner']]['label']}: {banded(one['numbers']['expected_regret'])}" for one in ranked[1:]]
+    others = [
+        f"{learners[one['learner']]['label']}: {with_interval(one['numbers']['expected_regret'])}" for one in ranked[1:]
+    ]
     yield f"The others: {'; '.join(others)}."
-    yield from _told_apart(panel, learners, ranked)
+    yield from _separation(panel, learners, ranked)
 
 
 def _order(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
@@ -109,12 +118,12 @@ def _order(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Ite
         else:
             places.append([result])
     said = [
-        f"{place}. " + ", ".join(f"{_of(one, learners)['label']} ({_starred(one)})" for one in group)
+        f"{place}. " + ", ".join(f"{_learner(one, learners)['label']} ({_marked_regret(one)})" for one in group)
         for place, group in enumerate(places, start=1)
     ]
-    note = " * abandoned some episodes, and has more in truth." if any(map(_gave_up, ranked)) else ""
+    note = " * abandoned some episodes, and has more in truth." if any(map(_abandoned_some, ranked)) else ""
     if all(len(result["seeds"]) == 1 for result in ranked):
-        plain = ", ".join(f"{_of(one, learners)['label']} ({_starred(one)})" for one in ranked)
+        plain = ", ".join(f"{_learner(one, learners)['label']} ({_marked_regret(one)})" for one in ranked)
         yield f"On the one seed that there is, which says nothing of who is ahead: {plain}.{note}"
         return
     if len(places) == 1:
@@ -124,17 +133,17 @@ def _order(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Ite
     yield f"In order ({how}): {'; '.join(said)}.{note}"
 
 
-def _starred(result: Data) -> str:
-    return spoken(result["numbers"]["expected_regret"]["mean"]) + ("*" if _gave_up(result) else "")
+def _marked_regret(result: Data) -> str:
+    return humanize(result["numbers"]["expected_regret"]["mean"]) + ("*" if _abandoned_some(result) else "")
 
 
-def _gave_up(result: Data) -> bool:
+def _abandoned_some(result: Data) -> bool:
     """Whether the step limit ended some of its episodes."""
     return bool(result["numbers"]["abandoned"]["mean"])
 
 
 def _may_be_equal(panel: Data, one: int, two: int) -> bool:
-    """Whether the seeds that they share, if any, do not tell them apart."""
+    """Whether they cannot be told apart on their common seeds, if any."""
     found = _difference(panel, one, two)
     return found is None or found["verdict"] != AHEAD
 
@@ -152,23 +161,24 @@ def _difference(panel: Data, one: int, two: int) -> Data | None:
 def _best_of_each_kind(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
     """The first of those with the constants of a paper, and of those that do not see the context, if others win."""
     least = ranked[0]["numbers"]["expected_regret"]["mean"]
-    kinds = [("with proven constants", [one for one in ranked if _of(one, learners)["guarantee"] == PROVEN])]
+    kinds = [("with proven constants", [one for one in ranked if _learner(one, learners)["guarantee"] == PROVEN])]
     if panel["context_size"] > 1:
         for sees, words in (("nothing", "who never see the context"), ("cell", "who see only the cell of the context")):
-            kinds.append((words, [one for one in ranked if _of(one, learners)["sees"] == sees]))
+            kinds.append((words, [one for one in ranked if _learner(one, learners)["sees"] == sees]))
     for words, results in kinds:
         if results and results[0] is not ranked[0]:
             regret = results[0]["numbers"]["expected_regret"]
-            times = f", {spoken(round(regret['mean'] / least, 1))} times the least" if least > 0.0 else ""
-            yield f"Of those {words}, {_of(results[0], learners)['label']} has least: {banded(regret)}{times}."
+            times = f", {humanize(round(regret['mean'] / least, 1))} times the least" if least > 0.0 else ""
+            label = _learner(results[0], learners)["label"]
+            yield f"Of those {words}, {label} has least: {with_interval(regret)}{times}."
 
 
-def _of(result: Data, learners: Sequence[Data]) -> Data:
+def _learner(result: Data, learners: Sequence[Data]) -> Data:
     found: Data = learners[result["learner"]]
     return found
 
 
-def _told_apart(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
+def _separation(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
     """Whether the first is really ahead of the second, and of whom else, by the seeds that both have."""
     found = _difference(panel, ranked[0]["learner"], ranked[1]["learner"])
     if found is None:
@@ -176,48 +186,50 @@ def _told_apart(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -
         return
     said = found["statement"]
     yield f"{said[:1].upper()}{said[1:]}." if found["verdict"] == ONE_SEED else f"{said}."
-    first = _of(ranked[0], learners)["label"]
+    first = _learner(ranked[0], learners)["label"]
     rest = [one["learner"] for one in ranked[2:] if len(one["seeds"]) > 1]
     behind = [learners[one]["label"] for one in rest if _is_ahead(panel, ranked[0]["learner"], one)]
     others = [learners[one]["label"] for one in rest if _may_be_equal(panel, ranked[0]["learner"], one)]
     if behind:
-        yield f"{first} is ahead of {listed(behind)}{' too' if found['verdict'] == AHEAD else ''}."
+        yield f"{first} is ahead of {joined(behind)}{' too' if found['verdict'] == AHEAD else ''}."
     if others:
-        yield f"{first} cannot be told apart from {listed(others)}."
+        yield f"{first} cannot be told apart from {joined(others)}."
 
 
-def _strays(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
-    """Single seeds that were far worse than the usual one: a mean, and its band, say little about such a learner."""
+def _outliers(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
+    """Seeds with far more regret than the median: the mean and its band say little about such a learner."""
     said = []
     for result in _competing(panel, learners):
         values = result["numbers"]["expected_regret"]["values"]
         usual, worst = median(values), max(values)
-        limit = max(STRAY * usual, NOTICEABLE * result["optimal_loss"])
+        limit = max(OUTLIER_FACTOR * usual, OUTLIER_MIN_SHARE * result["optimal_loss"])
         if len(values) > 2 and worst > limit:
-            seeds = f"{sum(value > limit for value in values)} of {counted(len(values), 'seed')}"
-            where = f"{seeds}; {spoken(worst)} on seed {result['seeds'][values.index(worst)]}, median {spoken(usual)}"
-            said.append(f"{_of(result, learners)['label']} ({where})")
+            seeds = f"{sum(value > limit for value in values)} of {pluralize(len(values), 'seed')}"
+            where = (
+                f"{seeds}; {humanize(worst)} on seed {result['seeds'][values.index(worst)]}, median {humanize(usual)}"
+            )
+            said.append(f"{_learner(result, learners)['label']} ({where})")
     if said:
-        yield f"Far worse on single seeds than on most: {listed(said)}."
+        yield f"Far worse on single seeds than on most: {joined(said)}."
 
 
 def _growth(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
     ranked = _competing(panel, learners)
     said = [
-        f"K^{banded_exponent(result['numbers']['exponent'])} for {learners[result['learner']]['label']}"
-        for result in (ranked if len(ranked) <= FEW else ranked[:3])
+        f"K^{exponent_with_interval(result['numbers']['exponent'])} for {learners[result['learner']]['label']}"
+        for result in (ranked if len(ranked) <= MAX_LISTED else ranked[:3])
         if result["numbers"]["exponent"]["mean"] is not None
     ]
     if not said:
         return
     last = panel["episode"][-1]
     rate = ""
-    if any(_promised(_of(result, learners), panel) for result in ranked):
+    if any(_theorem_applies(_learner(result, learners), panel) for result in ranked):
         rate = " The theorem promises K^0.5 in the long run, up to logarithms, to LR-CSSP with the proven widths."
-    yield f"Over the last decade (episodes {round(last / 10):,} to {last:,}) regret grows as {listed(said)}.{rate}"
+    yield f"Over the last decade (episodes {round(last / 10):,} to {last:,}) regret grows as {joined(said)}.{rate}"
 
 
-def _promised(learner: Data, panel: Data) -> bool:
+def _theorem_applies(learner: Data, panel: Data) -> bool:
     """Whether the theorem is about this learner, here: only LR-CSSP has widths."""
     sees = learner["sees"] == "context" or panel["context_size"] == 1
     return bool(learner["quantity"] == "widths" and learner["guarantee"] == PROVEN and sees)
@@ -230,7 +242,7 @@ def _guarantees(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
         covered = [one for one in result["numbers"]["covered"]["values"] if one is not None]
         said = []
         if covered:
-            runs = f"{int(sum(covered))} of {counted(len(covered), 'run')}"
+            runs = f"{int(sum(covered))} of {pluralize(len(covered), 'run')}"
             text = f"its confidence sets held the truth throughout in {runs}"
             share = result["numbers"]["coverage"]["mean"]
             said.append(text if all(covered) or share is None else f"{text} ({percent(share)} of the intervals)")
@@ -240,7 +252,7 @@ def _guarantees(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
                 f"at most {percent(max(shares))} of it" if below == len(shares) else f"up to {max(shares):.3g} times it"
             )
             proven = "" if learner["guarantee"] == PROVEN else ", which is not proven for its widths"
-            runs = f"{below} of {counted(len(shares), 'run')}"
+            runs = f"{below} of {pluralize(len(shares), 'run')}"
             said.append(f"its realised regret is below its a-posteriori bound in {runs} ({most}{proven})")
         if said:
             yield f"{learner['label']}: {'; '.join(said)}."
@@ -258,11 +270,11 @@ def bound_shares(result: Data) -> list[float]:
 
 def _abandoned(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
     some = [
-        f"{spoken(sum(result['numbers']['abandoned']['values']))} by {_of(result, learners)['label']}"
+        f"{humanize(sum(result['numbers']['abandoned']['values']))} by {_learner(result, learners)['label']}"
         for result in sorted(panel["results"], key=lambda one: -(one["numbers"]["abandoned"]["mean"] or 0.0))
-        if _gave_up(result)
+        if _abandoned_some(result)
     ]
     if some:
-        yield f"Episodes abandoned at the step limit, all seeds together: {listed(some)}; the true regret is larger."
+        yield f"Episodes abandoned at the step limit, all seeds together: {joined(some)}; the true regret is larger."
     else:
         yield "No episode was abandoned."

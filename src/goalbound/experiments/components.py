@@ -1,4 +1,4 @@
-"""From the names and settings of a spec to the things themselves."""
+"""Instantiates the components of a spec from their names and settings."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Protocol
 from goalbound.experiments.catalog import Catalog
 from goalbound.experiments.learners import LEARNERS
 from goalbound.experiments.plugins import Plugins
-from goalbound.experiments.things import CONTEXTS, PROBLEMS
+from goalbound.experiments.registry import CONTEXTS, PROBLEMS
 from goalbound.models import ModelError
 
 CATALOGS = {"problems": PROBLEMS, "learners": LEARNERS, "contexts": CONTEXTS}
 
 
-class Chosen(Protocol):
+class ComponentLike(Protocol):
     """A name with all its settings."""
 
     @property
@@ -36,21 +36,21 @@ def catalog(group: str) -> Catalog:
 
 
 @contextmanager
-def naming(group: str, choice: Chosen) -> Iterator[None]:
-    """Errors while a thing is made name the group that it stands in."""
+def error_context(group: str, component: ComponentLike) -> Iterator[None]:
+    """Errors while a component is instantiated name its group."""
     try:
         yield
     except (ModelError, TypeError, ValueError) as error:
-        raise ModelError(f"{group} ({choice.use}): {error}") from error
+        raise ModelError(f"{group} ({component.use}): {error}") from error
 
 
-def make(group: str, choice: Chosen, plugins: Plugins, *subject: Any, **given: Any) -> Any:
-    """What the function of a choice makes. What the run gives by name goes only to functions that ask for it."""
-    function = catalog(group).entry(choice.use, group, plugins).make
+def instantiate(group: str, component: ComponentLike, plugins: Plugins, *subject: Any, **given: Any) -> Any:
+    """Call the factory of a component. Arguments of the run are passed only to factories that accept them."""
+    function = catalog(group).entry(component.use, group, plugins).make
     asked = inspect.signature(function).parameters
-    settings = dict(choice.settings)
+    settings = dict(component.settings)
     for name, value in given.items():
         if name in asked and settings.get(name) is None:
             settings[name] = value
-    with naming(group, choice):
+    with error_context(group, component):
         return function(*subject, **settings)
