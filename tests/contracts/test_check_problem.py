@@ -131,7 +131,7 @@ def test_a_step_says_what_was_played_where():
         def change(self, step):
             return step._replace(state=step.state + 1)
 
-    assert "was answered by Step(state=1, " in finding(stage(Confused))
+    assert "returned Step(state=1, " in finding(stage(Confused))
 
 
 def test_losses_of_the_world_lie_in_their_range():

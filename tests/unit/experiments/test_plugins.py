@@ -129,7 +129,7 @@ def test_a_class_may_be_a_plug_in_but_what_inherits_from_it_is_none_by_itself(pl
     capsys.readouterr()
     for use in ("walks:Inherited", "walks:unmarked", "walks:RandomWalk", "walks:number"):
         assert main(["check", str(spec_of(place, use)), "--plugin", "walks"]) == 2
-        assert "is not made to be called by a spec; mark it with @goalbound.plugin" in capsys.readouterr().err
+        assert "is not marked as a plug-in; mark it with @goalbound.plugin" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("use", [":call", "walks:", "walks:walk:er", "..walks:walk", "walks:a.b", "os.path :join"])
