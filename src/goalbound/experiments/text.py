@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from goalbound.experiments.bootstrap import Estimate
 from goalbound.experiments.cards import GUARANTEE_LABELS, NONE, UNKNOWN, UNPROVEN
 from goalbound.experiments.comparisons import METHOD
-from goalbound.terminal import one_line
+from goalbound.terminal import one_line, pluralize, table, text_width
 
 if TYPE_CHECKING:
     from goalbound.experiments.summary import Group, Summary
@@ -56,17 +56,12 @@ def percent(value: float | None) -> str:
 def format_estimate(estimate: Estimate, form: Callable[[float | None], str] = number) -> str:
     """The mean and its band.
 
-    >>> with_band(Estimate(2.0, 1.0, 3.5, (1.0, 3.0)))
+    >>> format_estimate(Estimate(2.0, 1.0, 3.5, (1.0, 3.0)))
     '2 [1, 3.5]'
     """
     if not estimate.has_band:
         return form(estimate.mean)
     return f"{form(estimate.mean)} [{form(estimate.low)}, {form(estimate.high)}]"
-
-
-def pluralize(count: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 COLUMNS: tuple[tuple[str, Callable[[Group], str]], ...] = (
@@ -133,10 +128,9 @@ def _task_text(summary: Summary, task: tuple[str, str], max_width: int) -> str:
     names = [textwrap.wrap(one_line(group.learner), min(NAME_WIDTH, max(max_width // 3, 8))) for group in groups]
     columns = [[head, *(cell(group) for group in groups)] for head, cell in COLUMNS]
     columns = [column for column in columns if any(cell != "-" for cell in column[1:])]
-    label = [["learner"], *names]
-    left = max(len(line) for lines_ in label for line in lines_)
-    for block in _blocks(columns, max_width - left):
-        lines += ["", *_aligned(label, left, block)]
+    name_width = max(text_width(line) for name in (["learner"], *names) for line in name)
+    for block in _blocks(columns, max_width - name_width):
+        lines += ["", _block_text(names, block)]
     compared = [one for one in summary.differences if (one.problem, one.contexts) == task]
     if len(compared) > MAX_DIFFERENCES:
         compared_learners = {name for one in compared for name in (one.better, one.worse)}
@@ -162,16 +156,13 @@ def _blocks(columns: Sequence[Sequence[str]], max_width: int) -> list[list[Seque
     return blocks
 
 
-def _aligned(label: Sequence[Sequence[str]], left: int, block: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of one block: names at the left, over several lines where long, numbers at the right."""
-    widths = [max(len(cell) for cell in column) for column in block]
-    lines = []
-    for row, name in enumerate(label):
-        cells = "  ".join(column[row].rjust(width) for column, width in zip(block, widths, strict=True))
-        lines += [f"{name[0].ljust(left)}  {cells}".rstrip(), *name[1:]]
-        if row == 0:
-            lines.append("  ".join("-" * width for width in [left, *widths]))
-    return lines
+def _block_text(names: Sequence[Sequence[str]], block: Sequence[Sequence[str]]) -> str:
+    """The table of one block: names at the left, over several lines where long, numbers at the right."""
+    head, *cells = zip(*block, strict=True)
+    rows: list[Sequence[str]] = []
+    for name, row in zip(names, cells, strict=True):
+        rows += [(name[0], *row), *((line, *[""] * len(row)) for line in name[1:])]
+    return table(["learner", *head], rows, "l" + "r" * len(head))
 
 
 def _notes(summary: Summary) -> list[str]:

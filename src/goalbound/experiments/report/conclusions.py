@@ -16,7 +16,7 @@ from goalbound.experiments.report.phrases import (
     pluralize_grouped,
     with_interval,
 )
-from goalbound.experiments.text import pluralize
+from goalbound.terminal import pluralize
 
 Data = Mapping[str, Any]
 MAX_LISTED = 6
