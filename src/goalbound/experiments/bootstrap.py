@@ -92,7 +92,7 @@ def proportion(flags: Sequence[bool | None], *, reason: str = "not known") -> Es
     >>> two.mean, round(two.low, 4), two.high  # low: p with p^2 = 0.025
     (1.0, 0.1581, 1.0)
     """
-    from scipy.special import betaincinv
+    from scipy.special import betaincinv  # scipy.stats takes much longer to import
 
     kept = tuple(None if flag is None else float(flag) for flag in flags)
     there = [value for value in kept if value is not None]

@@ -144,7 +144,10 @@ class Splines:
         )
 
     def _weights(self, numbers: Floats) -> Floats:
-        """Cox and de Boor, from degree 0 up. Shares are divided out first, so that nothing can overflow."""
+        """Cox and de Boor, from degree 0 up. Shares are divided out first, so that nothing can overflow.
+
+        SciPy's ``BSpline.design_matrix`` gives other bits, and NaN for knots closer than the smallest normal number.
+        """
         grid, degree = self._grid(), self.degree
         cell = np.clip(np.searchsorted(self.knots, numbers, side="right") - 1, 0, len(self.knots) - 2)
         span = cell + degree

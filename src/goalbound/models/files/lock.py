@@ -2,6 +2,7 @@
 
 The lock is on a file beside the one that is meant, ``.<name>.lock``, because that one is replaced as a whole. What a
 killed process leaves is an empty file that nobody holds: the next one takes it, and removes it when it is done.
+Why not the library ``filelock``: docs/decisions/0014-libraries.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Tar archives in memory: the plain part of the format, and nothing that points anywhere else.
 
-Not ``tarfile``, which trusts the sizes and the links that an archive states; a model needs regular files only.
+Not read by ``tarfile``, which takes a damaged header for the end of an archive and, in Pythons that we support, half an
+hour for an extended header of 1 MB (docs/decisions/0014-libraries.md). A model needs regular files only.
 """
 
 from __future__ import annotations

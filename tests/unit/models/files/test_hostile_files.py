@@ -197,6 +197,19 @@ def test_a_sparse_file_in_a_pax_header_is_refused(traced, tmp_path):
     refused(tmp_path / "sparse.umb", tar_with((info, b"{}"), format=tarfile.PAX_FORMAT), "uses GNU.sparse")
 
 
+def test_a_long_header_of_a_tar_is_refused_before_it_is_parsed(tmp_path):
+    # Python 3.11.7's tarfile needs time that grows with the square of the digits: 17 s for these.
+    digits = b"1" * 100_000
+    trick = tar_with((member("index.json", tarfile.XHDTYPE), digits), (member("index.json"), b"{}"))
+    refused(tmp_path / "long.umb", trick, "a header of 100000 bytes; names are shorter")
+
+
+def test_a_tar_does_not_end_at_a_damaged_header(tmp_path):
+    raw = bytearray(tar_with((member("index.json"), b"{}"), (member("more.bin"), b"12")))
+    raw[1024 + 148] ^= 1  # in the check sum of the second header
+    refused(tmp_path / "damaged.umb", bytes(raw), "the header at byte 1024 of the archive is damaged")
+
+
 def test_a_member_that_claims_more_than_follows_is_refused(traced, tmp_path):
     raw = bytearray(tar_with((member("index.json"), b"{}")))
     for field in (b"77777777777\0", b"\x80" + (2**62).to_bytes(11, "big"), b"\xff" * 12):
