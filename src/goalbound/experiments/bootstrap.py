@@ -88,7 +88,7 @@ def proportion(flags: Sequence[bool | None], *, reason: str = "not known") -> Es
 
     Not a bootstrap: where it held for all seeds, drawing seeds again would claim certainty.
 
-    >>> two = share([True, True])
+    >>> two = proportion([True, True])
     >>> two.mean, round(two.low, 4), two.high  # low: p with p^2 = 0.025
     (1.0, 0.1581, 1.0)
     """
