@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from goalbound.terminal import table
 
 Notify = Callable[[str, int, int], object]
 """Progress: what is being done, how much of it is done, and how much there is."""
@@ -71,22 +73,17 @@ class Result:
         return cls(**{**values, "checks": [Check(**check) for check in values["checks"]]})
 
     def __str__(self) -> str:
-        lines = [f"{self.part}. {self.title}", f"   {self.setting}", *table(self.columns, self.rows)]
+        lines = [f"{self.part}. {self.title}", f"   {self.setting}", *self._table()]
         lines += [f"   {check}" for check in self.checks]
         lines += [f"   note: {remark}" for remark in self.remarks]
         return "\n".join(lines)
 
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Lines of a table; numbers to the right."""
-    cells = [list(columns), *([format_cell(value) for value in row] for row in rows)]
-    size = [max(len(row[place]) for row in cells) for place in range(len(columns))]
-    right = [all(isinstance(row[place], int | float | None) for row in rows) for place in range(len(columns))]
-    return [
-        "   "
-        + "  ".join(cell.rjust(size[at]) if right[at] else cell.ljust(size[at]) for at, cell in enumerate(row)).rstrip()
-        for row in cells
-    ]
+    def _table(self) -> list[str]:
+        """Lines of the table; numbers to the right."""
+        numeric = (all(isinstance(row[at], int | float | None) for row in self.rows) for at in range(len(self.columns)))
+        rows = ([format_cell(value) for value in row] for row in self.rows)
+        align = "".join("r" if one else "l" for one in numeric)
+        return [f"   {line}" for line in table(self.columns, rows, align).splitlines()]
 
 
 def format_cell(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Safe terminal output: text from files cannot move the cursor, change colours, ring the bell, or reorder letters.
+"""Terminal output: aligned tables, and text from files that cannot move the cursor, ring the bell or reorder letters.
 
 A spec's question, a label, a state's name and the text of an error may hold anything. Control characters, C1 ones
 (which some terminals obey like escapes) and the marks that reorder text are shown as ``\\u001b``, not sent. The command
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
@@ -42,6 +42,50 @@ def escape_controls(text: str, *, lines: bool = True) -> str:
 def one_line(text: str) -> str:
     """The text as one line, escaped; white space of any kind is one space."""
     return escape_controls(" ".join(text.split()), lines=False)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
+    """Columns under their heads; ``align`` has one letter per column, l or r. Wide letters count as two places.
+
+    >>> print(table(["state", "value"], [["sick", "0.5"], ["sicker", "12.5"]], "lr"))
+    state   value
+    ------  -----
+    sick      0.5
+    sicker   12.5
+    """
+    cells = [list(head), *(list(row) for row in rows)]
+    widths = [max(text_width(cell) for cell in column) for column in zip(*cells, strict=True)]
+    cells.insert(1, ["-" * width for width in widths])
+    return "\n".join(
+        "  ".join(_padded(*cell) for cell in zip(row, widths, align, strict=True)).rstrip() for row in cells
+    )
+
+
+def text_width(text: str) -> int:
+    """The places that a line takes on a terminal.
+
+    >>> text_width("sick"), text_width("\u75c5\u4eba")
+    (4, 4)
+    """
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def pluralize(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> pluralize(1, "state"), pluralize(3, "state")
+    ('1 state', '3 states')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _padded(text: str, width: int, side: str) -> str:
+    space = " " * (width - text_width(text))
+    return text + space if side == "l" else space + text
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -143,7 +143,7 @@ def test_a_scheduler_that_goes_away_is_one_error_and_what_came_back_is_kept(tmp_
         if event.kind == "finished":
             cluster.close()
 
-    with pytest.raises(ModelError, match="was lost; what had come back is kept"):
+    with pytest.raises(ModelError, match="was lost; finished runs are kept"):
         sweep(spec, tmp_path / "out", on=cluster.scheduler_address, progress=close_after_one)
 
     assert len(records_in(tmp_path / "out")) == 1

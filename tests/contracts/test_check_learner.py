@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, Clairvoyant, ContextBlind, LinearCSSP, ModelError
+from goalbound.kernels.environment import VALUE_TOLERANCE, suboptimality_gap
+from goalbound.simulation import ModelEnvironment
 from goalbound.testing import ContractError, check_learner, small_problem
-from goalbound.testing.small_environment import SmallEnvironment
 
 
 class Cautious:
@@ -249,7 +250,7 @@ class Compiled(Cautious):
     """With a loop of its own, that a subclass may get wrong."""
 
     def play_episodes(self, environment, contexts, values, *, step_limit, results):
-        mine = SmallEnvironment(environment.problem, rng=environment.rng, noisy=environment.losses.code == 1)
+        mine = ModelEnvironment(environment.problem, rng=environment.rng, losses=environment.losses)
         for k, context in enumerate(contexts):
             state, steps = mine.begin(context), 0
             results.start[k] = state
@@ -257,7 +258,10 @@ class Compiled(Cautious):
                 step = mine.step(self.choice(context, state, self.observed))
                 self.observed += 1
                 results.loss[k] += step.loss
-                results.expected_regret[k] += mine.regret_of(step, values[k])
+                pair = mine.problem.support.pair(step.state, step.action)
+                results.expected_regret[k] += suboptimality_gap.python(
+                    mine.components, pair, step.state, mine._context, values[k], VALUE_TOLERANCE
+                )
                 state, steps = step.next_state, steps + 1
             results.steps[k] = steps
 

@@ -7,7 +7,7 @@ import pytest
 
 from goalbound import SSP, LinearCSSP, ModelEnvironment, Step, bernoulli
 from goalbound.experiments.registry import PROBLEMS, ProblemInstance
-from goalbound.testing import ContractError, SmallEnvironment, check_problem, small_problem
+from goalbound.testing import ContractError, check_problem, small_problem
 
 
 def finding(problem, **options):
@@ -96,7 +96,7 @@ def test_the_worlds_of_gymnasium_play_their_problems(name):
     assert check_problem(PROBLEMS.entry(name, "problems").make(), steps=600).environment_steps >= 600
 
 
-class Altered(SmallEnvironment):
+class Altered(ModelEnvironment):
     """An environment whose steps a subclass changes."""
 
     def __init__(self, *, rng):
@@ -131,7 +131,7 @@ def test_a_step_says_what_was_played_where():
         def change(self, step):
             return step._replace(state=step.state + 1)
 
-    assert "was answered by Step(state=1, " in finding(stage(Confused))
+    assert "returned Step(state=1, " in finding(stage(Confused))
 
 
 def test_losses_of_the_world_lie_in_their_range():

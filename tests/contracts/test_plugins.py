@@ -114,7 +114,7 @@ def test_what_was_not_allowed_is_refused_and_not_imported(spec, capsys):
     for command in ("check", "run"):
         assert main([command, spec]) == 2
         assert (
-            'problems[0].use: "careful_walks.problem:ditch" is code that a file may not start by itself; if you trust '
+            'problems[0].use: "careful_walks.problem:ditch" is code that a file may not run by itself; if you trust '
             'it, allow its module: --plugin careful_walks (in Python: plugins=["careful_walks"])'
         ) in capsys.readouterr().err
     assert "careful_walks" not in sys.modules
@@ -133,7 +133,7 @@ def test_entry_points_need_no_leave_but_take_no_name_of_ours_and_are_marked(tmp_
     assert main(["check", str(path), "--set", "learners.0.tires=4"]) == 2
     assert 'learners[0]: tryer has no setting "tires" (did you mean "tries"?)' in capsys.readouterr().err
     assert main(["check", str(path), "--set", "learners.use=unmarked"]) == 2
-    assert "is not made to be called by a spec; mark it with @goalbound.plugin" in capsys.readouterr().err
+    assert "is not marked as a plug-in; mark it with @goalbound.plugin" in capsys.readouterr().err
     assert main(["check", str(path), "--set", "learners.0.use=tyer"]) == 2
     assert 'no learner is called "tyer" (did you mean "tryer"?)' in capsys.readouterr().err
 

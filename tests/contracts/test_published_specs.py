@@ -54,7 +54,7 @@ def test_the_quick_form_runs_from_the_file_to_the_report(file, tmp_path, capsys,
     if file.stem.endswith("gymnasium"):
         pytest.importorskip("gymnasium")
     if file.stem in UNSEEN:
-        monkeypatch.setattr(metadata, "MOST_STATES", 0)
+        monkeypatch.setattr(metadata, "MAX_STATES", 0)
     folder = tmp_path / "out"
     assert main(["run", str(file), "--quick", "--workers", "1", "--quiet", "--out", str(folder)]) == 0
     printed = capsys.readouterr()

@@ -84,10 +84,10 @@ def test_what_the_page_about_the_learner_says_is_printed(read: dict) -> None:
     refused = "learner.npz is not as this learner read or wrote it last: another process may have saved it since"
     assert any(line.startswith(refused) for line in read["printed"])
     assert "True" in read["printed"]  # the environment of the page is plausible
-    assert isinstance(read["hopeful"], SSP)
+    assert isinstance(read["optimistic"], SSP)
     assert isinstance(read["model"], LinearCSSP)
     plan = read["plan"]
-    assert np.isfinite(hitting_times(plan.model(), plan.policy)).all()  # the plan arrives where it is hoped to
+    assert np.isfinite(hitting_times(plan.model(), plan.policy)).all()  # the plan reaches the goal in its own model
 
 
 def test_the_learner_that_looks_loses_less_than_the_blind_one(read: dict) -> None:

@@ -1,11 +1,17 @@
-"""Every row of the paper map names a function and a test that exist."""
+"""Every row of the paper map names a function and a test that exist, and the learner runs the kernels that it names."""
 
 import re
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any
 
+import numpy as np
 import pytest
 
+import goalbound.kernels
+from goalbound import LRCSSP, SSP, LinearCSSP, Step, confidence_set, extended_value_iteration, project, ridge_estimate
 from goalbound.kernels.compile import Kernel
 
 ROOT = Path(__file__).parents[2]
@@ -14,6 +20,13 @@ ROWS = [
     for line in (ROOT / "docs" / "paper_map.md").read_text().splitlines()
     if line.startswith("| ") and "`" in line
 ]
+PROBLEM = LinearCSSP.mix(
+    [
+        SSP.dense([[0.3, 0.2], [0.4, 0.6]], [[[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]], [[0.2, 0.3, 0.5], [0.3, 0.3, 0.4]]]),
+        SSP.dense([[0.6, 0.3], [0.2, 0.5]], [[[0.2, 0.2, 0.6], [0.4, 0.3, 0.3]], [[0.6, 0.2, 0.2], [0.3, 0.1, 0.6]]]),
+    ]
+)  # fmt: skip
+CONTEXT = [0.3, 0.7]
 
 
 def test_the_map_has_rows_of_three_cells() -> None:
@@ -43,3 +56,94 @@ def named_function(dotted: str) -> tuple[object, str]:
             holder = getattr(holder, part)
         return holder, parts[-1]
     raise AssertionError(f"{dotted} is no function")
+
+
+class Replaced(Exception):
+    """What a function that was replaced raises."""
+
+
+def kernels() -> dict[str, Kernel]:
+    """All kernels by their dotted names."""
+    found = {}
+    for module in walk_packages(goalbound.kernels.__path__, "goalbound.kernels."):
+        for name, value in vars(import_module(module.name)).items():
+            if isinstance(value, Kernel) and value.__module__ == module.name:
+                found[f"{module.name}.{name}"] = value
+    return found
+
+
+KERNELS = kernels()
+MAPPED = sorted({row[1].strip("`") for row in ROWS} & set(KERNELS))
+ELSEWHERE = {
+    "goalbound.kernels.audit.truth_distances": "an audit, which knows the truth",
+    "goalbound.kernels.audit.audit_step": "an audit, which knows the truth",
+    "goalbound.kernels.episode_loop.play": "whole episodes in a simulated environment",
+    "goalbound.kernels.stochastic_rows.min_over_simplex_ball": "pairs that cannot lead to the goal",
+}
+"""Kernels of the map that the learner of this problem does not run."""
+
+
+@pytest.fixture
+def as_python(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Kernels run as Python, and one of them may be replaced by a function that raises."""
+    for kernel in KERNELS.values():
+        monkeypatch.setattr(kernel, "is_compiled", False)
+        monkeypatch.setattr(kernel, "_python", None)
+
+    def replace(name: str) -> None:
+        def raises(*arguments: Any) -> Any:
+            raise Replaced(name)
+
+        monkeypatch.setattr(KERNELS[name], "_python", raises)
+
+    return replace
+
+
+def learner_steps() -> LRCSSP:
+    learner = LRCSSP(PROBLEM.support, 2, loss_floor=0.1)
+    episode = learner.begin(CONTEXT)
+    for following in (1, 0, 2):
+        state = episode.state or 0
+        episode.observe(Step(state, episode.act(state), 0.4, following))
+    return learner
+
+
+def test_the_learner_learns_where_nothing_is_replaced(as_python: Callable[[str], None]) -> None:
+    assert learner_steps().statistics.visits.sum() == 3
+
+
+def test_most_rows_of_algorithm_1_and_of_the_sets_are_kernels() -> None:
+    assert len(set(MAPPED) - set(ELSEWHERE)) >= 12
+
+
+@pytest.mark.parametrize("name", [name for name in MAPPED if name not in ELSEWHERE])
+def test_the_learner_fails_where_a_kernel_of_the_map_is_replaced(name: str, as_python: Callable[[str], None]) -> None:
+    as_python(name)
+    with pytest.raises(Replaced, match=name):
+        learner_steps()
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [
+        ("goalbound.kernels.regression.ridge", lambda learner: ridge_estimate(learner.statistics)),
+        ("goalbound.kernels.projection.project", lambda learner: project(ridge_estimate(learner.statistics))),
+        ("goalbound.kernels.radii.ball_radii", lambda learner: confidence_set(learner.statistics, CONTEXT)),
+        ("goalbound.kernels.radii.ridge_radius", lambda learner: confidence_set(learner.statistics, CONTEXT)),
+        (
+            "goalbound.kernels.value_iteration.value_iteration",
+            lambda learner: extended_value_iteration(confidence_set(learner.statistics, CONTEXT, loss_floor=0.1)),
+        ),
+    ],
+)  # fmt: skip
+def test_the_functions_for_people_run_the_same_kernels(
+    name: str, run: Callable[[LRCSSP], object], as_python: Callable[[str], None]
+) -> None:
+    learner = learner_steps()
+    run(learner)
+    for kernel in KERNELS.values():
+        kernel._python = None
+    as_python(name)
+    with pytest.raises(Replaced, match=name):
+        run(learner)
+    assert np.isfinite(learner.statistics.gram).all()

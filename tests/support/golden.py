@@ -21,7 +21,7 @@ from guarantees.result import Result
 
 FOLDER = Path(__file__).parents[1] / "golden"
 METADATA_KEYS = ("totals", "diagnosis", "simplex", "policies")
-"""What the facts of a record say in numbers that depend on nothing but the run."""
+"""The metadata of a record whose numbers that depend on nothing but the run."""
 
 
 def machine() -> dict[str, str]:

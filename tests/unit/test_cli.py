@@ -364,7 +364,7 @@ def test_files_that_are_no_models_or_need_a_word_more_are_one_line_too(run, tmp_
     for words, message in (
         (["text.npz"], "text.npz: this is no complete npz file"),
         (["folder"], "folder is a directory"),
-        (["plain"], "plain: neither its bytes nor its suffix tell a format"),
+        (["plain"], "plain: neither its bytes nor its suffix match a format"),
         ([drn], 'there are "time", "fuel"; name it with --loss'),
         ([drn, "--loss", "money"], 'no reward model is called "money"'),
         ([drn, "--loss", "time", "--goal", "x"], 'no label is called "x"'),

@@ -64,7 +64,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         ("episodes=1e18", "episodes is 1000000000000000000; at most 2147483647 can be played"),
         ("episodes=" + "9" * 5000, "--set: 9999999999999999999999999999999999999999... cannot be read"),
         ("seeds=" + "[" * 5000 + "]" * 5000, "cannot be read"),
-        ("seeds=" + "[" * 100 + "]" * 100, "lists and tables stand in each other more than 20 deep"),
+        ("seeds=" + "[" * 100 + "]" * 100, "lists and tables are nested more than 20 deep"),
         ("question=2020-01-01", "question is datetime.date(2020, 1, 1), a date; give a text"),
         ("learners.loss_floor=2020-01-01", "learners.loss_floor is datetime.date(2020, 1, 1)"),
     ],
@@ -77,7 +77,7 @@ def test_a_change_that_cannot_be_is_told_in_one_line(told: Any, change: str, wor
     ("line", "words"),
     [
         ("delta = " + "9" * 5000, "it holds a number of thousands of digits"),
-        ("delta = " + "[" * 5000 + "]" * 5000, "its lists or tables stand in each other too deep to be read"),
+        ("delta = " + "[" * 5000 + "]" * 5000, "its lists or tables are nested too deeply"),
         ("delta = nan", "learners[0].delta is nan; an experiment is made of finite numbers"),
         ("delta = 99999999999999999999", "learners[0].delta is 99999999999999999999; whole numbers go up to 2^63 - 1"),
         ("delta = 2020-01-01T00:00:00", "learners[0].delta is datetime.datetime(2020, 1, 1, 0, 0)"),
@@ -112,4 +112,4 @@ def odd(problem: object, *, patience: object = object()) -> None:
 @pytest.mark.parametrize("make", [endless, odd])
 def test_a_default_of_a_third_party_that_no_record_can_hold_is_named(make: Any) -> None:
     with pytest.raises(ModelError, match=r"learners\[0\]: mine:make has patience = .*, which no record can hold"):
-        Entry.of("mine:make", Plugin(make, "mine:make"), "learners[0]")
+        Entry.from_plugin("mine:make", Plugin(make, "mine:make"), "learners[0]")

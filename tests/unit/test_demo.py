@@ -111,7 +111,7 @@ def test_ctrl_c_stops_the_demo_and_leaves_no_page(short, monkeypatch, tmp_path, 
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Silent, "begin", lambda *_: stop)
-    monkeypatch.setattr(demo, "watching", lambda quiet: progress_reporter(quiet=True))
+    monkeypatch.setattr(demo, "progress_reporter", lambda quiet: progress_reporter(quiet=True))
     assert main(["demo", "--out", str(tmp_path)]) == 130
     assert "goalbound: stopped" in capsys.readouterr().err
     assert not (tmp_path / "index.html").exists()

@@ -20,7 +20,7 @@ from goalbound import LRCSSP, SSP, LinearCSSP, Support
 from goalbound.cli import main
 from goalbound.experiments.progress import Bars, Lines
 from goalbound.models.files import save
-from goalbound.terminal import EscapingStream, console, escape_controls, one_line
+from goalbound.terminal import EscapingStream, console, escape_controls, one_line, table, text_width
 from tests.unit.experiments.test_progress import STORY
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eturned\u2066\x7f"
@@ -285,3 +285,9 @@ def test_a_run_in_a_terminal_sends_nothing_that_the_spec_says(place):
     assert r"failing \u001b]0;owned" in text
     for part in ("\x1b]", "\x07", "\x9b", "\u202e", "\u2066", "\x7f", "\x1b[2J"):
         assert part not in text, repr(part)
+
+
+def test_columns_stay_under_their_heads_beside_wide_and_combining_letters():
+    lines = table(["state", "value"], [["\u75c5\u4eba", "0.5"], ["e\u0301", "1"], ["sick", "12.5"]], "lr").splitlines()
+    assert lines == ["state  value", "-----  -----", "\u75c5\u4eba     0.5", "e\u0301          1", "sick    12.5"]
+    assert {text_width(line) for line in lines} == {12}

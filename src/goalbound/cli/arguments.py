@@ -240,12 +240,13 @@ def _add_check(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_changes(command)
     command.add_argument("--try", dest="attempt", action="store_true", help="play one episode of every combination")
     command.add_argument("--schema", action="store_true", help="print the JSON Schema of experiment files")
+    _add_file_options(command)
+
+
+def _add_file_options(command: Parser) -> None:
+    """Options for reading the file of a problem."""
     command.add_argument("--loss", metavar="NAME", help="which reward model of a .umb or .drn file is the loss")
     command.add_argument("--goal", metavar="LABEL", help="which label of a .umb or .drn file marks the goal")
-    _add_limit(command)
-
-
-def _add_limit(command: Parser) -> None:
     command.add_argument("--limit", type=_bytes, default=4 * 2**30, metavar="BYTES",
                          help="the most bytes that a file may have, such as 500M or 8G (default: 4G)")  # fmt: skip
 
@@ -285,6 +286,4 @@ def _add_problem(command: Parser) -> None:
                          help='weights that sum to 1 (0.2,0.8), the name of a component, or "middle"')  # fmt: skip
     command.add_argument("--set", dest="settings", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
                          help="settings of a built-in problem")  # fmt: skip
-    command.add_argument("--loss", metavar="NAME", help="which reward model of a .umb or .drn file is the loss")
-    command.add_argument("--goal", metavar="LABEL", help="which label of a .umb or .drn file marks the goal")
-    _add_limit(command)
+    _add_file_options(command)

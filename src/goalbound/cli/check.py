@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goalbound.cli.arguments import UsageError
-from goalbound.cli.text import one_line, pluralize
 from goalbound.models import SSP, LinearCSSP, ModelError
 from goalbound.models.files.io import open_regular
+from goalbound.terminal import one_line, pluralize
 
 if TYPE_CHECKING:
     from goalbound.experiments.spec import ExperimentSpec, RunSpec

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 
 from goalbound.cli.problem_arguments import find_context, find_problem
-from goalbound.cli.text import one_line
 from goalbound.models import LinearCSSP
+from goalbound.terminal import one_line
 
 
 def run(arguments: Namespace) -> int:

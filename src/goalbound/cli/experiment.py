@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from goalbound.cli.arguments import UsageError
-from goalbound.cli.text import one_line
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.results_dir import ResultsDir, read_records, read_runs, read_times
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.summary import Summary, summarize
 from goalbound.models.files.io import LIMIT, read_bytes
+from goalbound.terminal import one_line
 
 RESULTS_ROOT = Path("out")
 """The root of the results directories."""

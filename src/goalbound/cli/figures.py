@@ -7,7 +7,7 @@ from pathlib import Path
 
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.experiment import Results, find_experiment
-from goalbound.cli.text import one_line
+from goalbound.terminal import one_line
 
 
 def run(arguments: Namespace) -> int:

@@ -12,12 +12,13 @@ from pathlib import Path
 
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.experiment import Results, read_spec, results_folder
-from goalbound.cli.text import pluralize, print_error
+from goalbound.cli.text import print_error
 from goalbound.experiments.progress import Progress, progress_reporter
 from goalbound.experiments.registry import PROBLEMS
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import SweepResult, sweep
 from goalbound.problems.catalog import CATALOG
+from goalbound.terminal import pluralize
 
 SOME_FAILED, INTERRUPTED = 1, 130
 MAX_PRINTED = 5

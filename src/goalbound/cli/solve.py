@@ -13,9 +13,10 @@ import numpy as np
 from goalbound import __version__
 from goalbound.cli.context_result import ContextResult, json_number
 from goalbound.cli.problem_arguments import context_name, find_context, find_problem, uniform_context
-from goalbound.cli.text import column, number, one_line, pluralize, safe_name, table
+from goalbound.cli.text import column, number, safe_name
 from goalbound.models import SSP, LinearCSSP, ModelError
 from goalbound.planning import NoProperPolicy, Solution, Status, hitting_times, solve
+from goalbound.terminal import one_line, pluralize, table
 
 NOT_CONVERGED = 3
 ROWS_SHOWN = 20

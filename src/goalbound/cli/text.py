@@ -1,40 +1,17 @@
-"""Plain text for people: aligned tables, short numbers, safe names."""
+"""Plain text for people: short numbers, safe names, errors."""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from goalbound.terminal import escape_controls
-from goalbound.terminal import one_line as one_line
+from goalbound.terminal import escape_controls, one_line
 
 NAME_WIDTH = 40
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
-    """Columns under their heads; ``align`` has one letter per column, l or r.
-
-    >>> print(table(["state", "value"], [["sick", "0.5"], ["sicker", "12.5"]], "lr"))
-    state   value
-    ------  -----
-    sick      0.5
-    sicker   12.5
-    """
-    cells = [list(head), *(list(row) for row in rows)]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(head))]
-    cells.insert(1, ["-" * width for width in widths])
-    lines = (
-        "  ".join(
-            cell.ljust(width) if side == "l" else cell.rjust(width)
-            for cell, width, side in zip(row, widths, align, strict=True)
-        )
-        for row in cells
-    )
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def column(values: Sequence[float]) -> list[str]:
@@ -77,15 +54,6 @@ def toml_value(value: Any) -> str:
     ('true', '"paper"', '0.1')
     """
     return json.dumps(value)
-
-
-def pluralize(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    >>> pluralize(1, "state"), pluralize(3, "state")
-    ('1 state', '3 states')
-    """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _formatted(value: float, form: str) -> str:

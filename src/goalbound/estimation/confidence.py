@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.estimation.estimate import Estimate, project, ridge_estimate
 from goalbound.estimation.statistics import Statistics
-from goalbound.estimation.widths import Widths, paper
-from goalbound.kernels import regression as kernels
+from goalbound.estimation.widths import Radii, Widths, paper
+from goalbound.kernels import radii as radii_kernels
+from goalbound.kernels import regression as regression_kernels
 from goalbound.kernels.compile import engine
 from goalbound.models import ConfidenceSet, ModelError
 from goalbound.models.validation import check_distribution, check_float, check_fraction, check_type
@@ -50,55 +51,55 @@ def confidence_set(
     )
     if rule.intervals is not None:
         raise ModelError(
-            f"{rule} widths make intervals, not balls, and need what the learner saw on its way; ask "
-            "LRCSSP(..., widths=sharp()).intervals_of(context)"
+            f"{rule} widths make intervals, not balls, and need what the learner saw on its way; ask the "
+            "learner: learner.confidence_set(context)"
         )
     delta = check_fraction(delta, "delta", "the probability with which the sets may fail")
     loss_floor = check_float(loss_floor, "loss_floor", "the least mean loss of a pair, in [0, 1]")
     if not 0.0 <= loss_floor <= 1.0:
         raise ModelError(f"loss_floor {loss_floor} is not in [0, 1]")
-    support, regression = statistics.support, statistics.regression
+    support = statistics.support
     rule.check(support, statistics.context_size, delta=delta, regularization=statistics.regularization)
     model = project(ridge_estimate(statistics)) if estimate is None else estimate
     if not model.projected:
         raise ModelError("the estimate is a ridge estimate: its rows may be negative; project it first")
     if model.support != support or model.losses.shape[1] != statistics.context_size:
         raise ModelError(f"{model} is not an estimate from {statistics}")
-    norm, loss_error, gap = _errors(statistics, model, weights)
-    radii = rule.radii(support, delta=delta)
-    grown = np.log(1.0 + regression.visits / statistics.regularization)
-    root = np.sqrt(statistics.regularization)
-    rho = np.sqrt(statistics.context_size * (radii.next_log + grown)) + root
-    missing = statistics.pending_norms
-    loss_radius = radii.loss_factor * (np.sqrt(statistics.context_size * (radii.loss_log + grown)) + root)
-    loss_width = (loss_radius + missing + loss_error) * norm
+    norm, loss_radius, next_radius = _ball_radii(statistics, model, weights, rule.radii(support, delta=delta))
+    loss_width = loss_radius * norm
     centre = model.losses @ weights
     return ConfidenceSet(
         support,
         loss_low=np.clip(centre - loss_width, loss_floor, 1.0),
         loss_high=np.clip(centre + loss_width, loss_floor, 1.0),
         rows=np.clip(model.rows @ weights, 0.0, 1.0),
-        radii=np.sqrt((radii.next_factor * rho + missing) ** 2 + 2.0 * gap) * norm,
+        radii=next_radius * norm,
     )
 
 
-def _errors(statistics: Statistics, model: Estimate, context: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[3, N] certified: the norm of the context, the error of the estimated loss, the gap of the projection."""
-    support, regression = statistics.support, statistics.regression
+def _ball_radii(
+    statistics: Statistics, model: Estimate, context: NDArray[np.float64], radii: Radii
+) -> NDArray[np.float64]:
+    """[3, N] the norm of the context in V^-1, and the radii of losses and rows, by the kernels of the learner."""
+    support, regression, size = statistics.support, statistics.regression, statistics.context_size
     run = engine(support.triples)
     x, residual = np.zeros_like(context), np.zeros_like(context)
-    sums = statistics.next_sums
+    sums, missing = statistics.next_sums, statistics.pending_norms
     out = np.zeros((3, support.pairs))
     for pair in range(support.pairs):
         gram, row = regression.gram[pair], support.row(pair)
         count = int((support.next_state[row] < support.states).sum())
-        solved = run(kernels.solve_context)(
+        out[0, pair], _, _ = run(regression_kernels.solve_context)(
             gram, regression.inverse[pair], context, statistics.regularization, x, residual
         )
-        error = run(kernels.ridge_error)(
+        error = run(regression_kernels.ridge_error)(
             gram, regression.loss_sums[pair], model.losses[pair], statistics.regularization
         )
         stochastic = count == row.stop - row.start
-        gap = run(kernels.projection_gap)(gram, sums[row], model.rows[row], count, stochastic)
-        out[:, pair] = solved[0], error, gap
+        gap = run(regression_kernels.projection_gap)(gram, sums[row], model.rows[row], count, stochastic)
+        grown = run(radii_kernels.visits_log)(regression.visits[pair], statistics.regularization, 0.0)
+        out[1, pair], out[2, pair], _ = run(radii_kernels.ball_radii)(
+            size, radii.loss_log, radii.next_log, grown, statistics.regularization, radii.loss_factor,
+            radii.next_factor[pair], missing[pair], error, gap,
+        )  # fmt: skip
     return out

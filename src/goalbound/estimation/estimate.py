@@ -11,6 +11,7 @@ from goalbound.estimation.statistics import Statistics, by_support
 from goalbound.kernels import projection as kernels
 from goalbound.kernels.active_set import new_projection_workspace
 from goalbound.kernels.compile import engine
+from goalbound.kernels.regression import ridge
 from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.models.validation import (
     check_type,
@@ -62,10 +63,13 @@ def ridge_estimate(statistics: Statistics) -> Estimate:
     """
     check_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")
     regression, support = statistics.regression, statistics.support
-    losses = np.einsum("njk,nk->nj", regression.inverse, regression.loss_sums)
-    pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
-    sums = by_support(support, regression, regression.next_sums)
-    rows = _goal_rest(support, np.einsum("mjk,mk->mj", regression.inverse[pair], sums))
+    losses, by_index = np.zeros_like(regression.loss_sums), np.zeros_like(regression.next_sums)
+    run = engine(support.triples)(ridge)
+    for pair in range(support.pairs):
+        inverse, first, count = regression.inverse[pair], support.next_start[pair], regression.seen[pair]
+        run(regression.loss_sums[pair : pair + 1], inverse, 1, losses[pair : pair + 1])
+        run(regression.next_sums[first : first + count], inverse, count, by_index[first : first + count])
+    rows = _goal_rest(support, by_support(support, regression, by_index))
     return Estimate(
         support, set_readonly(losses), set_readonly(rows), set_readonly(regression.gram.copy()), projected=False
     )

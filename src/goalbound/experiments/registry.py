@@ -12,10 +12,11 @@ import numpy as np
 from goalbound.adapters.covariates.contexts import CovariateContexts, uniform_numbers
 from goalbound.experiments.catalog import Catalog, Entry
 from goalbound.models import LinearCSSP, ModelError
+from goalbound.models.loss_law import LossLaw, bernoulli, bounded, deterministic
 from goalbound.models.validation import check_array
 from goalbound.problems.catalog import CATALOG as FAMILIES
 from goalbound.simulation.contexts import Adversary, Cyclic, Dirichlet, Drifting, FromArray, OneHot
-from goalbound.simulation.environment import Environment, LossLaw, ModelEnvironment, bernoulli, bounded, deterministic
+from goalbound.simulation.environment import Environment, ModelEnvironment
 
 
 @dataclass(frozen=True)

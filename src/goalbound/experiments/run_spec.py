@@ -14,7 +14,7 @@ from goalbound.experiments.fingerprint import code_digest
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.registry import LOSS_LAWS
 from goalbound.models import ModelError
-from goalbound.simulation.environment import LossLaw
+from goalbound.models.loss_law import LossLaw
 
 GROUPS = {"problems": "problem", "learners": "learner", "contexts": "contexts"}
 """The groups of an experiment file, and what a run has of each."""

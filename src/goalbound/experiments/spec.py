@@ -47,7 +47,7 @@ from goalbound.experiments.run_spec import (
 from goalbound.experiments.toml import plain_values, toml_text, toml_values
 from goalbound.models import ModelError
 from goalbound.models.files.io import file_name, read_bytes
-from goalbound.simulation.environment import LossLaw
+from goalbound.models.loss_law import LossLaw
 
 _MAX_BYTES = 2**24
 MAX_RUNS = 1_000_000

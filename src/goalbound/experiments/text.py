@@ -15,7 +15,7 @@ from goalbound.experiments.bootstrap import Estimate
 from goalbound.experiments.columns import Column
 from goalbound.experiments.comparisons import METHOD
 from goalbound.learners.card import CONTEXTS, GUARANTEE_LABELS, NONE, PROVEN, UNKNOWN, UNPROVEN
-from goalbound.terminal import one_line
+from goalbound.terminal import one_line, pluralize, table, text_width
 
 if TYPE_CHECKING:
     from goalbound.experiments.summary import Group, Summary
@@ -59,11 +59,6 @@ def format_estimate(estimate: Estimate, form: Callable[[float | None], str] = nu
     if not estimate.has_band:
         return form(estimate.mean)
     return f"{form(estimate.mean)} [{form(estimate.low)}, {form(estimate.high)}]"
-
-
-def pluralize(count: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _exponent(value: float | None) -> str:
@@ -139,10 +134,9 @@ def _task_text(summary: Summary, task: tuple[str, str], max_width: int) -> str:
     episodes = pluralize(groups[0].episodes, "episode")
     lines = [f"{one_line(task[0])}, contexts {one_line(task[1])}, {episodes}"]
     names = [textwrap.wrap(one_line(group.learner), min(NAME_WIDTH, max(max_width // 3, 8))) for group in groups]
-    label = [["learner"], *names]
-    left = max(len(line) for lines_ in label for line in lines_)
-    for block in _blocks(_table_columns(groups), max_width - left):
-        lines += ["", *_aligned(label, left, block)]
+    name_width = max(text_width(line) for name in (["learner"], *names) for line in name)
+    for block in _blocks(_table_columns(groups), max_width - name_width):
+        lines += ["", _block_text(names, block)]
     compared = [one for one in summary.differences if (one.problem, one.contexts) == task]
     if len(compared) > MAX_DIFFERENCES:
         compared_learners = {name for one in compared for name in (one.better, one.worse)}
@@ -168,16 +162,13 @@ def _blocks(columns: Sequence[Sequence[str]], max_width: int) -> list[list[Seque
     return blocks
 
 
-def _aligned(label: Sequence[Sequence[str]], left: int, block: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of one block: names at the left, over several lines where long, numbers at the right."""
-    widths = [max(len(cell) for cell in column) for column in block]
-    lines = []
-    for row, name in enumerate(label):
-        cells = "  ".join(column[row].rjust(width) for column, width in zip(block, widths, strict=True))
-        lines += [f"{name[0].ljust(left)}  {cells}".rstrip(), *name[1:]]
-        if row == 0:
-            lines.append("  ".join("-" * width for width in [left, *widths]))
-    return lines
+def _block_text(names: Sequence[Sequence[str]], block: Sequence[Sequence[str]]) -> str:
+    """The table of one block: names at the left, over several lines where long, numbers at the right."""
+    head, *cells = zip(*block, strict=True)
+    rows: list[Sequence[str]] = []
+    for name, row in zip(names, cells, strict=True):
+        rows += [(name[0], *row), *((line, *[""] * len(row)) for line in name[1:])]
+    return table(["learner", *head], rows, "l" + "r" * len(head))
 
 
 def _notes(summary: Summary) -> list[str]:

@@ -1,13 +1,13 @@
-"""Reading, checking and writing the TOML of experiments (Python reads TOML but does not write it)."""
+"""Reading, checking and writing the TOML of experiments."""
 
 from __future__ import annotations
 
-import json
 import math
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
+
+import tomli_w
 
 from goalbound.models import ModelError
 from goalbound.models.validation import short_repr
@@ -16,7 +16,6 @@ MAX_DEPTH = 20
 """The deepest nesting of lists and tables; an experiment has at most a handful of levels."""
 MAX_INT = 2**63 - 1
 """Of a whole number, as TOML has it."""
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_values(text: str) -> dict[str, Any]:
@@ -60,50 +59,18 @@ def plain_values(value: Any, where: str = "", depth: int = 0) -> Any:
 
 
 def toml_text(values: Mapping[str, Any]) -> str:
-    """The text of a TOML file: single values first, then tables, then lists of tables.
+    """The text of a TOML file.
 
-    >>> print(toml_text({"name": "one", "losses": {"law": "bounded"}, "problems": [{"use": "demo"}]}), end="")
+    >>> print(toml_text({"name": "one", "problems": [{"use": "demo"}], "losses": {"law": "bounded"}}), end="")
     name = "one"
+    problems = [
+        { use = "demo" },
+    ]
     <BLANKLINE>
     [losses]
     law = "bounded"
-    <BLANKLINE>
-    [[problems]]
-    use = "demo"
     """
-    tables = {key: value for key, value in values.items() if isinstance(value, Mapping)}
-    lists = {key: value for key, value in values.items() if _is_tables(value)}
-    parts = [_lines({key: value for key, value in values.items() if key not in tables and key not in lists})]
-    parts += [f"[{_key(key)}]\n{_lines(table)}" for key, table in tables.items()]
-    parts += [f"[[{_key(key)}]]\n{_lines(table)}" for key, several in lists.items() for table in several]
-    return "\n".join(parts)
-
-
-def _is_tables(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, Mapping) for one in value)
-
-
-def _lines(values: Mapping[str, Any]) -> str:
-    return "".join(f"{_key(key)} = {_inline(value)}\n" for key, value in values.items())
-
-
-def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _text(key)
-
-
-def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON may hold it as it is, TOML may not
-
-
-def _inline(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, int | float):
-        return repr(value)  # 1e-09, inf and nan are TOML as well
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(key)} = {_inline(one)}" for key, one in value.items()) + " }"
-    if isinstance(value, Sequence):
-        return "[" + ", ".join(_inline(one) for one in value) + "]"
-    raise ModelError(f"{value!r} cannot be written as TOML; it has texts, numbers, true and false, lists and tables")
+    try:
+        return tomli_w.dumps(values)
+    except TypeError as error:
+        raise ModelError(f"{error}; TOML has texts, numbers, true and false, lists and tables") from None

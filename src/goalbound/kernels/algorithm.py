@@ -18,6 +18,7 @@ from goalbound.kernels.intervals import add_variance, variance_log_det_bound
 from goalbound.kernels.linearity_test import test_pending, test_reported, test_step
 from goalbound.kernels.pending import add_pending, in_units, pending_norm
 from goalbound.kernels.projection import project
+from goalbound.kernels.radii import ball_radii, visits_log
 from goalbound.kernels.regression import (
     add_to_log_det,
     projection_gap,
@@ -53,18 +54,13 @@ def set_radii(constants, learner, pair, size, loss_error, gap):
     """The radii of a pair whose data has changed.
 
     eq. (loss-conf-set), eq. (dynamics-conf-set) and the beta of eq. (ineq-known).
-    Reads the paper as: 1 + tau / lambda in all three.
-    Departs from the paper: outcomes that are missing, an inexact ridge estimate (``loss_error``), an inexact projection
-    (``gap``) and data that may be forgotten make the sets larger; all four are nearly always 0 or next to it.
     """
-    grown = log(1.0 + learner.regression.visits[pair] / constants.regularization) + learner.totals["restart_log"]
-    root = sqrt(constants.regularization)
-    rho = sqrt(size * (constants.next_log + grown)) + root
     missing = pending_norm(learner.pending, pair)
-    statistical = constants.loss_factor * (sqrt(size * (constants.loss_log + grown)) + root)
-    learner.loss_radius[pair] = statistical + missing + loss_error
-    radius = constants.next_factor[pair] * rho + missing
-    learner.next_radius[pair] = sqrt(radius * radius + 2.0 * gap)
+    grown = visits_log(learner.regression.visits[pair], constants.regularization, learner.totals["restart_log"])
+    learner.loss_radius[pair], learner.next_radius[pair], rho = ball_radii(
+        size, constants.loss_log, constants.next_log, grown, constants.regularization, constants.loss_factor,
+        constants.next_factor[pair], missing, loss_error, gap,
+    )  # fmt: skip
     excess = learner.next_radius[pair] - constants.next_factor[pair] * rho
     learner.known_width[pair] = constants.known_factor[pair] * rho + constants.width_factor[pair] * excess + loss_error
 

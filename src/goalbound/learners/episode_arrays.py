@@ -60,7 +60,7 @@ def unstacked(arrays: Mapping[str, NDArray[Any]], episodes: Any) -> Arrays:
         for number, row in enumerate(array):
             one = f"episode_{number}.{name.removeprefix(_PREFIX)}"
             if one in found:
-                raise FileFormatError(f"{one} stands twice, the second time in {name}")
+                raise FileFormatError(f"{one} appears twice, the second time in {name}")
             found[one] = row
     return found
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.environment import VALUE_TOLERANCE, Components, EnvironmentArrays
 from goalbound.models import LinearCSSP, Step
+from goalbound.models.loss_law import LossLaw
 
 
 class Episode(Protocol):
@@ -34,20 +35,6 @@ class Learner(Protocol):
         ...
 
 
-class DrawnLosses(Protocol):
-    """How losses are drawn around their means, as kernels take it."""
-
-    @property
-    def code(self) -> int:
-        """One of the codes of :mod:`goalbound.kernels.environment`."""
-        ...
-
-    @property
-    def spread(self) -> float:
-        """How wide, for the law that has a width."""
-        ...
-
-
 class SimulatedEnvironment(Protocol):
     """An environment that a compiled loop can play in: a problem as arrays, a law of losses, a stream of numbers."""
 
@@ -57,7 +44,7 @@ class SimulatedEnvironment(Protocol):
     rng: np.random.Generator
 
     @property
-    def losses(self) -> DrawnLosses:
+    def losses(self) -> LossLaw:
         """The law of the losses."""
         ...
 

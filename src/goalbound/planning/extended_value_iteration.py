@@ -12,14 +12,16 @@ from goalbound.kernels import value_iteration as kernels
 from goalbound.kernels.compile import engine
 from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.kernels.value_iteration import (
+    INTERVAL_SET,
     L2_BALL,
     ROUNDING,
     UNDERFLOW,
     UncertaintySet,
     ValueIterationState,
+    new_uncertainty_set,
     new_value_iteration_state,
 )
-from goalbound.models import SSP, ConfidenceSet, ModelError, Support
+from goalbound.models import SSP, ConfidenceSet, IntervalSet, ModelError, Support
 from goalbound.models.support import with_goal
 from goalbound.models.validation import (
     ROW_TOLERANCE,
@@ -68,7 +70,7 @@ class OptimisticSolution:
 
 
 def extended_value_iteration(
-    sets: ConfidenceSet,
+    sets: ConfidenceSet | IntervalSet,
     *,
     tolerance: float = 1e-6,
     start: ArrayLike | None = None,
@@ -77,20 +79,21 @@ def extended_value_iteration(
     """The least values that a policy has in any of the plausible models (Algorithm 1, line 25).
 
     Value iteration in the augmented problem, in which an action is a pair with one of its plausible losses and rows.
-    The inner minimum is closed-form. With v the last values, r a bound of |T v - v| and l the least plausible loss:
-    (1 - x) v <= v* with x = r / (r + l), and v* <= (1 + y) v with y = r / (l - r); so both hold from any ``start``
-    [S + 1], which may be the values of a neighbouring context. Stops when r <= tolerance * l. One sweep is O(M).
-    Losses so small (or large) that the squares of values are no floats are scaled by a power of two first.
+    Rows are in balls or in intervals; the inner minimum is closed-form. With v the last values, r a bound of |T v - v|
+    and l the least plausible loss: (1 - x) v <= v* with x = r / (r + l), and v* <= (1 + y) v with y = r / (l - r); so
+    both hold from any ``start`` [S + 1], which may be the values of a neighbouring context. Stops when r <= tolerance *
+    l. One sweep is O(M). Losses so small (or large) that the squares of values are no floats are scaled by a power of
+    two first.
 
     >>> from goalbound.models import Support
     >>> plausible = ConfidenceSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
     >>> extended_value_iteration(plausible).values.round(4)  # 0.2 / (1 - (0.5 - 0.1))
     array([0.3333, 0.    ])
     """
-    if not isinstance(sets, ConfidenceSet):
+    if not isinstance(sets, ConfidenceSet | IntervalSet):
         raise ModelError(
-            f"plausible is of the type {type(sets).__name__}; extended value iteration takes a ConfidenceSet, the "
-            "balls around estimated rows (goalbound.confidence_set makes one)"
+            f"sets is of the type {type(sets).__name__}; extended value iteration takes a ConfidenceSet (balls) or an "
+            "IntervalSet: confidence_set(statistics, context) or learner.confidence_set(context) make them"
         )
     tolerance = check_fraction(tolerance, "tolerance", "relative to the least loss")
     if check_int(sweeps, "sweeps") < 1:
@@ -103,10 +106,12 @@ def extended_value_iteration(
             f"{support.pair_name(pair)} may have loss 0; optimistic planning needs losses above 0: give a loss floor, "
             "or add a small loss to all pairs"
         )
+    if isinstance(sets, IntervalSet):
+        _check_rows_fit(sets)
     losses, exponent = _scaled(sets.loss_low)
     floor = math.ldexp(least, exponent)
-    arrays = plausible_arrays(sets)._replace(losses=losses)
-    iteration = _outlook(support, floor, start, exponent)
+    arrays = uncertainty_arrays(sets)._replace(losses=losses)
+    iteration = _initial_state(support, floor, start, exponent)
     made = int(
         engine(support.triples)(kernels.value_iteration)(
             arrays, iteration, tolerance * floor, min(int(sweeps), MOST_SWEEPS)
@@ -129,6 +134,19 @@ def extended_value_iteration(
         made,
         status,
     )
+
+
+def _check_rows_fit(sets: IntervalSet) -> None:
+    """An error for the first pair whose intervals no distribution fits in."""
+    first = sets.support.next_start[:-1]
+    least, most = np.add.reduceat(sets.low, first), np.add.reduceat(sets.high, first)
+    wrong = np.flatnonzero((least > 1.0 + ROW_TOLERANCE) | (most < 1.0 - ROW_TOLERANCE))
+    if len(wrong):
+        pair = int(wrong[0])
+        raise ModelError(
+            f"{sets.support.pair_name(pair)}: no distribution fits in its intervals, which sum to {least[pair]:.12g} "
+            f"at least and {most[pair]:.12g} at most; widen them so that 1 lies between"
+        )
 
 
 def _scaled(losses: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
@@ -175,18 +193,26 @@ def value_bounds(
     return set_readonly(lower), set_readonly(upper)
 
 
-def plausible_arrays(sets: ConfidenceSet) -> UncertaintySet:
-    """The confidence set as kernels take it. The goal stands last in a row, so leaving it out moves nothing."""
+def uncertainty_arrays(sets: ConfidenceSet | IntervalSet) -> UncertaintySet:
+    """The set as kernels take it. The goal stands last in a row, so leaving it out of balls moves nothing."""
     support = sets.support
-    used = np.add.reduceat(sets.to_state, support.next_start[:-1]).astype(np.int64)
-    squares = np.where(sets.to_state, sets.rows * sets.rows, 0.0)
-    mass = np.add.reduceat(squares, support.next_start[:-1])
-    return UncertaintySet(
-        L2_BALL, np.inf,
-        support.pair_start, support.next_start, used, np.array(support.next_state), np.array(sets.rows),
-        np.minimum(sets.radii, 2.0) ** 2, np.where(support.leads_to_goal, mass, NO_GOAL),
-        np.array(sets.loss_low), np.empty(0), np.empty(0),
+    arrays = new_uncertainty_set(
+        support.pair_start, support.next_start, ceiling=np.inf,
+        shape=INTERVAL_SET if isinstance(sets, IntervalSet) else L2_BALL,
     )  # fmt: skip
+    arrays.state[:] = support.next_state
+    arrays.losses[:] = sets.loss_low
+    if isinstance(sets, IntervalSet):
+        arrays.used[:] = np.diff(support.next_start)
+        arrays.low[:], arrays.high[:] = sets.low, sets.high
+        return arrays
+    first = support.next_start[:-1]
+    arrays.used[:] = np.add.reduceat(sets.to_state, first)
+    arrays.centre[:] = sets.rows
+    arrays.ball[:] = np.minimum(sets.radii, 2.0) ** 2
+    mass = np.add.reduceat(np.where(sets.to_state, sets.rows * sets.rows, 0.0), first)
+    arrays.mass[:] = np.where(support.leads_to_goal, mass, NO_GOAL)
+    return arrays
 
 
 def optimistic_rows(support: Support, sets: UncertaintySet, iteration: ValueIterationState) -> NDArray[np.float64]:
@@ -217,7 +243,7 @@ def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArra
     return SSP(full, np.minimum(losses, 1.0), entries)
 
 
-def _outlook(support: Support, floor: float, start: ArrayLike | None, exponent: int) -> ValueIterationState:
+def _initial_state(support: Support, floor: float, start: ArrayLike | None, exponent: int) -> ValueIterationState:
     iteration = new_value_iteration_state(support.states, support.pairs)
     iteration.policy[:] = support.pair_start[:-1]
     if start is None:

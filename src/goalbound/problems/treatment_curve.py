@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.models import LinearCSSP
-from goalbound.models.triples import from_triples
 from goalbound.models.validation import check_array, check_distribution
 from goalbound.problems.checks import check_entries, check_float, check_int
+from goalbound.problems.treatment_ladder import severity_ladder
 
 LOSS = 0.2
 WEAK, STRONG, BROAD = 0.1, 0.9, 0.4
@@ -45,21 +45,11 @@ def treatment_curve(levels: int = 3, *, knots: int = 33, relapse: float = 0.05) 
     knots = check_int(knots, "knots", least=3, most=1025)
     relapse = check_float(relapse, "relapse", least=0.0, most=0.1)
     check_entries(9 * levels * knots, "levels * knots")
-    helps = helping_chances(np.linspace(0.0, 1.0, knots)).T
-    worsens = (1.0 - helps) * relapse
-
-    count = len(TREATMENTS)
-    level = np.repeat(np.arange(levels), count)
-    treatment = np.tile(np.arange(count), levels)
-    below = np.where(level == 0, levels, level - 1)  # below the first rung is the goal
-    above = np.minimum(level + 1, levels - 1)
-    built = from_triples(
-        np.tile(level, 3), np.tile(treatment, 3), np.concatenate((below, above, level)),
-        np.concatenate((helps[treatment], worsens[treatment], (1.0 - helps - worsens)[treatment])), states=levels,
-        names=([f"severity {n + 1}" for n in range(levels)], list(TREATMENTS)),
+    places = np.linspace(0.0, 1.0, knots)
+    return severity_ladder(
+        levels, TREATMENTS, helping_chances(places).T, np.full(len(TREATMENTS), LOSS), relapse=relapse,
+        component_names=[f"x = {x:.6g}" for x in places],
     )  # fmt: skip
-    names = tuple(f"x = {x:.6g}" for x in np.linspace(0.0, 1.0, knots))
-    return LinearCSSP(built.support, np.full((levels * count, knots), LOSS), built.probabilities, levels - 1, names)
 
 
 def helping_chances(x: ArrayLike) -> NDArray[np.float64]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from goalbound.models import LinearCSSP
 from goalbound.models.triples import from_triples
@@ -46,18 +49,37 @@ def treatment_ladder(levels: int = 6, *, markers: int = 2, relapse: float = 0.05
     heals = np.zeros((drugs, kinds))
     np.fill_diagonal(heals, TARGETED_HEALS - HARDER_BY * np.arange(drugs))
     heals[-1] = BROAD_HEALS
-    worsens = (1.0 - heals) * relapse
+    losses = np.where(np.arange(drugs) == markers, BROAD_LOSS, TARGETED_LOSS)
+    return severity_ladder(
+        levels, [*(f"drug {x}" for x in letters), "broad drug"], heals, losses, relapse=relapse,
+        component_names=[*(f"marker {x}" for x in letters), "no marker"],
+    )  # fmt: skip
 
-    level = np.repeat(np.arange(levels), drugs)
-    drug = np.tile(np.arange(drugs), levels)
-    below = np.where(level == 0, levels, level - 1)  # below the first rung is the goal
+
+def severity_ladder(
+    levels: int,
+    treatments: Sequence[str],
+    heals: NDArray[np.float64],
+    losses: NDArray[np.float64],
+    *,
+    relapse: float,
+    component_names: Sequence[str],
+) -> LinearCSSP:
+    """Rungs of severity, the goal below the first; episodes begin at the top.
+
+    A dose of treatment a takes one rung down with probability ``heals[a, d]`` under component d; one that does not,
+    one rung up with probability ``relapse``. It loses ``losses[a]``.
+    """
+    count, kinds = heals.shape
+    worsens = (1.0 - heals) * relapse
+    level = np.repeat(np.arange(levels), count)
+    treatment = np.tile(np.arange(count), levels)
+    below = np.where(level == 0, levels, level - 1)
     above = np.minimum(level + 1, levels - 1)
     built = from_triples(
-        np.tile(level, 3), np.tile(drug, 3), np.concatenate((below, above, level)),
-        np.concatenate((heals[drug], worsens[drug], (1.0 - heals - worsens)[drug])), states=levels,
-        names=([f"severity {n + 1}" for n in range(levels)], [*(f"drug {x}" for x in letters), "broad drug"]),
+        np.tile(level, 3), np.tile(treatment, 3), np.concatenate((below, above, level)),
+        np.concatenate((heals[treatment], worsens[treatment], (1.0 - heals - worsens)[treatment])), states=levels,
+        names=([f"severity {n + 1}" for n in range(levels)], list(treatments)),
     )  # fmt: skip
-    losses = np.full((levels * drugs, kinds), TARGETED_LOSS)
-    losses[drug == markers] = BROAD_LOSS
-    names = (*(f"marker {x}" for x in letters), "no marker")
-    return LinearCSSP(built.support, losses, built.probabilities, levels - 1, names)
+    of_pairs = np.tile(losses[treatment][:, None], (1, kinds))
+    return LinearCSSP(built.support, of_pairs, built.probabilities, levels - 1, tuple(component_names))

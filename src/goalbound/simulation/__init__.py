@@ -1,5 +1,6 @@
 """Simulation: contexts arrive, a learner plays in an environment, regret is measured."""
 
+from goalbound.models.loss_law import LossLaw, bernoulli, bounded, deterministic
 from goalbound.simulation.contexts import (
     AdaptiveSource,
     Adversary,
@@ -11,7 +12,7 @@ from goalbound.simulation.contexts import (
     OneHot,
 )
 from goalbound.simulation.diagnostics import AuditedLearner, RegretDiagnostics
-from goalbound.simulation.environment import Environment, LossLaw, ModelEnvironment, bernoulli, bounded, deterministic
+from goalbound.simulation.environment import Environment, ModelEnvironment
 from goalbound.simulation.history import History
 from goalbound.simulation.play import Simulation, play
 from goalbound.simulation.regret import step_regret

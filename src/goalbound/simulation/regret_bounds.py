@@ -12,6 +12,7 @@ from math import inf, log, log1p, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.kernels.radii import ridge_radius
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import ModelError, Support
 
@@ -70,8 +71,8 @@ def a_posteriori_bound(
         return inf
     size, lam = settings.context_size, settings.regularization
     grown = log1p(max(steps, int(learner.statistics.visits.max())) / lam)
-    rho = sqrt(size * (constants.next_log + grown)) + sqrt(lam)
-    loss_rho = constants.loss_factor * (sqrt(size * (constants.loss_log + grown)) + sqrt(lam))
+    rho = ridge_radius.python(size, constants.next_log, grown, lam)
+    loss_rho = constants.loss_factor * ridge_radius.python(size, constants.loss_log, grown, lam)
     spread = float((constants.next_factor * np.sqrt(next_states(learner.support))).max())
     largest = _largest_potential(learner)
     epochs = 1 + learner.doublings if settings.forget else 1
@@ -130,7 +131,7 @@ def unknown_visits_bound(
     bound = learner.loss_bound if loss_bound is None else loss_bound
     size, lam = settings.context_size, settings.regularization
     tau = np.broadcast_to(np.asarray(visits, dtype=np.float64), learner.support.pairs)
-    rho = np.sqrt(size * (constants.next_log + np.log1p(tau / lam))) + sqrt(lam)
+    rho = np.array([ridge_radius.python(size, constants.next_log, grown, lam) for grown in np.log1p(tau / lam)])
     known_width = np.maximum(constants.known_factor * rho, sqrt(log(4.0 * max(intervals, 1) / settings.delta)))
     threshold = constants.loss_floor / (10.0 * bound * known_width)
     grown = size * np.log1p(tau / (size * lam))

@@ -12,10 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models import LinearCSSP, ModelError
+from goalbound.models.loss_law import bernoulli, deterministic
 from goalbound.planning import optimal_values
+from goalbound.simulation.environment import ModelEnvironment
+from goalbound.simulation.episode_buffer import EpisodeBuffer
 from goalbound.testing.contract import Findings, Stop
-from goalbound.testing.small_environment import SmallEnvironment, small_problem
-from goalbound.testing.traces import Trace, difference, new_results, play_all, play_into
+from goalbound.testing.small_problem import small_problem
+from goalbound.testing.traces import Trace, difference, play_all, play_into
 
 Floats = NDArray[np.float64]
 
@@ -93,8 +96,9 @@ class _Check:
         wanted = [name for name in given if name in asked and asked[name].default in (inspect.Parameter.empty, None)]
         return self.make(self.problem, **{name: given[name] for name in wanted})
 
-    def environment(self, *, part: int = 0, noisy: bool = False) -> SmallEnvironment:
-        return SmallEnvironment(self.problem, rng=np.random.default_rng([self.seed, 2, part]), noisy=noisy)
+    def environment(self, *, part: int = 0, noisy: bool = False) -> ModelEnvironment:
+        rng = np.random.default_rng([self.seed, 2, part])
+        return ModelEnvironment(self.problem, rng=rng, losses=bernoulli() if noisy else deterministic())
 
     def played(self, learner: Any, contexts: Floats, *, part: int = 0, act_calls: int = 1) -> list[Trace]:
         return play_all(learner, self.environment(part=part), contexts, step_limit=self.step_limit, act_calls=act_calls)
@@ -212,7 +216,7 @@ class _Check:
         both_results = []
         environments = [self.environment(noisy=True), self.environment(noisy=True)]
         for fast, environment in zip((True, False), environments, strict=True):
-            results, learner = new_results(len(contexts)), self.learner()
+            results, learner = EpisodeBuffer.empty(*contexts.shape).results, self.learner()
             if fast:
                 learner.play_episodes(environment, contexts, values, step_limit=self.step_limit, results=results)
             else:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.protocol import Learner
 from goalbound.models import Step
-from goalbound.testing.small_environment import SmallEnvironment
+from goalbound.simulation.environment import ModelEnvironment
+from goalbound.simulation.regret import step_regret
 
 
 class Trace(NamedTuple):
@@ -23,7 +24,7 @@ class Trace(NamedTuple):
 
 
 def play_one(
-    learner: Learner, environment: SmallEnvironment, context: NDArray[np.float64], *, step_limit: int, act_calls: int
+    learner: Learner, environment: ModelEnvironment, context: NDArray[np.float64], *, step_limit: int, act_calls: int
 ) -> Trace:
     """One episode by ``begin``, ``act`` and ``observe``; every ``act`` is called so many times."""
     state, episode = environment.begin(context), learner.begin(context)
@@ -43,7 +44,7 @@ def play_one(
 
 def play_all(
     learner: Learner,
-    environment: SmallEnvironment,
+    environment: ModelEnvironment,
     contexts: NDArray[np.float64],
     *,
     step_limit: int,
@@ -71,16 +72,8 @@ def difference(ours: Sequence[Trace], theirs: Sequence[Trace]) -> str | None:
     return None if len(ours) == len(theirs) else f"{len(ours)} episodes against {len(theirs)}"
 
 
-def new_results(episodes: int) -> EpisodeResults:
-    """Empty results of so many episodes."""
-    floats, counts = np.zeros((2, episodes)), np.zeros((4, episodes), dtype=np.int64)
-    return EpisodeResults(
-        floats[0], floats[1], counts[0], counts[1], counts[2], np.zeros(episodes, dtype=np.bool_), counts[3]
-    )
-
-
 def play_into(
-    results: EpisodeResults, learner: Learner, environment: SmallEnvironment,
+    results: EpisodeResults, learner: Learner, environment: ModelEnvironment,
     contexts: NDArray[np.float64], values: NDArray[np.float64],
     *, step_limit: int,
 ) -> None:  # fmt: skip
@@ -94,7 +87,9 @@ def play_into(
             step = environment.step(episode.act(int(state)))
             episode.observe(step)
             results.loss[k] += step.loss
-            results.expected_regret[k] += environment.regret_of(step, values[k])
+            results.expected_regret[k] += step_regret(
+                environment.problem, step.state, step.action, context=context, optimal_values=values[k]
+            )
             state, steps = step.next_state, steps + 1
         results.intervals[k] = getattr(episode, "intervals", 0)
         results.unknown_steps[k] = getattr(episode, "unknown_steps", 0)

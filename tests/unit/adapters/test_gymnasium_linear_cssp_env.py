@@ -10,8 +10,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from goalbound import Builder, LinearCSSP, ModelError
-from goalbound.adapters.gymnasium import LinearCSSPEnv, bernoulli_loss, from_environments
+from goalbound.adapters.gymnasium import LinearCSSPEnv, from_environments
 from goalbound.extras import install_command
+from goalbound.simulation import OneHot, bernoulli
 
 
 def two_drugs():
@@ -33,7 +34,7 @@ def test_gymnasium_finds_nothing_to_say_against_it():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             check_env(LinearCSSPEnv(problem), skip_render_check=True)  # it renders nothing
-            check_env(LinearCSSPEnv(problem, loss_law=bernoulli_loss), skip_render_check=True)
+            check_env(LinearCSSPEnv(problem, losses=bernoulli()), skip_render_check=True)
 
 
 def test_it_can_be_registered_and_made_by_its_id():
@@ -79,7 +80,7 @@ def test_the_context_mixes_the_next_states():
 
 def test_bernoulli_losses_are_zero_or_one_with_the_mean_of_the_problem():
     # mean 0.5; 4000 trials: sd 0.0079, 4.5 sd = 0.036
-    env = LinearCSSPEnv(two_drugs(), loss_law=bernoulli_loss)
+    env = LinearCSSPEnv(two_drugs(), losses=bernoulli())
     env.reset(seed=6)
     rewards = []
     for _ in range(4000):
@@ -95,14 +96,14 @@ def test_contexts_are_drawn_evenly_from_the_simplex_unless_a_source_is_given():
     np.testing.assert_allclose(drawn.sum(axis=1), 1.0, atol=1e-12)
     # a coordinate of Dirichlet(1, 1) is uniform: mean 1/2, sd 0.289 / 20 = 0.0144, 4.5 sd = 0.065
     assert drawn[:, 0].mean() == pytest.approx(0.5, abs=0.065)
-    corners = LinearCSSPEnv(two_drugs(), contexts=lambda rng: np.eye(2)[rng.integers(2)])
+    corners = LinearCSSPEnv(two_drugs(), contexts=OneHot(2))
     seen = {tuple(corners.reset(seed=seed)[1]["context"]) for seed in range(20)}
     assert seen == {(1.0, 0.0), (0.0, 1.0)}
 
 
 def test_the_same_seed_gives_the_same_trajectory():
     def trajectory(seed):
-        env = LinearCSSPEnv(two_drugs(), loss_law=bernoulli_loss)
+        env = LinearCSSPEnv(two_drugs(), losses=bernoulli())
         observation, info = env.reset(seed=seed)
         seen = [observation, *info["context"]]
         for _ in range(50):

@@ -152,7 +152,7 @@ def test_a_pair_seen_for_ever_under_one_context_is_projected_well() -> None:
     # context pushes the estimate out of the simplex.
     support = Support.full(2, 1)
     statistics = Statistics(support, 4)
-    memory, common = statistics.memory, np.array([0.4, 0.3, 0.2, 0.1])
+    memory, common = statistics.regression, np.array([0.4, 0.3, 0.2, 0.1])
     statistics.record(common, Step(0, 0, 0.5, 0))
     statistics.record([0.0, 0.0, 0.0, 1.0], Step(0, 0, 0.5, 1))
     memory.gram[0] += 1e6 * np.outer(common, common)

@@ -83,11 +83,11 @@ MISUSE = [
 def test_a_step_that_cannot_be_is_an_error_and_changes_nothing(context: list[float], step: Step, message: str) -> None:
     statistics = Statistics(RAGGED, 2)
     statistics.record([0.25, 0.75], Step(0, 0, 0.5, 1))
-    before = [array.tobytes() for array in statistics.memory]
+    before = [array.tobytes() for array in statistics.regression]
     with pytest.raises(ModelError) as error:
         statistics.record(context, step)
     assert message in str(error.value)
-    assert [array.tobytes() for array in statistics.memory] == before
+    assert [array.tobytes() for array in statistics.regression] == before
 
 
 def test_what_is_shown_cannot_be_written() -> None:
@@ -111,7 +111,7 @@ def test_a_context_has_a_whole_number_of_entries(size: Any) -> None:
 
 def test_a_look_at_a_memory_shows_it_as_it_grows() -> None:
     statistics = Statistics(RAGGED, 2)
-    look = Statistics.over(RAGGED, statistics.memory, 1.0, new_pending(RAGGED.pairs, 2))
+    look = Statistics.over(RAGGED, statistics.regression, 1.0, new_pending(RAGGED.pairs, 2))
     statistics.record([0.25, 0.75], Step(0, 0, 0.5, 1))
     np.testing.assert_array_equal(look.visits, [1, 0, 0, 0])
     np.testing.assert_array_equal(look.loss_sums[0], [0.125, 0.375])

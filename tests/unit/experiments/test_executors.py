@@ -137,7 +137,7 @@ def test_a_worker_with_another_version_is_not_believed(tmp_path, monkeypatch):
     def elsewhere(job, **_):
         return Finished(job.id, b"PAR1", 1.0, 20, 40, 0.0, False, "0.0.1")
 
-    monkeypatch.setattr(executors, "perform", elsewhere)
+    monkeypatch.setattr(executors, "run_job", elsewhere)
     result = sweep(small_spec(seeds=1), tmp_path, workers=1)
 
     assert not result.done

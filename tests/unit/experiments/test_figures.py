@@ -133,7 +133,7 @@ def test_labels_at_line_ends_do_not_overlap():
 
 
 def area(corners):
-    x, y = ternary.flat(corners).T
+    x, y = ternary.to_plane(corners).T
     return 0.5 * abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1)))
 
 

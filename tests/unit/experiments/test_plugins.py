@@ -129,18 +129,18 @@ def test_a_class_may_be_a_plug_in_but_what_inherits_from_it_is_none_by_itself(pl
     capsys.readouterr()
     for use in ("walks:Inherited", "walks:unmarked", "walks:RandomWalk", "walks:number"):
         assert main(["check", str(spec_of(place, use)), "--plugin", "walks"]) == 2
-        assert "is not made to be called by a spec; mark it with @goalbound.plugin" in capsys.readouterr().err
+        assert "is not marked as a plug-in; mark it with @goalbound.plugin" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("use", [":call", "walks:", "walks:walk:er", "..walks:walk", "walks:a.b", "os.path :join"])
 def test_what_is_no_import_path_is_refused(place, use):
-    with pytest.raises(ModelError, match=r"learners\[0\].use: .* is no import path; write package.module:function"):
+    with pytest.raises(ModelError, match=r"learners\[0\].use: .* is not an import path; write package.module:function"):
         ExperimentSpec.load(spec_of(place, use), plugins=["walks", "os"])
 
 
 @pytest.mark.parametrize("name", ["walks.py", "./walks", "walks:walk", "", "a b", "-m"])
 def test_a_plug_in_is_allowed_by_the_name_of_its_module(place, name):
-    with pytest.raises(ModelError, match=r'is no name of a module; .*such as "habit"'):
+    with pytest.raises(ModelError, match=r'is not a module name; .*such as "habit"'):
         ExperimentSpec.load(spec_of(place, "walks:walk"), plugins=[name])
 
 

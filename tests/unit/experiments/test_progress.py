@@ -39,7 +39,7 @@ def test_lines_are_one_per_run_that_ends():
     told(Lines(stream))
 
     assert stream.getvalue().splitlines() == [
-        "3 runs: 1 reused, 2 are new; --fresh runs all again; 1 records of other specs, or of code as it was, are left "
+        "3 runs: 1 reused, 2 are new; --fresh runs all again; 1 records of other specs, or of earlier code, are left "
         "alone; workers: 2",
         "[1/2] one [red]: expected regret 5, 2.0 s (50 episodes/s)",
         "[2/2] two: failed: RuntimeError: no",

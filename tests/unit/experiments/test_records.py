@@ -109,7 +109,7 @@ def test_noise_and_files_of_others_are_refused(tmp_path: Path) -> None:
             read(data, tmp_path)
     path = tmp_path / "foreign.parquet"
     parquet.write_table(pyarrow.table({"episode": [1, 2], "loss": [0.1, 0.2]}), path)
-    with pytest.raises(FileFormatError, match=r"foreign\.parquet: this Parquet file is no record of goalbound"):
+    with pytest.raises(FileFormatError, match=r"foreign\.parquet: this Parquet file is not a goalbound record"):
         read_record(path)
 
 

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from goalbound.experiments.records import read_record
 from goalbound.experiments.results_dir import ResultsDir, read_records, read_times
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import sweep
-from goalbound.experiments.toml import toml_text
 from goalbound.models import ModelError
 from tests.unit.experiments.sweep_cases import HERE, EventLog, records_in, small_spec
 
@@ -60,23 +58,6 @@ def test_a_record_is_that_of_its_run_and_its_time_is_kept(undisturbed):
 
 def test_the_spec_is_written_as_it_was_used(undisturbed):
     assert ExperimentSpec.load(undisturbed / "spec.toml").runs() == small_spec().runs()
-
-
-def test_awkward_values_survive_the_writing_of_a_spec():
-    values = {
-        "text": 'a "quoted" \\ line\nand \x7f é',
-        "numbers": [1, 1e-9, -0.5, 1e300],
-        "flags": [True, False],
-        "none": [],
-        "nested": [[1.0, 0.0], [0.0, 1.0]],
-        "losses": {"law": "bounded", "spread": 0.5},
-        "grid": {"learners.scale": [1.0, 0.1]},
-        "things": [{"use": "a", "table": {"key with space": 1}}, {"use": "b"}],
-    }
-
-    assert tomllib.loads(toml_text(values)) == values
-    with pytest.raises(ModelError, match="None cannot be written as TOML"):
-        toml_text({"nothing": None})
 
 
 def test_what_is_done_is_not_done_again(tmp_path):

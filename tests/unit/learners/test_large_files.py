@@ -215,7 +215,7 @@ def test_fields_of_unequal_shapes_are_kept_one_by_one() -> None:
         ({"episodes.x": np.zeros((3, 2))}, [{}, {}], r"episodes.x has shape \(3, 2\), and the header knows 2 episodes"),
         ({"episodes.x": np.zeros((10**15, 0))}, [{}], "the header knows 1 episodes"),  # at once: nothing is counted
         ({"episodes.x": np.array(1.0)}, [{}], r"episodes.x has shape \(\)"),
-        ({"episodes.x": np.zeros((1, 2)), "episode_0.x": np.zeros(2)}, [{}], "episode_0.x stands twice"),
+        ({"episodes.x": np.zeros((1, 2)), "episode_0.x": np.zeros(2)}, [{}], "episode_0.x appears twice"),
         ({}, 3, "episodes is no list"),
     ],
 )

@@ -113,7 +113,7 @@ def test_of_two_processes_that_go_on_from_one_file_the_second_is_told(tmp_path: 
         say(second)
         assert heard(second) == (
             f"{path} is not as this learner read or wrote it last: another process may have saved it since. Load it to "
-            "go on from there; or save to another path, or replace it with overwrite=True"
+            "continue from there; or save to another path, or replace it with overwrite=True"
         )
     finally:
         for process in (first, second):

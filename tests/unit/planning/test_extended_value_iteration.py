@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.optimize import linprog
 
-from goalbound.models import SSP, ConfidenceSet, ModelError, Support
+from goalbound.models import SSP, ConfidenceSet, IntervalSet, ModelError, Support
 from goalbound.planning import Status, is_proper, solve
 from goalbound.planning.extended_value_iteration import OptimisticSolution, extended_value_iteration
 from tests.reference.optimism import optimistic_values
+
+Floats = NDArray[np.float64]
 
 ONE = Support.full(1, 1)
 LOOP = ConfidenceSet(ONE, [0.2], [0.4], [0.5, 0.5], [0.1])
@@ -198,3 +202,59 @@ def test_answers_cannot_be_written() -> None:
     found = extended_value_iteration(LOOP)
     for array in (found.values, found.upper, found.rows, found.losses):
         assert not array.flags.writeable
+
+
+def intervals_of(rng: np.random.Generator, support: Support, *, wide: float) -> IntervalSet:
+    """Random intervals around random rows, which fit in them."""
+    rows = np.concatenate([rng.dirichlet(np.ones(n)) for n in np.diff(support.next_start)])
+    low = np.clip(rows - wide * rng.random(support.triples), 0.0, 1.0)
+    high = np.clip(rows + wide * rng.random(support.triples), 0.0, 1.0)
+    losses = rng.uniform(0.1, 0.5, support.pairs)
+    return IntervalSet(support, losses, losses + 0.2, low, high)
+
+
+def least_by_linear_program(low: Floats, high: Floats, values: Floats) -> float:
+    found = linprog(values, A_eq=np.ones((1, len(values))), b_eq=[1.0], bounds=list(zip(low, high, strict=True)))
+    assert found.status == 0
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_intervals_have_the_values_of_value_iteration_with_linear_programs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    support = Support.full(3, 2)
+    sets = intervals_of(rng, support, wide=0.3)
+    values = np.zeros(support.states + 1)
+    for _ in range(400):
+        backups = [
+            sets.loss_low[pair]
+            + least_by_linear_program(sets.low[row], sets.high[row], values[support.next_state[row]])
+            for pair in range(support.pairs)
+            for row in [support.row(pair)]
+        ]
+        after = np.append(np.minimum.reduceat(backups, support.pair_start[:-1]), 0.0)
+        if np.abs(after - values).max() < 1e-9:
+            break
+        values = after
+    found = extended_value_iteration(sets, tolerance=1e-8)
+    assert found.status is Status.CONVERGED
+    assert (found.values <= values + 1e-7).all()
+    assert (found.upper >= values - 1e-7).all()
+    assert found.values == pytest.approx(values, rel=1e-6)
+    model = found.model()
+    assert sets.contains(model)
+    assert (model.losses == sets.loss_low).all()
+
+
+def test_intervals_without_width_are_the_problem_itself() -> None:
+    rng = np.random.default_rng(3)
+    support = Support.full(4, 2)
+    sets = intervals_of(rng, support, wide=0.0)
+    exact = solve(SSP(support, sets.loss_low, sets.low))
+    assert extended_value_iteration(sets).values == pytest.approx(exact.values, rel=1e-5)
+
+
+def test_intervals_that_no_row_fits_in_are_an_error_that_names_the_pair() -> None:
+    sets = IntervalSet(Support.full(1, 2), [0.2, 0.2], [0.4, 0.4], [0.4, 0.3, 0.7, 0.6], [0.7, 0.8, 0.8, 0.9])
+    with pytest.raises(ModelError, match=r"state 0, action 1: no distribution fits .* 1\.3 at least"):
+        extended_value_iteration(sets)

@@ -179,7 +179,7 @@ def test_an_adversary_may_be_confined_to_candidates() -> None:
 
 def test_a_learner_that_tells_nothing_is_an_error() -> None:
     adversary = Adversary.anywhere(2)
-    with pytest.raises(ModelError, match="a SimpleNamespace has none; take contexts that do not look"):
+    with pytest.raises(ModelError, match="a SimpleNamespace has none; take other contexts"):
         adversary.choose(np.random.default_rng(0), 0, SimpleNamespace())
     with pytest.raises(ModelError, match="have 3 entries, the adversary's have 2"):
         adversary.choose(np.random.default_rng(0), 0, knowing([np.eye(3).tolist()], [0]))

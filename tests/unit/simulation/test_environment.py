@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from goalbound.kernels import environment as kernels
 from goalbound.models import SSP, LinearCSSP, ModelError, Step
+from goalbound.models.loss_law import LossLaw, bernoulli, bounded, deterministic
 from goalbound.problems import random_cssp
-from goalbound.simulation.environment import LossLaw, ModelEnvironment, bernoulli, bounded, components_of, deterministic
+from goalbound.simulation.environment import ModelEnvironment, components_of
 from tests.strategies import contexts, examples, linear_cssps
 
 LARGEST = 1.0 - 2.0**-53

@@ -12,10 +12,11 @@ import pytest
 
 from goalbound.learners.reference import Clairvoyant
 from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models.loss_law import bernoulli
 from goalbound.planning import solve
 from goalbound.problems import random_cssp
 from goalbound.simulation.contexts import Adversary, Cyclic, Dirichlet, FromArray, OneHot
-from goalbound.simulation.environment import ModelEnvironment, bernoulli
+from goalbound.simulation.environment import ModelEnvironment
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.simulation.play import Simulation, play
 

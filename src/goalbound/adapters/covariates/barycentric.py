@@ -17,6 +17,8 @@ from goalbound.adapters.covariates.checks import (
     checked_flag,
     checked_missing,
     checked_size,
+    map_row,
+    map_rows,
     number_rows,
 )
 from goalbound.adapters.covariates.soft_clusters import build_point_result, checked_points, point_names
@@ -105,13 +107,8 @@ class Barycentric:
 
         return build_point_result(rows, weights, outside, self.missing, [] if self.clamp else [(outside, message)])
 
-    def many(self, table: Any) -> Floats:
-        """[K, d] the contexts of K rows."""
-        return self.apply(table).accepted()
-
-    def __call__(self, covariates: Any) -> Floats:
-        """[d] the context of a row [n]."""
-        return self.apply([covariates]).single()
+    many = map_rows
+    __call__ = map_row
 
     @property
     def _corners(self) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from goalbound.adapters.covariates.checks import (
+    ONE_COLUMN,
     Floats,
     MapResult,
     any_of,
@@ -17,6 +18,8 @@ from goalbound.adapters.covariates.checks import (
     checked_missing,
     checked_size,
     is_missing,
+    map_row,
+    map_rows,
     number_rows,
 )
 from goalbound.adapters.covariates.columns import listed
@@ -80,10 +83,7 @@ class Categories:
             known = [repr(value) for value in self.values]
         return (*known, "other") if self.other else tuple(known)
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """One column without a name."""
-        return ("value",)
+    column_names = ONE_COLUMN
 
     def apply(self, table: Any) -> MapResult:
         """The result of each of K values. Unknown categories count as outside."""
@@ -103,13 +103,8 @@ class Categories:
             rules=[] if self.other else [(unknown, message)],
         )  # fmt: skip
 
-    def many(self, table: Any) -> Floats:
-        """[K, d] the contexts of K values."""
-        return self.apply(table).accepted()
-
-    def __call__(self, covariates: Any) -> Floats:
-        """[d] the context of a value."""
-        return self.apply([covariates]).single()
+    many = map_rows
+    __call__ = map_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,13 +169,8 @@ class Composition:
             ],
         )  # fmt: skip
 
-    def many(self, table: Any) -> Floats:
-        """[K, d] the contexts of K rows."""
-        return self.apply(table).accepted()
-
-    def __call__(self, covariates: Any) -> Floats:
-        """[d] the context of a row [d] of amounts."""
-        return self.apply([covariates]).single()
+    many = map_rows
+    __call__ = map_row
 
 
 def _is_listed(given: Any) -> bool:

@@ -21,6 +21,9 @@ Flags = NDArray[np.bool_]
 MAX_COMPONENTS = 4096
 """The most components of a map; a learner keeps a matrix [d, d] for every pair."""
 
+ONE_COLUMN = ("value",)
+"""The columns of a map of one column, which has no name."""
+
 LARGEST = 1e70
 """The largest centre, point, scale, period or temperature: the fourth power must be a number too."""
 
@@ -94,6 +97,20 @@ class CovariateMap(Protocol):
         ...
 
 
+class _Map(Protocol):
+    def apply(self, table: Any) -> MapResult: ...
+
+
+def map_rows(self: _Map, table: Any) -> Floats:
+    """[K, d] the contexts of K rows, or an error that names the row: the method ``many`` of every map."""
+    return self.apply(table).accepted()
+
+
+def map_row(self: _Map, covariates: Any) -> Floats:
+    """[d] the context of one row, record or value: the method ``__call__`` of every map."""
+    return self.apply([covariates]).single()
+
+
 RejectionRule = tuple[Flags, Callable[[int], str]]
 """[K] which rows are rejected, and the message for one."""
 
@@ -139,15 +156,10 @@ def _missing_value(missing: Flags) -> str:
 
 
 def map_column(
-    values: Any,
-    *,
-    low: float,
-    high: float,
-    clamp: bool,
-    missing_context: Floats | None,
-    weights: Callable[[Floats], Floats],
+    values: Any, knots: Floats, *, clamp: bool, missing_context: Floats | None, weights: Callable[[Floats], Floats]
 ) -> MapResult:
-    """The result for one column of numbers, by ``weights`` of [K] numbers from ``low`` to ``high``."""
+    """The result for one column of numbers, by ``weights`` of [K] numbers from the first knot to the last."""
+    low, high = float(knots[0]), float(knots[-1])
     numbers = number_column(values)
     missing = np.isnan(numbers)
     outside = (numbers < low) | (numbers > high)

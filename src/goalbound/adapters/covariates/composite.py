@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.checks import CovariateMap, Floats, MapResult, Rejection, checked_size
+from goalbound.adapters.covariates.checks import (
+    CovariateMap,
+    Floats,
+    MapResult,
+    Rejection,
+    checked_size,
+    map_row,
+    map_rows,
+)
 from goalbound.adapters.covariates.columns import Column, checked_columns, column_label, column_labels, column_of
 from goalbound.models import ModelError
 from goalbound.models.validation import (
@@ -80,13 +88,8 @@ class Additive:
         rows = np.concatenate([share * one.contexts for share, one in zip(shares, results, strict=True)], axis=1)
         return _combined(results, rows, self.columns)
 
-    def many(self, table: Any) -> Floats:
-        """[K, d] the contexts of K rows."""
-        return self.apply(table).accepted()
-
-    def __call__(self, covariates: Any) -> Floats:
-        """[d] the context of a row or record."""
-        return self.apply([covariates]).single()
+    many = map_rows
+    __call__ = map_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,13 +144,8 @@ class Tensor:
             )
         return _combined(results, rows, self.columns)
 
-    def many(self, table: Any) -> Floats:
-        """[K, d] the contexts of K rows."""
-        return self.apply(table).accepted()
-
-    def __call__(self, covariates: Any) -> Floats:
-        """[d] the context of a row or record."""
-        return self.apply([covariates]).single()
+    many = map_rows
+    __call__ = map_row
 
 
 def _checked_maps(maps: Sequence[CovariateMap]) -> tuple[CovariateMap, ...]:

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.checks import Floats, MapResult, RejectionRule, build_result, checked_size
+from goalbound.adapters.covariates.checks import (
+    Floats,
+    MapResult,
+    RejectionRule,
+    build_result,
+    checked_size,
+    map_row,
+    map_rows,
+)
 from goalbound.models import ModelError
 from goalbound.models.validation import check_names
 
@@ -83,13 +91,8 @@ class FromTransformer:
         fine = np.where(wrong[:, None], 1.0, np.maximum(rows, 0.0))
         return build_result(fine, outside=nothing, missing=nothing, missing_context=None, rules=rules)
 
-    def many(self, table: Any) -> Floats:
-        """[K, d] the contexts of K rows."""
-        return self.apply(table).accepted()
-
-    def __call__(self, covariates: Any) -> Floats:
-        """[d] the context of a row."""
-        return self.apply([covariates]).single()
+    many = map_rows
+    __call__ = map_row
 
 
 def _what_is_wrong(row: Floats) -> str:

@@ -20,6 +20,8 @@ from goalbound.adapters.covariates.checks import (
     checked_missing,
     checked_positive,
     checked_size,
+    map_row,
+    map_rows,
     number_rows,
 )
 from goalbound.models import ModelError
@@ -90,13 +92,8 @@ class SoftClusters:
         weights = self._weights(np.where(plain[:, None], rows, self.centres[0]))
         return build_point_result(rows, weights, np.zeros(len(rows), dtype=np.bool_), self.missing, [])
 
-    def many(self, table: Any) -> Floats:
-        """[K, d] the contexts of K rows."""
-        return self.apply(table).accepted()
-
-    def __call__(self, covariates: Any) -> Floats:
-        """[d] the context of a row [n]."""
-        return self.apply([covariates]).single()
+    many = map_rows
+    __call__ = map_row
 
     def _weights(self, rows: Floats) -> Floats:
         scales = np.ones(rows.shape[1]) if self.scales is None else self.scales

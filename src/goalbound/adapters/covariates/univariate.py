@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from goalbound.adapters.covariates.checks import (
+    ONE_COLUMN,
     Floats,
     MapResult,
     build_result,
@@ -18,6 +19,8 @@ from goalbound.adapters.covariates.checks import (
     checked_size,
     labels,
     map_column,
+    map_row,
+    map_rows,
     number_column,
 )
 from goalbound.models import ModelError
@@ -66,25 +69,14 @@ class Hats:
         """The knots."""
         return labels(self.knots.tolist(), "at")
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """One column without a name."""
-        return ("value",)
+    column_names = ONE_COLUMN
 
     def apply(self, table: Any) -> MapResult:
         """The result of each of K numbers."""
-        low, high = float(self.knots[0]), float(self.knots[-1])
-        return map_column(
-            table, low=low, high=high, clamp=self.clamp, missing_context=self.missing, weights=self._weights
-        )
+        return map_column(table, self.knots, clamp=self.clamp, missing_context=self.missing, weights=self._weights)
 
-    def many(self, table: Any) -> Floats:
-        """[K, d] the contexts of K numbers."""
-        return self.apply(table).accepted()
-
-    def __call__(self, covariates: Any) -> Floats:
-        """[d] the context of a number."""
-        return self.apply([covariates]).single()
+    many = map_rows
+    __call__ = map_row
 
     def _weights(self, numbers: Floats) -> Floats:
         left = np.clip(np.searchsorted(self.knots, numbers, side="right") - 1, 0, self.context_size - 2)
@@ -137,25 +129,14 @@ class Splines:
         means = [float(np.mean(grid[i + 1 : i + degree + 1])) for i in range(self.context_size)]
         return labels(means, "near")
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """One column without a name."""
-        return ("value",)
+    column_names = ONE_COLUMN
 
     def apply(self, table: Any) -> MapResult:
         """The result of each of K numbers."""
-        low, high = float(self.knots[0]), float(self.knots[-1])
-        return map_column(
-            table, low=low, high=high, clamp=self.clamp, missing_context=self.missing, weights=self._weights
-        )
+        return map_column(table, self.knots, clamp=self.clamp, missing_context=self.missing, weights=self._weights)
 
-    def many(self, table: Any) -> Floats:
-        """[K, d] the contexts of K numbers."""
-        return self.apply(table).accepted()
-
-    def __call__(self, covariates: Any) -> Floats:
-        """[d] the context of a number."""
-        return self.apply([covariates]).single()
+    many = map_rows
+    __call__ = map_row
 
     def _grid(self) -> Floats:
         return np.concatenate(
@@ -234,10 +215,7 @@ class Periodic:
         """The knots."""
         return labels(self.knots.tolist(), "at")
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """One column without a name."""
-        return ("value",)
+    column_names = ONE_COLUMN
 
     def apply(self, table: Any) -> MapResult:
         """The result of each of K numbers. None is out of range, but infinity is nowhere on a circle."""
@@ -249,13 +227,8 @@ class Periodic:
             rules=[(infinite, lambda row: f"{numbers[row]} has no place on a circle; give a finite number")],
         )  # fmt: skip
 
-    def many(self, table: Any) -> Floats:
-        """[K, d] the contexts of K numbers."""
-        return self.apply(table).accepted()
-
-    def __call__(self, covariates: Any) -> Floats:
-        """[d] the context of a number."""
-        return self.apply([covariates]).single()
+    many = map_rows
+    __call__ = map_row
 
     def _weights(self, numbers: Floats) -> Floats:
         first = self.knots[0]

@@ -35,14 +35,9 @@ from goalbound.adapters.gymnasium.rewards import (
 )
 
 if TYPE_CHECKING:
-    from goalbound.adapters.gymnasium.linear_cssp_env import (
-        LinearCSSPEnv,
-        bernoulli_loss,
-        expected_loss,
-        uniform_contexts,
-    )
+    from goalbound.adapters.gymnasium.linear_cssp_env import LinearCSSPEnv
 
-_NEED_GYMNASIUM = ("LinearCSSPEnv", "bernoulli_loss", "expected_loss", "uniform_contexts")
+_NEED_GYMNASIUM = ("LinearCSSPEnv",)
 
 __all__ = [
     "CLIFF_WALKING_LOSSES",
@@ -56,9 +51,7 @@ __all__ = [
     "Losses",
     "ParametricGymEnvironment",
     "Transition",
-    "bernoulli_loss",
     "every_termination",
-    "expected_loss",
     "from_environments",
     "give_up",
     "negated_rewards",
@@ -68,7 +61,6 @@ __all__ = [
     "refuse",
     "restart",
     "ssp_from_environment",
-    "uniform_contexts",
 ]
 
 

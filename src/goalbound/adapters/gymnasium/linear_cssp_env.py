@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from goalbound.extras import install_command
-from goalbound.models import GOAL, SSP, LinearCSSP, ModelError
+from goalbound.models import GOAL, LinearCSSP, ModelError
+from goalbound.models.loss_law import LossLaw
+from goalbound.simulation.contexts import ContextSource, Dirichlet
+from goalbound.simulation.environment import ModelEnvironment
 
 try:
     import gymnasium
 except ImportError as error:
     raise ImportError(f"Gymnasium is not installed; this part needs it: {install_command('gym')}") from error
-
-ContextSource = Callable[[np.random.Generator], ArrayLike]
-"""Draws the context of an episode."""
-LossLaw = Callable[[float, np.random.Generator], float]
-"""Draws the loss of a step, given its expected loss."""
-
-
-def uniform_contexts(size: int) -> ContextSource:
-    """Contexts drawn evenly from the simplex, Dirichlet(1, ..., 1)."""
-    return lambda rng: rng.dirichlet(np.ones(size))
-
-
-def expected_loss(loss: float, _: np.random.Generator) -> float:
-    """Each step loses its expected loss."""
-    return loss
-
-
-def bernoulli_loss(loss: float, rng: np.random.Generator) -> float:
-    """Each step loses 1 with probability ``loss``, else 0: the same mean with the most noise that [0, 1] allows."""
-    return float(rng.random() < loss)
 
 
 class LinearCSSPEnv(gymnasium.Env[Any, Any]):
@@ -49,9 +31,10 @@ class LinearCSSPEnv(gymnasium.Env[Any, Any]):
 
     Args:
         problem: the problem.
-        contexts: draws the context of an episode from the environment's own generator; by default evenly from the
-            simplex. ``reset(options={"context": [...]})`` sets it for one episode.
-        loss_law: :func:`expected_loss` or :func:`bernoulli_loss`, or any law on [0, 1] with the mean it is given.
+        contexts: the context source of :mod:`goalbound.simulation`; draws the context of an episode from the
+            environment's own generator, by default uniformly from the simplex. ``reset(options={"context": [...]})``
+            sets it for one episode.
+        losses: the law of the losses, ``deterministic()`` if left out.
 
     >>> problem = LinearCSSP.dense([[[0.5]], [[0.1]]], [[[[0.0, 1.0]]], [[[0.5, 0.5]]]])
     >>> env = LinearCSSPEnv(problem)
@@ -64,15 +47,15 @@ class LinearCSSPEnv(gymnasium.Env[Any, Any]):
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own name and type
 
     def __init__(
-        self, problem: LinearCSSP, *, contexts: ContextSource | None = None, loss_law: LossLaw = expected_loss
+        self, problem: LinearCSSP, *, contexts: ContextSource | None = None, losses: LossLaw | None = None
     ) -> None:
         self.problem = problem
         self.observation_space = gymnasium.spaces.Discrete(problem.support.states + 1)
         self.action_space = gymnasium.spaces.Discrete(problem.support.actions)
-        self._contexts = uniform_contexts(problem.context_size) if contexts is None else contexts
-        self._loss_law = loss_law
+        self._contexts = Dirichlet.symmetric(problem.context_size) if contexts is None else contexts
+        self._environment = ModelEnvironment(problem, losses=losses, rng=self.np_random)
         self._context: NDArray[np.float64] = np.empty(0)
-        self._ssp: SSP | None = None
+        self._episodes = 0
         self._state = problem.support.states
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
@@ -82,23 +65,23 @@ class LinearCSSPEnv(gymnasium.Env[Any, Any]):
         unknown = [key for key in asked if key != "context"]
         if unknown:
             raise ModelError(f'reset knows no option "{unknown[0]}"; the only one is "context"')
-        context = asked["context"] if "context" in asked else self._contexts(self.np_random)
+        context = asked.get("context")
+        if context is None:
+            context = self._contexts.draw(self.np_random, self._episodes, 1)[0]
+        self._environment.rng = self.np_random
+        self._state = self._environment.begin(context)
         self._context = self.problem.check_context(context)
-        self._ssp = self.problem.at(self._context)
-        start = self._ssp.start
-        self._state = start if isinstance(start, int) else int(self.np_random.choice(len(start), p=start))
+        self._episodes += 1
         return self._state, self._info()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """One step: observation, minus the loss, whether the goal is reached, False, info."""
         support = self.problem.support
-        if self._ssp is None or self._state == support.states:
+        if self._state == support.states:
             raise gymnasium.error.ResetNeeded("no episode is open: call reset() first, and again after the goal")
-        pair = support.pair(self._state, int(action))
-        row = support.row(pair)
-        loss = self._loss_law(float(self._ssp.losses[pair]), self.np_random)
-        self._state = int(self.np_random.choice(support.next_state[row], p=self._ssp.probabilities[row]))
-        return self._state, 0.0 - loss, self._state == support.states, False, self._info()
+        step = self._environment.step(int(action))
+        self._state = step.next_state
+        return self._state, 0.0 - step.loss, self._state == support.states, False, self._info()
 
     def _info(self) -> dict[str, Any]:
         support = self.problem.support

@@ -16,7 +16,6 @@ shipped: give the path of yours to :func:`read_patients`.
 rows summed to 1 within 1.1e-16; states and actions are numbers
 """
 
-from goalbound.adapters.patients.death import DeathPolicy, death_state, readmission
-from goalbound.adapters.patients.table import PatientTable, read_patients
+from goalbound.adapters.patients.table import DeathPolicy, PatientTable, death_state, read_patients, readmission
 
 __all__ = ["DeathPolicy", "PatientTable", "death_state", "read_patients", "readmission"]

@@ -11,7 +11,7 @@ from goalbound.cli.demo.page import page
 from goalbound.cli.demo.planning import make_weather
 from goalbound.cli.demo.progress import progress_reporter
 from goalbound.cli.demo.text import learning_text, planning_text
-from goalbound.cli.text import one_line
+from goalbound.terminal import one_line
 
 START_MESSAGE = "Learning takes some 15 seconds; the very first time, compiling takes another 30."
 

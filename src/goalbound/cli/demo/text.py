@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from goalbound.cli.demo.learning import SEED, STEP_LIMIT, Learning
 from goalbound.cli.demo.planning import Day, Weather, outcome
-from goalbound.cli.text import column, table
+from goalbound.cli.text import column
+from goalbound.terminal import table
 
 
 def learning_text(learning: Learning) -> str:

@@ -139,9 +139,9 @@ def _triangles(
         ARROW, _note(learned),
     )  # fmt: skip
     panels = figure.subplots(rows, columns, squeeze=False).flat
-    points = ternary.flat(contexts)
+    points = ternary.to_plane(contexts)
     spacing = float(contexts[contexts > 1e-9].min())
-    corners = [ternary.flat(ternary.lattice_cell(context, spacing)) for context in contexts]
+    corners = [ternary.to_plane(ternary.lattice_cell(context, spacing)) for context in contexts]
     first, *others = list(panels)
     for corner, point, policy in zip(corners, points, optimal, strict=True):
         first.fill(*corner.T, facecolor=LIGHT[(policy - 1) % len(LIGHT)], edgecolor="white", linewidth=0.4)

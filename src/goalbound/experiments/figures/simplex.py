@@ -94,7 +94,7 @@ def _triangles(shown: Sequence[RegretMap]) -> Any:
         bins = one.met.shape[1]
         table = _ratio(ternary.fold_edges(one.regret[0]), ternary.fold_edges(one.met[0]))
         cells = [(row, column) for row in range(bins) for column in range(bins - row)]
-        corners = [ternary.flat(ternary.cell(row, column, bins)) for row, column in cells]
+        corners = [ternary.to_plane(ternary.cell(row, column, bins)) for row, column in cells]
         met = np.array([ternary.fold_edges(one.met[0])[at] for at in cells])
         shades = shaded_polygons(axes, corners, np.array([table[at] for at in cells]), met)
         triangle(axes, component_names(one.metadata["problem"]))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from goalbound.experiments.summary import Group
-from goalbound.experiments.text import pluralize
 from goalbound.models.files.io import atomic_write
+from goalbound.terminal import pluralize
 
 WIDTH = 7.2
 """Inches; a page of a journal."""

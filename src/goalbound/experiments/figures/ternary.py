@@ -13,7 +13,7 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 """Where the three components stand: lower left, lower right, top."""
 
 
-def flat(contexts: Any) -> Floats:
+def to_plane(contexts: Any) -> Floats:
     """Contexts [..., 3] as points [..., 2] of the triangle."""
     return np.asarray(contexts, dtype=np.float64) @ CORNERS
 

@@ -15,8 +15,8 @@ from goalbound.experiments.report.phrases import (
     pluralize_grouped,
     with_interval,
 )
-from goalbound.experiments.text import pluralize
 from goalbound.learners.card import CELLS, NOTHING, PROVEN, REGRET_RATES, THEOREM, TRUTH, LearnerCard
+from goalbound.terminal import pluralize
 
 Data = Mapping[str, Any]
 MAX_LISTED = 6

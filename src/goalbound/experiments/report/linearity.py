@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from goalbound.experiments.text import pluralize, seeds_with_alarm
+from goalbound.experiments.text import seeds_with_alarm
+from goalbound.terminal import pluralize
 
 if TYPE_CHECKING:
     from goalbound.experiments.summary import Summary

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goalbound.experiments.comparisons import METHOD
-from goalbound.experiments.text import pluralize
 from goalbound.learners.card import CELLS, MAPPED, NOTHING, THEIRS, TRUTH
+from goalbound.terminal import pluralize
 
 Data = Mapping[str, Any]
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", " \N{MULTIPLICATION SIGN} "

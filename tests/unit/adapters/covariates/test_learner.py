@@ -85,7 +85,7 @@ def test_another_map_than_the_one_learned_with_is_refused(tmp_path: Path) -> Non
     fresh().save(tmp_path / "saved")
     CovariateLearner.load(tmp_path / "saved", map=AGES)
     moved = Hats([20, 41, 80], clamp=True, missing=[0.2, 0.3, 0.5])
-    with pytest.raises(FileFormatError, match=r"saved: the map has digest .* A learner goes on only with the map"):
+    with pytest.raises(FileFormatError, match=r"saved: the map has digest .* can only be resumed with the map"):
         CovariateLearner.load(tmp_path / "saved", map=moved)
 
 

@@ -12,11 +12,11 @@ from goalbound.learners.errors import LearnerError, PlanningStopped
 from goalbound.learners.tabular import TabularLearner, bernstein_ssp, eb_ssp, hoeffding_ssp, psrl_ssp, uc_ssp, ulcvi
 from goalbound.learners.tabular import learner as module
 from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models.loss_law import bernoulli
 from goalbound.planning import solve
 from goalbound.problems import dense_random
 from goalbound.simulation import ModelEnvironment, play
 from goalbound.simulation.contexts import Cyclic
-from goalbound.simulation.environment import bernoulli
 from goalbound.testing import check_learner
 from tests.unit.learners.driving import COMPILED, PYTHON, kernels
 from tests.unit.learners.tabular.driving import KINDS, METHODS, clinic, learner_of, small_problem, written

@@ -17,8 +17,9 @@ from goalbound.learners.tabular import (
     uc_ssp,
     ulcvi,
 )
+from goalbound.models.loss_law import bernoulli
 from goalbound.problems import random_cssp
-from goalbound.simulation.environment import ModelEnvironment, bernoulli
+from goalbound.simulation.environment import ModelEnvironment
 
 EPISODES = 20_000
 SEEDS = (0, 1, 2)

@@ -126,7 +126,7 @@ def test_noise_is_a_clear_error(tmp_path_factory, raw, head):
 
 @pytest.mark.parametrize("suffix", ["npz", "umb", "drn", "txt"])
 def test_an_empty_file_is_an_error(traced, tmp_path, suffix):
-    refused(tmp_path / f"empty.{suffix}", b"", "no complete npz|no UMB|no @model|tell a format")
+    refused(tmp_path / f"empty.{suffix}", b"", "no complete npz|no UMB|no @model|match a format")
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
