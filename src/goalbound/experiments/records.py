@@ -173,7 +173,7 @@ def _read_header(data: bytes) -> tuple[RunSpec, dict[str, Any]]:
     if said != _FORMAT and said | {"version": _FORMAT["version"]} == _FORMAT:
         raise FileFormatError(
             f"this record has version {said['version']!r:.20}, and this goalbound reads version {_FORMAT['version']}; "
-            "run the experiment again with --fresh"
+            "run the experiment again"
         )
     if said != _FORMAT:
         raise FileFormatError(f"the metadata says {list(said.values())!r:.100}, not {list(_FORMAT.values())}")

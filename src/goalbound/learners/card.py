@@ -165,9 +165,13 @@ class LearnerCard:
         return cls(**values)
 
     def __str__(self) -> str:
-        known = "known test" if self.has_known_test else "no known test"
-        said = self.theorem or GUARANTEE_LABELS[self.guarantee]
-        return "; ".join(dict.fromkeys([f"sees {self.sees}", known, said, self.description]))
+        parts = [f"sees {self.sees}", "known test" if self.has_known_test else "no known test"]
+        if self.guarantee == PROVEN:
+            about = "" if self.sees == CONTEXTS else " for what it sees"
+            parts.append(f"proven{about}" + (f": {self.theorem}" if self.theorem else ""))
+        elif self.guarantee != UNPROVEN:
+            parts.append(GUARANTEE_LABELS[self.guarantee])
+        return "; ".join(dict.fromkeys([*parts, self.description]))
 
 
 THIRD_PARTY = LearnerCard()
