@@ -30,8 +30,8 @@ class Episode(Protocol):
 class Learner(Protocol):
     """Begins episodes. Many may be open at once; what one observes, the others know.
 
-    A learner may also have a ``card``, a :class:`goalbound.learners.card.LearnerCard`, that says what it sees, whether it
-    has a known test and which guarantee it has. Of a learner without one nothing is known.
+    A learner may also have a ``card``, a :class:`goalbound.learners.card.LearnerCard`: what it sees, whether it has a
+    known test, which guarantee it has. Of a learner without one nothing is known.
     """
 
     def begin(self, context: ArrayLike) -> Episode:
