@@ -233,6 +233,8 @@ def test_what_experiments_may_name_is_listed_with_its_settings(run):
     listing = strict(run("learners", "--json")[1])
     assert [one["name"] for one in listing["learners"]] == list(LEARNERS.entries)
     assert listing["learners"][0]["settings"]["scale"] == 1.0
+    assert "    sees contexts; known test; proven: Theorem regret-bound-main; widths: paper; delta 0.1" in out
+    assert listing["learners"][0]["card"]["guarantee"] == "proven"
     assert [one["name"] for one in listing["losses"]] == list(LOSS_LAWS)
 
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from goalbound.cli.text import toml_value
-from goalbound.experiments.learners import LEARNERS
+from goalbound.experiments.learners import LEARNERS, catalogued_card
 from goalbound.experiments.registry import CONTEXTS, LOSS_LAWS
+from goalbound.learners.card import LearnerCard
 
 HEADS = {"learners": "[[learners]]", "contexts": "[[contexts]]", "losses": "losses"}
 
@@ -25,6 +26,8 @@ def run(arguments: Namespace) -> int:
         print(f"{HEADS[group]}\n")
         for entry in entries:
             print(f"  {entry['name']}: {entry['summary']}")
+            if "card" in entry:
+                print(f"    {LearnerCard.from_json(entry['card'])}")
             for line in _settings(entry["settings"]):
                 print(f"    {line}")
         print()
@@ -33,10 +36,12 @@ def run(arguments: Namespace) -> int:
 
 
 def _listing() -> dict[str, list[dict[str, Any]]]:
-    found = {
+    found: dict[str, list[dict[str, Any]]] = {
         group: [{"name": one.name, "summary": one.summary, "settings": one.settings} for one in entries]
         for group, entries in (("learners", LEARNERS.entries.values()), ("contexts", CONTEXTS.entries.values()))
     }
+    for entry in found["learners"]:
+        entry["card"] = catalogued_card(entry["name"]).as_json()
     found["losses"] = [
         {"name": name, "summary": (inspect.getdoc(law) or "").partition("\n")[0],
          "settings": dict.fromkeys(inspect.signature(law).parameters)}

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments.records import COLUMNS, kept_episodes
+from goalbound.experiments import columns
+from goalbound.experiments.records import kept_episodes
 from goalbound.models import FileFormatError
 from goalbound.simulation import History
 
@@ -16,8 +17,6 @@ BINS = 12
 """Bins of a component's weight in [0, 1]."""
 MAX_PAIRS = 28
 """Pairs of components that have a map; the first ones, in the order (0, 1), (0, 2), ..."""
-
-SUM_COLUMNS = tuple(name for name in COLUMNS if name != "episode")
 
 
 class Accumulator:
@@ -33,10 +32,12 @@ class Accumulator:
 
     def __init__(self, episodes: int, context_size: int) -> None:
         self.done = 0
-        self.totals: dict[str, Any] = {name: COLUMNS[name](0) for name in SUM_COLUMNS}
+        self._columns = columns.stored()
+        kinds = {name: kind for name, kind in columns.schema().items() if name != "episode"}
+        self.totals: dict[str, Any] = {name: np.dtype(kind).type(0) for name, kind in kinds.items()}
         kept = kept_episodes(episodes)
         self.table: dict[str, NDArray[Any]] = {"episode": kept}
-        self.table |= {name: np.zeros(len(kept), dtype=COLUMNS[name]) for name in SUM_COLUMNS}
+        self.table |= {name: np.zeros(len(kept), dtype=kind) for name, kind in kinds.items()}
         self.pairs = list(islice(combinations(range(context_size), 2), MAX_PAIRS))
         self.count = np.zeros((len(self.pairs), BINS * BINS), dtype=np.int64)
         self.regret = np.zeros((len(self.pairs), BINS * BINS))
@@ -45,10 +46,10 @@ class Accumulator:
         """The next episodes."""
         kept = self.table["episode"]
         rows = slice(*np.searchsorted(kept, [self.done + 1, self.done + history.episodes + 1]))
-        for name in SUM_COLUMNS:
-            running = _running_sum(self.totals[name], getattr(history, name).astype(COLUMNS[name]))
-            self.table[name][rows] = running[kept[rows] - self.done - 1]
-            self.totals[name] = running[-1]
+        for column in self._columns:
+            running = _running_sum(self.totals[column.name], column.values_in(history))
+            self.table[column.name][rows] = running[kept[rows] - self.done - 1]
+            self.totals[column.name] = running[-1]
         part = np.minimum((BINS * history.contexts).astype(np.int64), BINS - 1)
         for (i, j), count, regret in zip(self.pairs, self.count, self.regret, strict=True):
             cell = BINS * part[:, i] + part[:, j]
@@ -81,8 +82,8 @@ class Accumulator:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The state without the number of episodes, for :meth:`restore`."""
-        arrays = {f"table.{name}": self.table[name] for name in SUM_COLUMNS}
-        arrays |= {f"total.{name}": np.array(self.totals[name]) for name in SUM_COLUMNS}
+        arrays = {f"table.{name}": self.table[name] for name in self.totals}
+        arrays |= {f"total.{name}": np.array(total) for name, total in self.totals.items()}
         return arrays | {"cells.count": self.count, "cells.regret": self.regret}
 
     def restore(self, arrays: dict[str, NDArray[Any]], done: int) -> None:
@@ -90,9 +91,9 @@ class Accumulator:
         for name, mine in self.arrays().items():
             if arrays[name].shape != mine.shape or arrays[name].dtype != mine.dtype:
                 raise FileFormatError(f"{name} is {arrays[name].dtype} {arrays[name].shape}; it needs {mine.shape}")
-        for name in SUM_COLUMNS:
+        for name, total in self.totals.items():
             self.table[name][...] = arrays[f"table.{name}"]
-            self.totals[name] = COLUMNS[name](arrays[f"total.{name}"][()])
+            self.totals[name] = type(total)(arrays[f"total.{name}"][()])
         self.count[...], self.regret[...] = arrays["cells.count"], arrays["cells.regret"]
         self.done = done
 

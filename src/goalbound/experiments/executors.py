@@ -234,7 +234,7 @@ def run_on_cluster(address: str, jobs: Sequence[Job], *, notify: Notify, stop: C
             message = _next_message(messages, client, address)
             if isinstance(message, dict):  # progress may arrive after the outcome
                 if f"{sweep}-{message['id']}" in pending:
-                    notify(message["kind"], message["id"], message["facts"])
+                    notify(message["kind"], message["id"], message["data"])
             elif message is not None and message.key in pending:
                 job, future = pending[message.key]
                 outcome = _fetch(job, future, address)
@@ -308,7 +308,7 @@ def _run_on_dask_worker(job: Job, topic: str) -> Outcome:
     key = worker.get_current_task()
 
     def send(kind: str, data: Mapping[str, Any]) -> None:
-        worker.log_event(topic, {"kind": kind, "id": job.id, "facts": dict(data)})
+        worker.log_event(topic, {"kind": kind, "id": job.id, "data": dict(data)})
 
     def report(done: int, episodes: int, regret: float) -> None:
         send("progress", {"done": done, "episodes": episodes, "expected_regret": float(regret)})

@@ -17,6 +17,7 @@ from goalbound.adapters.covariates import CovariateMap, Hats, Splines
 from goalbound.estimation import Widths, paper, printed, scaled, sharp
 from goalbound.experiments.catalog import Catalog, Entry, hint
 from goalbound.learners import ridge, tabular
+from goalbound.learners.card import LearnerCard, learner_card
 from goalbound.learners.context_free import ContextBlind, Discretized
 from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.lr_cssp import LRCSSP
@@ -302,8 +303,8 @@ def _without(function: Callable[..., Any], *names: str) -> inspect.Signature:
 LEARNERS = Catalog(
     "learner",
     [
-        Entry("lr-cssp", "the learner of the paper, with its guarantees", lr_cssp),
-        Entry("practical", "LR-CSSP with half of the sharp intervals: for use, without proof", practical),
+        Entry("lr-cssp", "LR-CSSP, the learner of the paper", lr_cssp),
+        Entry("practical", "LR-CSSP for use: half of the sharp intervals, fewer plans", practical),
         Entry("context-blind", "the same learner, never shown a context", partial(lr_cssp, sees="nothing")),
         Entry("greedy-ridge", "plans in the ridge estimate as it is", greedy_ridge),
         Entry("epsilon-greedy", "greedy, with random steps that fade", epsilon_greedy),
@@ -322,5 +323,17 @@ LEARNERS = Catalog(
 )
 """The learners that a spec may name."""
 
-ADVERSARY_COMPATIBLE = ("lr-cssp", "practical", "greedy-ridge", "epsilon-greedy", "ps-cssp", "kwik-rmax")
-"""Learners that keep data on contexts, which the adversary inspects."""
+
+def catalogued_card(name: str, settings: Mapping[str, Any] | None = None) -> LearnerCard:
+    """What a learner of the catalog says of itself, with these settings and the defaults of the others.
+
+    It is made for a problem of one state and two components; so not for settings that ask for another one.
+    """
+    entry = LEARNERS.entry(name, "learners")
+    wanted = inspect.signature(entry.make).parameters
+    given = {"episodes": 1000, "rng": np.random.default_rng(0)}
+    values = entry.checked_settings(settings or {}, "learners")
+    return learner_card(entry.make(_SMALL, **values, **{key: one for key, one in given.items() if key in wanted}))
+
+
+_SMALL = LinearCSSP.dense([[[0.5, 0.2]], [[0.5, 0.2]]], [[[[0.0, 1.0], [0.9, 0.1]]], [[[0.0, 1.0], [0.5, 0.5]]]])

@@ -18,8 +18,8 @@ from goalbound.experiments.spec import RunSpec
 from goalbound.learners.context_free import ContextBlind
 from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.errors import PlanningStopped
-from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.tabular import TabularLearner
+from goalbound.learners.settings import Settings
+from goalbound.learners.tabular.settings import TabularSettings
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
 from goalbound.simulation.diagnostics import AuditedLearner
@@ -76,16 +76,17 @@ def problem_metadata(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[
 def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
     """The settings of the spec; for built-in learners with names resolved to numbers."""
     inner = unwrapped(learner)
-    if isinstance(inner, TabularLearner):
-        settings = inner.settings.as_json()
+    found = getattr(inner, "settings", None)
+    if isinstance(found, TabularSettings):
+        settings = found.as_json()
         settings = {f"method_{name}": value for name, value in settings.pop("method").items()} | settings
         return {**spec.learner.settings, **settings, "final_loss_bound": inner.loss_bound}
-    if not isinstance(inner, LRCSSP):
+    if not isinstance(found, Settings):
         return dict(spec.learner.settings)
-    used = inner.settings.as_json()
+    used = found.as_json()
     widths, exploration = used.pop("widths"), used.pop("exploration")
     settings = {**spec.learner.settings, **used, "added_loss": inner.added_loss}
-    if not inner.settings.is_optimistic:
+    if not found.is_optimistic:
         return settings | {"exploration": exploration["name"], "threshold": exploration["threshold"]}
     return {
         **settings, "widths": widths["name"], "scale": widths["scale"],

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments.cards import card_from_record
-
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
 
@@ -20,32 +18,54 @@ CURVE_POINTS = 60
 ROUNDING = 4e-9
 """Optimal values are certified to 1e-9, relative; a step's regret below this share of the loss bound is rounding."""
 NO_REGRET = "no regret"
+NOT_AUDITED = "the learner is not audited"
 DISPLAY_ORDER = ("switching", "dynamics", "martingale", "losses", "planning", "own", "measured", "lemma")
 """The display order of terms and bounds; in files keys are sorted."""
 OptionalNumber = tuple[float | None, str]
 """A number, or None and the reason."""
 
 
-def totals(record: RunRecord) -> dict[str, OptionalNumber]:
-    """The plain numbers of a run."""
-    total = record.metadata["totals"]
-    steps, optimal = int(total["steps"]), float(total["optimal_loss"])
-    has_intervals = bool(total["intervals"])
-    has_known_test = has_intervals and card_from_record(record).tells_known
-    return {
-        "expected_regret": (float(total["expected_regret"]), ""),
-        "regret": (float(total["regret"]), ""),
-        "exponent": growth_exponent(record),
-        "loss_share": (float(total["loss"]) / optimal, "") if optimal > 0.0 else (None, "the optimal loss is 0"),
-        "abandoned": (float(total["abandoned"]), ""),
-        "steps": (float(steps), ""),
-        "intervals": (float(total["intervals"]), "") if has_intervals else (None, "the learner has no intervals"),
-        "known_share": (
-            (1.0 - int(total["unknown_steps"]) / steps, "")
-            if has_known_test
-            else (None, "the learner has no known test")
-        ),
-    }
+def total(record: RunRecord, name: str) -> OptionalNumber:
+    """The sum of a column over all episodes."""
+    return float(record.metadata["totals"][name]), ""
+
+
+def realised_regret(record: RunRecord) -> OptionalNumber:
+    """The loss less the optimal one."""
+    return total(record, "regret")
+
+
+def loss_share(record: RunRecord) -> OptionalNumber:
+    """The loss over the optimal one."""
+    totals = record.metadata["totals"]
+    optimal = float(totals["optimal_loss"])
+    return (float(totals["loss"]) / optimal, "") if optimal > 0.0 else (None, "the optimal loss is 0")
+
+
+def intervals(record: RunRecord) -> OptionalNumber:
+    """The number of intervals."""
+    found = float(record.metadata["totals"]["intervals"])
+    return (found, "") if found else (None, "the learner has no intervals")
+
+
+def known_share(record: RunRecord) -> OptionalNumber:
+    """The share of the steps that played a known pair; only of learners that have a known test."""
+    totals = record.metadata["totals"]
+    if not record.card.has_known_test:
+        return None, "the learner has no known test"
+    return 1.0 - int(totals["unknown_steps"]) / int(totals["steps"]), ""
+
+
+def covered(record: RunRecord) -> OptionalNumber:
+    """Whether the confidence sets held the truth throughout, as 0 or 1."""
+    found = diagnosis(record)
+    return (None, NOT_AUDITED) if found is None else (float(bool(found["covered"])), "")
+
+
+def coverage(record: RunRecord) -> OptionalNumber:
+    """The share of the intervals that began with the truth in all sets."""
+    found = diagnosis(record)
+    return (None, NOT_AUDITED) if found is None else (found["coverage"], NOT_AUDITED)
 
 
 def growth_exponent(record: RunRecord) -> OptionalNumber:

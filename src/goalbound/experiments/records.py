@@ -17,28 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments.cards import LearnerCard
+from goalbound.experiments import columns
 from goalbound.experiments.spec import RunSpec
+from goalbound.learners.card import LearnerCard
 from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.io import as_format_errors, atomic_write, read_bytes, strict_json
 from goalbound.models.validation import readonly_copy
 
-COLUMNS: dict[str, type] = {
-    "episode": np.int64,
-    "loss": np.float64,
-    "optimal_loss": np.float64,
-    "expected_regret": np.float64,
-    "steps": np.int64,
-    "intervals": np.int64,
-    "unknown_steps": np.int64,
-    "abandoned": np.int64,
-}
-"""The columns of a record. ``episode`` is the number of episodes up to a row, the others are sums over them."""
-
-METADATA_KEYS = ("totals", "diagnosis", "simplex", "policies", "settings", "problem", "provenance")
-"""The required keys of the metadata of a record."""
-OPTIONAL_METADATA_KEYS = ("alarm", "card")
-"""Keys that older records lack: the linearity alarm, and the learner card."""
+METADATA_KEYS = (
+    "totals", "diagnosis", "simplex", "policies", "settings", "card", "alarm", "problem", "provenance",
+)  # fmt: skip
+"""The keys of the metadata of a record."""
 
 KEEP_ALL_UP_TO = 2000
 """Up to this many episodes, every episode has a row."""
@@ -47,7 +36,7 @@ SPACING = 128
 """Beyond that the first ones have, and then the rows are 1/128 apart."""
 
 KEY, DIGEST = b"goalbound", b"goalbound.sha256"
-_FORMAT = {"format": "goalbound", "kind": "RunRecord", "version": 1}
+_FORMAT = {"format": "goalbound", "kind": "RunRecord", "version": 2}
 _LIMIT = 2**28
 _PAGE = re.compile(rb"\x15\0\x15([\x80-\xff]{0,4}[\0-\x7f])\x15([\x80-\xff]{0,4}[\0-\x7f])")
 """How the header of a page of data begins: its kind, its size unpacked, its size as it is (thrift's compact form)."""
@@ -79,8 +68,9 @@ class RunRecord:
 
     Attributes:
         spec: the run.
-        table: for each of :data:`COLUMNS` an array [n], one row for each of :func:`kept_episodes`.
-        metadata: plain values, for each of :data:`METADATA_KEYS` and :data:`OPTIONAL_METADATA_KEYS`.
+        table: for each column of :func:`goalbound.experiments.columns.schema` an array [n], one row for each of
+            :func:`kept_episodes`.
+        metadata: plain values, for each of :data:`METADATA_KEYS`.
     """
 
     spec: RunSpec
@@ -89,13 +79,18 @@ class RunRecord:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "table", _checked_table(self.table, self.spec.episodes))
-        object.__setattr__(self, "facts", _as_plain_json(self.metadata))
+        object.__setattr__(self, "metadata", _as_plain_json(self.metadata))
         _check_metadata(self.metadata, self.table, self.spec)
 
     @property
     def id(self) -> str:
         """That of the spec."""
         return self.spec.id
+
+    @property
+    def card(self) -> LearnerCard:
+        """What the learner said of itself."""
+        return LearnerCard.from_json(self.metadata["card"])
 
     def __repr__(self) -> str:
         totals = self.metadata["totals"]
@@ -119,8 +114,10 @@ def record_bytes(record: RunRecord) -> bytes:
     import pyarrow
     from pyarrow import parquet
 
-    header = canonical_json({**_FORMAT, "spec": record.spec.as_json(), "facts": record.metadata})
-    table = pyarrow.Table.from_arrays([pyarrow.array(record.table[name]) for name in COLUMNS], schema=_schema())
+    header = canonical_json({**_FORMAT, "spec": record.spec.as_json(), "metadata": record.metadata})
+    table = pyarrow.Table.from_arrays(
+        [pyarrow.array(record.table[name]) for name in columns.schema()], schema=_schema()
+    )
     file = io.BytesIO()
     with parquet.ParquetWriter(
         file, table.schema, version="2.6", data_page_version="1.0", use_dictionary=False, compression="zstd",
@@ -161,7 +158,7 @@ def _read(data: bytes) -> RunRecord:
     _check_pages(data, footer, rows)
     try:
         read = file.read(use_threads=False)
-        table = {name: read.column(name).to_numpy() for name in COLUMNS}
+        table = {name: read.column(name).to_numpy() for name in columns.schema()}
     except (pyarrow.ArrowException, OSError, MemoryError) as error:
         raise FileFormatError(f"the table is damaged ({error})") from None
     if found[DIGEST] != _digest(found[KEY], table):
@@ -172,13 +169,17 @@ def _read(data: bytes) -> RunRecord:
 def _read_header(data: bytes) -> tuple[RunSpec, dict[str, Any]]:
     """The spec and the run metadata from the JSON header."""
     header = strict_json(data, f"{KEY.decode()!r} in the metadata")
-    if {name: header.get(name) for name in _FORMAT} != _FORMAT:
+    said = {name: header.get(name) for name in _FORMAT}
+    if said != _FORMAT and said | {"version": _FORMAT["version"]} == _FORMAT:
         raise FileFormatError(
-            f"the metadata says {[header.get(name) for name in _FORMAT]}, not {list(_FORMAT.values())}"
+            f"this record has version {said['version']!r:.20}, and this goalbound reads version {_FORMAT['version']}; "
+            "run the experiment again"
         )
-    spec, metadata = header.get("spec"), header.get("facts")
+    if said != _FORMAT:
+        raise FileFormatError(f"the metadata says {list(said.values())!r:.100}, not {list(_FORMAT.values())}")
+    spec, metadata = header.get("spec"), header.get("metadata")
     if not isinstance(spec, dict) or not isinstance(metadata, dict) or not isinstance(spec.get("labels"), dict):
-        raise FileFormatError("spec or facts in the metadata are not objects")
+        raise FileFormatError("spec or metadata in the header are not objects")
     return RunSpec.from_json(spec), metadata
 
 
@@ -186,7 +187,7 @@ def _check_pages(data: bytes, footer: Any, rows: int) -> None:
     """Each column is one page of as many bytes as its rows need: a small file cannot unpack to a large one."""
     if footer.num_row_groups != 1:
         raise FileFormatError(f"there are {footer.num_row_groups} groups of rows; a record has one")
-    for at, name in enumerate(COLUMNS):
+    for at, name in enumerate(columns.schema()):
         column = footer.row_group(0).column(at)
         found = _PAGE.match(data, column.data_page_offset)
         unpacked, packed = (_decode_varint(part) for part in found.groups()) if found else (-1, -1)
@@ -205,7 +206,7 @@ def _decode_varint(varint: bytes) -> int:
 def _schema() -> Any:
     import pyarrow
 
-    kinds = {name: pyarrow.from_numpy_dtype(kind) for name, kind in COLUMNS.items()}
+    kinds = {name: pyarrow.from_numpy_dtype(kind) for name, kind in columns.schema().items()}
     return pyarrow.schema([pyarrow.field(name, kind, nullable=False) for name, kind in kinds.items()])
 
 
@@ -216,17 +217,18 @@ def _listing(schema: Any) -> str:
 def _digest(header: bytes, table: dict[str, NDArray[Any]]) -> bytes:
     """Of all content, so that no damage anywhere can be read as a number."""
     content = hashlib.sha256(header)
-    for name, kind in COLUMNS.items():
+    for name, kind in columns.schema().items():
         content.update(np.asarray(table[name], dtype=np.dtype(kind).newbyteorder("<")).tobytes())
     return content.hexdigest().encode()
 
 
 def _checked_table(table: dict[str, NDArray[Any]], episodes: int) -> dict[str, NDArray[Any]]:
     """The columns in their order, read-only; an error that names the column and the row."""
-    if set(table) != set(COLUMNS):
-        raise ModelError(f"the columns are {sorted(table)}; a record has {sorted(COLUMNS)}")
+    schema = columns.schema()
+    if set(table) != set(schema):
+        raise ModelError(f"the columns are {sorted(table)}; a record has {sorted(schema)}")
     kept = kept_episodes(episodes)
-    for name, kind in COLUMNS.items():
+    for name, kind in schema.items():
         column = table[name]
         if column.dtype != kind or column.shape != kept.shape:
             raise ModelError(f"{name} is {column.dtype} {column.shape}; it needs {np.dtype(kind)} {kept.shape}")
@@ -236,12 +238,13 @@ def _checked_table(table: dict[str, NDArray[Any]], episodes: int) -> dict[str, N
             raise ModelError(f"{name}[{bad[0]}] is {column[bad[0]]}; sums are numbers that do not fall")
     if not np.array_equal(table["episode"], kept):
         raise ModelError(f"the rows are not those that a run of {episodes} episodes keeps")
-    for part, whole in (("abandoned", "episode"), ("episode", "steps"), ("unknown_steps", "steps")):
+    parts = [(column.name, column.at_most) for column in columns.stored() if column.at_most]
+    for part, whole in [("episode", "steps"), *parts]:
         bad = np.flatnonzero(table[part] > table[whole])
         if len(bad):
             row = int(bad[0])
             raise ModelError(f"{part}[{row}] is {table[part][row]}, more than {whole}[{row}] = {table[whole][row]}")
-    return {name: readonly_copy(table[name], kind) for name, kind in COLUMNS.items()}
+    return {name: readonly_copy(table[name], kind) for name, kind in schema.items()}
 
 
 def _as_plain_json(metadata: dict[str, Any]) -> dict[str, Any]:
@@ -253,12 +256,11 @@ def _as_plain_json(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_metadata(metadata: dict[str, Any], table: dict[str, NDArray[Any]], spec: RunSpec) -> None:
-    if set(metadata) - set(OPTIONAL_METADATA_KEYS) != set(METADATA_KEYS):
+    if set(metadata) != set(METADATA_KEYS):
         raise ModelError(f"the metadata keys are {sorted(metadata)}; a record needs {sorted(METADATA_KEYS)}")
-    if not isinstance(metadata.get("alarm"), str | None):
+    if not isinstance(metadata["alarm"], str | None):
         raise ModelError(f"alarm in the metadata is {metadata['alarm']!r:.60}, neither text nor null")
-    if metadata.get("card") is not None:
-        LearnerCard.from_json(metadata["card"])
+    LearnerCard.from_json(metadata["card"])
     for name in ("totals", "simplex", "settings", "problem", "provenance"):
         if not isinstance(metadata[name], dict):
             raise ModelError(f"{name} in the metadata is {metadata[name]!r:.60}, not an object")

@@ -17,7 +17,6 @@ import numpy as np
 from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import metadata
 from goalbound.experiments.accumulate import Accumulator
-from goalbound.experiments.cards import learner_card
 from goalbound.experiments.checkpoint import RunState
 from goalbound.experiments.components import error_context, instantiate
 from goalbound.experiments.learners import certified_bounds
@@ -26,12 +25,13 @@ from goalbound.experiments.records import RunRecord
 from goalbound.experiments.registry import ProblemInstance, problem_instance
 from goalbound.experiments.run_spec import GROUPS, RunSpec, component_digest, loss_law
 from goalbound.kernels.compile import TOY_WORK
+from goalbound.learners.card import learner_card
 from goalbound.learners.context_free import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP, ModelError
 from goalbound.planning import ContextBounds
-from goalbound.simulation import FromArray, Simulation
+from goalbound.simulation import Adversary, FromArray, Simulation
 from goalbound.simulation.diagnostics import AuditedLearner
 from goalbound.simulation.play import CHUNK, Progress
 
@@ -72,7 +72,6 @@ def run(
     checkpointer = _Checkpointer(run_state, checkpoint, checkpoint_every)
     _play(run_state, checkpointer, progress)
     learner = run_state.simulation.learner
-    settings = metadata.learner_settings(spec, learner)
     return RunRecord(
         spec,
         run_state.accumulator.table,
@@ -81,8 +80,8 @@ def run(
             "alarm": metadata.alarm(learner),
             "diagnosis": metadata.diagnosis(learner),
             "policies": metadata.policies(instance.problem, learner),
-            "settings": settings,
-            "card": learner_card(learner, settings).as_json(),
+            "settings": metadata.learner_settings(spec, learner),
+            "card": learner_card(learner).as_json(),
             "problem": metadata.problem_metadata(instance.problem, bounds),
             "provenance": metadata.provenance(spec),
         },
@@ -232,10 +231,14 @@ def _simulation(spec: RunSpec, instance: ProblemInstance, bounds: ContextBounds 
     contexts = instantiate("contexts", spec.contexts, plugins, problem.context_size, episodes=spec.episodes)
     with error_context("contexts", spec.contexts):
         _check_contexts(contexts, problem, spec.episodes)
-    return Simulation(
+    simulation = Simulation(
         problem, partial(_learner, spec, problem, bounds, plugins), contexts,
         seed=spec.seed, step_limit=spec.step_limit, environment=instance.environment,
     )  # fmt: skip
+    if isinstance(contexts, Adversary):
+        with error_context("learners", spec.learner):
+            contexts.widths(simulation.learner)  # an error if the learner keeps nothing on contexts to inspect
+    return simulation
 
 
 def _check_contexts(contexts: Any, problem: LinearCSSP, episodes: int) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 from goalbound.experiments.catalog import hint
 from goalbound.experiments.components import catalog, error_context, instantiate
 from goalbound.experiments.fingerprint import code_digest
-from goalbound.experiments.learners import ADVERSARY_COMPATIBLE, LEARNERS
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.registry import LOSS_LAWS
 from goalbound.models import ModelError
@@ -62,14 +61,6 @@ class RunSpec:
     def check(self, plugins: Plugins = NO_PLUGINS) -> None:
         """Validate every name and setting without instantiating anything."""
         loss_law(self.losses)
-        blind = (
-            self.learner.use not in ADVERSARY_COMPATIBLE or self.learner.settings.get("sees", "context") != "context"
-        )
-        if self.contexts.use == "adversary" and blind and self.learner.use in LEARNERS.entries:
-            raise ModelError(
-                f"the adversary inspects the learner's data on contexts, and {self.learner.use} has none; "
-                "give them in another file, with other contexts"
-            )
         for group, name in GROUPS.items():
             component: Component = getattr(self, name)
             catalog(group).entry(component.use, group, plugins).checked_settings(component.settings, group)

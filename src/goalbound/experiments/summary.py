@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments import metrics, text
-from goalbound.experiments.bootstrap import Estimate, band, estimate, proportion
-from goalbound.experiments.cards import ORACLE, LearnerCard, card_from_record, weakest
+from goalbound.experiments import columns, metrics, text
+from goalbound.experiments.bootstrap import Estimate, band, estimate
 from goalbound.experiments.comparisons import AHEAD, Difference, difference, holm
 from goalbound.experiments.groups import RunGroup, group_runs
+from goalbound.learners.card import ORACLE, LearnerCard, weakest
 from goalbound.models.files.io import atomic_write
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
     from goalbound.experiments.spec import RunSpec
-
-NOT_AUDITED = "the learner is not audited"
 
 
 @dataclass(frozen=True)
@@ -55,20 +53,12 @@ class Group:
         episodes: of each run.
         seeds: that have a record.
         missing: seeds that have none though others do.
-        guarantee: proven, unproven, none, unknown or oracle: see :class:`~goalbound.experiments.cards.LearnerCard`.
+        sees: what the learner sees: see :class:`~goalbound.learners.card.LearnerCard`.
+        guarantee: proven, unproven, none, unknown or oracle.
         constants: the constants of the learner as text ("widths: 0.1 x paper, not proven; delta 0.1").
         context_size: d.
         loss_scale: what a loss of 1 is in the user's unit.
-        expected_regret: of a whole run: the gaps of the pairs played.
-        regret: realised: the loss less the optimal one.
-        exponent: x with expected regret ~ episodes^x over the last decade; 1/2 is what the theorem promises.
-        loss_share: loss / optimal loss.
-        abandoned: episodes that the step limit ended; their true regret is larger.
-        steps: of a run.
-        intervals: of a run.
-        known_share: the share of the steps that played a known pair.
-        covered: the share of the runs whose confidence sets held the truth throughout (exact band).
-        coverage: the share of the intervals that began with the truth in all sets.
+        numbers: by name, what :mod:`goalbound.experiments.columns` summarises; each is an attribute of the group too.
         alarms: for each seed what contradicts the linear model, or None if the learner found nothing.
         seconds_per_step: median over the runs that were timed from start to end; None without.
         regret_curve: cumulative expected regret.
@@ -83,26 +73,26 @@ class Group:
     episodes: int
     seeds: tuple[int, ...]
     missing: tuple[int, ...]
+    sees: str
     guarantee: str
     constants: str
     context_size: int
     loss_scale: float
-    expected_regret: Estimate
-    regret: Estimate
-    exponent: Estimate
-    loss_share: Estimate
-    abandoned: Estimate
-    steps: Estimate
-    intervals: Estimate
-    known_share: Estimate
-    covered: Estimate
-    coverage: Estimate
+    numbers: dict[str, Estimate]
     alarms: tuple[str | None, ...]
     seconds_per_step: float | None
     regret_curve: Curve
     known_curve: Curve | None
     decomposition: dict[str, Estimate]
     bounds: dict[str, Estimate]
+
+    def __getattr__(self, name: str) -> Estimate:
+        """A number by its name."""
+        numbers = self.__dict__.get("numbers", {})
+        if name not in numbers:
+            raise AttributeError(f"a group has no {name!r}; its numbers are {', '.join(numbers)}")
+        found: Estimate = numbers[name]
+        return found
 
     @property
     def labels(self) -> tuple[str, str, str]:
@@ -147,6 +137,8 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         values: dict[str, Any] = json.loads(json.dumps(asdict(self), allow_nan=False))
+        for group in values["groups"]:
+            group |= group.pop("numbers")
         for values_of_one, one in zip(values["differences"], self.differences, strict=True):
             values_of_one |= {"verdict": one.verdict, "statement": one.statement(text.format_estimate)}
         return values
@@ -197,7 +189,7 @@ def summarize(
 
 
 def _card(group: RunGroup) -> LearnerCard:
-    return weakest(map(card_from_record, group.records.values()))
+    return weakest(record.card for record in group.records.values())
 
 
 def _missing(group: RunGroup) -> tuple[int, ...]:
@@ -215,12 +207,6 @@ def _speeds(times: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 def _summarize_group(group: RunGroup, speeds: Mapping[str, float], seed: int) -> Group:
     records = list(group.records.values())
     first, card = records[0], _card(group)
-    totals = [metrics.totals(record) for record in records]
-    numbers: dict[str, Any] = {
-        name: estimate([one[name][0] for one in totals], seed=seed, reasons=[one[name][1] for one in totals])
-        for name in totals[0]
-    }
-    audited = [metrics.diagnosis(record) for record in records]
     curve_episodes = metrics.curve_episodes(first.table["episode"])
     timed = [speeds[record.spec.id] for record in records if record.spec.id in speeds]
     return Group(
@@ -228,16 +214,13 @@ def _summarize_group(group: RunGroup, speeds: Mapping[str, float], seed: int) ->
         episodes=int(first.table["episode"][-1]),
         seeds=tuple(group.records),
         missing=_missing(group),
+        sees=card.sees,
         guarantee=card.guarantee,
-        constants=card.constants,
+        constants=card.description,
         context_size=int(first.metadata["problem"]["context_size"]),
         loss_scale=float(first.metadata["problem"].get("loss_scale") or 1.0),
-        **numbers,
-        covered=proportion([None if one is None else bool(one["covered"]) for one in audited], reason=NOT_AUDITED),
-        coverage=estimate(
-            [None if one is None else one["coverage"] for one in audited], seed=seed, reasons=[NOT_AUDITED]
-        ),
-        alarms=tuple(record.metadata.get("alarm") for record in records),
+        numbers=columns.aggregated(records, seed=seed),
+        alarms=tuple(record.metadata["alarm"] for record in records),
         seconds_per_step=median(timed) if timed else None,
         regret_curve=_curve(
             curve_episodes,
@@ -246,7 +229,7 @@ def _summarize_group(group: RunGroup, speeds: Mapping[str, float], seed: int) ->
         ),
         known_curve=(
             _curve(curve_episodes, [metrics.known_share_at(record, curve_episodes) for record in records], seed)
-            if numbers["known_share"].mean is not None
+            if all(record.card.has_known_test for record in records)
             else None
         ),
         decomposition=_parts(records, "decomposition", seed),

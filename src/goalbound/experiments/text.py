@@ -7,12 +7,14 @@ import io
 import math
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from goalbound.experiments import columns
 from goalbound.experiments.bootstrap import Estimate
-from goalbound.experiments.cards import GUARANTEE_LABELS, NONE, UNKNOWN, UNPROVEN
+from goalbound.experiments.columns import Column
 from goalbound.experiments.comparisons import METHOD
+from goalbound.learners.card import CONTEXTS, GUARANTEE_LABELS, NONE, PROVEN, UNKNOWN, UNPROVEN
 from goalbound.terminal import one_line, pluralize, table, text_width
 
 if TYPE_CHECKING:
@@ -22,11 +24,6 @@ FEW_SEEDS = 10
 NAME_WIDTH = 30
 MAX_DIFFERENCES = 12
 """With more pairs of learners than this, the terminal shows only comparisons with the first one."""
-ESTIMATES = (
-    "expected_regret", "regret", "exponent", "loss_share", "abandoned", "steps", "intervals", "known_share", "covered",
-    "coverage",
-)  # fmt: skip
-"""The numbers of a group that are estimates, in the order of the CSV columns."""
 
 
 def number(value: float | None) -> str:
@@ -64,22 +61,33 @@ def format_estimate(estimate: Estimate, form: Callable[[float | None], str] = nu
     return f"{form(estimate.mean)} [{form(estimate.low)}, {form(estimate.high)}]"
 
 
-COLUMNS: tuple[tuple[str, Callable[[Group], str]], ...] = (
-    ("seeds", lambda group: _seeds_cell(group)),
-    ("expected regret", lambda group: format_estimate(group.expected_regret) if group.has_regret else "0"),
-    ("exponent", lambda group: format_estimate(group.exponent, lambda value: "-" if value is None else f"{value:.3f}")),
-    ("regret", lambda group: format_estimate(group.regret)),
-    ("loss/optimal", lambda group: format_estimate(group.loss_share)),
-    ("known steps", lambda group: format_estimate(group.known_share, percent)),
-    ("covered runs", lambda group: _coverage_cell(group.covered)),
-    ("coverage", lambda group: percent(group.coverage.mean)),
-    ("alarms", lambda group: _alarm_cell(group)),
-    ("abandoned", lambda group: number(group.abandoned.mean)),
-    ("steps", lambda group: number(group.steps.mean)),
-    ("intervals", lambda group: number(group.intervals.mean)),
-    ("us/step", lambda group: number(None if group.seconds_per_step is None else 1e6 * group.seconds_per_step)),
-)
-"""Heads and cells of the text table; columns without any number are left out."""
+def _exponent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+FORMATS: Mapping[str, Callable[[float | None], str]] = {
+    columns.NUMBER: number, columns.EXPONENT: _exponent, columns.SHARE: percent,
+}  # fmt: skip
+"""How a number of each format is written."""
+
+
+def _table_columns(groups: Sequence[Group]) -> list[list[str]]:
+    """The columns of the text table, each with its heading; those without any number are left out."""
+    found = [["seeds", *map(_seeds_cell, groups)]]
+    found += [[column.heading, *(_cell(column, group) for group in groups)] for column in columns.summarised()]
+    speeds = [None if group.seconds_per_step is None else 1e6 * group.seconds_per_step for group in groups]
+    found += [["alarms", *map(_alarm_cell, groups)], ["us/step", *map(number, speeds)]]
+    return [column for column in found if any(cell != "-" for cell in column[1:])]
+
+
+def _cell(column: Column, group: Group) -> str:
+    estimate = group.numbers[column.name]
+    if column.format == columns.RUNS:
+        return _runs_cell(estimate)
+    if column.name == "expected_regret" and not group.has_regret:  # but for rounding
+        return "0"
+    form = FORMATS[column.format]
+    return format_estimate(estimate, form) if column.band else form(estimate.mean)
 
 
 def format_summary(summary: Summary, *, width: int | None = None) -> str:
@@ -95,18 +103,18 @@ def format_csv(summary: Summary) -> str:
     """One line per group; ``ahead_of`` names the learners that its learner is ahead of."""
     terms = list(dict.fromkeys(name for group in summary.groups for name in group.decomposition))
     bounds = list(dict.fromkeys(name for group in summary.groups for name in group.bounds))
-    head = ["problem", "contexts", "learner", "guarantee", "constants", "episodes", "seeds", "missing"]
-    columns = [*ESTIMATES, *(f"term_{name}" for name in terms), *(f"bound_{name}" for name in bounds)]
-    for name in columns:
+    head = ["problem", "contexts", "learner", "sees", "guarantee", "constants", "episodes", "seeds", "missing"]
+    numbers = [column.name for column in columns.summarised()]
+    for name in [*numbers, *(f"term_{name}" for name in terms), *(f"bound_{name}" for name in bounds)]:
         head += [name, f"{name}_low", f"{name}_high"]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([*head, "seconds_per_step", "alarms", "ahead_of"])
     for group in summary.groups:
-        estimates = [getattr(group, name) for name in ESTIMATES]
+        estimates: list[Estimate | None] = [group.numbers[name] for name in numbers]
         estimates += [group.decomposition.get(name) for name in terms] + [group.bounds.get(name) for name in bounds]
-        row: list[object] = [*group.labels, group.guarantee, group.constants, group.episodes, _join(group.seeds)]
-        row.append(_join(group.missing))
+        row: list[object] = [*group.labels, group.sees, group.guarantee, group.constants, group.episodes]
+        row += [_join(group.seeds), _join(group.missing)]
         for one in estimates:
             row += ["", "", ""] if one is None else [_exact(one.mean), _exact(one.low), _exact(one.high)]
         writer.writerow(
@@ -126,10 +134,8 @@ def _task_text(summary: Summary, task: tuple[str, str], max_width: int) -> str:
     episodes = pluralize(groups[0].episodes, "episode")
     lines = [f"{one_line(task[0])}, contexts {one_line(task[1])}, {episodes}"]
     names = [textwrap.wrap(one_line(group.learner), min(NAME_WIDTH, max(max_width // 3, 8))) for group in groups]
-    columns = [[head, *(cell(group) for group in groups)] for head, cell in COLUMNS]
-    columns = [column for column in columns if any(cell != "-" for cell in column[1:])]
     name_width = max(text_width(line) for name in (["learner"], *names) for line in name)
-    for block in _blocks(columns, max_width - name_width):
+    for block in _blocks(_table_columns(groups), max_width - name_width):
         lines += ["", _block_text(names, block)]
     compared = [one for one in summary.differences if (one.problem, one.contexts) == task]
     if len(compared) > MAX_DIFFERENCES:
@@ -178,6 +184,9 @@ def _notes(summary: Summary) -> list[str]:
             notes.append(f"{where}: alarm, seed {first[0]}: {first[1]}")
     unproven = (one for one in summary.groups if one.guarantee in (UNPROVEN, UNKNOWN))
     notes += dict.fromkeys(f"{one.learner}: {one.constants}" for one in unproven)
+    blind = (one for one in summary.groups
+             if one.guarantee == PROVEN and one.sees != CONTEXTS and one.context_size > 1)  # fmt: skip
+    notes += dict.fromkeys(f"{one.learner}: sees {one.sees}, so its proof is not about these contexts" for one in blind)
     without = dict.fromkeys(one.learner for one in summary.groups if one.guarantee == NONE)
     if without:
         notes.append(f"{GUARANTEE_LABELS[NONE].replace('its', 'the')}: {', '.join(without)}")
@@ -207,7 +216,7 @@ def _alarm_cell(group: Group) -> str:
     return f"{found} of {len(group.seeds)}" if found else "-"
 
 
-def _coverage_cell(covered: Estimate) -> str:
+def _runs_cell(covered: Estimate) -> str:
     there = [value for value in covered.values if value is not None]
     return f"{int(sum(there))} of {len(there)}" if there else "-"
 

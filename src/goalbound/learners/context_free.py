@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.environment import EpisodeResults
+from goalbound.learners.card import CELLS, NOTHING, Card, wrapped_card
 from goalbound.learners.checks import (
     check_learner,
 )
@@ -58,6 +59,7 @@ class ContextBlind:
     array([1.])
     """
 
+    card = Card(lambda wrapper: wrapped_card(wrapper.learner, NOTHING))
     support = InnerAttribute("The pairs of the learner, and where each may lead.")
     open_episodes = InnerAttribute("The learner's episodes that were begun and have not ended; also those of a file.")
     statistics = InnerAttribute("What the learner has seen, all of it under the context [1.0].")
@@ -126,6 +128,8 @@ class Discretized:
     >>> list(learner.cells)
     [(1, 2), (3, 0)]
     """
+
+    card = Card(lambda wrapper: wrapped_card(next(iter(wrapper.cells.values()), None) or wrapper.example(), CELLS))
 
     def __init__(
         self,

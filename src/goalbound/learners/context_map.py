@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels.environment import EpisodeResults
+from goalbound.learners.card import MAPPED, Card, wrapped_card
 from goalbound.learners.checks import (
     check_learner,
 )
@@ -48,6 +49,7 @@ class MappedContexts:
     array([0.5, 0.5])
     """
 
+    card = Card(lambda wrapper: wrapped_card(wrapper.learner, MAPPED))
     support = InnerAttribute("The pairs of the learner, and where each may lead.")
     open_episodes = InnerAttribute("The learner's episodes that were begun and have not ended; also those of a file.")
     statistics = InnerAttribute("What the learner has seen, under the contexts [d'] that it was shown.")

@@ -30,6 +30,7 @@ from goalbound.kernels.state import (
     new_learner_state,
 )
 from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL
+from goalbound.learners.card import Card, ridge_card
 from goalbound.learners.checks import (
     check_leads,
     checked_support,
@@ -110,6 +111,8 @@ class LRCSSP:
     >>> episode.ended, learner.statistics.visits.sum()
     (True, np.int64(1))
     """
+
+    card = Card(ridge_card)
 
     def __init__(
         self,

@@ -28,7 +28,11 @@ class Episode(Protocol):
 
 
 class Learner(Protocol):
-    """Begins episodes. Many may be open at once; what one observes, the others know."""
+    """Begins episodes. Many may be open at once; what one observes, the others know.
+
+    A learner may also have a ``card``, a :class:`goalbound.learners.card.LearnerCard`: what it sees, whether it has a
+    known test, which guarantee it has. Of a learner without one nothing is known.
+    """
 
     def begin(self, context: ArrayLike) -> Episode:
         """An episode under a context, a point of the simplex [d]."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.kernels import episode_loop
 from goalbound.kernels.compile import Effort
 from goalbound.kernels.environment import VALUE_TOLERANCE, Components, EpisodeResults, greedy_pair, uniform_pair
+from goalbound.learners.card import Card, fixed_card, oracle_card
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.protocol import SimulatedEnvironment, environment_arrays
@@ -52,6 +53,8 @@ class Clairvoyant:
     >>> episode.act(0)  # 0.5 once, against 0.2 ten times
     0
     """
+
+    card = Card(oracle_card)
 
     def __init__(self, problem: LinearCSSP) -> None:
         self._problem = require_contextual(problem)
@@ -113,6 +116,8 @@ class RandomWalk:
     >>> walk.begin([1.0]).act(0)
     1
     """
+
+    card = Card(fixed_card)
 
     def __init__(self, support: Support, *, rng: np.random.Generator | None = None) -> None:
         self.support = check_type(support, Support, "support", SUPPORT_REMEDY)

@@ -29,6 +29,7 @@ from goalbound.kernels.audit import (
 )
 from goalbound.kernels.compile import Kernel, engine
 from goalbound.kernels.environment import EpisodeResults
+from goalbound.learners.card import LearnerCard, learner_card
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import SimulatedEnvironment
@@ -188,6 +189,11 @@ class AuditedLearner:
     __getstate__ = copied_state
     __setstate__ = restore_state
     __copy__ = deep_copy
+
+    @property
+    def card(self) -> LearnerCard:
+        """That of the learner."""
+        return learner_card(self.learner)
 
     @property
     def statistics(self) -> Statistics:

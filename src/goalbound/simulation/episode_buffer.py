@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.environment import EpisodeResults
+
+RESULT_TYPES: dict[str, type[np.generic]] = {
+    name: get_args(get_args(hint)[1])[0] for name, hint in get_type_hints(EpisodeResults).items()
+}
+"""The columns that the loop fills, with the types of their entries, as :class:`EpisodeResults` declares them."""
 
 
 class EpisodeBuffer(NamedTuple):
@@ -22,12 +27,8 @@ class EpisodeBuffer(NamedTuple):
     @classmethod
     def empty(cls, episodes: int, context_size: int) -> EpisodeBuffer:
         """Arrays for so many episodes, none of them played."""
-        floats, counts = np.zeros((3, episodes)), np.zeros((4, episodes), dtype=np.int64)
-        results = EpisodeResults(
-            loss=floats[0], expected_regret=floats[1], start=counts[0], intervals=counts[1],
-            unknown_steps=counts[2], abandoned=np.zeros(episodes, dtype=np.bool_), steps=counts[3],
-        )  # fmt: skip
-        return cls(results, np.zeros((episodes, context_size)), floats[2])
+        columns: dict[str, Any] = {name: np.zeros(episodes, dtype=kind) for name, kind in RESULT_TYPES.items()}
+        return cls(EpisodeResults(**columns), np.zeros((episodes, context_size)), np.zeros(episodes))
 
     def rows(self, first: int, end: int) -> EpisodeBuffer:
         """Some of the episodes, as views."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ class History:
         expected_regret: [K] the gaps of the pairs played, summed (:mod:`goalbound.simulation.regret`).
         steps: [K] at least 1.
         intervals: [K] intervals of the learner; 0 for learners that have none.
-        unknown_steps: [K] steps that played an unknown pair; 0 for learners that do not tell.
+        unknown_steps: [K] steps that played an unknown pair; 0 for learners without a known test.
         abandoned: [K] whether the step limit ended the episode. Its numbers are those up to there: the true regret
             is larger.
         start: [K] the first state.
@@ -47,6 +47,8 @@ class History:
         step_limit: the most steps of an episode.
         interrupted: whether the run was broken off after these episodes.
         alarm: what contradicts the linear model, if the learner found something, up to the last episode.
+        has_known_test: whether the learner tests when a pair is known, as its card says.
+        others: [K] each, by name: columns of the loop that have no attribute of their own.
     """
 
     loss: Floats
@@ -62,6 +64,8 @@ class History:
     step_limit: int
     interrupted: bool = False
     alarm: str | None = None
+    has_known_test: bool = False
+    others: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, dtype in PER_EPISODE.items():
@@ -70,6 +74,13 @@ class History:
                 shape = f"[{len(self.loss)}, d]" if name == "contexts" else f"[{len(self.loss)}]"
                 raise ModelError(f"{name} has shape {array.shape}; it needs {shape}, one row per episode")
             object.__setattr__(self, name, readonly_copy(array, dtype))
+        others = {name: readonly_copy(array, array.dtype.type) for name, array in self.others.items()}
+        object.__setattr__(self, "others", others)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """[K] a column by its name."""
+        found: NDArray[Any] = self.others[name] if name in self.others else getattr(self, name)
+        return found
 
     @classmethod
     def concatenate(cls, parts: Sequence[History]) -> History:
@@ -87,7 +98,8 @@ class History:
             if part.contexts.shape[1] != first.contexts.shape[1]:
                 raise ModelError("the parts have contexts of different length; only parts of one run can be joined")
         joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_EPISODE}
-        return replace(first, **joined, interrupted=parts[-1].interrupted, alarm=parts[-1].alarm)
+        others = {name: np.concatenate([part.others[name] for part in parts]) for name in first.others}
+        return replace(first, **joined, others=others, interrupted=parts[-1].interrupted, alarm=parts[-1].alarm)
 
     @property
     def episodes(self) -> int:
@@ -101,8 +113,8 @@ class History:
 
     @property
     def known_share(self) -> Floats:
-        """[K] the share of the steps that played a known pair."""
-        return 1.0 - self.unknown_steps / self.steps
+        """[K] the share of the steps that played a known pair; nan for learners without a known test."""
+        return 1.0 - self.unknown_steps / self.steps if self.has_known_test else np.full(self.episodes, np.nan)
 
     @property
     def cumulative_regret(self) -> Floats:
@@ -167,8 +179,9 @@ class History:
             early, late = self.expected_regret[:tenth].mean(), self.expected_regret[-tenth:].mean()
             lines.append(f"expected per episode: {early:.6g} in the first tenth, {late:.6g} in the last")
         if self.intervals.any():
-            known = 1.0 - self.unknown_steps.sum() / self.steps.sum()
-            lines.append(f"intervals  {self.intervals.sum():<12} known steps {known:.1%}")
+            share = 1.0 - self.unknown_steps.sum() / self.steps.sum()
+            lines.append(f"intervals  {self.intervals.sum():<12} known steps "
+                         + (f"{share:.1%}" if self.has_known_test else "-"))  # fmt: skip
         return "\n".join(lines)
 
     def __repr__(self) -> str:

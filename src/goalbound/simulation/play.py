@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.compile import engine
 from goalbound.kernels.environment import VALUE_TOLERANCE, EpisodeResults, suboptimality_gap
+from goalbound.learners.card import learner_card
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP, ModelError, Step
 from goalbound.models.validation import check_bool, check_int, check_memory, check_size, set_readonly, short_repr
@@ -19,7 +20,7 @@ from goalbound.planning.optimal_values import optimal_values
 from goalbound.simulation.contexts import AdaptiveSource, ContextSource, checked_contexts
 from goalbound.simulation.environment import Environment, ModelEnvironment, components_of, pair_of
 from goalbound.simulation.episode_buffer import EpisodeBuffer
-from goalbound.simulation.history import History
+from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.simulation.regret import not_optimal
 
 CHUNK = 1000
@@ -213,10 +214,12 @@ class Simulation:
             raise ModelError(f"episode {episode} played a pair that is better than optimal: {not_optimal()}")
 
     def _history(self, buffer: EpisodeBuffer, interrupted: bool) -> History:
+        results = buffer.results._asdict()
+        others = {name: results.pop(name) for name in [*results] if name not in PER_EPISODE}
         return History(
-            contexts=buffer.contexts, optimal_loss=buffer.optimal_loss, **buffer.results._asdict(),
+            contexts=buffer.contexts, optimal_loss=buffer.optimal_loss, **results, others=others,
             seed=self.seed, step_limit=self.step_limit, interrupted=interrupted,
-            alarm=_alarm_of(self.learner),
+            alarm=_alarm_of(self.learner), has_known_test=learner_card(self.learner).has_known_test,
         )  # fmt: skip
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from goalbound.experiments.learners import catalogued_card
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.summary import summarize
+from goalbound.learners.card import LearnerCard
 from tests.unit.experiments.synthetic import diagnosis, policies, power, record, simplex
 
 EPISODES = 10_000
@@ -52,6 +54,7 @@ def _make(run: RunSpec, size: int) -> RunRecord:
                     "loss_floor": 0.1, "loss_scale": 1.0, "component_names": None},
         "provenance": {"seed": run.seed, "id": run.id, "goalbound": "0.2.0", "numpy": "2.4.6"},
         "settings": {},
+        "card": card(run).as_json(),
     }  # fmt: skip
     if label in ("wide", "narrow"):
         metadata["diagnosis"] = diagnosis(covered=label == "wide", coverage=1.0 if label == "wide" else 0.25)
@@ -64,6 +67,11 @@ def _make(run: RunSpec, size: int) -> RunRecord:
         return record(run, power(0.0, 1.0), context_size=size, metadata=metadata)
     factor = (1.0 + run.seed / 10.0) * FACTORS.get(label, 5.0)
     return record(run, power(factor, EXPONENTS.get(label, 0.5)), context_size=size, metadata=metadata)
+
+
+def card(run: RunSpec) -> LearnerCard:
+    """What the learner of a run says of itself; of a plug-in nothing is known."""
+    return LearnerCard() if ":" in run.learner.use else catalogued_card(run.learner.use, run.learner.settings)
 
 
 def case(asked: ExperimentSpec | None = None, **kept: Any) -> dict[str, Any]:

@@ -9,7 +9,10 @@ import numpy as np
 
 from goalbound.experiments.records import RunRecord, kept_episodes
 from goalbound.experiments.spec import Component, RunSpec
+from goalbound.learners.card import LearnerCard
 
+KNOWN_TEST = LearnerCard(has_known_test=True)
+"""Of a learner of someone else, who says that it has a known test."""
 TERMS = ("switching", "dynamics", "martingale", "losses", "planning")
 
 
@@ -59,6 +62,8 @@ def record(
         "simplex": simplex(context_size, spec.episodes),
         "policies": None,
         "settings": {"delta": 0.1, "widths": "paper", "scale": 1.0},
+        "card": KNOWN_TEST.as_json(),
+        "alarm": None,
         "problem": {"context_size": context_size, "loss_bound": 1.0, "loss_scale": 1.0, "states": 4,
                     "component_names": None},
         "provenance": {"seed": spec.seed, "id": spec.id},

@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 from goalbound.experiments.bootstrap import symmetric_interval
-from goalbound.experiments.cards import card_from_settings
 from goalbound.experiments.comparisons import AHEAD, METHOD, Difference, difference, holm, paired_t
+from goalbound.experiments.learners import catalogued_card
 from goalbound.experiments.report import report_data, report_page
 from goalbound.experiments.summary import Summary, summarize
 from goalbound.experiments.text import format_estimate
@@ -103,7 +103,7 @@ def test_problems_are_families_of_their_own() -> None:
 
 
 def test_who_knows_the_problem_is_compared_with_nobody_and_counts_in_no_correction() -> None:
-    oracle = {"card": card_from_settings("clairvoyant", {}).as_json()}
+    oracle = {"card": catalogued_card("clairvoyant").as_json()}
     runs = [record(run_spec(name, seed=seed), power(1.0 + seed, 0.0)) for name in "AB" for seed in range(2)]
     runs += [record(run_spec("all-knowing", seed=seed), power(0.0, 0.0), metadata=oracle) for seed in range(2)]
     (found,) = summarize(runs).differences

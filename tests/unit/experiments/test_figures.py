@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from goalbound.experiments.cards import card_from_settings
 from goalbound.experiments.figures import style, ternary, write_figures
 from goalbound.experiments.figures.curves import regret_figure, spread_labels
+from goalbound.experiments.learners import catalogued_card
 from goalbound.experiments.summary import summarize
 from goalbound.models import ModelError
 from tests.unit.experiments.synthetic import diagnosis, policies, power, record, run_spec
@@ -23,7 +23,7 @@ SCALED = {"widths": "paper", "scale": 0.1, "delta": 0.05}
 def experiment(context_size, *, seeds=2, **changes):
     """A watched learner with scaled widths, and one that knows all."""
     known = policies(context_size) if context_size in (2, 3) else None
-    card = card_from_settings("lr-cssp", SCALED).as_json()
+    card = catalogued_card("lr-cssp", SCALED).as_json()
     metadata = {"settings": SCALED, "card": card, "diagnosis": diagnosis(), "policies": known}
     runs = [
         record(
@@ -31,7 +31,7 @@ def experiment(context_size, *, seeds=2, **changes):
         )
         for seed in range(seeds)
     ]
-    oracle = {"settings": {}, "card": card_from_settings("clairvoyant", {}).as_json()}
+    oracle = {"settings": {}, "card": catalogued_card("clairvoyant").as_json()}
     return [*runs, record(run_spec("clairvoyant"), power(0.0, 1.0), context_size=context_size, metadata=oracle)]
 
 

@@ -17,7 +17,8 @@ import pytest
 from pyarrow import parquet
 
 from goalbound.experiments import records
-from goalbound.experiments.records import COLUMNS, RunRecord, kept_episodes, read_record, record_bytes, write_record
+from goalbound.experiments.columns import schema
+from goalbound.experiments.records import RunRecord, kept_episodes, read_record, record_bytes, write_record
 from goalbound.models import FileFormatError, ModelError
 from tests.unit.experiments import synthetic
 
@@ -28,7 +29,7 @@ BYTES = record_bytes(RECORD)
 
 
 def same(one: RunRecord, two: RunRecord) -> bool:
-    tables = all(np.array_equal(one.table[name], two.table[name]) for name in COLUMNS)
+    tables = all(np.array_equal(one.table[name], two.table[name]) for name in schema())
     return tables and one.metadata == two.metadata and one.spec.as_json() == two.spec.as_json()
 
 
@@ -45,7 +46,7 @@ def test_what_is_written_is_read_back_to_the_bit(tmp_path: Path) -> None:
     assert same(found, RECORD)
     assert found.spec == SPEC
     assert found.spec.group == SPEC.group  # labels too
-    assert [found.table[name].dtype for name in COLUMNS] == list(COLUMNS.values())
+    assert [found.table[name].dtype for name in schema()] == list(schema().values())
     assert not any(column.flags.writeable for column in found.table.values())
     assert path.read_bytes() == BYTES
     assert list(tmp_path.iterdir()) == [path]
@@ -69,12 +70,12 @@ def test_any_reader_of_parquet_sees_the_columns_and_the_facts(tmp_path: Path) ->
     path = tmp_path / "run.parquet"
     path.write_bytes(BYTES)
     table = parquet.read_table(path)
-    assert table.column_names == list(COLUMNS)
+    assert table.column_names == list(schema())
     assert table.column("episode").to_pylist() == list(range(1, 41))
     assert table.column("steps").to_pylist() == [3 * episode for episode in range(1, 41)]
     assert table.column("expected_regret").to_pylist() == (0.7 * np.arange(1, 41) ** 0.5).tolist()
     said = json.loads(parquet.read_metadata(path).metadata[b"goalbound"])
-    assert said["facts"]["totals"]["episodes"] == 40
+    assert said["metadata"]["totals"]["episodes"] == 40
     assert said["spec"]["learner"]["use"] == "tests:lerner ä"
 
 
@@ -146,7 +147,7 @@ def forged(said: dict[str, Any] | bytes, table: dict[str, Any] | None = None, *,
     return sink.getvalue().to_pybytes()
 
 
-HEADER = {**records._FORMAT, "spec": SPEC.as_json(), "facts": RECORD.metadata}
+HEADER = {**records._FORMAT, "spec": SPEC.as_json(), "metadata": RECORD.metadata}
 
 
 def changed(place: str, value: Any) -> dict[str, Any]:
@@ -166,7 +167,10 @@ def test_a_forged_file_is_read_where_nothing_is_wrong(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        (changed("version", 2), "the metadata says"),
+        (
+            changed("version", 1),
+            "this record has version 1, and this goalbound reads version 2",
+        ),
         (changed("kind", "Other"), "the metadata says"),
         (changed("spec.seed", 4), "the spec in it is that of"),
         (changed("spec.episodes", 41), "41 episodes have 41"),
@@ -176,11 +180,11 @@ def test_a_forged_file_is_read_where_nothing_is_wrong(tmp_path: Path) -> None:
         (changed("spec.problem", 3), "not a run of an experiment"),
         (changed("spec.labels", []), "not objects"),
         (changed("spec", []), "not objects"),
-        (changed("facts", 1), "not objects"),
-        (changed("facts.totals.steps", 1), "the last row says"),
-        (changed("facts.totals", None), "totals"),
-        (changed("facts.more", 1), "the metadata keys are"),
-        (changed("facts.provenance.id", "0" * 16), "the record is of run"),
+        (changed("metadata", 1), "not objects"),
+        (changed("metadata.totals.steps", 1), "the last row says"),
+        (changed("metadata.totals", None), "totals"),
+        (changed("metadata.more", 1), "the metadata keys are"),
+        (changed("metadata.provenance.id", "0" * 16), "the record is of run"),
         (b"{", "not JSON"),
         (b"[1]", "not a JSON object"),
         (json.dumps(HEADER).replace("0.1", "NaN", 1).encode(), "NaN"),
@@ -226,7 +230,7 @@ def test_columns_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     short = {name: column[:-1] for name, column in table.items()}
     with pytest.raises(FileFormatError, match="there are 39 rows; 40 episodes have 40"):
         read(forged(HEADER, short), tmp_path)
-    narrow = pyarrow.schema([pyarrow.field(name, pyarrow.float32(), nullable=False) for name in COLUMNS])
+    narrow = pyarrow.schema([pyarrow.field(name, pyarrow.float32(), nullable=False) for name in schema()])
     with pytest.raises(FileFormatError, match="the columns are episode: float"):
         read(forged(HEADER, table, schema=narrow), tmp_path)
     optional = pyarrow.schema([pyarrow.field(one.name, one.type) for one in records._schema()])
@@ -250,7 +254,7 @@ def test_a_number_that_was_edited_is_refused(tmp_path: Path) -> None:
 
 def test_a_page_that_claims_to_unpack_to_more_than_its_rows_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     honest = b"\x15\0\x15\x80\x05\x15"  # 40 rows of 8 bytes: 320, twice that is 640 = 5 x 128 + 0
-    assert BYTES.count(honest) == len(COLUMNS)
+    assert BYTES.count(honest) == len(schema())
     for lie in (b"\x15\0\x15\xfe\x7f\x15", b"\x15\0\x15\x82\x05\x15", b"\x15\4\x15\x80\x05\x15"):
         with pytest.raises(FileFormatError, match="episode is not stored as one page of 320 bytes"):
             read(BYTES.replace(honest, lie, 1), tmp_path)

@@ -90,7 +90,7 @@ def test_learners_have_tags_in_the_order_of_the_file(data):
     assert [(one["tag"], one["label"]) for one in data["learners"]] == [
         ("A", "wide"), ("B", "narrow"), ("C", "blind"), ("D", "clairvoyant"),
     ]  # fmt: skip
-    assert [one["knows"] for one in data["learners"]] == [False, False, False, True]
+    assert [one["card"]["sees"] for one in data["learners"]] == ["contexts", "contexts", "nothing", "truth"]
 
 
 def test_the_answer_names_who_has_least_regret_by_how_much_and_how_it_grows(data):

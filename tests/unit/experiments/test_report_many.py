@@ -4,7 +4,7 @@ from copy import deepcopy
 
 import pytest
 
-from goalbound.experiments.cards import card_from_settings
+from goalbound.experiments.learners import catalogued_card
 from goalbound.experiments.report import report_data, report_page
 from goalbound.experiments.report.phrases import deviations, prior_information
 from goalbound.experiments.summary import summarize
@@ -36,7 +36,8 @@ def given(optimal_loss=1_000.0, **changes):
     for one in made["records"]:
         if one.spec.learner.label in REGRETS:
             one.metadata["totals"]["expected_regret"] = REGRETS[one.spec.learner.label][one.spec.seed % 3]
-        one.metadata["settings"] = dict(one.spec.learner.settings)
+        bounded = {"method_time_bound": 9.0} if one.spec.learner.label == "ULCVI" else {}
+        one.metadata["settings"] = dict(one.spec.learner.settings) | bounded
         one.metadata["totals"]["optimal_loss"] = optimal_loss
         one.metadata["totals"]["abandoned"] = 4 if one.spec.learner.label == "ULCVI" else 0
     made["summary"] = summarize(made["records"], runs=asked.runs())
@@ -164,15 +165,15 @@ def test_many_differences_are_folded_and_all_learners_can_be_hidden_at_once(data
     ("use", "settings", "expected", "words"),
     [
         ("clairvoyant", {}, "oracle", "no constants"),
-        ("lr-cssp", {"widths": "printed", "scale": 1.0}, "unproven", "widths: printed, not proven"),
-        ("ulcvi", {"scale": 1e-10}, "unproven", "bonuses: 1e-10 x its paper, not proven"),
-        ("bernstein-ssp", {"scale": 2.0}, "unproven", "radii: 2 x its paper, not proven"),
-        ("psrl-ssp", {}, "proven", "spread of the losses: its paper"),
-        ("epsilon-greedy", {"explore": 1.0, "fade": 1 / 3}, "none", "explore 1; fade 0.333"),
+        ("lr-cssp", {"widths": "printed"}, "unproven", "widths: printed, not proven; delta 0.1"),
+        ("ulcvi", {"scale": 1e-10}, "unproven", "bonuses: 1e-10 x its paper, not proven; delta 0.1"),
+        ("bernstein-ssp", {"scale": 2.0}, "unproven", "radii: 2 x its paper, not proven; delta 0.1"),
+        ("psrl-ssp", {}, "proven", "spread of the losses: its paper; delta 0.1"),
+        ("epsilon-greedy", {}, "none", "explore 1; fade 0.333"),
+        ("ps-cssp", {"spread": 0.1}, "none", "spread 0.1"),
         ("random", {}, "none", "no constants"),
-        ("their.module:learner", {"spread": "wide"}, "unknown", "no guarantee is known to goalbound"),
     ],
-)  # fmt: skip
+)
 def test_what_constants_rest_on(use, settings, expected, words):
-    assert card_from_settings(use, settings).guarantee == expected
-    assert card_from_settings(use, settings).constants == words
+    card = catalogued_card(use, settings)
+    assert (card.guarantee, card.description) == (expected, words)

@@ -17,7 +17,7 @@ def history(expected: np.ndarray | list[float], **changed: object) -> History:
         loss=np.full(count, 2.0), optimal_loss=np.full(count, 1.5), expected_regret=np.asarray(expected),
         steps=np.full(count, 4), intervals=np.full(count, 1), unknown_steps=np.full(count, 1),
         abandoned=np.zeros(count, dtype=bool), start=np.zeros(count, dtype=int),
-        contexts=np.tile([0.25, 0.75], (count, 1)), seed=3, step_limit=100,
+        contexts=np.tile([0.25, 0.75], (count, 1)), seed=3, step_limit=100, has_known_test=True,
     )  # fmt: skip
     return replace(made, **changed)  # type: ignore[arg-type]
 
@@ -91,3 +91,9 @@ def test_a_history_reads_like_a_summary() -> None:
     assert lines[3] == "expected per episode: 0.5 in the first tenth, 0.25 in the last"
     assert lines[4].split() == ["intervals", "20", "known", "steps", "75.0%"]
     assert str(history([])) == "0 episodes"
+
+
+def test_known_steps_are_a_dash_where_the_learner_has_no_known_test() -> None:
+    untested = history([0.5, 0.0, 1.0], has_known_test=False)
+    assert np.isnan(untested.known_share).all()
+    assert str(untested).splitlines()[-1].split() == ["intervals", "3", "known", "steps", "-"]

@@ -16,6 +16,7 @@ from goalbound.adapters.covariates.checks import (
     check_map,
 )
 from goalbound.adapters.covariates.serialization import check_digest, map_as_json, map_digest, map_from_json
+from goalbound.learners.card import MAPPED, Card, wrapped_card
 from goalbound.learners.checks import (
     check_learner,
 )
@@ -58,6 +59,7 @@ class CovariateLearner:
     (2, array([1]))
     """
 
+    card = Card(lambda wrapper: wrapped_card(wrapper.learner, MAPPED))
     support = InnerAttribute("The pairs of the learner, and where each may lead.")
     open_episodes = InnerAttribute("The learner's episodes that were begun and have not ended; also those of a file.")
     statistics = InnerAttribute("What the learner has seen, in contexts as the map makes them.")

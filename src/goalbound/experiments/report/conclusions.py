@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from goalbound.experiments.cards import PROVEN
 from goalbound.experiments.comparisons import AHEAD, ONE_SEED
 from goalbound.experiments.report.phrases import (
     exponent_with_interval,
@@ -16,6 +15,7 @@ from goalbound.experiments.report.phrases import (
     pluralize_grouped,
     with_interval,
 )
+from goalbound.learners.card import CELLS, NOTHING, PROVEN, REGRET_RATES, THEOREM, TRUTH, LearnerCard
 from goalbound.terminal import pluralize
 
 Data = Mapping[str, Any]
@@ -66,7 +66,8 @@ def caveat(data: Data) -> str:
     if not any(len(_competing(panel, learners)) > 1 for panel in data["panels"]):
         return ""
     contexts = any(panel["context_size"] > 1 for panel in data["panels"])
-    return CAVEAT + (BLIND if contexts and any(learner["sees"] in ("nothing", "cell") for learner in learners) else "")
+    blind = any(one["card"] and one["card"]["sees"] in (NOTHING, CELLS) and one["card"]["quantity"] for one in learners)
+    return CAVEAT + (BLIND if contexts and blind else "")
 
 
 def conclusions(data: Data) -> list[dict[str, Any]]:
@@ -81,7 +82,7 @@ def conclusions(data: Data) -> list[dict[str, Any]]:
 
 def _competing(panel: Data, learners: Sequence[Data]) -> list[Data]:
     """Results of those who have to learn, least regret first."""
-    found = [result for result in panel["results"] if not learners[result["learner"]]["knows"]]
+    found = [result for result in panel["results"] if learners[result["learner"]]["card"]["sees"] != TRUTH]
     return sorted(found, key=lambda result: result["numbers"]["expected_regret"]["mean"])
 
 
@@ -161,10 +162,10 @@ def _difference(panel: Data, one: int, two: int) -> Data | None:
 def _best_of_each_kind(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
     """The first of those with the constants of a paper, and of those that do not see the context, if others win."""
     least = ranked[0]["numbers"]["expected_regret"]["mean"]
-    kinds = [("with proven constants", [one for one in ranked if _learner(one, learners)["guarantee"] == PROVEN])]
+    kinds = [("with proven constants", [one for one in ranked if _card(one, learners)["guarantee"] == PROVEN])]
     if panel["context_size"] > 1:
-        for sees, words in (("nothing", "who never see the context"), ("cell", "who see only the cell of the context")):
-            kinds.append((words, [one for one in ranked if _learner(one, learners)["sees"] == sees]))
+        for sees, words in ((NOTHING, "who never see the context"), (CELLS, "who see only the cell of the context")):
+            kinds.append((words, [one for one in ranked if _card(one, learners)["sees"] == sees]))
     for words, results in kinds:
         if results and results[0] is not ranked[0]:
             regret = results[0]["numbers"]["expected_regret"]
@@ -175,6 +176,12 @@ def _best_of_each_kind(panel: Data, learners: Sequence[Data], ranked: Sequence[D
 
 def _learner(result: Data, learners: Sequence[Data]) -> Data:
     found: Data = learners[result["learner"]]
+    return found
+
+
+def _card(result: Data, learners: Sequence[Data]) -> Data:
+    """What the learner of a result said of itself."""
+    found: Data = learners[result["learner"]]["card"]
     return found
 
 
@@ -223,16 +230,21 @@ def _growth(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
     if not said:
         return
     last = panel["episode"][-1]
+    promised = [rate for result in ranked if (rate := _promised_rate(_card(result, learners), panel["context_size"]))]
     rate = ""
-    if any(_theorem_applies(_learner(result, learners), panel) for result in ranked):
-        rate = " The theorem promises K^0.5 in the long run, up to logarithms, to LR-CSSP with the proven widths."
+    if promised:
+        rates = joined(list(dict.fromkeys(promised)))
+        rate = f" The theorem promises {rates} in the long run, up to logarithms, to LR-CSSP with the proven widths."
     yield f"Over the last decade (episodes {round(last / 10):,} to {last:,}) regret grows as {joined(said)}.{rate}"
 
 
-def _theorem_applies(learner: Data, panel: Data) -> bool:
-    """Whether the theorem is about this learner, here: only LR-CSSP has widths."""
-    sees = learner["sees"] == "context" or panel["context_size"] == 1
-    return bool(learner["quantity"] == "widths" and learner["guarantee"] == PROVEN and sees)
+def _promised_rate(card: Data, context_size: int) -> str:
+    """How the regret grows at most by the theorem about this learner, here; empty without one of the paper's."""
+    covered = LearnerCard.from_json(dict(card)).is_covered(context_size)
+    if not covered or card["theorem"] not in REGRET_RATES:
+        return ""
+    losses = "" if card["theorem"] == THEOREM else " (its corollary, where losses may be zero)"
+    return f"{REGRET_RATES[card['theorem']]}{losses}"
 
 
 def _guarantees(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
@@ -251,7 +263,7 @@ def _guarantees(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
             most = (
                 f"at most {percent(max(shares))} of it" if below == len(shares) else f"up to {max(shares):.3g} times it"
             )
-            proven = "" if learner["guarantee"] == PROVEN else ", which is not proven for its widths"
+            proven = "" if learner["card"]["guarantee"] == PROVEN else ", which is not proven for its widths"
             runs = f"{below} of {pluralize(len(shares), 'run')}"
             said.append(f"its realised regret is below its a-posteriori bound in {runs} ({most}{proven})")
         if said:

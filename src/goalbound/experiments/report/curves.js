@@ -211,7 +211,7 @@ class Chart {
   /** Powers of K that meet the first visible line at its end; their names stand where they come into the picture. */
   guides() {
     const { left, right } = this.frame, grid = this.panel.episode, last = grid.at(-1);
-    const learns = (line) => !this.curves.learners[line.learner].knows && line.values.at(-1) > this.y.low;
+    const learns = (line) => this.curves.learners[line.learner].card.sees !== "truth" && line.values.at(-1) > this.y.low;
     const end = this.visible.find(learns)?.values.at(-1);
     if (!end) return [];
     return GUIDES.flatMap(([power, word], place) => {

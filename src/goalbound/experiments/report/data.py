@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments import metrics
+from goalbound.experiments import columns, metrics
 from goalbound.experiments.bootstrap import Estimate, band
-from goalbound.experiments.cards import ORACLE, card_from_record, card_from_settings, weakest
 from goalbound.experiments.groups import RunGroup, group_runs
 from goalbound.experiments.report.conclusions import caveat, conclusions, headline
 from goalbound.experiments.report.linearity import alarms
 from goalbound.experiments.report.phrases import setup, with_interval
 from goalbound.experiments.report.simplex_maps import policy_maps, regret_maps
 from goalbound.experiments.spec import catalog
+from goalbound.learners.card import weakest
 
 if TYPE_CHECKING:
     from goalbound.experiments.comparisons import Difference
     from goalbound.experiments.records import RunRecord
-    from goalbound.experiments.spec import Component, ExperimentSpec, RunSpec
+    from goalbound.experiments.spec import ExperimentSpec, RunSpec
     from goalbound.experiments.summary import Group, Summary
 
 Labels = tuple[str, str, str]
@@ -32,10 +32,6 @@ POINTS = 300
 """The most points of a curve."""
 DIGITS = 6
 """Significant digits of the numbers in a page."""
-NUMBERS = (
-    "expected_regret", "regret", "exponent", "loss_share", "abandoned", "steps", "intervals", "known_share", "covered",
-    "coverage",
-)  # fmt: skip
 
 
 def report_data(
@@ -58,7 +54,8 @@ def report_data(
         runs: what was to be run, if it is known; else it follows from the spec, whose plug-ins are then imported.
 
     Returns:
-        ``learners`` (tag, label, constants, prior knowledge), ``panels`` (one for each problem and source of contexts:
+        ``columns`` (of the table: name, heading, meaning, format, band), ``learners`` (tag, label, what its card says,
+        settings), ``panels`` (one for each problem and source of contexts:
         ``episode`` [n], and ``results`` with curves, numbers, terms, fields over contexts), ``alarms``, ``failures``,
         ``missing``, ``provenance``, and ``phrases``: the same as sentences.
     """
@@ -73,6 +70,11 @@ def report_data(
         "seeds": spec.seed_list,
         "step_limit": spec.step_limit,
         "losses": spec.losses,
+        "columns": [
+            {"name": one.name, "heading": one.heading, "meaning": one.meaning, "format": one.format, "band": one.band}
+            for one in columns.summarised()
+            if one.in_report
+        ],
         "learners": [_learner(place, label, groups, requested) for place, label in enumerate(labels)],
         "problems": _components("problem", groups, requested),
         "contexts": _components("contexts", groups, requested),
@@ -100,31 +102,23 @@ def _requested_runs(wanted: Sequence[RunSpec], runs: Sequence[RunGroup]) -> dict
 def _learner(
     place: int, label: str, runs: Sequence[RunGroup], requested: Mapping[Labels, Sequence[RunSpec]]
 ) -> dict[str, Any]:
-    """A learner, its settings, and the constants that it used on each problem."""
+    """A learner, its settings, the constants that it used on each problem, and its card: None without a record."""
     mine = [group for group in runs if group.learner == label]
     component = requested[mine[0].labels][0].learner
     used = {group.problem: _settings(group) for group in mine if group.records}
-    cards = [card_from_record(record) for group in mine for record in group.records.values()]
-    card = weakest(cards or [card_from_settings(component.use, component.settings)])
+    cards = [record.card for group in mine for record in group.records.values()]
+    card = weakest(cards) if cards else None
     return {
         "tag": tag(place),
         "label": label,
         "use": component.use,
-        "knows": card.guarantee == ORACLE,  # it is shown, but wins no comparison
-        "guarantee": card.guarantee,
-        "label_suffix": card.label_suffix,
-        "deviation": card.deviation,
-        "sees": _sees(component),
+        "card": card and card.as_json(),
+        "label_suffix": card.label_suffix if card else "",
+        "deviation": card.deviation if card else "",
+        "constants": card.description if card else "no run of it has a result",
         "settings": component.settings,
         "used": used,
-        "constants": card.constants,
-        "quantity": card.quantity,
     }
-
-
-def _sees(component: Component) -> str:
-    """What of the context a learner is shown: ``context``, ``nothing`` or ``cell``."""
-    return "nothing" if component.use == "context-blind" else str(component.settings.get("sees", "context"))
 
 
 def tag(place: int) -> str:
@@ -236,7 +230,7 @@ def _result(group: RunGroup, numbers: Group, grid: NDArray[np.int64]) -> dict[st
     records = list(group.records.values())
     bounds = {name: _estimate(one) for name, one in numbers.bounds.items()}
     regret = _curve([metrics.cumulative_at(record, "expected_regret", grid) for record in records])
-    has_known_test = numbers.known_share.mean is not None
+    has_known_test = all(record.card.has_known_test for record in records)
     steps, unknown, intervals = (
         [metrics.cumulative_at(record, name, grid) for record in records]
         for name in ("steps", "unknown_steps", "intervals")
@@ -247,7 +241,7 @@ def _result(group: RunGroup, numbers: Group, grid: NDArray[np.int64]) -> dict[st
         "regret": regret | {"bound": _tightest(bounds)},
         "known": _curve([1.0 - u / s for u, s in zip(unknown, steps, strict=True)]) if has_known_test else None,
         "intervals": _curve([one / grid for one in intervals]) if has_known_test else None,
-        "numbers": {name: _estimate(getattr(numbers, name)) for name in NUMBERS},
+        "numbers": {name: _estimate(one) for name, one in numbers.numbers.items()},
         "optimal_loss": _rounded(float(np.mean([record.metadata["totals"]["optimal_loss"] for record in records]))),
         "seconds_per_step": _rounded(numbers.seconds_per_step),
         "terms": {name: _estimate(one) for name, one in numbers.decomposition.items()},

@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goalbound.experiments.comparisons import METHOD
+from goalbound.learners.card import CELLS, MAPPED, NOTHING, THEIRS, TRUTH
 from goalbound.terminal import pluralize
 
 Data = Mapping[str, Any]
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", " \N{MULTIPLICATION SIGN} "
 CONTEXT_VIEWS = {
-    "nothing": "Never shown a context. ",
-    "cell": "One learner for each cell of the contexts, shown nothing else of them. ",
-    "line": "Shown the number x as (1 - x, x) only. ",
-    "hats": "Shown the number x through a few hat functions. ",
-    "splines": "Shown the number x through a few splines. ",
+    NOTHING: "Never shown a context. ",
+    CELLS: "One learner for each cell of the contexts, shown nothing else of them. ",
+    MAPPED: "Shown only a function of the contexts{}. ",
 }
 LOSS_LAWS = {
     "deterministic": "Losses have no noise: a pair always loses its mean under the context.",
@@ -52,7 +51,7 @@ def with_interval(estimate: Data) -> str:
 def joined(words: Sequence[str]) -> str:
     """Phrases joined by commas and "and".
 
-    >>> listed(["a"]), listed(["a", "b", "c"])
+    >>> joined(["a"]), joined(["a", "b", "c"])
     ('a', 'a, b and c')
     """
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
@@ -164,10 +163,12 @@ def _certified(size: Data) -> str:
 
 def prior_information(learner: Data) -> str:
     """The prior information of a learner."""
-    settings = learner["settings"]
-    if learner["knows"]:
+    settings, card = learner["settings"], learner["card"]
+    if card is None:
+        return f"No run of it has a result. Settings: {describe_settings(settings) or 'none'}."
+    if card["sees"] == TRUTH:
         return "Knows the problem and plays the best policy of each context: it has no regret."
-    if not {"support", "loss_floor"} <= set(settings):
+    if card["constants"] == THEIRS or not {"support", "loss_floor"} <= set(settings):
         return f"Settings: {describe_settings(settings) or 'none'}."
     bound = settings.get("loss_bound")
     known = [
@@ -177,9 +178,11 @@ def prior_information(learner: Data) -> str:
     if bound not in (None, "doubling"):
         certified = "the certified bound on what the best policies lose"
         known.append(_bound_phrase(bound, certified, "that no best policy loses more than"))
-    if learner["use"] == "ulcvi":
+    if any(used.get("method_time_bound") is not None for used in learner["used"].values()):
         known.append("the certified bound on their steps")
-    text = f"{CONTEXT_VIEWS.get(learner['sees'], '')}Told {joined([one for one in known if one])}."
+    view = describe_settings({name: settings[name] for name in ("sees", "parts") if name in settings})
+    shown = CONTEXT_VIEWS.get(card["sees"], "").format(f" ({view})" if view else "")
+    text = f"{shown}Told {joined([one for one in known if one])}."
     if settings["support"] != "true":
         text += " Not told where actions can lead."
     if bound == "doubling":

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
 
-from goalbound.experiments.cards import NONE, ORACLE, PROVEN
 from goalbound.experiments.report import phrases
 from goalbound.experiments.report.linearity import warning
 from goalbound.experiments.report.markup import Cell, named, table
 from goalbound.experiments.report.tables import comparison, differences, terms
+from goalbound.learners.card import NONE, ORACLE, PROVEN
 
 Data = Mapping[str, Any]
 PAPER = "D. Polikar, A. Cohen: Regret Guarantees for Linear Contextual Stochastic Shortest Path"
@@ -84,11 +84,12 @@ def _description(name: str, use: str, text: str) -> str:
 def _deviations(data: Data) -> str:
     """Deviations from the constants of the papers, and a warning where no theorem applies."""
     found = phrases.deviations(data)
+    guarantees = [one["card"]["guarantee"] for one in data["learners"] if one["card"]]
     if not found:
-        proven = any(one["guarantee"] == PROVEN for one in data["learners"])
+        proven = PROVEN in guarantees and len(guarantees) == len(data["learners"])
         return "<p>All constants are those of the paper.</p>" if proven else ""
     said = "<b>Constants that deviate from the paper.</b>"
-    if all(one["guarantee"] in (PROVEN, ORACLE) for one in data["learners"]):
+    if all(one in (PROVEN, ORACLE) for one in guarantees):
         return f"<div>{said}{_list(found)}</div>"
     said += " A learner in this list has a guarantee only where it says proven, or that the theorem covers it."
     return f'<div class="warning">{said}{_list(found)}</div>'
@@ -115,7 +116,7 @@ def _regret(data: Data) -> str:
     boxes += _box("bands", "bands over seeds", True) if bands else ""
     boxes += _box("bounds", "a-posteriori bounds", False) if bounded else ""
     axes = _choice("axes", [("log", "log-log"), ("linear", "linear")], "Axes")
-    shown = [one for one in data["learners"] if one["guarantee"] not in (NONE, ORACLE)]
+    shown = [one for one in data["learners"] if one["card"] and one["card"]["guarantee"] not in (NONE, ORACLE)]
     constants = "; ".join(f"{one['tag']}: {one['constants']}" for one in shown)
     note = "Guides are powers of K that meet the first learner shown at its last episode. "
     if bounded:

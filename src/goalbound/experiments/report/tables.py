@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from goalbound.experiments.columns import EXPONENT, NUMBER, RUNS, SHARE
 from goalbound.experiments.report.conclusions import bound_shares
 from goalbound.experiments.report.markup import Cell, named, table
-from goalbound.experiments.report.phrases import DASH, exponent_with_interval, humanize, percent
+from goalbound.experiments.report.phrases import DASH, humanize, percent
+from goalbound.learners.card import TRUTH
 
 Data = Mapping[str, Any]
 MAX_ROWS = 40
@@ -25,49 +27,68 @@ TERMS = {
 def comparison(data: Data) -> str:
     """One row for each learner on each problem and source of contexts; columns that say nothing are left out."""
     several = len(data["panels"]) > 1
-    heads = ["learner", "where", "seeds", "expected regret", "per episode", "growth exponent", "loss / optimal",
-             "share of bound", "sets held", "known steps", "abandoned", "steps", "µs/step"]  # fmt: skip
     rows = [_row(panel, result, data) for panel in data["panels"] for result in panel["results"]]
+    heads = [head for head, _ in rows[0]] if rows else []
     kept = [
-        at for at in range(len(heads))
-        if (at != 1 or several) and (at in (0, 1) or any(row[at].text != DASH for row in rows))
+        at for at, head in enumerate(heads)
+        if (head != "where" or several) and (at in (0, 1) or any(row[at][1].text != DASH for row in rows))
     ]  # fmt: skip
     caption = "All learners. Press a heading to sort."
-    return table(
-        [heads[at] for at in kept], [[row[at] for at in kept] for row in rows],
+    drawn = table(
+        [heads[at] for at in kept], [[row[at][1] for at in kept] for row in rows],
         caption=caption, sortable=True, texts=2 if several else 1,
     )  # fmt: skip
+    shown = {heads[at] for at in kept}
+    meanings = "".join(
+        f"<dt>{escape(column['heading'])}</dt><dd>{escape(column['meaning'])}</dd>"
+        for column in data["columns"] if column["heading"] in shown
+    )  # fmt: skip
+    return f"{drawn}<details><summary>What the columns mean</summary><dl>{meanings}</dl></details>"
 
 
-def _row(panel: Data, result: Data, data: Data) -> list[Cell]:
-    learner, numbers, episodes = data["learners"][result["learner"]], result["numbers"], panel["episode"][-1]
+def _row(panel: Data, result: Data, data: Data) -> list[tuple[str, Cell]]:
+    """Headings and cells: those of the table of columns, and what is computed of them here."""
     wanted = len(result["seeds"]) + len(result["missing"])
-    regret, exponent, share = (numbers[name] for name in ("expected_regret", "exponent", "loss_share"))
-    shares = bound_shares(result)
-    covered = [one for one in numbers["covered"]["values"] if one is not None]
-    speed = result["seconds_per_step"]
-    return [
-        Cell("", html=named(learner)),
-        Cell(panel["title"]),
-        Cell(f"{len(result['seeds'])} of {wanted}" if result["missing"] else str(wanted), len(result["seeds"])),
-        Cell(humanize(regret["mean"]), regret["mean"], _ends(regret)),
-        Cell(humanize(regret["mean"] / episodes), regret["mean"] / episodes),
-        Cell(DASH if exponent["mean"] is None else f"{exponent['mean']:.2f}", exponent["mean"],
-             exponent_with_interval(exponent).partition(" ")[2]),
-        Cell(humanize(share["mean"]), share["mean"], _ends(share)),
-        Cell(percent(max(shares)) if shares else DASH, max(shares, default=None)),
-        Cell(f"{int(sum(covered))} of {len(covered)} runs" if covered else DASH,
-             sum(covered) / len(covered) if covered else None, _intervals(numbers["coverage"]["mean"], covered)),
-        Cell(DASH if numbers["known_share"]["mean"] is None else percent(numbers["known_share"]["mean"]),
-             numbers["known_share"]["mean"]),
-        Cell(humanize(numbers["abandoned"]["mean"]), numbers["abandoned"]["mean"]),
-        Cell(humanize(numbers["steps"]["mean"]), numbers["steps"]["mean"]),
-        Cell(DASH if speed is None else f"{1e6 * speed:.3g}", speed),
+    row = [
+        ("learner", Cell("", html=named(data["learners"][result["learner"]]))),
+        ("where", Cell(panel["title"])),
+        ("seeds", Cell(f"{len(result['seeds'])} of {wanted}" if result["missing"] else str(wanted),
+                       len(result["seeds"]))),
     ]  # fmt: skip
+    for column in data["columns"]:
+        row.append((column["heading"], _number_cell(column, result["numbers"])))
+        if column["name"] == "expected_regret":
+            per_episode = result["numbers"]["expected_regret"]["mean"] / panel["episode"][-1]
+            row.append(("per episode", Cell(humanize(per_episode), per_episode)))
+    shares, speed = bound_shares(result), result["seconds_per_step"]
+    row.append(("share of bound", Cell(percent(max(shares)) if shares else DASH, max(shares, default=None))))
+    return [*row, ("µs/step", Cell(DASH if speed is None else f"{1e6 * speed:.3g}", speed))]
 
 
-def _ends(estimate: Data) -> str:
-    return "" if estimate["low"] is None else f"({humanize(estimate['low'])} to {humanize(estimate['high'])})"
+def _number_cell(column: Data, numbers: Data) -> Cell:
+    estimate = numbers[column["name"]]
+    if column["format"] == RUNS:
+        there = [one for one in estimate["values"] if one is not None]
+        note = _intervals(numbers["coverage"]["mean"], there) if column["name"] == "covered" else ""
+        return Cell(f"{int(sum(there))} of {len(there)} runs" if there else DASH, estimate["mean"], note)
+    form = FORMATS[column["format"]]
+    return Cell(form(estimate["mean"]), estimate["mean"], _ends(estimate, form) if column["band"] else "")
+
+
+def _exponent(value: float | None) -> str:
+    return DASH if value is None else f"{value:.2f}"
+
+
+def _share(value: float | None) -> str:
+    return DASH if value is None else percent(value)
+
+
+FORMATS: Mapping[str, Callable[[float | None], str]] = {NUMBER: humanize, EXPONENT: _exponent, SHARE: _share}
+"""How a number of each format is written."""
+
+
+def _ends(estimate: Data, form: Callable[[float | None], str] = humanize) -> str:
+    return "" if estimate["low"] is None else f"({form(estimate['low'])} to {form(estimate['high'])})"
 
 
 def _intervals(coverage: float | None, covered: Sequence[float]) -> str:
@@ -83,7 +104,7 @@ def differences(data: Data) -> str:
     for panel in data["panels"]:
         for one in panel["differences"]:
             pair = [data["learners"][one[side]] for side in ("better", "worse")]
-            if any(learner["knows"] for learner in pair):
+            if any(learner["card"]["sees"] == TRUTH for learner in pair):
                 continue
             gap = one["difference"]
             rows.append([

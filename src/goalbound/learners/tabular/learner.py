@@ -23,6 +23,7 @@ from goalbound.kernels.tabular.state import (
     new_episode_state,
     new_learner_state,
 )
+from goalbound.learners.card import Card, tabular_card
 from goalbound.learners.checks import (
     check_context_free,
     check_leads,
@@ -89,6 +90,7 @@ class TabularLearner:
     """
 
     context_size = 1
+    card = Card(tabular_card)
 
     def __init__(
         self,
