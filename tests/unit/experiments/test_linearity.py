@@ -85,7 +85,7 @@ def test_a_sweep_tells_it_once_with_the_run_and_warns_nobody(tmp_path: Path) -> 
     alarm = read_record(tmp_path / "records" / f"{name}.parquet").metadata["alarm"]
     assert alarm.endswith("a finer map of the covariates may help")
     (ended,) = (event for event in events if event.kind == "finished")
-    assert ended.metadata["alarm"] == alarm
+    assert ended.data["alarm"] == alarm
     said = describe(ended)
     assert said is not None
     assert said.endswith(f"; alarm: {alarm}")

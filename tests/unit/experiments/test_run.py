@@ -227,11 +227,11 @@ def test_a_damaged_checkpoint_is_removed_with_a_word_and_the_run_starts_anew(
     for data in damaged:
         path.write_bytes(data)
         anew = Breaking(7)
-        with pytest.warns(UserWarning, match=r"starts anew: .*run\.npz"), pytest.raises(KeyboardInterrupt):
+        with pytest.warns(UserWarning, match=r"starts again: .*run\.npz"), pytest.raises(KeyboardInterrupt):
             run(RUNS["lr-cssp"], progress=anew, checkpoint=path)
         assert anew.calls[0][0] == 7
     path.write_bytes(sound[:-1])
-    with pytest.warns(UserWarning, match="starts anew"):
+    with pytest.warns(UserWarning, match="starts again"):
         record = run(RUNS["lr-cssp"], checkpoint=path)
     assert record_bytes(record) == whole["lr-cssp"]
     assert not path.exists()
