@@ -16,6 +16,7 @@ from goalbound.learners.context_free import ContextBlind, Discretized
 from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.reference import Clairvoyant, RandomWalk
+from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
 from goalbound.learners.tabular import TabularLearner
 from goalbound.learners.tabular.method import CODES
 from goalbound.models import ModelError
@@ -154,9 +155,9 @@ def learner_card(learner: Any, settings: Mapping[str, Any]) -> LearnerCard:
     inner = _unwrapped(learner)
     if type(inner) is LRCSSP:
         used, widths = inner.settings, inner.settings.widths
-        if not used.is_optimistic:
-            return _baseline_card(settings, tests=used.exploration.threshold > 0.0)
         return _confidence_set_card(widths.name, widths.scale, used.delta, is_proven=widths.proven)
+    if type(inner) in (EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling):
+        return _baseline_card(settings, tests=type(inner) is KwikRmax)
     if type(inner) is TabularLearner:
         return _tabular_card(inner.settings.method.name, inner.settings.method.scale, inner.settings.delta)
     if type(inner) is Clairvoyant:

@@ -17,6 +17,7 @@ from goalbound.experiments.learners import BOUNDS_TOLERANCE
 from goalbound.experiments.spec import RunSpec
 from goalbound.learners.context_free import ContextBlind
 from goalbound.learners.context_map import MappedContexts
+from goalbound.learners.core import RidgeLearner
 from goalbound.learners.errors import PlanningStopped
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.tabular import TabularLearner
@@ -80,12 +81,12 @@ def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
         settings = inner.settings.as_json()
         settings = {f"method_{name}": value for name, value in settings.pop("method").items()} | settings
         return {**spec.learner.settings, **settings, "final_loss_bound": inner.loss_bound}
-    if not isinstance(inner, LRCSSP):
+    if not isinstance(inner, RidgeLearner):
         return dict(spec.learner.settings)
     used = inner.settings.as_json()
     widths, exploration = used.pop("widths"), used.pop("exploration")
     settings = {**spec.learner.settings, **used, "added_loss": inner.added_loss}
-    if not inner.settings.is_optimistic:
+    if not isinstance(inner, LRCSSP):
         return settings | {"exploration": exploration["name"], "threshold": exploration["threshold"]}
     return {
         **settings, "widths": widths["name"], "scale": widths["scale"],
