@@ -23,6 +23,7 @@ import numpy as np
 from benchmarks.learner import make_task
 from goalbound import LRCSSP, LinearCSSP, ModelEnvironment, context_bounds
 from goalbound.learners import ridge, tabular
+from goalbound.learners.core import RidgeLearner
 from goalbound.simulation.episode_buffer import EpisodeBuffer
 
 ROUNDS = 3
@@ -55,10 +56,10 @@ def contextual() -> Mapping[str, Maker]:
     """Learners that see the context, LR-CSSP first."""
     return {
         "LR-CSSP": _lr_cssp,
-        "greedy ridge": _ridge(ridge.greedy_ridge),
-        "epsilon-greedy": _ridge(ridge.epsilon_greedy),
-        "PS-CSSP": _ridge(ridge.ps_cssp),
-        "KWIK-Rmax": _ridge(ridge.kwik_rmax),
+        "greedy ridge": _ridge(ridge.GreedyRidge),
+        "epsilon-greedy": _ridge(ridge.EpsilonGreedy),
+        "PS-CSSP": _ridge(ridge.PosteriorSampling),
+        "KWIK-Rmax": _ridge(ridge.KwikRmax),
     }
 
 
@@ -81,7 +82,7 @@ def _lr_cssp(problem: LinearCSSP, episodes: int) -> LRCSSP:
     return LRCSSP(problem.support, problem.context_size, loss_floor=FLOOR, loss_bound=BOUND)
 
 
-def _ridge(make: Callable[..., LRCSSP]) -> Maker:
+def _ridge(make: Callable[..., RidgeLearner]) -> Maker:
     return lambda problem, episodes: make(problem.support, problem.context_size, loss_floor=FLOOR)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from benchmarks.cpp_reference import FLAGS, CppReference, NoCompiler, Played, Task
 from goalbound import LRCSSP, Dirichlet, LinearCSSP, ModelEnvironment, paper, play, scaled, sharp
+from goalbound.learners.settings import LearnerOptions
 from goalbound.problems import random_cssp, routing_grid
 from goalbound.simulation.episode_buffer import EpisodeBuffer
 
@@ -83,8 +84,8 @@ def goalbound_loop(task: Task) -> Played:
 def _learner(task: Task) -> LRCSSP:
     learner = LRCSSP(
         task.problem.support, task.problem.context_size, delta=task.confidence, loss_floor=task.loss_floor,
-        loss_bound=1.0, widths=scaled(paper(), by=task.width_scale), regularization=task.regularization,
-        tolerance=task.tolerance,
+        loss_bound=1.0, widths=scaled(paper(), by=task.width_scale),
+        options=LearnerOptions(regularization=task.regularization, tolerance=task.tolerance),
     )  # fmt: skip
     learner._state.totals["loss_bound"] = (
         task.loss_bound
@@ -281,7 +282,7 @@ def _sparse() -> None:
     learner = LRCSSP(problem.support, 3, loss_floor=0.1, loss_bound=10.0, widths=scaled(paper(), by=0.01))
     _time_sparse("random, paper x 0.01", problem, learner)
     roads = routing_grid(160, 160)
-    learner = LRCSSP(roads.support, 3, loss_floor=0.1, widths=sharp(), replan_factor=2.0)
+    learner = LRCSSP(roads.support, 3, loss_floor=0.1, widths=sharp(), options=LearnerOptions(replan_factor=2.0))
     _time_sparse("road grid, sharp", roads, learner)
 
 

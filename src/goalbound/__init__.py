@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from goalbound.learners.plan import Plan
     from goalbound.learners.prior import PriorKnowledge
     from goalbound.learners.reference import Clairvoyant, RandomWalk
-    from goalbound.learners.ridge import epsilon_greedy, greedy_ridge, kwik_rmax, ps_cssp
+    from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
+    from goalbound.learners.settings import LearnerOptions
     from goalbound.learners.tabular import (
         TabularLearner,
         bernstein_ssp,
@@ -111,7 +112,8 @@ _NAMES = {
     "goalbound.learners.lr_cssp": ("LRCSSP",),
     "goalbound.learners.plan": ("Plan",),
     "goalbound.learners.reference": ("Clairvoyant", "RandomWalk"),
-    "goalbound.learners.ridge": ("epsilon_greedy", "greedy_ridge", "kwik_rmax", "ps_cssp"),
+    "goalbound.learners.ridge": ("EpsilonGreedy", "GreedyRidge", "KwikRmax", "PosteriorSampling"),
+    "goalbound.learners.settings": ("LearnerOptions",),
     "goalbound.learners.context_map": ("MappedContexts",),
     "goalbound.learners.tabular": (
         "TabularLearner",

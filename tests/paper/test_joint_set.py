@@ -8,6 +8,7 @@ import numpy as np
 
 from goalbound import LRCSSP, Dirichlet, play, sharp
 from goalbound.kernels.value_iteration import min_over_intervals
+from goalbound.learners.settings import LearnerOptions
 from goalbound.problems import dense_random
 
 PROBLEM = dense_random(10, actions=3, context_size=3, seed=0)
@@ -36,7 +37,9 @@ def joint_bound(learner: LRCSSP, pair: int, context: np.ndarray, values: np.ndar
 
 
 def test_the_joint_ball_is_never_the_larger_lower_bound() -> None:
-    learner = LRCSSP(SUPPORT, 3, loss_floor=0.1, loss_bound=4.0, widths=sharp(), replan_factor=2.0)
+    learner = LRCSSP(
+        SUPPORT, 3, loss_floor=0.1, loss_bound=4.0, widths=sharp(), options=LearnerOptions(replan_factor=2.0)
+    )
     rng = np.random.default_rng(1)
     compared = 0
     for stage in range(3):

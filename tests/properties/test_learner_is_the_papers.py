@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.estimation import paper, printed, scaled
-from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
+from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Step, Support
 from tests.reference.lr_cssp import NaiveLRCSSP, Sample
 from tests.reference.optimism import next_states
@@ -46,8 +48,10 @@ class PriorArrays:
         rule = paper() if self.widths == "paper" else printed()
         return LRCSSP(
             support, size, delta=self.delta, loss_floor=self.loss_floor, loss_bound=self.loss_bound,
-            widths=scaled(rule, by=self.scale), regularization=self.regularization, episodes=self.episodes,
-            forget=self.forget, tolerance=TOLERANCE,
+            widths=scaled(rule, by=self.scale),
+            options=LearnerOptions(
+                regularization=self.regularization, episodes=self.episodes, forget=self.forget, tolerance=TOLERANCE,
+            ),
         )  # fmt: skip
 
     def naive(self, support: Support, size: int) -> NaiveLRCSSP:

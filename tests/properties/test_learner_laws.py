@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 
 from goalbound.estimation import paper, scaled
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.settings import LearnerOptions
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.planning import solve
 from goalbound.problems import random_cssp
 from goalbound.simulation import Dirichlet, ModelEnvironment, OneHot, bernoulli, bounded, deterministic, play
 from goalbound.simulation.history import PER_EPISODE, History
 from tests.strategies import contexts, examples, linear_cssps
+from tests.support.ridge import lr_cssp
 from tests.unit.learners.driving import COMPILED, MODES, PYTHON, draw_step, kernels, small_problem, written
 from tests.unit.learners.taught import Seen, data, rho, rows_of, supports, teach
 
@@ -71,8 +73,8 @@ def test_other_numbers_for_states_and_actions_change_nothing_else(mode: str, dra
     other = renaming.support(support)
     seen = drawn.draw(data(support, size))
     settings = {**MODES[mode], "tolerance": 1e-9}
-    one = teach(LRCSSP(support, size, **settings), seen)
-    two = teach(LRCSSP(other, size, **settings), [Seen(context, renaming.step(step)) for context, step in seen])
+    one = teach(lr_cssp(support, size, **settings), seen)
+    two = teach(lr_cssp(other, size, **settings), [Seen(context, renaming.step(step)) for context, step in seen])
     context = drawn.draw(contexts(size))
     plan, renamed = one.plan(context), two.plan(context)
     pairs = renaming.pairs(support, other)
@@ -90,8 +92,8 @@ def test_the_order_of_the_components_does_not_matter(drawn: st.DataObject) -> No
     support, size = drawn.draw(supports), drawn.draw(st.integers(2, 3))
     order = drawn.draw(st.permutations(range(size)))
     seen = drawn.draw(data(support, size))
-    one = teach(LRCSSP(support, size, **NARROW), seen)
-    two = teach(LRCSSP(support, size, **NARROW), [Seen(context[order], step) for context, step in seen])
+    one = teach(lr_cssp(support, size, **NARROW), seen)
+    two = teach(lr_cssp(support, size, **NARROW), [Seen(context[order], step) for context, step in seen])
     context = drawn.draw(contexts(size))
     plan, reordered = one.plan(context), two.plan(context[order])
     np.testing.assert_allclose(reordered.values, plan.values, rtol=1e-8)
@@ -107,9 +109,9 @@ def test_a_component_without_weight_changes_no_estimate_of_the_others(drawn: st.
     place = drawn.draw(st.integers(0, size))
     seen = drawn.draw(data(support, size))
     used = [j for j in range(size + 1) if j != place]
-    one = teach(LRCSSP(support, size, **NARROW), seen)
+    one = teach(lr_cssp(support, size, **NARROW), seen)
     wide = [Seen(np.insert(context, place, 0.0), step) for context, step in seen]
-    two = teach(LRCSSP(support, size + 1, **NARROW), wide)
+    two = teach(lr_cssp(support, size + 1, **NARROW), wide)
     np.testing.assert_array_equal(two.estimate.losses[:, used], one.estimate.losses)
     np.testing.assert_array_equal(two.estimate.losses[:, place], 0.0)
     others = support.next_state < support.states
@@ -167,7 +169,7 @@ def played(game: Game, way: dict[str, Any], *, compiled: bool) -> tuple[History,
     source: Any = OneHot if game.corners else Dirichlet.symmetric
     size = game.problem.context_size
     with kernels(way):
-        learner = LRCSSP(game.support, size, **game.settings)
+        learner = lr_cssp(game.support, size, **game.settings)
         history = play(
             game.problem, learner, source(size), episodes=12, seed=game.seed, step_limit=game.step_limit,
             environment=partial(ModelEnvironment, game.problem, losses=game.losses), compiled=compiled,
@@ -199,7 +201,7 @@ def test_both_loops_play_the_same_bits_over_a_longer_run(mode: str) -> None:
     results = []
     for compiled in (True, False):
         with kernels(COMPILED):
-            learner = LRCSSP(problem.support, 3, **LONG[mode])
+            learner = lr_cssp(problem.support, 3, **LONG[mode])
             history = play(
                 problem, learner, Dirichlet.symmetric(3), episodes=40 if far else 400, seed=5, step_limit=1000,
                 environment=partial(ModelEnvironment, problem, losses=bernoulli()), compiled=compiled,
@@ -241,7 +243,12 @@ def test_while_the_truth_is_plausible_no_value_hoped_for_is_above_the_true_one(s
         assert problem.losses.min() >= 0.1
         rng = np.random.default_rng(seed)
         learner = LRCSSP(
-            problem.support, 3, loss_floor=0.1, loss_bound=5.0, widths=scaled(paper(), by=scale), regularization=0.01
+            problem.support,
+            3,
+            loss_floor=0.1,
+            loss_bound=5.0,
+            widths=scaled(paper(), by=scale),
+            options=LearnerOptions(regularization=0.01),
         )
         for _ in range(25):
             context = rng.dirichlet(np.ones(3))

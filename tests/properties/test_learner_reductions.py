@@ -17,6 +17,7 @@ from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP
 from tests.reference.optimism import is_stochastic
 from tests.strategies import examples
+from tests.support.ridge import lr_cssp
 from tests.unit.learners.driving import MODES, draw_step, small_problem
 from tests.unit.learners.taught import data, rho, rows_of, supports, teach
 
@@ -33,7 +34,7 @@ def test_with_one_component_everything_is_counting(drawn: st.DataObject) -> None
     radius / sqrt(lambda + n). Where the goal cannot follow, the next states share the missing lambda / (lambda + n)."""
     support = drawn.draw(supports)
     seen = drawn.draw(data(support, 1))
-    learner = teach(LRCSSP(support, 1, **NARROW), seen)
+    learner = teach(lr_cssp(support, 1, **NARROW), seen)
     visits, losses, rows = np.zeros(support.pairs), np.zeros(support.pairs), np.zeros(support.triples)
     for _, step in seen:
         pair = support.pair(step.state, step.action)
@@ -77,7 +78,7 @@ def one_hot(problem: LinearCSSP, episodes: int, settings: dict[str, Any]) -> Ite
     """Plays what the joint learner chooses; before each step gives the learners, the component and the action."""
     size, support = problem.context_size, problem.support
     learners = OneHot(
-        LRCSSP(support, size, **settings), [LRCSSP(support, 1, **settings) for _ in range(size)]
+        lr_cssp(support, size, **settings), [lr_cssp(support, 1, **settings) for _ in range(size)]
     )  # fmt: skip
     rng = np.random.default_rng(7)
     for _ in range(episodes):

@@ -14,14 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from goalbound.learners.core import RidgeLearner
+from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.exploration import Exploration, greedy, rmax, sampled
-from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
 from goalbound.learners.plan import Plan
 from goalbound.models import Step, Support
 from tests.reference import ridge_baselines as naive
 from tests.reference.optimism import next_states
 from tests.reference.ridge_baselines import NaiveRidge, OutOfReach
 from tests.strategies import contexts, examples, ssps
+from tests.support.ridge import exploring
 from tests.unit.learners.taught import Seen, data, teach
 
 FLOOR = 0.1
@@ -41,10 +43,10 @@ class Kind:
     look: naive.Exploration
     factor: float = 2.0
 
-    def learner(self, support: Support, size: int, seed: int) -> LRCSSP:
-        return LRCSSP(
-            support, size, loss_floor=FLOOR, tolerance=TOLERANCE, exploration=self.exploration,
-            replan_factor=self.factor, rng=np.random.default_rng(seed),
+    def learner(self, support: Support, size: int, seed: int) -> RidgeLearner:
+        return exploring(
+            self.exploration, support, size, loss_floor=FLOOR, tolerance=TOLERANCE, replan_factor=self.factor,
+            rng=np.random.default_rng(seed),
         )  # fmt: skip
 
     def twin(self, support: Support, size: int, seed: int) -> NaiveRidge:
@@ -163,9 +165,9 @@ def test_both_draw_the_same_numbers_and_no_others() -> None:
         assert twins.learner._rng.bit_generator.state == twins.twin.rng.bit_generator.state
 
 
-def told(exploration: Exploration, size: int, *, factor: float = 2.0) -> LRCSSP:
-    return LRCSSP(
-        SUPPORT, size, loss_floor=FLOOR, tolerance=TOLERANCE, exploration=exploration, replan_factor=factor,
+def told(exploration: Exploration, size: int, *, factor: float = 2.0) -> RidgeLearner:
+    return exploring(
+        exploration, SUPPORT, size, loss_floor=FLOOR, tolerance=TOLERANCE, replan_factor=factor,
         rng=np.random.default_rng(1),
     )  # fmt: skip
 
@@ -226,14 +228,14 @@ def test_the_names_of_the_components_do_not_matter(
         np.testing.assert_allclose(one.rows, other.rows, atol=1e-9)
 
 
-def near_known(learner: LRCSSP, seen: list[Seen], context: NDArray[np.float64]) -> list[bool]:
+def near_known(learner: RidgeLearner, seen: list[Seen], context: NDArray[np.float64]) -> list[bool]:
     """By pair: whether rounding may decide if it is known."""
     gram = teach(learner, seen).statistics.gram
     doubt = np.abs(np.linalg.solve(gram, context[None, :, None])).sum(axis=(1, 2))
     return [learner.settings.exploration.name == "rmax" and abs(one - 0.5) < 1e-9 for one in doubt]
 
 
-def plan_after(learner: LRCSSP, seen: list[Seen], context: NDArray[np.float64]) -> Plan | None:
+def plan_after(learner: RidgeLearner, seen: list[Seen], context: NDArray[np.float64]) -> Plan | None:
     """What a learner that was taught would do; None where its estimate has no way to the goal, or hardly one."""
     estimate = teach(learner, seen).estimate
     mixed = estimate.rows @ context

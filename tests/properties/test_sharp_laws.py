@@ -17,6 +17,7 @@ from goalbound.models import IntervalSet, LinearCSSP, Step, Support
 from goalbound.planning import solve
 from tests.reference.intervals import PIECES
 from tests.strategies import contexts, examples
+from tests.support.ridge import lr_cssp
 from tests.unit.learners.driving import draw_step, small_problem
 from tests.unit.learners.taught import Seen, data, supports, teach
 
@@ -27,7 +28,7 @@ TOLD: dict[str, Any] = {"loss_floor": 0.1, "loss_bound": 50.0}
 def learner_of(support: Support, size: int, *, pieces: set[str] | None = None, scale: float = 1.0) -> LRCSSP:
     chosen = set(PIECES) if pieces is None else pieces
     widths = scaled(sharp(**{piece: piece in chosen for piece in PIECES}), by=scale)
-    return LRCSSP(support, size, widths=widths, **TOLD)
+    return lr_cssp(support, size, widths=widths, **TOLD)
 
 
 def inside(inner: IntervalSet, outer: IntervalSet, room: float = 1e-9) -> bool:

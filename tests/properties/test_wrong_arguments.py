@@ -215,10 +215,12 @@ CASES: dict[str, Case] = {
     # learners
     "LRCSSP": (gb.LRCSSP, {
         "support": SUPPORT, "context_size": 2, "delta": 0.1, "loss_floor": 0.1, "loss_bound": None,
-        "widths": gb.sharp(), "regularization": 1.0, "forget": False, "tolerance": 1e-3, "exploration": None,
-        "replan_factor": 1.0, "check_linearity": None, "prior": None, "rng": None,
+        "widths": gb.sharp(), "prior": None, "options": None,
     }),
-    "LRCSSP without floor": (gb.LRCSSP, {"support": SUPPORT, "context_size": 2, "loss_floor": 0.0, "episodes": 9}),
+    "LearnerOptions": (gb.LearnerOptions, {
+        "regularization": 1.0, "forget": False, "tolerance": 1e-3, "replan_factor": 1.0, "check_linearity": None,
+        "episodes": 9,
+    }),
     "LRCSSP.practical": (gb.LRCSSP.practical, {
         "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "loss_bound": 4.0, "prior": None, "scale": 0.5,
         "delta": 0.1,
@@ -229,18 +231,20 @@ CASES: dict[str, Case] = {
     "LRCSSP act": (lambda **a: learner().begin([0.5, 0.5]).act(**a), {"state": 0}),
     "LRCSSP observe": (stepped, {"state": 0, "action": 0, "loss": 0.5, "next_state": 2}),
     "LRCSSP observe step": (lambda step: driven().observe(step), {"step": gb.Step(0, 0, 0.5, 2)}),
-    "greedy_ridge": (gb.greedy_ridge, {
-        "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "episodes": None, "regularization": 1.0,
+    "GreedyRidge": (gb.GreedyRidge, {
+        "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "options": None,
     }),
-    "epsilon_greedy": (gb.epsilon_greedy, {
-        "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "explore": 1.0, "fade": 0.3, "regularization": 1.0,
-        "rng": None,
+    "EpsilonGreedy": (gb.EpsilonGreedy, {
+        "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "explore": 1.0, "fade": 0.3, "rng": None,
+        "options": None,
     }),
-    "ps_cssp": (gb.ps_cssp, {
+    "PosteriorSampling": (gb.PosteriorSampling, {
         "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "spread": 0.5, "ceiling": 9.0, "rng": None,
+        "options": None,
     }),
-    "kwik_rmax": (gb.kwik_rmax, {
+    "KwikRmax": (gb.KwikRmax, {
         "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "accuracy": 0.1, "threshold": None, "delta": 0.1,
+        "options": None,
     }),
     "greedy": (exploration.greedy, {"explore": 0.5, "fade": 0.5, "ceiling": 9.0}),
     "sampled": (exploration.sampled, {"spread": 0.5, "ceiling": 9.0}),

@@ -125,10 +125,8 @@ def _learner(arguments: Namespace) -> str:
     )
 
 
-def _tabular_learner(arguments: Namespace) -> str:
-    from goalbound.learners.tabular import TabularLearner
-
-    learner = TabularLearner.load(arguments.file)
+def _baseline_learner(arguments: Namespace) -> str:
+    learner = _learner_classes()[_kind(arguments.file)].load(arguments.file, limit=arguments.limit)
     return f"{one_line(arguments.file)}: a learner; {learner}; {pluralize(len(learner.open_episodes), 'open episode')}"
 
 
@@ -151,13 +149,22 @@ def _load_inner_learner(path: Path) -> Any:
     """The learner of a map; kinds that need a matching learner to load are represented by a placeholder."""
     from goalbound.learners.context_free import ContextBlind
     from goalbound.learners.lr_cssp import LRCSSP
-    from goalbound.learners.tabular import TabularLearner
 
     kind = _kind(str(path))
     if _BY_KIND.get(kind) is _other_learner:
         return _OpaqueLearner(kind)
-    learner = (TabularLearner if kind == "TabularLearner" else LRCSSP).load(path)
-    return learner if isinstance(learner, LRCSSP) and learner.settings.context_size > 1 else ContextBlind(learner)
+    learner = _learner_classes().get(kind, LRCSSP).load(path)
+    return learner if learner.context_size > 1 else ContextBlind(learner)
+
+
+def _learner_classes() -> dict[str, Any]:
+    """The learners that a file restores by itself, by their kind."""
+    from goalbound.learners.lr_cssp import LRCSSP
+    from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
+    from goalbound.learners.tabular import TabularLearner
+
+    classes = (LRCSSP, GreedyRidge, EpsilonGreedy, PosteriorSampling, KwikRmax, TabularLearner)
+    return {cls.__name__: cls for cls in classes}
 
 
 class _OpaqueLearner:
@@ -203,7 +210,9 @@ def _record(path: str) -> str:
 
 
 _BY_KIND: dict[Any, Callable[[Namespace], str]] = {
-    "LRCSSP": _learner, "TabularLearner": _tabular_learner, "CovariateLearner": _covariate_learner,
+    "LRCSSP": _learner, "GreedyRidge": _baseline_learner, "EpsilonGreedy": _baseline_learner,
+    "PosteriorSampling": _baseline_learner, "KwikRmax": _baseline_learner, "TabularLearner": _baseline_learner,
+    "CovariateLearner": _covariate_learner,
     "Discretized": _other_learner, "RandomWalk": _other_learner, "RunCheckpoint": _run_checkpoint,
 }  # fmt: skip
 

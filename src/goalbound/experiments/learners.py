@@ -23,7 +23,7 @@ from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner
 from goalbound.learners.reference import Clairvoyant, RandomWalk
-from goalbound.learners.settings import added_loss
+from goalbound.learners.settings import LearnerOptions, added_loss
 from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.models.validation import check_float, short_repr
 from goalbound.planning import ContextBounds, context_bounds
@@ -65,10 +65,14 @@ def lr_cssp(
     """The learner of the paper."""
 
     def make_learner(size: int, rng: np.random.Generator | None = None) -> LRCSSP:
+        floor, added = _loss_floor(problem, episodes, loss_floor)
         return LRCSSP(
-            _support(problem, support), size, **_loss_arguments(problem, size, episodes, loss_floor, loss_bound),
-            delta=delta, widths=_widths(widths, scale), regularization=regularization, forget=forget,
-            tolerance=tolerance, replan_factor=replan_factor,
+            _support(problem, support), size, loss_floor=floor, delta=delta, widths=_widths(widths, scale),
+            loss_bound=_bound(problem, size, episodes, floor, loss_bound),
+            options=LearnerOptions(
+                regularization=regularization, forget=forget, tolerance=tolerance, replan_factor=replan_factor,
+                episodes=added,
+            ),
         )  # fmt: skip
 
     return _with_context_view(problem, sees, parts, make_learner, rng)
@@ -81,47 +85,45 @@ practical = partial(lr_cssp, widths="sharp", scale=0.5, replan_factor=2.0)
 def greedy_ridge(
     problem: LinearCSSP, *, episodes: int, support: str = "true", loss_floor: str | float = "certified",
     regularization: float = 1.0,
-) -> LRCSSP:  # fmt: skip
+) -> ridge.GreedyRidge:  # fmt: skip
     """Plans in the estimate as it is."""
-    arguments = _loss_arguments(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
-    return ridge.greedy_ridge(
-        _support(problem, support), problem.context_size, **arguments, regularization=regularization
+    return ridge.GreedyRidge(
+        _support(problem, support),
+        problem.context_size,
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )
 
 
 def epsilon_greedy(
     problem: LinearCSSP, *, episodes: int, explore: float = 1.0, fade: float = 1.0 / 3.0, support: str = "true",
     loss_floor: str | float = "certified", regularization: float = 1.0, rng: np.random.Generator,
-) -> LRCSSP:  # fmt: skip
+) -> ridge.EpsilonGreedy:  # fmt: skip
     """Greedy, with random steps that fade."""
-    arguments = _loss_arguments(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
-    return ridge.epsilon_greedy(
-        _support(problem, support), problem.context_size, **arguments, explore=explore, fade=fade,
-        regularization=regularization, rng=rng,
+    return ridge.EpsilonGreedy(
+        _support(problem, support), problem.context_size, explore=explore, fade=fade, rng=rng,
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )  # fmt: skip
 
 
 def ps_cssp(
     problem: LinearCSSP, *, episodes: int, spread: float = 0.5, ceiling: float = 1000.0, support: str = "true",
     loss_floor: str | float = "certified", regularization: float = 1.0, rng: np.random.Generator,
-) -> LRCSSP:  # fmt: skip
+) -> ridge.PosteriorSampling:  # fmt: skip
     """Thompson sampling on the ridge posterior."""
-    arguments = _loss_arguments(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
-    return ridge.ps_cssp(
-        _support(problem, support), problem.context_size, **arguments, spread=spread, ceiling=ceiling,
-        regularization=regularization, rng=rng,
+    return ridge.PosteriorSampling(
+        _support(problem, support), problem.context_size, spread=spread, ceiling=ceiling, rng=rng,
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )  # fmt: skip
 
 
 def kwik_rmax(
     problem: LinearCSSP, *, episodes: int, accuracy: float = 0.1, delta: float = 0.1, support: str = "true",
     loss_floor: str | float = "certified", regularization: float = 1.0,
-) -> LRCSSP:  # fmt: skip
+) -> ridge.KwikRmax:  # fmt: skip
     """KWIK_LR-Rmax, adapted."""
-    arguments = _loss_arguments(problem, problem.context_size, episodes, loss_floor, "doubling", bound=False)
-    return ridge.kwik_rmax(
-        _support(problem, support), problem.context_size, **arguments, accuracy=accuracy, delta=delta,
-        regularization=regularization,
+    return ridge.KwikRmax(
+        _support(problem, support), problem.context_size, accuracy=accuracy, delta=delta,
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )  # fmt: skip
 
 
@@ -140,8 +142,8 @@ def context_free(
     rng: np.random.Generator,
 ) -> Learner:
     """A context-free learner of the literature."""
-    arguments = _loss_arguments(problem, 1, episodes, loss_floor, loss_bound, bound=method in _USE_BOUND)
-    floor, bound = arguments["loss_floor"], arguments.get("loss_bound")
+    floor, _ = _loss_floor(problem, episodes, loss_floor)
+    bound = _bound(problem, 1, episodes, floor, loss_bound) if method in _USE_BOUND else None
     added = added_loss(problem.support, 1, episodes) if floor == 0.0 and method not in _ALLOW_ZERO_LOSS else 0.0
     if method in _REQUIRE_BOUND and bound is None:
         raise ModelError(f"{method} cannot find its loss bound by doubling; give loss_bound a number, or certified")
@@ -237,28 +239,24 @@ def _support(problem: LinearCSSP, word: str) -> Support:
     )
 
 
-def _loss_arguments(
-    problem: LinearCSSP,
-    size: int,
-    episodes: int,
-    loss_floor: str | float,
-    loss_bound: str | float,
-    *,
-    bound: bool = True,
-) -> dict[str, Any]:
-    """The prior information on losses. ``certified``: the bound is the upper end of a certified interval.
-
-    Without ``bound``: for learners that use no loss bound.
-    """
+def _loss_floor(problem: LinearCSSP, episodes: int, loss_floor: str | float) -> tuple[float, int | None]:
+    """The loss floor; and the number of episodes, where the floor is 0 and a loss is added for it."""
     floor = _number("loss_floor", loss_floor, ("certified",))
     if floor is None:
         floor = float(certified_bounds(problem).loss_floor)
-    arguments = {"loss_floor": floor, "episodes": episodes if floor == 0.0 else None}
-    return arguments | {"loss_bound": _bound(problem, size, episodes, floor, loss_bound)} if bound else arguments
+    return floor, episodes if floor == 0.0 else None
+
+
+def _ridge_arguments(
+    problem: LinearCSSP, episodes: int, loss_floor: str | float, regularization: float
+) -> dict[str, Any]:
+    """The loss floor and the options of learners without a loss bound."""
+    floor, added = _loss_floor(problem, episodes, loss_floor)
+    return {"loss_floor": floor, "options": LearnerOptions(regularization=regularization, episodes=added)}
 
 
 def _bound(problem: LinearCSSP, size: int, episodes: int, floor: float, loss_bound: str | float) -> float | None:
-    """B, or None where it is to be found by doubling."""
+    """B, or None where it is to be found by doubling. ``certified``: the upper end of a certified interval."""
     bound = _number("loss_bound", loss_bound, ("certified", "doubling"))
     if bound is not None or loss_bound == "doubling":
         return bound

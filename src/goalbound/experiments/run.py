@@ -268,7 +268,7 @@ def _audited(learner: Any, problem: LinearCSSP, bounds: ContextBounds | None) ->
     inner = learner
     if isinstance(learner, ContextBlind) and problem.context_size == 1:
         inner = learner.learner
-    if not isinstance(inner, LRCSSP) or not inner.settings.is_optimistic:
+    if not isinstance(inner, LRCSSP):
         return learner
     loss_bound, time_bound = _audit_bounds(inner, bounds)
     if loss_bound is None and inner.settings.loss_bound is None:

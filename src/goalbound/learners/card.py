@@ -237,11 +237,6 @@ def exploration_card(learner: Any) -> LearnerCard:
     return LearnerCard(sees=CONTEXTS, has_known_test="threshold" in others, guarantee=NONE, constants="", others=others)
 
 
-def ridge_card(learner: Any) -> LearnerCard:
-    """The card of a learner by ridge regression."""
-    return lr_cssp_card(learner) if learner.settings.is_optimistic else exploration_card(learner)
-
-
 def tabular_card(learner: Any) -> LearnerCard:
     """The card of a context-free learner. The papers prove their constants as they are, and not larger ones."""
     method = learner.settings.method

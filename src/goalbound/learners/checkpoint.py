@@ -4,7 +4,7 @@ number that is used as an index is checked before."""
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,11 @@ from goalbound.kernels.state import (
     new_learner_state,
 )
 from goalbound.kernels.stochastic_rows import NO_GOAL
+from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.episode_arrays import ONE_EPISODE, stacked, unstacked, with_stacked
 from goalbound.learners.filling import CODES, MANY, fill, within, within_record
 from goalbound.learners.generator import generator_from, state_of
-from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import Settings
 from goalbound.models import FileFormatError, Support
@@ -32,7 +32,8 @@ from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_f
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.validation import check_distribution, set_readonly
 
-KIND, VERSION = "LRCSSP", 4
+VERSION = 5
+L = TypeVar("L", bound=RidgeLearner)
 _KEYS = ("settings", "begun", "acts", "episodes", "stream", "state_names", "action_names")
 _EPISODE_KEYS = {"number", "state", "action", "acted"}
 _KNOWN = {"loss_known": "|b1", "losses": "<f8", "row_known": "|b1", "rows": "<f8", "floors": "<f8"}
@@ -40,13 +41,13 @@ _SHARED = frozenset({"pair_start", "next_start"})  # arrays of the support, whic
 _MOST = np.finfo(np.float64).max
 
 
-def write_checkpoint(learner: LRCSSP, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+def write_checkpoint(learner: RidgeLearner, path: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Write a learner with its open episodes; the file appears complete or not at all."""
     episodes = learner.open_episodes
     header = {
-        "format": FORMAT, "version": VERSION, "kind": KIND,
+        "format": FORMAT, "version": VERSION, "kind": learner.kind,
         "settings": learner.settings.as_json(),
-        "begun": learner._begun, "acts": learner._acts,
+        "begun": learner._begun, "acts": learner._pending.acts,
         "stream": state_of(learner._rng) if learner.settings.exploration.draws else None,
         "episodes": [
             {"number": one.number, "state": one._state, "action": one._action, "acted": one._acted} for one in episodes
@@ -64,11 +65,11 @@ def write_checkpoint(learner: LRCSSP, path: str | PathLike[str], *, overwrite: b
     write_array_file(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
 
 
-def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
-    """Read what :func:`write_checkpoint` wrote; anything else is an error that says what is wrong."""
+def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIMIT) -> L:
+    """Read what :func:`write_checkpoint` wrote of a learner of this class; else an error that says what is wrong."""
     files = SavedFiles()
     header, arrays = read_array_file(
-        path, kind=KIND, versions=[VERSION], arrays=with_stacked(_allowed()), what="checkpoint",
+        path, kind=cls.kind, versions=[VERSION], arrays=with_stacked(_allowed()), what="checkpoint",
         limit=limit, files=files,
     )  # fmt: skip
     with as_format_errors(path, "checkpoint"):
@@ -80,7 +81,7 @@ def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
         settings = Settings.from_json(header["settings"])
         _check_size(arrays, support, settings.context_size)
         prior = _knowledge(arrays, support, settings.context_size)
-        learner = LRCSSP._of(support, settings, prior, _stream(header["stream"], settings))
+        learner = cls._of(support, settings, prior, _stream(header["stream"], settings))
         entries = _checked_episodes(header["episodes"], header, support)
         fill(named_arrays("state", learner._state, without=_SHARED), arrays)
         _check_state(learner._state, support)
@@ -93,17 +94,17 @@ def read_checkpoint(path: str | PathLike[str], *, limit: int = LIMIT) -> LRCSSP:
             learner._adopt(LRCSSPEpisode(learner, episode_state), entry)
         _check_all_used(arrays, learner)
         _await_again(learner)
-        learner._begun, learner._acts = header["begun"], header["acts"]
+        learner._begun, learner._pending.acts = header["begun"], header["acts"]
     learner._files = files
     return learner
 
 
-def _await_again(learner: LRCSSP) -> None:
+def _await_again(learner: RidgeLearner) -> None:
     """The outcomes that were awaited are awaited, in the order of act."""
     awaiting = [one for one in learner._loaded if one._acted is not None]
     for episode in sorted(awaiting, key=lambda one: one._acted or 0):
         episode._pair = learner.support.pair(episode._state or 0, episode._action or 0)
-        learner._await(episode)
+        learner._pending.hold(episode)
 
 
 def _knowledge(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> PriorKnowledge | None:
@@ -155,7 +156,7 @@ def _check_size(arrays: dict[str, NDArray[Any]], support: Support, size: int) ->
         raise FileFormatError(f"state.regression.gram is missing or not of shape {shape}, as support and settings ask")
 
 
-def _check_all_used(arrays: dict[str, NDArray[Any]], learner: LRCSSP) -> None:
+def _check_all_used(arrays: dict[str, NDArray[Any]], learner: RidgeLearner) -> None:
     """Every array belongs to the support, to the learner or to an episode of the header."""
     used = {
         *SUPPORT_ARRAYS,

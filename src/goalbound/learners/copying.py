@@ -42,7 +42,8 @@ def deep_copy(thing: Any) -> Any:
 
 def copied_state(thing: Any) -> dict[str, Any]:
     """``__getstate__``: all attributes, with a list in place of the weak set of open episodes."""
-    state = {name: _packed(value) for name, value in vars(thing).items()}
+    records: dict[int, _Record] = {}
+    state = {name: _packed(value, records) for name, value in vars(thing).items()}
     if _OPEN in state:
         state[_OPEN], state[_HELD] = list(thing.open_episodes), []
     state[_VERSION] = _version()
@@ -62,7 +63,7 @@ def restore_state(thing: Any, state: dict[str, Any]) -> None:
             f"this {type(thing).__name__} was pickled by goalbound {version}, and this is {_version()}; "
             "pickles are for one version: write files with save(path), and read them with load(path)"
         )
-    known: dict[int, NDArray[Any]] = {}
+    known: dict[int, Any] = {}
     vars(thing).update({name: _unpacked(value, known) for name, value in found.items()})
     if _OPEN in found:
         vars(thing).update({_OPEN: WeakSet(found[_OPEN]), _HELD: list(found[_OPEN])})
@@ -82,17 +83,28 @@ class _ReadOnly:
         return _ReadOnly(self.array.copy()) if is_writable(self.array) else self
 
 
-def _packed(value: Any) -> Any:
-    """NamedTuples of arrays, with those marked that are read-only."""
+class _Record:
+    """A record of counters, as the array [1] that it is a view of: what pickles make of a record drops all writes."""
+
+    def __init__(self, record: np.void) -> None:
+        self.array = np.array([record])
+
+
+def _packed(value: Any, records: dict[int, _Record]) -> Any:
+    """NamedTuples of arrays, with those marked that are read-only, and records as arrays."""
     if isinstance(value, np.ndarray) and not value.flags.writeable:
         return _ReadOnly(value)
+    if isinstance(value, np.void):
+        return records.setdefault(id(value), _Record(value))
     if isinstance(value, tuple) and hasattr(value, "_make"):
-        return type(value)._make(map(_packed, value))
+        return type(value)._make(_packed(part, records) for part in value)
     return value
 
 
-def _unpacked(value: Any, known: dict[int, NDArray[Any]]) -> Any:
-    """The arrays as they were: what was one array is one array still."""
+def _unpacked(value: Any, known: dict[int, Any]) -> Any:
+    """The arrays as they were: what was one array, or one record, is one still."""
+    if isinstance(value, _Record):
+        return known.setdefault(id(value), value.array[0])
     if isinstance(value, _ReadOnly):
         value.array.flags.writeable = False
         return value.array

@@ -17,13 +17,13 @@ from goalbound.models import Step
 from goalbound.models.validation import set_readonly
 
 if TYPE_CHECKING:
-    from goalbound.learners.lr_cssp import LRCSSP
+    from goalbound.learners.core import RidgeLearner
 
 
 class LRCSSPEpisode:
     """One way to the goal under one context: ``act``, then ``observe`` what came of it, until the goal."""
 
-    def __init__(self, learner: LRCSSP, episode_state: EpisodeState) -> None:
+    def __init__(self, learner: RidgeLearner, episode_state: EpisodeState) -> None:
         self.learner = learner
         self._held: EpisodeState | None = episode_state
         self._context, self._progress = episode_state.context, episode_state.progress

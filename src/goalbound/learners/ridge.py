@@ -1,21 +1,22 @@
-"""Contextual learners to compare LR-CSSP with. They regress, project and plan with its machinery, and are of its class:
-what differs is the attitude to what is not known."""
+"""Contextual learners to compare LR-CSSP with: they regress, project and plan with its core, and explore otherwise."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from goalbound.learners.exploration import greedy, kwik_threshold, rmax, sampled
-from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.kernels import algorithm as kernels
+from goalbound.kernels.state import GREEDY, POSTERIOR, RMAX, EpisodeState
+from goalbound.learners.card import Card, exploration_card
+from goalbound.learners.core import RidgeLearner
+from goalbound.learners.exploration import Exploration, greedy, kwik_threshold, rmax, sampled
+from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.models import Support
 
 DOUBLING = 2.0
 """Within an episode they plan anew when the Gram determinant of a pair has doubled."""
 
 
-def greedy_ridge(
-    support: Support, context_size: int, *, loss_floor: float, episodes: int | None = None, regularization: float = 1.0
-) -> LRCSSP:
+class GreedyRidge(RidgeLearner):
     """Plans in the ridge estimate as if it were the truth: no bonus, no exploration.
 
     No guarantee. What a pair never showed is 0 in the estimate, and its missing mass leads to the goal (where it cannot
@@ -23,56 +24,80 @@ def greedy_ridge(
     is all the exploring it does. Plans at each episode, and when the Gram determinant of a pair doubles, so that no
     loop lasts. Costs less than LR-CSSP per step.
 
-    >>> from goalbound import Support
-    >>> learner = greedy_ridge(Support.full(2, 2), 3, loss_floor=0.1)
+    >>> from goalbound import GreedyRidge, Support
+    >>> learner = GreedyRidge(Support.full(2, 2), 3, loss_floor=0.1)
     >>> learner.begin([0.2, 0.3, 0.5]).act(0)
     0
     """
-    return LRCSSP(
-        support, context_size, loss_floor=loss_floor, episodes=episodes, regularization=regularization,
-        exploration=greedy(), replan_factor=DOUBLING,
-    )  # fmt: skip
+
+    kind = "GreedyRidge"
+    card = Card(exploration_card)
+
+    def __init__(
+        self,
+        support: Support,
+        context_size: int,
+        *,
+        loss_floor: float,
+        options: LearnerOptions | None = None,
+    ) -> None:
+        settings = Settings.of(
+            context_size, loss_floor=loss_floor, exploration=greedy(), options=options, replan_factor=DOUBLING
+        )
+        self._set_up(support, settings, None, None)
+
+    @classmethod
+    def _explores(cls, exploration: Exploration) -> bool:
+        return exploration.code == GREEDY and exploration.explore == 0.0
 
 
-def epsilon_greedy(
-    support: Support,
-    context_size: int,
-    *,
-    loss_floor: float,
-    explore: float = 1.0,
-    fade: float = 1.0 / 3.0,
-    episodes: int | None = None,
-    regularization: float = 1.0,
-    rng: np.random.Generator | None = None,
-) -> LRCSSP:
-    """:func:`greedy_ridge`, but in episode k a share explore * k^-fade of the steps plays any action of the state.
+class EpsilonGreedy(RidgeLearner):
+    """:class:`GreedyRidge`, but in episode k a share explore * k^-fade of the steps plays any action of the state.
 
     No guarantee for shortest paths; fade 1/3 balances the two sources of regret in bandits. Where an early wrong step
     is costly (a lock, a cliff), undirected exploration takes exponentially long.
 
-    >>> from goalbound import Support
-    >>> learner = epsilon_greedy(Support.full(2, 2), 1, loss_floor=0.1, rng=np.random.default_rng(1))
+    >>> from goalbound import EpsilonGreedy, Support
+    >>> learner = EpsilonGreedy(Support.full(2, 2), 1, loss_floor=0.1, rng=np.random.default_rng(1))
     >>> learner.begin([1.0]).act(0) in (0, 1)
     True
     """
-    return LRCSSP(
-        support, context_size, loss_floor=loss_floor, episodes=episodes, regularization=regularization,
-        exploration=greedy(explore=explore, fade=fade), replan_factor=DOUBLING, rng=rng,
-    )  # fmt: skip
+
+    kind = "EpsilonGreedy"
+    card = Card(exploration_card)
+
+    def __init__(
+        self,
+        support: Support,
+        context_size: int,
+        *,
+        loss_floor: float,
+        explore: float = 1.0,
+        fade: float = 1.0 / 3.0,
+        rng: np.random.Generator | None = None,
+        options: LearnerOptions | None = None,
+    ) -> None:
+        settings = Settings.of(
+            context_size, loss_floor=loss_floor, exploration=greedy(explore=explore, fade=fade), options=options,
+            replan_factor=DOUBLING,
+        )  # fmt: skip
+        self._set_up(support, settings, None, rng)
+
+    @classmethod
+    def _explores(cls, exploration: Exploration) -> bool:
+        return exploration.code == GREEDY
+
+    def _choose(self, episode_state: EpisodeState, state: int) -> int:
+        if self.settings.exploration.explore == 0.0:
+            return super()._choose(episode_state, state)
+        return int(self._effort.engine(0)(kernels.select_pair)(self._constants, episode_state, state, self._rng))
+
+    def _described(self) -> list[str]:
+        return [f"explore {self.settings.exploration.explore:.3g}", f"fade {self.settings.exploration.fade:.3g}"]
 
 
-def ps_cssp(
-    support: Support,
-    context_size: int,
-    *,
-    loss_floor: float,
-    spread: float = 0.5,
-    ceiling: float = 1000.0,
-    episodes: int | None = None,
-    regularization: float = 1.0,
-    rng: np.random.Generator | None = None,
-) -> LRCSSP:
-    """Thompson sampling: plans in a draw from the Gaussian ridge posterior.
+class PosteriorSampling(RidgeLearner):
+    """Thompson sampling (PS-CSSP): plans in a draw from the Gaussian ridge posterior.
 
     The coefficients of a row have posterior N(P^, spread^2 V^-1), independently; so under a context c the row itself
     is N(P^ c, (spread w)^2 I) with w the norm of c in V^-1. That is drawn, for every next state of the support, and
@@ -80,28 +105,44 @@ def ps_cssp(
     [loss floor, 1]. A new draw at each episode, and when the Gram determinant of a pair doubles. No guarantee is known.
     A plan looks at all pairs: O(M d + N d^2), and O(M) for each sweep of value iteration.
 
-    >>> from goalbound import Support
-    >>> learner = ps_cssp(Support.full(2, 2), 2, loss_floor=0.1, rng=np.random.default_rng(1))
+    >>> from goalbound import PosteriorSampling, Support
+    >>> learner = PosteriorSampling(Support.full(2, 2), 2, loss_floor=0.1, rng=np.random.default_rng(1))
     >>> learner.begin([0.5, 0.5]).act(1) in (0, 1)
     True
     """
-    return LRCSSP(
-        support, context_size, loss_floor=loss_floor, episodes=episodes, regularization=regularization,
-        exploration=sampled(spread=spread, ceiling=ceiling), replan_factor=DOUBLING, rng=rng,
-    )  # fmt: skip
+
+    kind = "PosteriorSampling"
+    card = Card(exploration_card)
+
+    def __init__(
+        self,
+        support: Support,
+        context_size: int,
+        *,
+        loss_floor: float,
+        spread: float = 0.5,
+        ceiling: float = 1000.0,
+        rng: np.random.Generator | None = None,
+        options: LearnerOptions | None = None,
+    ) -> None:
+        settings = Settings.of(
+            context_size, loss_floor=loss_floor, exploration=sampled(spread=spread, ceiling=ceiling), options=options,
+            replan_factor=DOUBLING,
+        )  # fmt: skip
+        self._set_up(support, settings, None, rng)
+
+    @classmethod
+    def _explores(cls, exploration: Exploration) -> bool:
+        return exploration.code == POSTERIOR
+
+    def _draw(self, episode_state: EpisodeState) -> None:
+        self._effort.engine(self.support.triples)(kernels.draw_noise)(episode_state, self._rng)
+
+    def _described(self) -> list[str]:
+        return [f"spread {self.settings.exploration.spread:.3g}"]
 
 
-def kwik_rmax(
-    support: Support,
-    context_size: int,
-    *,
-    loss_floor: float,
-    accuracy: float = 0.1,
-    threshold: float | None = None,
-    delta: float = 0.1,
-    episodes: int | None = None,
-    regularization: float = 1.0,
-) -> LRCSSP:
+class KwikRmax(RidgeLearner):
     """KWIK_LR-Rmax (Modi et al., 2018), adapted from a finite horizon: a pair is known under a context c where the sum
     of |V^-1 c| is at most a threshold; known pairs use the projected estimate, unknown ones lead to the goal.
 
@@ -112,14 +153,36 @@ def kwik_rmax(
     Departs from the source: shortest paths have no horizon, so an unknown pair is worth the loss floor once, not the
     largest reward for ever; the estimate is the ridge one, projected, and goes on improving after a pair is known.
 
-    >>> from goalbound import Support
-    >>> learner = kwik_rmax(Support.full(2, 2), 2, loss_floor=0.1)
+    >>> from goalbound import KwikRmax, Support
+    >>> learner = KwikRmax(Support.full(2, 2), 2, loss_floor=0.1)
     >>> learner.begin([0.5, 0.5]).act(1)
     0
     """
-    if threshold is None:
-        threshold = kwik_threshold(context_size, accuracy=accuracy, delta=delta)
-    return LRCSSP(
-        support, context_size, loss_floor=loss_floor, delta=delta, episodes=episodes, regularization=regularization,
-        exploration=rmax(threshold=threshold),
-    )  # fmt: skip
+
+    kind = "KwikRmax"
+    card = Card(exploration_card)
+
+    def __init__(
+        self,
+        support: Support,
+        context_size: int,
+        *,
+        loss_floor: float,
+        accuracy: float = 0.1,
+        threshold: float | None = None,
+        delta: float = 0.1,
+        options: LearnerOptions | None = None,
+    ) -> None:
+        if threshold is None:
+            threshold = kwik_threshold(context_size, accuracy=accuracy, delta=delta)
+        settings = Settings.of(
+            context_size, loss_floor=loss_floor, delta=delta, exploration=rmax(threshold=threshold), options=options
+        )
+        self._set_up(support, settings, None, None)
+
+    @classmethod
+    def _explores(cls, exploration: Exploration) -> bool:
+        return exploration.code == RMAX
+
+    def _described(self) -> list[str]:
+        return [f"threshold {self.settings.exploration.threshold:.3g}"]

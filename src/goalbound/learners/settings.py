@@ -1,4 +1,4 @@
-"""The settings of LR-CSSP, checked once, and the constants that follow from them."""
+"""The settings of learners by ridge regression, checked once, and the constants that follow from them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.estimation import Widths
+from goalbound.estimation import Widths, paper
 from goalbound.estimation.statistics import checked_regularization
 from goalbound.kernels.elimination import MOST_ELIMINATED_STATES
 from goalbound.kernels.linearity_test import PARTS
@@ -17,10 +17,62 @@ from goalbound.learners.exploration import Exploration, optimistic
 from goalbound.learners.linearity import FALSE_ALARM, MOST_SUMS
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import ModelError, Support
-from goalbound.models.validation import check_bool, check_float, check_fraction, check_size, set_readonly, short_repr
+from goalbound.models.validation import (
+    check_bool,
+    check_float,
+    check_fraction,
+    check_size,
+    check_type,
+    set_readonly,
+    short_repr,
+)
 
 SMALLEST_DELTA = 1e-200
 """Below it the logarithms of the radii are no numbers."""
+
+
+@dataclass(frozen=True)
+class LearnerOptions:
+    """Options of learners by ridge regression that seldom need to be changed.
+
+    Attributes:
+        regularization: lambda of the ridge regressions.
+        tolerance: value iteration ends when no value changes by more than this share of the loss floor. The values of
+            an optimistic plan stay certified lower bounds whatever it is.
+        replan_factor: 1 is the paper's: every step whose pair is not known ends its interval. Above 1, only if the
+            determinant of the Gram matrix of its pair has grown by this factor since the plan. None: as the learner
+            has it, 1 or 2.
+        check_linearity: whether outcomes are tested against the linear model, with sharp widths only: an ``alarm`` and
+            a warning where they contradict it. None: where the sums for it are not too many.
+        forget: whether a doubling of the loss bound forgets the data, as printed, or keeps it.
+        episodes: K, only where ``loss_floor`` is 0: a loss of S (d^2 A / K)^(1/3), at most 1, is added to every step
+            inside the learner (the corollary).
+
+    >>> LearnerOptions(tolerance=0.5)
+    Traceback (most recent call last):
+    goalbound.models.errors.ModelError: tolerance 0.5 is not in (0, 0.4]; it is relative to the loss floor
+    """
+
+    regularization: float = 1.0
+    tolerance: float = 1e-3
+    replan_factor: float | None = None
+    check_linearity: bool | None = None
+    forget: bool = False
+    episodes: int | None = None
+
+    def __post_init__(self) -> None:
+        tolerance = check_float(self.tolerance, "tolerance", "in (0, 0.4], relative to the loss floor")
+        if not 0.0 < tolerance <= 0.4:  # above, the proof that known pairs lead to the goal breaks
+            raise ModelError(f"tolerance {self.tolerance} is not in (0, 0.4]; it is relative to the loss floor")
+        object.__setattr__(self, "tolerance", tolerance)
+        if self.replan_factor is not None:
+            object.__setattr__(self, "replan_factor", _checked_replan_factor(self.replan_factor))
+        check_bool(self.forget, "forget")
+        if self.check_linearity is not None:
+            check_bool(self.check_linearity, "check_linearity")
+        if self.episodes is not None:
+            check_size(self.episodes, "episodes", "it is the number of episodes to come, at least 1", most=2**62)
+        checked_regularization(self.regularization)
 
 
 @dataclass(frozen=True)
@@ -40,6 +92,28 @@ class Settings:
     replan_factor: float = 1.0
     check_linearity: bool | None = None
 
+    @classmethod
+    def of(
+        cls,
+        context_size: int,
+        *,
+        loss_floor: float,
+        delta: float = 0.1,
+        loss_bound: float | None = None,
+        widths: Widths | None = None,
+        exploration: Exploration | None = None,
+        options: LearnerOptions | None = None,
+        replan_factor: float = 1.0,
+    ) -> Settings:
+        """The settings of a learner whose own ``replan_factor`` is this one, where the options leave it open."""
+        chosen = LearnerOptions() if options is None else options
+        check_type(chosen, LearnerOptions, "options", "give LearnerOptions(...), or leave it out")
+        return cls(
+            context_size, delta, loss_floor, loss_bound, paper() if widths is None else widths, chosen.regularization,
+            chosen.episodes, chosen.forget, chosen.tolerance, optimistic() if exploration is None else exploration,
+            replan_factor if chosen.replan_factor is None else chosen.replan_factor, chosen.check_linearity,
+        )  # fmt: skip
+
     def __post_init__(self) -> None:
         self._check_types()
         if not 0.0 <= self.loss_floor <= 1.0:
@@ -52,26 +126,18 @@ class Settings:
         if self.loss_floor == 0.0 and self.episodes is None:
             raise ModelError(
                 "loss_floor is 0 and episodes is not given; where losses may be zero a small loss is added, whose "
-                "size depends on the number of episodes. Give episodes=..., or a loss_floor above 0"
+                "size depends on the number of episodes. Give options=LearnerOptions(episodes=...), or a loss_floor "
+                "above 0"
             )
-        if self.episodes is not None:
-            check_size(self.episodes, "episodes", "it is the number of episodes to come, at least 1", most=2**62)
-            if self.loss_floor > 0.0:
-                raise ModelError(
-                    f"loss_floor is {self.loss_floor:g} and episodes is {self.episodes}; with a loss floor above 0 no "
-                    "loss is added and the number of episodes is not used: leave one of them out"
-                )
+        if self.episodes is not None and self.loss_floor > 0.0:
+            raise ModelError(
+                f"loss_floor is {self.loss_floor:g} and episodes is {self.episodes}; with a loss floor above 0 no "
+                "loss is added and the number of episodes is not used: leave one of them out"
+            )
         if self.forget and self.loss_bound is not None:
             raise ModelError(
                 f"forget is set and loss_bound is {self.loss_bound:g}; data is forgotten only where the bound is found "
                 "by doubling: leave one of them out"
-            )
-        if not 0.0 < self.tolerance <= 0.4:  # above, the proof that known pairs lead to the goal breaks
-            raise ModelError(f"tolerance {self.tolerance} is not in (0, 0.4]; it is relative to the loss floor")
-        if not (np.isfinite(self.replan_factor) and self.replan_factor >= 1.0):
-            raise ModelError(
-                f"replan_factor {self.replan_factor} is not a number from 1 on; it is how much the determinant of an "
-                "unknown pair must grow before its step ends the interval (1: every unknown step does)"
             )
         if self.check_linearity and self.widths.intervals is None:
             raise ModelError(f"check_linearity needs sharp() widths; {self.widths} widths have no intervals to test")
@@ -79,7 +145,6 @@ class Settings:
             raise ModelError(
                 f"a learner that is {self.exploration} uses no loss_bound; leave out loss_bound and forget"
             )
-        checked_regularization(self.regularization)
 
     def _check_types(self) -> None:
         check_size(self.context_size, "context_size", "a context has at least one entry")
@@ -90,24 +155,20 @@ class Settings:
         for name, meaning in _MEANINGS.items():
             if name != "loss_bound" or self.loss_bound is not None:
                 object.__setattr__(self, name, check_float(getattr(self, name), name, meaning))
-        check_bool(self.forget, "forget")
+        options = LearnerOptions(
+            self.regularization, self.tolerance, self.replan_factor, self.check_linearity, self.forget, self.episodes
+        )
+        object.__setattr__(self, "tolerance", options.tolerance)
+        object.__setattr__(self, "replan_factor", options.replan_factor)
         if not isinstance(self.exploration, Exploration):
             raise ModelError(
-                f"exploration is {short_repr(self.exploration)}; leave it out, or give one of "
-                "goalbound.learners.exploration"
+                f"exploration is {short_repr(self.exploration)}; give one of goalbound.learners.exploration"
             )
-        if self.check_linearity is not None:
-            check_bool(self.check_linearity, "check_linearity")
 
     @property
     def is_optimistic(self) -> bool:
         """Whether it plans in confidence sets, as the paper does."""
         return self.exploration.code == OPTIMISTIC
-
-    @property
-    def manner(self) -> str:
-        """In a few words: the widths, or the attitude of a learner without them."""
-        return f"{self.widths} widths" if self.is_optimistic else str(self.exploration)
 
     def added_loss(self, support: Support) -> float:
         """epsilon, or 0 if there is a loss floor."""
@@ -229,11 +290,19 @@ def added_loss(support: Support, context_size: int, episodes: int) -> float:
     return min(1.0, float(states * np.cbrt(context_size**2 * actions / episodes)))
 
 
+def _checked_replan_factor(value: float) -> float:
+    factor = check_float(value, "replan_factor", "how much the determinant of an unknown pair must grow, from 1 on")
+    if not (np.isfinite(factor) and factor >= 1.0):
+        raise ModelError(
+            f"replan_factor {value} is not a number from 1 on; it is how much the determinant of an "
+            "unknown pair must grow before its step ends the interval (1: every unknown step does)"
+        )
+    return factor
+
+
 _MEANINGS = {
     "loss_floor": "the least mean loss of a pair, in [0, 1]",
     "loss_bound": "at least the largest optimal loss, and 1",
-    "tolerance": "in (0, 0.4], relative to the loss floor",
-    "replan_factor": "how much the determinant of an unknown pair must grow, from 1 on",
 }
 _TYPES: dict[str, tuple[type, ...]] = {
     "context_size": (int,),

@@ -21,7 +21,7 @@ def make_plan(
     known: Callable[[Constants, EpisodeState, int], bool],
 ) -> Plan:
     """The plan that a view holds, in the order of the support; ``known`` is the test of a pair."""
-    sets = episode_state.sets if constants.intervals.on else _in_order(support, episode_state.sets)
+    sets = episode_state.sets if constants.intervals.on else in_support_order(support, episode_state.sets)
     lower, upper = value_bounds(
         episode_state.iteration.values, float(episode_state.iteration.progress["residual"]), constants.loss_floor
     )
@@ -38,7 +38,7 @@ def make_plan(
     )
 
 
-def _in_order(support: Support, sets: UncertaintySet) -> UncertaintySet:
+def in_support_order(support: Support, sets: UncertaintySet) -> UncertaintySet:
     """From slots to the order of the support; 0 where a next state has no slot."""
     width = support.states + 1
     pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))

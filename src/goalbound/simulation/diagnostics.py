@@ -166,8 +166,6 @@ class AuditedLearner:
         check_type(learner, LRCSSP, "learner", "only an LRCSSP has confidence sets to audit")
         require_contextual(problem)
         learner.check_fits(problem, problem.context_size)
-        if not learner.settings.is_optimistic:
-            raise ModelError(f"a learner that is {learner.settings.exploration} has no confidence sets to audit")
         if loss_bound is None and learner.settings.loss_bound is None:
             raise ModelError(
                 "the learner seeks its loss bound by doubling; give the loss_bound of the checks, such as "

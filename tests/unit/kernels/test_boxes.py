@@ -22,6 +22,7 @@ from goalbound.kernels import value_iteration as kernels
 from goalbound.kernels.elimination import new_evaluation_workspace
 from goalbound.kernels.value_iteration import INTERVAL_SET, UncertaintySet
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.settings import LearnerOptions
 from goalbound.models import SSP, Step, Support
 from goalbound.planning import solve
 from goalbound.planning.extended_value_iteration import value_bounds
@@ -232,7 +233,7 @@ def taught(
 ) -> tuple[LRCSSP, NaiveBoxes]:
     """A learner and its witness, after the same steps."""
     learner = LRCSSP(
-        support, size, loss_floor=0.1, loss_bound=5.0, regularization=regularization,
+        support, size, loss_floor=0.1, loss_bound=5.0, options=LearnerOptions(regularization=regularization),
         widths=scaled(widths_of(pieces), by=scale),
     )  # fmt: skip
     witness = NaiveBoxes(support, size, pieces=pieces, regularization=regularization, scale=scale)

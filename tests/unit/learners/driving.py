@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 import numpy as np
@@ -13,9 +13,15 @@ from numpy.typing import NDArray
 
 from goalbound.estimation import paper, scaled
 from goalbound.kernels import compile as compilation
-from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
+from goalbound.learners.core import RidgeLearner
+from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.exploration import Exploration
+from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP, Step
 from goalbound.problems import random_cssp
+from tests.support.ridge import exploring, lr_cssp
+
+L = TypeVar("L", bound=RidgeLearner)
 
 PYTHON: dict[str, Any] = {"TOY_WORK": 10**18, "_ready": compilation.python}
 """Run all kernels as Python: ``with kernels(PYTHON): ...``"""
@@ -53,10 +59,14 @@ def small_problem(seed: int = 1, *, states: int = 3, actions: int = 2, context_s
 
 
 def learner_of(problem: LinearCSSP, **settings: Any) -> LRCSSP:
-    return LRCSSP(problem.support, problem.context_size, **settings)
+    return lr_cssp(problem.support, problem.context_size, **settings)
 
 
-def written(learner: LRCSSP) -> bytes:
+def explorer_of(exploration: Exploration, problem: LinearCSSP, **settings: Any) -> RidgeLearner:
+    return exploring(exploration, problem.support, problem.context_size, **settings)
+
+
+def written(learner: RidgeLearner) -> bytes:
     """The checkpoint of a learner: all that it is."""
     with tempfile.TemporaryDirectory() as folder, NO_WAITING:
         path = Path(folder, "learner")
@@ -64,11 +74,11 @@ def written(learner: LRCSSP) -> bytes:
         return path.read_bytes()
 
 
-def reloaded(learner: LRCSSP) -> LRCSSP:
+def reloaded(learner: L) -> L:
     """The learner after a stop."""
     with tempfile.TemporaryDirectory() as folder, NO_WAITING:
         learner.save(Path(folder, "learner"))
-        return LRCSSP.load(Path(folder, "learner"))
+        return type(learner).load(Path(folder, "learner"))
 
 
 def draw_step(problem: LinearCSSP, context: NDArray[np.float64], state: int, action: int, u: float) -> Step:
@@ -97,7 +107,7 @@ class Clinic:
     between any two ticks (:meth:`stop`); it must not be seen in :attr:`actions` nor in the checkpoint at the end.
     """
 
-    def __init__(self, problem: LinearCSSP, learner: LRCSSP, *, beds: int, seed: int = 0) -> None:
+    def __init__(self, problem: LinearCSSP, learner: Any, *, beds: int, seed: int = 0) -> None:
         self.problem, self.learner = problem, learner
         self.rng = np.random.default_rng(seed)
         self.actions: list[int] = []
@@ -135,6 +145,6 @@ class Clinic:
             patient.episode = again[patient.episode.number]
 
 
-def play_one(problem: LinearCSSP, learner: LRCSSP, steps: int, *, seed: int = 0) -> Clinic:
+def play_one(problem: LinearCSSP, learner: RidgeLearner, steps: int, *, seed: int = 0) -> Clinic:
     """One episode after the other, so many steps in all."""
     return Clinic(problem, learner, beds=1, seed=seed).run(2 * steps)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.core import RidgeLearner
 from goalbound.models import Step, Support
 from tests.strategies import contexts, ssps
 
 Floats = NDArray[np.float64]
+L = TypeVar("L", bound=RidgeLearner)
 
 
 class Seen(NamedTuple):
@@ -36,7 +37,7 @@ def data(draw: st.DrawFn, support: Support, size: int, *, most: int = 25) -> lis
     return seen
 
 
-def teach(learner: LRCSSP, seen: list[Seen]) -> LRCSSP:
+def teach(learner: L, seen: list[Seen]) -> L:
     """The learner after these steps, one episode each. It is made to play their actions: on ties, two learners that
     are told the same would else play different ones."""
     for context, step in seen:
@@ -50,7 +51,7 @@ def teach(learner: LRCSSP, seen: list[Seen]) -> LRCSSP:
 supports = ssps(proper=True, most_states=4, most_actions=2).map(lambda ssp: ssp.support)
 
 
-def rho(learner: LRCSSP, pair: int, count: int, *, visits: int | None = None) -> float:
+def rho(learner: RidgeLearner, pair: int, count: int, *, visits: int | None = None) -> float:
     """sqrt(d log(8 count (1 + tau / lambda) / delta)) + sqrt(lambda)"""
     settings = learner.settings
     tau = learner.statistics.visits[pair] if visits is None else visits

@@ -13,15 +13,18 @@ import pytest
 from numpy.typing import NDArray
 
 from goalbound.kernels.state import GREEDY, OPTIMISTIC, POSTERIOR, RMAX
+from goalbound.learners.core import RidgeLearner
 from goalbound.learners.exploration import Exploration, greedy, kwik_threshold, optimistic, rmax, sampled
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.settings import Settings
+from goalbound.learners.ridge import GreedyRidge
+from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.models import FileFormatError, ModelError, Step, Support
 from tests.unit.learners.driving import (
     MODES,
     NO_WAITING,
     Clinic,
     draw_step,
+    explorer_of,
     learner_of,
     reloaded,
     small_problem,
@@ -47,9 +50,9 @@ def test_an_attitude_comes_back_from_json(exploration: Exploration) -> None:
     assert math.inf not in exploration.as_json().values()
 
 
-@pytest.mark.parametrize("exploration", [*ATTITUDES, Exploration("greedy", explore=1, fade=2)], ids=str)
+@pytest.mark.parametrize("exploration", [*ATTITUDES, greedy(explore=1, fade=2)], ids=str)
 def test_a_learner_comes_back_from_a_file_with_its_attitude(exploration: Exploration) -> None:
-    learner = learner_of(PROBLEM, loss_floor=0.1, exploration=exploration, replan_factor=1.5)
+    learner = explorer_of(exploration, PROBLEM, replan_factor=1.5)
     again = reloaded(learner)
     assert again.settings == learner.settings
     assert (again.settings.exploration, again.settings.replan_factor) == (exploration, 1.5)
@@ -87,9 +90,8 @@ def test_numbers_that_make_no_sense_are_refused(bad: float) -> None:
 
 
 def test_only_the_hopeful_have_a_loss_bound() -> None:
-    for extra in ({"loss_bound": 2.0}, {"forget": True}):
-        with pytest.raises(ModelError, match="a learner that is sampled uses no loss_bound; leave out"):
-            LRCSSP(PROBLEM.support, 2, loss_floor=0.1, exploration=sampled(), **extra)
+    with pytest.raises(ModelError, match="a learner that is sampled uses no loss_bound; leave out"):
+        explorer_of(sampled(), PROBLEM, forget=True)
 
 
 def test_the_threshold_of_kwik_by_hand() -> None:
@@ -147,11 +149,15 @@ def test_with_several_episodes_too_every_unknown_step_ends_its_interval(mode: st
     assert unknown_steps(mode, beds=4)[1] == 0
 
 
-@pytest.mark.parametrize("settings", [MODES["narrow"], MODES["doubling"], {"loss_floor": 0.1, "exploration": greedy()}])
-def test_a_larger_factor_plans_less_often(settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize("settings", [MODES["narrow"], MODES["doubling"], None])
+def test_a_larger_factor_plans_less_often(settings: dict[str, Any] | None) -> None:
     counts = []
     for factor in (1.0, 2.0, 1e6):
-        learner = learner_of(PROBLEM, **settings, replan_factor=factor)
+        learner: RidgeLearner = (
+            explorer_of(greedy(), PROBLEM, replan_factor=factor)
+            if settings is None
+            else learner_of(PROBLEM, **settings, replan_factor=factor)
+        )
         with patch.object(learner, "_prepare", wraps=learner._prepare) as planned:
             Clinic(PROBLEM, learner, beds=1, seed=4).run(600)
         counts.append(planned.call_count)
@@ -163,9 +169,13 @@ def test_a_larger_factor_plans_less_often(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize("factor", [1.3, 2.0, 5.0])
 @pytest.mark.parametrize("name", ["narrow", "known", "greedy", "sampled"])
 def test_an_interval_ends_when_the_determinant_has_grown_by_the_factor(name: str, factor: float) -> None:
-    settings = MODES.get(name) or {"loss_floor": 0.1, "exploration": {"greedy": greedy(), "sampled": sampled()}[name]}
     # A small regularization: determinants grow fast, so that even a factor of 5 ends an interval now and then.
-    learner = learner_of(PROBLEM, **{"regularization": 0.1, **settings}, replan_factor=factor)
+    learner: RidgeLearner
+    if name in MODES:
+        learner = learner_of(PROBLEM, **{"regularization": 0.1, **MODES[name]}, replan_factor=factor)
+    else:
+        exploration = {"greedy": greedy(), "sampled": sampled()}[name]
+        learner = explorer_of(exploration, PROBLEM, regularization=0.1, replan_factor=factor)
     rng = np.random.default_rng(5)
     seen: Counter[str] = Counter()
     for _ in range(60):
@@ -199,9 +209,8 @@ def test_an_interval_ends_when_the_determinant_has_grown_by_the_factor(name: str
 @pytest.mark.parametrize("regularization", [1.0, 3.0])
 def test_a_determinant_that_has_just_doubled_has_doubled(regularization: float) -> None:
     # One component: the determinant is lambda + visits. It has doubled at lambda, 3 lambda, 7 lambda, ... visits.
-    learner = LRCSSP(
-        Support.full(1, 1), 1, loss_floor=0.1, regularization=regularization, exploration=greedy(), replan_factor=2.0
-    )
+    options = LearnerOptions(regularization=regularization, replan_factor=2.0)
+    learner = GreedyRidge(Support.full(1, 1), 1, loss_floor=0.1, options=options)
     episode, ended = learner.begin([1.0]), []
     for visits in range(1, 64):
         before = episode.intervals
@@ -214,7 +223,7 @@ def test_a_determinant_that_has_just_doubled_has_doubled(regularization: float) 
 @pytest.mark.parametrize("factor", [0.5, 0.0, math.nan, math.inf])
 def test_a_factor_is_a_number_from_one_on(factor: float) -> None:
     with pytest.raises(ModelError, match=rf"replan_factor {factor} is not a number from 1 on; .*every unknown step"):
-        LRCSSP(PROBLEM.support, 2, loss_floor=0.1, replan_factor=factor)
+        LRCSSP(PROBLEM.support, 2, loss_floor=0.1, options=LearnerOptions(replan_factor=factor))
 
 
 def test_settings_in_a_file_need_the_new_ones_too() -> None:
@@ -231,17 +240,18 @@ def test_settings_in_a_file_need_the_new_ones_too() -> None:
 
 def test_a_file_is_resumed_only_by_a_learner_of_the_same_attitude(tmp_path: Path) -> None:
     with NO_WAITING:
-        learner_of(PROBLEM, loss_floor=0.1, exploration=sampled()).save(tmp_path / "learner")
-    assert learner_of(PROBLEM, loss_floor=0.1, exploration=sampled()).restored(tmp_path / "learner").intervals == 0
-    for other in (greedy(), sampled(spread=0.7)):
-        with pytest.raises(FileFormatError, match=r"learner: the learner in it was told other things: .*sampled"):
-            learner_of(PROBLEM, loss_floor=0.1, exploration=other).restored(tmp_path / "learner")
+        explorer_of(sampled(), PROBLEM).save(tmp_path / "learner")
+    assert explorer_of(sampled(), PROBLEM).restored(tmp_path / "learner").intervals == 0
+    with pytest.raises(FileFormatError, match=r"told other things: PosteriorSampling.*spread 0.5.*spread 0.7"):
+        explorer_of(sampled(spread=0.7), PROBLEM).restored(tmp_path / "learner")
+    with pytest.raises(FileFormatError, match="the kind is 'PosteriorSampling', and 'GreedyRidge' is needed"):
+        explorer_of(greedy(), PROBLEM).restored(tmp_path / "learner")
 
 
 @pytest.mark.parametrize("kind", [np.random.PCG64DXSM, np.random.Philox])
 def test_a_stream_of_any_kind_can_be_saved_or_is_refused_at_the_door(kind: Any) -> None:
     try:
-        learner = learner_of(PROBLEM, loss_floor=0.1, exploration=sampled(), rng=np.random.Generator(kind(1)))
+        learner = explorer_of(sampled(), PROBLEM, rng=np.random.Generator(kind(1)))
     except ModelError:
         return
     reloaded(learner)

@@ -15,6 +15,7 @@ from goalbound.learners.protocol import Episode
 from goalbound.models import LinearCSSP, ModelError, Step
 from goalbound.simulation import Cyclic, Dirichlet, ModelEnvironment, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
+from tests.support.ridge import lr_cssp
 from tests.unit.learners.driving import COMPILED, MODES, PYTHON, kernels, small_problem, written
 
 PROBLEM = small_problem(2, context_size=3)
@@ -51,12 +52,12 @@ def assert_same(one: History, other: History) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_blind_learner_is_one_that_is_fed_the_same_context_always(mode: str) -> None:
-    fed, blind = (LRCSSP(PROBLEM.support, 1, **MODES[mode]) for _ in range(2))
+    fed, blind = (lr_cssp(PROBLEM.support, 1, **MODES[mode]) for _ in range(2))
     history = run(Fed(fed), compiled=False)
     assert_same(run(ContextBlind(blind), compiled=False), history)
     assert written(blind) == written(fed)
     for way in (PYTHON, COMPILED):
-        looped = LRCSSP(PROBLEM.support, 1, **MODES[mode])
+        looped = lr_cssp(PROBLEM.support, 1, **MODES[mode])
         with kernels(way):
             assert_same(run(ContextBlind(looped), compiled=True), history)
         assert written(looped) == written(fed)
@@ -64,7 +65,7 @@ def test_a_blind_learner_is_one_that_is_fed_the_same_context_always(mode: str) -
 
 def test_where_there_is_one_context_only_nothing_is_lost_by_not_looking() -> None:
     single = small_problem(4, context_size=1)
-    seeing, blind = (LRCSSP(single.support, 1, **MODES["narrow"]) for _ in range(2))
+    seeing, blind = (lr_cssp(single.support, 1, **MODES["narrow"]) for _ in range(2))
     one, other = (
         play(single, learner, Cyclic([[1.0]]), episodes=60, seed=3) for learner in (seeing, ContextBlind(blind))
     )
@@ -81,8 +82,8 @@ def test_the_price_of_not_looking() -> None:
             rows[component, 0, action] = [0.0, 1.0] if action == component else [1.0, 0.0]
     problem = LinearCSSP.dense(np.full((2, 1, 2), 0.25), rows)
     settings = {"loss_floor": 0.25, "loss_bound": 5.0, "widths": MODES["narrow"]["widths"]}
-    blind = LRCSSP(problem.support, 1, **settings)
-    seeing = LRCSSP(problem.support, 2, **settings)
+    blind = lr_cssp(problem.support, 1, **settings)
+    seeing = lr_cssp(problem.support, 2, **settings)
     histories = [
         play(problem, learner, Dirichlet([0.1, 0.1]), episodes=300, seed=1, step_limit=1000)
         for learner in (seeing, ContextBlind(blind))

@@ -18,16 +18,16 @@ from goalbound import (
     ContextBlind,
     Dirichlet,
     Discretized,
+    EpsilonGreedy,
+    GreedyRidge,
+    KwikRmax,
     MappedContexts,
     ModelEnvironment,
     ModelError,
+    PosteriorSampling,
     PriorKnowledge,
     RandomWalk,
     Simulation,
-    epsilon_greedy,
-    greedy_ridge,
-    kwik_rmax,
-    ps_cssp,
     sharp,
 )
 from goalbound.adapters.covariates import (
@@ -63,10 +63,10 @@ VARIANCE_RIDGE: dict[str, Callable[[], LRCSSP]] = {
     "told": lambda: learner_of(
         PROBLEM, loss_floor=0.1, prior=PriorKnowledge.nothing(SUPPORT, 2).with_losses({(0, 0): PROBLEM.losses[0]})
     ),
-    "greedy": lambda: greedy_ridge(SUPPORT, 2, loss_floor=0.1),
-    "epsilon": lambda: epsilon_greedy(SUPPORT, 2, loss_floor=0.1, rng=np.random.default_rng(3)),
-    "ps": lambda: ps_cssp(SUPPORT, 2, loss_floor=0.1, rng=np.random.default_rng(3)),
-    "rmax": lambda: kwik_rmax(SUPPORT, 2, loss_floor=0.1),
+    "greedy": lambda: GreedyRidge(SUPPORT, 2, loss_floor=0.1),
+    "epsilon": lambda: EpsilonGreedy(SUPPORT, 2, loss_floor=0.1, rng=np.random.default_rng(3)),
+    "ps": lambda: PosteriorSampling(SUPPORT, 2, loss_floor=0.1, rng=np.random.default_rng(3)),
+    "rmax": lambda: KwikRmax(SUPPORT, 2, loss_floor=0.1),
 }
 EVERY = {
     **{name: lambda name=name: Clinic(PROBLEM, VARIANCE_RIDGE[name](), beds=3, seed=5) for name in VARIANCE_RIDGE},  # type: ignore[misc]
@@ -143,7 +143,7 @@ def test_kernels_meet_arrays_of_the_same_types_so_that_none_is_compiled_again(na
     clinic = EVERY[name]().run(10)
     learner: Any = clinic.learner
     other = WAYS[way](learner)
-    for part in ("_rules", "_learned", "_desk", "_workspace"):
+    for part in ("_constants", "_state", "_scratch", "_workspace"):
         if hasattr(learner, part):
             assert typeof(getattr(other, part)) == typeof(getattr(learner, part))
     for one, its in zip(learner.open_episodes, other.open_episodes, strict=True):
@@ -207,7 +207,7 @@ def test_learner_and_episodes_that_are_copied_together_stay_together() -> None:
 
 
 def cell_learner(rng: np.random.Generator) -> LRCSSP:
-    return ps_cssp(SUPPORT, 1, loss_floor=0.1, rng=rng)
+    return PosteriorSampling(SUPPORT, 1, loss_floor=0.1, rng=rng)
 
 
 def wrapped(name: str) -> Any:
@@ -312,7 +312,7 @@ def test_frozen_data_stays_frozen_in_copies(way: str) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_a_simulation_and_its_world_go_on_in_a_copy(way: str) -> None:
     def made(rng: np.random.Generator) -> LRCSSP:
-        return ps_cssp(SUPPORT, 2, loss_floor=0.1, rng=rng)
+        return PosteriorSampling(SUPPORT, 2, loss_floor=0.1, rng=rng)
 
     simulation = Simulation(PROBLEM, made, Dirichlet.symmetric(2), seed=4, compiled=False)
     simulation.run(5)

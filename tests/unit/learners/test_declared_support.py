@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.estimation import confidence_set, paper, printed, project, ridge_estimate, scaled, sharp
-from goalbound.learners.exploration import greedy, rmax, sampled
+from goalbound.learners.core import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.ridge import GreedyRidge, KwikRmax, PosteriorSampling
 from goalbound.models import Step, Support
 from goalbound.planning.extended_value_iteration import extended_value_iteration
 from tests.reference.projection import kkt_violation
@@ -27,19 +30,19 @@ SUPPORT = Support.from_pairs([{0: [0, 1, 2], 1: [1]}, {0: [0, 2], 1: [2, 3]}, {0
 
 WITHOUT_GOAL = [0, 1, 2]
 
-KINDS: dict[str, dict[str, Any]] = {
-    "paper": {},
-    "printed": {"widths": printed()},
-    "narrow": {"widths": scaled(paper(), by=0.05)},
-    "sharp": {"widths": sharp()},
-    "greedy": {"exploration": greedy()},
-    "sampled": {"exploration": sampled()},
-    "rmax that knows all": {"exploration": rmax(threshold=10.0)},
+KINDS: dict[str, Callable[..., RidgeLearner]] = {
+    "paper": LRCSSP,
+    "printed": partial(LRCSSP, widths=printed()),
+    "narrow": partial(LRCSSP, widths=scaled(paper(), by=0.05)),
+    "sharp": partial(LRCSSP, widths=sharp()),
+    "greedy": GreedyRidge,
+    "sampled": PosteriorSampling,
+    "rmax that knows all": partial(KwikRmax, threshold=10.0),
 }
 
 
-def learner_of(kind: str, size: int = 2) -> LRCSSP:
-    return LRCSSP(SUPPORT, size, loss_floor=0.1, **KINDS[kind])
+def learner_of(kind: str, size: int = 2) -> RidgeLearner:
+    return KINDS[kind](SUPPORT, size, loss_floor=0.1)
 
 
 def sums_of(rows: Floats) -> Floats:
@@ -71,14 +74,14 @@ def test_no_plan_goes_where_a_pair_cannot_lead(kind: str, seen: list[Seen], cont
         assert plan.model().support == SUPPORT
 
 
-def _plan_in_use(learner: LRCSSP, context: Floats) -> Any:
+def _plan_in_use(learner: RidgeLearner, context: Floats) -> Any:
     episode = learner.begin(context)
     episode.act(0)
     return episode.plan
 
 
 def test_rmax_still_sends_what_it_does_not_know_straight_to_the_goal() -> None:
-    learner = LRCSSP(SUPPORT, 2, loss_floor=0.1, exploration=rmax(threshold=0.0))
+    learner = KwikRmax(SUPPORT, 2, loss_floor=0.1, threshold=0.0)
     plan = learner.plan([0.5, 0.5])
     np.testing.assert_allclose(plan.values[:-1], 0.1)
     assert (plan.model().probabilities[plan.model().support.next_state == 3] == 1.0).all()

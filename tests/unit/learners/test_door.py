@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from goalbound import LRCSSP, PriorKnowledge, Support, eb_ssp, greedy_ridge, kwik_rmax, paper, ps_cssp, sharp
+from goalbound import LRCSSP, GreedyRidge, KwikRmax, PosteriorSampling, PriorKnowledge, Support, eb_ssp, paper, sharp
 from goalbound.learners.tabular import TabularLearner
 from goalbound.models import ModelError
 
@@ -17,9 +17,9 @@ MAKERS: dict[str, Any] = {
     "paper": lambda support, **others: LRCSSP(support, 2, loss_floor=0.1, widths=paper(), **others),
     "sharp": lambda support, **others: LRCSSP(support, 2, loss_floor=0.1, widths=sharp(), **others),
     "practical": lambda support, **others: LRCSSP.practical(support, 2, loss_floor=0.1, **others),
-    "greedy": lambda support: greedy_ridge(support, 2, loss_floor=0.1),
-    "sampled": lambda support: ps_cssp(support, 2, loss_floor=0.1),
-    "rmax": lambda support: kwik_rmax(support, 2, loss_floor=0.1),
+    "greedy": lambda support: GreedyRidge(support, 2, loss_floor=0.1),
+    "sampled": lambda support: PosteriorSampling(support, 2, loss_floor=0.1),
+    "rmax": lambda support: KwikRmax(support, 2, loss_floor=0.1),
     "tabular": lambda support: TabularLearner(support, eb_ssp(), loss_floor=0.1),
 }
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.errors import LearnerError
-from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
+from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import ModelError, Step, Support
 from tests.unit.learners.driving import MODES, SHORT, Clinic, draw_step, learner_of, play_one, small_problem, written
 

@@ -22,13 +22,14 @@ from goalbound import (
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.learners.linearity import WrongPriorWarning
 from goalbound.learners.tabular import TabularLearner
+from tests.support.ridge import lr_cssp
 
 SUPPORT = Support.full(2, 2)
 PASSED_ON = ("support", "open_episodes", "statistics", "estimate", "alarm")
 
 
 def inside(size: int, **others: Any) -> LRCSSP:
-    return LRCSSP(SUPPORT, size, loss_bound=9.0, widths=sharp(), **{"loss_floor": 0.1, **others})
+    return lr_cssp(SUPPORT, size, loss_bound=9.0, widths=sharp(), **{"loss_floor": 0.1, **others})
 
 
 def free_steps(learner: Any, shown: Any) -> None:

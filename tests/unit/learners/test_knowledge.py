@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, Dirichlet, ModelEnvironment, PriorKnowledge, Support, bernoulli, paper, play, sharp
+from goalbound.learners.settings import LearnerOptions
 from goalbound.models import FileFormatError, LinearCSSP, ModelError, Step
 from goalbound.planning import solve
 from goalbound.problems import dense_random
+from tests.support.ridge import lr_cssp
 from tests.unit.learners.driving import Clinic, reloaded, written
 
 PROBLEM = dense_random(3, actions=2, context_size=2, seed=4)
@@ -25,7 +27,7 @@ TOLD: dict[str, Any] = {"loss_floor": 0.1, "loss_bound": 6.0}
 
 
 def learner_of(prior: PriorKnowledge | None, **others: Any) -> LRCSSP:
-    return LRCSSP(SUPPORT, 2, **{"widths": sharp(), **TOLD, **others}, prior=prior)
+    return lr_cssp(SUPPORT, 2, **{"widths": sharp(), **TOLD, **others}, prior=prior)
 
 
 def regret(prior: PriorKnowledge | None, *, episodes: int = 150, **others: Any) -> float:
@@ -68,7 +70,7 @@ def test_floors_are_the_least_losses_of_their_pairs(widths: Any) -> None:
 
 def test_what_is_added_where_losses_may_be_zero_is_added_to_what_is_known_too() -> None:
     known = NOTHING.with_losses({(0, 0): 0.3}).with_floors({(0, 1): 0.2})
-    learner = LRCSSP(SUPPORT, 2, loss_floor=0.0, episodes=10**6, widths=sharp(), prior=known)
+    learner = LRCSSP(SUPPORT, 2, loss_floor=0.0, options=LearnerOptions(episodes=10**6), widths=sharp(), prior=known)
     assert 0.0 < learner.added_loss < 0.5
     assert learner.plan([0.5, 0.5]).losses[:2] == pytest.approx([0.3 + learner.added_loss, 0.2 + learner.added_loss])
 
@@ -212,7 +214,7 @@ def test_a_known_loss_below_its_floor_is_an_error() -> None:
 
 def test_knowledge_of_another_support_or_size_is_an_error() -> None:
     for known in (PriorKnowledge.nothing(SUPPORT, 3), PriorKnowledge.nothing(Support.full(2, 2), 2)):
-        with pytest.raises(ModelError, match="the knowledge is of another support or context size"):
+        with pytest.raises(ModelError, match="the prior is of another support or context size"):
             learner_of(known)
 
 

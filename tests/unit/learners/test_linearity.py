@@ -24,11 +24,13 @@ from goalbound import (
 from goalbound.learners import settings
 from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.linearity import Cause, ModelViolation, NotLinearWarning, WrongPriorWarning
+from goalbound.learners.settings import LearnerOptions
 from goalbound.models import ModelError, Step
 from goalbound.problems import dense_random, treatment_curve
 from goalbound.problems.treatment_curve import biomarker
 from goalbound.simulation.contexts import FromArray
 from goalbound.simulation.history import History
+from tests.support.ridge import lr_cssp
 from tests.unit.learners.driving import reloaded, written
 
 KNOTS = 9
@@ -51,7 +53,7 @@ def treated(learner: LRCSSP, see: Any, episodes: int, **others: Any) -> History:
 
 
 def doctor(context_size: int, **others: Any) -> LRCSSP:
-    return LRCSSP(CURVATURE.support, context_size, loss_floor=0.2, loss_bound=4.0, widths=sharp(), **others)
+    return lr_cssp(CURVATURE.support, context_size, loss_floor=0.2, loss_bound=4.0, widths=sharp(), **others)
 
 
 @pytest.mark.parametrize("chosen", ["at random", "by an adversary"])
@@ -123,7 +125,7 @@ def one_way(learner: LRCSSP, losses: list[float], following: list[int]) -> None:
 
 
 def lonely(**others: Any) -> LRCSSP:
-    return LRCSSP(Support.full(1, 1), 2, loss_floor=0.1, loss_bound=9.0, widths=sharp(), **others)
+    return lr_cssp(Support.full(1, 1), 2, loss_floor=0.1, loss_bound=9.0, widths=sharp(), **others)
 
 
 def test_losses_that_change_with_time_are_noticed() -> None:
@@ -200,7 +202,13 @@ def test_a_loss_that_is_added_does_not_hide_a_floor_that_is_too_high() -> None:
     # with a floor of 0 a loss is added; the knowledge still declares 0.5 for the pair
     known = PriorKnowledge.nothing(Support.full(1, 1), 2).with_floors({(0, 0): 0.5})
     learner = LRCSSP(
-        Support.full(1, 1), 2, loss_floor=0.0, episodes=10_000, loss_bound=9.0, widths=sharp(), prior=known
+        Support.full(1, 1),
+        2,
+        loss_floor=0.0,
+        options=LearnerOptions(episodes=10_000),
+        loss_bound=9.0,
+        widths=sharp(),
+        prior=known,
     )
     with pytest.warns(WrongPriorWarning, match=r"is below 0.5, the floor that was declared"):
         one_way(learner, [0.05] * 300, [1] * 300)
@@ -225,7 +233,7 @@ def test_where_there_are_too_many_sums_nothing_is_tested_unless_asked(monkeypatc
 
 def test_widths_without_intervals_cannot_be_asked_for_it() -> None:
     with pytest.raises(ModelError, match=r"check_linearity needs sharp\(\) widths; paper widths have no intervals"):
-        LRCSSP(Support.full(1, 1), 2, loss_floor=0.1, widths=paper(), check_linearity=True)
+        LRCSSP(Support.full(1, 1), 2, loss_floor=0.1, widths=paper(), options=LearnerOptions(check_linearity=True))
     learner = LRCSSP(Support.full(1, 1), 2, loss_floor=0.1, widths=paper())
     one_way(learner, [0.2] * 20, [1] * 20)
     assert learner.alarm is None

@@ -13,7 +13,8 @@ from goalbound.estimation import Widths, confidence_set, paper, printed, project
 from goalbound.learners.errors import PlanningStopped, ProjectionFailed
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.plan import Plan
-from goalbound.learners.ridge import greedy_ridge
+from goalbound.learners.ridge import GreedyRidge
+from goalbound.learners.settings import LearnerOptions
 from goalbound.models import SSP, LinearCSSP, ModelError, Step, Support
 from goalbound.planning import solve
 from goalbound.simulation import FromArray, play
@@ -35,7 +36,12 @@ def test_three_steps_by_hand() -> None:
     # delta = 16 e^-4.5 that is sqrt(9) + 1 = 4 at tau = 0, and sqrt(2 (4.5 + log 2)) + 1 = 4.2227774 at tau = 1;
     # times the scale 0.05: 0.2 and 0.21113887.
     learner = LRCSSP(
-        ONE_STATE, 2, delta=16.0 * math.exp(-4.5), loss_floor=0.1, widths=scaled(paper(), by=0.05), tolerance=1e-9
+        ONE_STATE,
+        2,
+        delta=16.0 * math.exp(-4.5),
+        loss_floor=0.1,
+        widths=scaled(paper(), by=0.05),
+        options=LearnerOptions(tolerance=1e-9),
     )
     episode = learner.begin([1.0, 0.0])
 
@@ -105,7 +111,15 @@ def test_ties_go_to_the_first_action_whatever_was_played_before() -> None:
 
 def test_a_known_pair_keeps_the_plan_until_the_goal() -> None:
     # w = 1 / sqrt(1000), and the widths are nothing: 10 sqrt(log(4 / 0.5)) / sqrt(1000) = 0.456 < 0.5
-    learner = LRCSSP(LOOP, 1, delta=0.5, loss_floor=0.5, loss_bound=1.0, widths=NOTHING, regularization=1000.0)
+    learner = LRCSSP(
+        LOOP,
+        1,
+        delta=0.5,
+        loss_floor=0.5,
+        loss_bound=1.0,
+        widths=NOTHING,
+        options=LearnerOptions(regularization=1000.0),
+    )
     episode = learner.begin([1.0])
     for _ in range(3):
         episode.act(0)
@@ -127,7 +141,12 @@ def test_an_interval_that_loses_too_much_doubles_the_bound_and_ends(
     # All is known: 10 sqrt(log 8) / sqrt(1e5) = 0.046 < 1. 48 * 1 * log(4 / 0.5) = 99.8, so the 100th loss of 1 is too
     # much; so is the 100th loss of 0 where eps = 1 is added to it.
     learner = LRCSSP(
-        LOOP, 1, delta=0.5, loss_floor=floor, episodes=episodes, widths=NOTHING, regularization=1e5, forget=forget
+        LOOP,
+        1,
+        delta=0.5,
+        loss_floor=floor,
+        options=LearnerOptions(episodes=episodes, regularization=1e5, forget=forget),
+        widths=NOTHING,
     )
     episode = learner.begin([1.0])
     for count in range(1, 101):
@@ -146,7 +165,9 @@ def test_an_interval_that_loses_too_much_doubles_the_bound_and_ends(
 def test_a_plan_above_the_bound_doubles_it_until_it_fits(forget: bool, bounds: list[int], samples: list[int]) -> None:
     # Without widths, after n steps that stay at loss 1: L = P = n / (1 + n), so v = L / (1 - P) = n. It passes 1 at
     # n = 2 and 2 at n = 3. Forgetting at n = 2 leaves no data; at the third step there is one sample.
-    learner = LRCSSP(LOOP, 1, delta=0.5, loss_floor=0.5, widths=NOTHING, forget=forget, tolerance=1e-6)
+    learner = LRCSSP(
+        LOOP, 1, delta=0.5, loss_floor=0.5, widths=NOTHING, options=LearnerOptions(forget=forget, tolerance=1e-6)
+    )
     episode = learner.begin([1.0])
     planned, held = [], []
     for _ in range(4):
@@ -175,7 +196,7 @@ def test_a_bound_is_not_raised_by_looking() -> None:
 
 def test_the_variant_for_zero_losses_adds_epsilon_to_the_clipped_loss() -> None:
     # eps = 1 * (1 * 2 / 2000)^(1/3) = 0.1. Without widths, pair 0 after a free step to the goal: 0 + 0.1; so is pair 1.
-    learner = LRCSSP(ONE_STATE, 1, delta=0.5, loss_floor=0.0, episodes=2000, widths=NOTHING)
+    learner = LRCSSP(ONE_STATE, 1, delta=0.5, loss_floor=0.0, options=LearnerOptions(episodes=2000), widths=NOTHING)
     assert learner.added_loss == pytest.approx(0.1)
     episode = learner.begin([1.0])
     episode.observe(Step(0, episode.act(0), 0.0, 1))
@@ -300,14 +321,14 @@ def test_statistics_show_what_is_learned_as_it_is_learned() -> None:
 
 def test_a_plan_without_end_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = play_one(PROBLEM, learner_of(PROBLEM, **{**MODES["narrow"], "tolerance": 1e-9}), 60).learner
-    monkeypatch.setattr("goalbound.learners.lr_cssp.SWEEPS", 1)
+    monkeypatch.setattr("goalbound.learners.core.SWEEPS", 1)
     with pytest.raises(PlanningStopped, match="raise loss_floor or tolerance"):
         learner.plan([0.5, 0.5])
     episode = learner.begin([0.5, 0.5])
     with pytest.raises(PlanningStopped, match="did not settle in 1 sweeps"):
         episode.act(0)
     assert episode.plan is None  # nothing that looks like one
-    monkeypatch.setattr("goalbound.learners.lr_cssp.SWEEPS", 1_000_000)
+    monkeypatch.setattr("goalbound.learners.core.SWEEPS", 1_000_000)
     episode.act(0)
     assert episode.plan is not None
 
@@ -325,7 +346,7 @@ def test_a_problem_that_does_not_fit_is_refused() -> None:
 
 
 def test_after_a_projection_that_failed_nothing_is_planned_but_the_learner_can_be_saved(tmp_path: Path) -> None:
-    learner = greedy_ridge(Support.full(1, 1), 1, loss_floor=0.5)
+    learner = GreedyRidge(Support.full(1, 1), 1, loss_floor=0.5)
     episode = learner.begin([1.0])
     action = episode.act(0)
     learner._state.totals["failed_projections"] = 1  # no data at hand makes one fail
@@ -364,7 +385,9 @@ def test_a_million_visits_under_one_context_leave_the_truth_inside(widths: Width
     truth was outside from 775,599 visits on, or the projection failed."""
     truth = SSP.dense([[0.5]], [[[0.5, 0.5]]])
     problem = LinearCSSP.mix([truth, truth])
-    learner = LRCSSP(problem.support, 2, loss_floor=0.25, widths=widths, regularization=regularization)
+    learner = LRCSSP(
+        problem.support, 2, loss_floor=0.25, widths=widths, options=LearnerOptions(regularization=regularization)
+    )
     context = [0.3, 0.7]
     for seed in range(4):
         play(problem, learner, FromArray([context] * 125_000), episodes=125_000, seed=seed)

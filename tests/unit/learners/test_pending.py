@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, Step, Support, Widths, confidence_set, paper, scaled, sharp, solve
+from goalbound.learners.settings import LearnerOptions
+from tests.support.ridge import lr_cssp
 from tests.unit.learners.delayed import DELAYS, TRUTH, truth, watch
 
 SUPPORT = Support.full(1, 1)
@@ -16,7 +18,7 @@ VALUE = float(solve(TRUTH).values[0])
 
 
 def a_learner(widths: Widths, size: int = 1, **more: object) -> LRCSSP:
-    return LRCSSP(SUPPORT, size, loss_floor=0.25, widths=widths, **more)  # type: ignore[arg-type]
+    return lr_cssp(SUPPORT, size, loss_floor=0.25, widths=widths, **more)  # type: ignore[arg-type]
 
 
 def holds_the_truth(learner: LRCSSP, context: list[float]) -> bool:
@@ -215,7 +217,7 @@ def test_a_checkpoint_goes_on_with_outcomes_awaited_to_the_bit(widths: Widths, t
 
 def test_forgotten_data_takes_visits_along_whose_outcomes_come_later() -> None:
     """With ``forget`` a doubling of the bound drops all data, and what was played before it is not learned from."""
-    learner = LRCSSP(SUPPORT, 1, loss_floor=0.9, widths=scaled(sharp(), by=0.01), forget=True)
+    learner = LRCSSP(SUPPORT, 1, loss_floor=0.9, widths=scaled(sharp(), by=0.01), options=LearnerOptions(forget=True))
     awaiting = learner.begin([1.0])
     awaiting.act(0)
     driver = learner.begin([1.0])

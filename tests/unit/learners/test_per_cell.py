@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from goalbound.learners.context_free import ContextBlind, Discretized
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.ridge import greedy_ridge, ps_cssp
+from goalbound.learners.ridge import GreedyRidge, PosteriorSampling
 from goalbound.learners.saving import can_be_saved
 from goalbound.models import FileFormatError, LinearCSSP, ModelError, Step
 from goalbound.models.files.array_file import write_array_file
 from goalbound.simulation import Cyclic, Dirichlet, ModelEnvironment, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
+from tests.support.ridge import lr_cssp
 from tests.unit.learners.driving import (
     COMPILED,
     MODES,
@@ -132,7 +133,7 @@ def test_a_learner_is_made_when_its_first_context_comes_and_not_by_looking() -> 
 
     def make(rng: np.random.Generator) -> LRCSSP:
         made.append(rng.random())
-        return greedy_ridge(PROBLEM.support, 1, loss_floor=0.1)
+        return GreedyRidge(PROBLEM.support, 1, loss_floor=0.1)
 
     learner = Discretized(make, 3, parts=2, rng=np.random.default_rng(1))
     assert made == []
@@ -286,8 +287,8 @@ def test_cells_of_other_learners_are_refused(tmp_path: Path) -> None:
 def test_under_one_hot_contexts_cells_learn_what_components_learn() -> None:
     # With one-hot contexts the regressions of the components are apart: both estimate the same, whoever plays.
     together, apart = (
-        LRCSSP(PROBLEM.support, 3, **MODES["narrow"]),
-        Discretized(lambda rng: LRCSSP(PROBLEM.support, 1, **MODES["narrow"]), 3, parts=2),
+        lr_cssp(PROBLEM.support, 3, **MODES["narrow"]),
+        Discretized(lambda rng: lr_cssp(PROBLEM.support, 1, **MODES["narrow"]), 3, parts=2),
     )
     rng = np.random.default_rng(1)
     for _ in range(80):
@@ -321,6 +322,6 @@ def test_what_cannot_be_is_refused(arguments: dict[str, Any], message: str) -> N
 def test_contexts_and_learners_that_do_not_fit_are_named() -> None:
     with pytest.raises(ModelError, match=r"context sums to 0\.5"):
         cells("greedy").begin([0.5, 0.0, 0.0])
-    several = Discretized(lambda rng: ps_cssp(PROBLEM.support, 3, loss_floor=0.1, rng=rng), 3)
+    several = Discretized(lambda rng: PosteriorSampling(PROBLEM.support, 3, loss_floor=0.1, rng=rng), 3)
     with pytest.raises(ModelError, match="the learner has 3 components; one that is not shown the context has 1"):
         several.begin([1.0, 0.0, 0.0])

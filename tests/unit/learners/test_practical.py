@@ -94,7 +94,7 @@ def test_what_is_not_a_support_widths_or_knowledge_is_an_error_with_a_remedy() -
         LRCSSP.practical(problem, 2, loss_floor=0.1)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match=r"widths is 'sharp'; give paper\(\), sharp\(\)"):
         LRCSSP(problem.support, 2, loss_floor=0.1, widths="sharp")  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=r"knowledge is of the type dict; begin with PriorKnowledge\.nothing"):
+    with pytest.raises(ModelError, match=r"prior is of the type dict; begin with PriorKnowledge\.nothing"):
         LRCSSP(problem.support, 2, loss_floor=0.1, prior={(0, 0): 0.2})  # type: ignore[arg-type]
 
 

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from goalbound.learners.core import RidgeLearner
+from goalbound.learners.episode import LRCSSPEpisode
 from goalbound.learners.exploration import kwik_threshold
-from goalbound.learners.lr_cssp import LRCSSP, LRCSSPEpisode
-from goalbound.learners.ridge import epsilon_greedy, greedy_ridge, kwik_rmax, ps_cssp
-from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
+from goalbound.learners.settings import LearnerOptions
+from goalbound.models import FileFormatError, LinearCSSP, ModelError, Step, Support
 from goalbound.simulation import Dirichlet, ModelEnvironment, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
 from tests.unit.learners.driving import COMPILED, PYTHON, Clinic, kernels, small_problem, written
 
-Make = Callable[[Support, int, np.random.Generator], LRCSSP]
+Make = Callable[[Support, int, np.random.Generator], RidgeLearner]
 
+ZERO_LOSSES = LearnerOptions(episodes=5000)
 LEARNERS: dict[str, Make] = {
-    "greedy": lambda support, size, rng: greedy_ridge(support, size, loss_floor=0.1),
-    "epsilon": lambda support, size, rng: epsilon_greedy(support, size, loss_floor=0.1, rng=rng),
-    "ps": lambda support, size, rng: ps_cssp(support, size, loss_floor=0.1, rng=rng),
-    "kwik": lambda support, size, rng: kwik_rmax(support, size, loss_floor=0.1, threshold=0.2),
-    "zero losses": lambda support, size, rng: ps_cssp(support, size, loss_floor=0.0, episodes=5000, rng=rng),
+    "greedy": lambda support, size, rng: GreedyRidge(support, size, loss_floor=0.1),
+    "epsilon": lambda support, size, rng: EpsilonGreedy(support, size, loss_floor=0.1, rng=rng),
+    "ps": lambda support, size, rng: PosteriorSampling(support, size, loss_floor=0.1, rng=rng),
+    "kwik": lambda support, size, rng: KwikRmax(support, size, loss_floor=0.1, threshold=0.2),
+    "zero losses": lambda support, size, rng: PosteriorSampling(
+        support, size, loss_floor=0.0, options=LearnerOptions(episodes=5000), rng=rng
+    ),
 }
 
 BOTH = Support.full(2, 2)
@@ -39,7 +46,7 @@ def steps(episode: LRCSSPEpisode, *seen: tuple[int, int, float, int]) -> None:
         episode.observe(Step(state, action, loss, following))
 
 
-def assert_values(learner: LRCSSP, context: list[float], values: list[float], policy: list[int]) -> None:
+def assert_values(learner: RidgeLearner, context: list[float], values: list[float], policy: list[int]) -> None:
     plan = learner.plan(context)
     assert plan.values.tolist() == pytest.approx([*values, 0.0], rel=1e-3)  # the tolerance of value iteration
     assert plan.policy.tolist() == policy
@@ -47,7 +54,7 @@ def assert_values(learner: LRCSSP, context: list[float], values: list[float], po
 
 def test_greedy_by_hand() -> None:
     # One component: an estimate is a sum of what was seen, divided by 1 + visits.
-    learner = greedy_ridge(BOTH, 1, loss_floor=0.1)
+    learner = GreedyRidge(BOTH, 1, loss_floor=0.1)
     episode = learner.begin([1.0])
     # Nothing was seen: every pair leads to the goal at the floor, and ties go to the first.
     assert_values(learner, [1.0], [0.1, 0.1], [0, 0])
@@ -69,7 +76,7 @@ def test_epsilon_greedy_by_hand() -> None:
     # In episode k a share 0.5 / k of the steps explores: one number decides, and one more is the action.
     numbers = np.random.default_rng(1).random(6)
     assert numbers.round(3).tolist() == [0.512, 0.950, 0.144, 0.949, 0.312, 0.423]
-    learner = epsilon_greedy(BOTH, 1, loss_floor=0.1, explore=0.5, fade=1.0, rng=np.random.default_rng(1))
+    learner = EpsilonGreedy(BOTH, 1, loss_floor=0.1, explore=0.5, fade=1.0, rng=np.random.default_rng(1))
     episode = learner.begin([1.0])
     # 0.512 and 0.950 are not below 0.5: as planned. After the first, (0, 0) is worth 0.25 + 0.5 v.
     steps(episode, (0, 0, 0.5, 0), (0, 1, 1.0, 0))
@@ -91,7 +98,7 @@ def test_posterior_sampling_by_hand() -> None:
         [-0.704, -1.265, -0.623, 0.041, -2.325, -0.219, -1.246, -0.732],
         [-0.544, -0.316, 0.412, 1.043, -0.129, 1.366, -0.665, 0.352],
     ]
-    learner = ps_cssp(support, 1, loss_floor=0.1, spread=0.5, rng=np.random.default_rng(0))
+    learner = PosteriorSampling(support, 1, loss_floor=0.1, spread=0.5, rng=np.random.default_rng(0))
     episode = learner.begin([1.0])
     steps(episode, (0, 0, 0.6, 1))
     # Without data all is half of the noise. (1, 0): 0.474 / (1 - 0.053) = 0.500. (0, 0): 0.181 + 0.063 * 0.500 = 0.213
@@ -120,7 +127,7 @@ def test_a_draw_where_the_goal_cannot_follow_sums_to_one() -> None:
     support = Support.from_pairs([{0: [0, 1]}, {0: [2]}])
     numbers = np.random.default_rng(0).standard_normal(5)
     assert numbers.round(3).tolist() == [0.126, -0.132, 0.640, 0.105, -0.536]
-    episode = ps_cssp(support, 1, loss_floor=0.1, spread=0.5, rng=np.random.default_rng(0)).begin([1.0])
+    episode = PosteriorSampling(support, 1, loss_floor=0.1, spread=0.5, rng=np.random.default_rng(0)).begin([1.0])
     episode.act(0)
     stays = 0.5 + 0.25 * float(numbers[0] - numbers[1])
     assert_drawn(episode, losses=[0.1, 0.1], rows=[stays, 1.0 - stays, 1.0])
@@ -135,7 +142,7 @@ def assert_drawn(episode: LRCSSPEpisode, *, losses: list[float], rows: list[floa
 
 def test_kwik_rmax_by_hand() -> None:
     # c = (1/2, 1/2), so c.c = 1/2 and V^-1 c = c / (1 + n/2) after n visits: the sum of its entries is 1, 2/3, 1/2.
-    learner, context = kwik_rmax(BOTH, 2, loss_floor=0.1, threshold=0.55), [0.5, 0.5]
+    learner, context = KwikRmax(BOTH, 2, loss_floor=0.1, threshold=0.55), [0.5, 0.5]
     episode = learner.begin(context)
     steps(episode, (0, 0, 0.6, 0))
     assert not learner.plan(context).known.any()  # 2/3 > 0.55
@@ -157,7 +164,7 @@ def test_kwik_rmax_by_hand() -> None:
     assert not learner.plan([1.0, 0.0]).known.any()
 
 
-def make_for(name: str) -> Callable[..., LRCSSP]:
+def make_for(name: str) -> Callable[..., RidgeLearner]:
     """As a contract check or an experiment makes the learner."""
 
     def make(problem: LinearCSSP, *, rng: np.random.Generator) -> LRCSSP:
@@ -215,12 +222,12 @@ def test_two_streams_are_two_runs_and_no_stream_is_always_the_same() -> None:
             for seed in (1, 1, 2)
         ]
         assert runs[0] == runs[1] != runs[2]
-    one, other = (history(ps_cssp(PROBLEM.support, 2, loss_floor=0.1)).steps.tolist() for _ in range(2))
+    one, other = (history(PosteriorSampling(PROBLEM.support, 2, loss_floor=0.1)).steps.tolist() for _ in range(2))
     assert one == other
 
 
 def test_looking_draws_nothing() -> None:
-    one, other = (ps_cssp(PROBLEM.support, 2, loss_floor=0.1, rng=np.random.default_rng(1)) for _ in range(2))
+    one, other = (PosteriorSampling(PROBLEM.support, 2, loss_floor=0.1, rng=np.random.default_rng(1)) for _ in range(2))
     history(one, episodes=20)
     history(other, episodes=20)
     for _ in range(3):
@@ -249,8 +256,8 @@ def test_regret_grows_ever_more_slowly(name: str, seed: int) -> None:
 
 def test_each_is_told_what_its_name_says() -> None:
     rng = np.random.default_rng(0)
-    made = [greedy_ridge(BOTH, 2, loss_floor=0.2), epsilon_greedy(BOTH, 2, loss_floor=0.2, rng=rng),
-            ps_cssp(BOTH, 2, loss_floor=0.2, rng=rng), kwik_rmax(BOTH, 2, loss_floor=0.2)]  # fmt: skip
+    made = [GreedyRidge(BOTH, 2, loss_floor=0.2), EpsilonGreedy(BOTH, 2, loss_floor=0.2, rng=rng),
+            PosteriorSampling(BOTH, 2, loss_floor=0.2, rng=rng), KwikRmax(BOTH, 2, loss_floor=0.2)]  # fmt: skip
     told = [learner.settings for learner in made]
     assert [one.exploration.name for one in told] == ["greedy", "greedy", "sampled", "rmax"]
     assert [one.replan_factor for one in told] == [2.0, 2.0, 2.0, 1.0]
@@ -258,35 +265,61 @@ def test_each_is_told_what_its_name_says() -> None:
     assert (told[1].exploration.explore, told[1].exploration.fade) == (1.0, 1.0 / 3.0)
     assert (told[2].exploration.spread, told[2].exploration.ceiling) == (0.5, 1000.0)
     assert told[3].exploration.threshold == kwik_threshold(2, accuracy=0.1, delta=0.1)
-    assert ["greedy" in repr(made[0]), "sampled" in repr(made[2])] == [True, True]
+    assert [repr(one) for one in made] == [
+        "GreedyRidge(2 states, 4 pairs, 12 next states, 2 components, 0 steps)",
+        "EpsilonGreedy(2 states, 4 pairs, 12 next states, 2 components, explore 1, fade 0.333, 0 steps)",
+        "PosteriorSampling(2 states, 4 pairs, 12 next states, 2 components, spread 0.5, 0 steps)",
+        "KwikRmax(2 states, 4 pairs, 12 next states, 2 components, threshold 0.00214, 0 steps)",
+    ]
+
+
+@pytest.mark.parametrize("name", ["greedy", "epsilon", "ps", "kwik"])
+def test_each_is_of_its_own_class_and_comes_back_as_it(name: str, tmp_path: Path) -> None:
+    learner = LEARNERS[name](BOTH, 2, np.random.default_rng(1))
+    learner.save(tmp_path / "learner")
+    again = type(learner).load(tmp_path / "learner")
+    assert (type(again), again.settings) == (type(learner), learner.settings)
+    other = GreedyRidge if name != "greedy" else KwikRmax
+    for cls in (LRCSSP, other):
+        with pytest.raises(FileFormatError, match=f"the kind is '{learner.kind}', and '{cls.kind}' is needed"):
+            cls.load(tmp_path / "learner")
+    assert not isinstance(learner, LRCSSP)
+
+
+def test_a_file_whose_settings_are_those_of_another_class_is_refused(tmp_path: Path) -> None:
+    learner: Any = EpsilonGreedy(BOTH, 2, loss_floor=0.2)
+    learner.kind = "GreedyRidge"
+    learner.save(tmp_path / "other")
+    with pytest.raises(FileFormatError, match=r"the exploration is .*'explore': 1.0.* not that of a GreedyRidge"):
+        GreedyRidge.load(tmp_path / "other")
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (partial(greedy_ridge, loss_floor=1.5), r"loss_floor 1\.5 is not in \[0, 1\]"),
-        (partial(greedy_ridge, loss_floor=0.0), r"loss_floor is 0 and episodes is not given.*Give episodes="),
-        (partial(epsilon_greedy, loss_floor=0.1, explore=1.5), r"explore 1\.5 and fade .* explore is in \[0, 1\]"),
-        (partial(epsilon_greedy, loss_floor=0.1, fade=-1.0), r"fade -1\.0 do not fit; .* fade >= 0"),
-        (partial(ps_cssp, loss_floor=0.1, spread=-0.5), r"spread -0\.5 and threshold .* finite numbers from 0 on"),
-        (partial(ps_cssp, loss_floor=0.1, ceiling=0.5), r"ceiling 0\.5 is below 1, .* use a larger one"),
-        (partial(kwik_rmax, loss_floor=0.1, accuracy=0.0), r"accuracy 0\.0 is not in \(0, 1\]"),
-        (partial(kwik_rmax, loss_floor=0.1, threshold=-1.0), r"threshold -1\.0 are finite numbers from 0 on"),
-        (partial(ps_cssp, loss_floor=0.1, regularization=0.0), "regularization"),
+        (partial(GreedyRidge, loss_floor=1.5), r"loss_floor 1\.5 is not in \[0, 1\]"),
+        (partial(GreedyRidge, loss_floor=0.0), r"loss_floor is 0 and episodes is not given.*LearnerOptions\(episodes="),
+        (partial(EpsilonGreedy, loss_floor=0.1, explore=1.5), r"explore 1\.5 and fade .* explore is in \[0, 1\]"),
+        (partial(EpsilonGreedy, loss_floor=0.1, fade=-1.0), r"fade -1\.0 do not fit; .* fade >= 0"),
+        (partial(PosteriorSampling, loss_floor=0.1, spread=-0.5), r"spread -0\.5 and threshold .* finite numbers"),
+        (partial(PosteriorSampling, loss_floor=0.1, ceiling=0.5), r"ceiling 0\.5 is below 1, .* use a larger one"),
+        (partial(KwikRmax, loss_floor=0.1, accuracy=0.0), r"accuracy 0\.0 is not in \(0, 1\]"),
+        (partial(KwikRmax, loss_floor=0.1, threshold=-1.0), r"threshold -1\.0 are finite numbers from 0 on"),
+        (lambda *_: LearnerOptions(regularization=0.0), "regularization"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_with_its_name_and_value(make: Callable[..., LRCSSP], message: str) -> None:
+def test_what_cannot_be_is_refused_with_its_name_and_value(make: Callable[..., RidgeLearner], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         make(BOTH, 2)
 
 
-@pytest.mark.parametrize("make", [greedy_ridge, partial(kwik_rmax, threshold=0.5)])
+@pytest.mark.parametrize("make", [GreedyRidge, partial(KwikRmax, threshold=0.5)])
 def test_an_estimate_that_never_arrives_is_planned_in_all_the_same(
-    make: Callable[..., LRCSSP], monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., RidgeLearner], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Under (0, 1) the only pair arrived 20 times of 20, under (1/2, 1/2) never: the line through both is at 2 under
     # (1, 0), and the projection makes it 1. A problem that leaves with probability 1/2 everywhere may show this.
-    monkeypatch.setattr("goalbound.learners.lr_cssp.SWEEPS", 20_000)  # a million take seconds
+    monkeypatch.setattr("goalbound.learners.core.SWEEPS", 20_000)  # a million take seconds
     learner = make(Support.full(1, 1), 2, loss_floor=0.1)
     for context, following in [*[([0.0, 1.0], 1)] * 20, *[([0.5, 0.5], 0)] * 6]:
         steps(learner.begin(context), (0, 0, 0.5, following))
@@ -296,7 +329,7 @@ def test_an_estimate_that_never_arrives_is_planned_in_all_the_same(
 def test_an_episode_of_known_pairs_that_go_round_comes_to_its_end() -> None:
     # Action 0 stays, at 0.01; action 1 arrives, at 1. After 19 visits each both are known, and the ridge says that
     # action 0 arrives with 1 / 20: 0.01 * 20 = 0.2 is less than 0.95. 100 visits later it says 1.2, but nobody asks.
-    learner = kwik_rmax(Support.full(1, 2), 1, loss_floor=0.01, threshold=0.051)
+    learner = KwikRmax(Support.full(1, 2), 1, loss_floor=0.01, threshold=0.051)
     for _ in range(30):
         episode, played = learner.begin([1.0]), 0
         while not episode.ended and played < 2000:

@@ -13,6 +13,7 @@ from goalbound import LRCSSP, Clairvoyant, Dirichlet, ModelEnvironment, ModelErr
 from goalbound.learners.context_map import MappedContexts
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
+from tests.support.ridge import lr_cssp
 from tests.unit.learners.driving import COMPILED, MODES, PYTHON, kernels, small_problem, written
 
 PROBLEM = small_problem(2, context_size=3)
@@ -43,17 +44,17 @@ def assert_same(one: History, other: History) -> None:
 
 
 def test_seen_through_the_unit_matrix_it_is_the_learner_itself() -> None:
-    bare, seeing = (LRCSSP(PROBLEM.support, 3, **MODES["narrow"]) for _ in range(2))
+    bare, seeing = (lr_cssp(PROBLEM.support, 3, **MODES["narrow"]) for _ in range(2))
     assert_same(run(bare, compiled=True), run(MappedContexts(seeing, np.eye(3)), compiled=True))
     assert written(bare) == written(seeing)
 
 
 @pytest.mark.parametrize("see", [MERGE, merged], ids=["matrix", "function"])
 def test_the_compiled_loop_plays_what_the_plain_one_plays(see: Any) -> None:
-    plain = LRCSSP(PROBLEM.support, 2, **MODES["narrow"])
+    plain = lr_cssp(PROBLEM.support, 2, **MODES["narrow"])
     history = run(MappedContexts(plain, see), compiled=False)
     for way in (PYTHON, COMPILED):
-        looped = LRCSSP(PROBLEM.support, 2, **MODES["narrow"])
+        looped = lr_cssp(PROBLEM.support, 2, **MODES["narrow"])
         with kernels(way):
             assert_same(run(MappedContexts(looped, see), compiled=True), history)
         assert written(looped) == written(plain)
@@ -80,7 +81,7 @@ def test_a_learner_without_a_compiled_loop_for_it_plays_in_the_plain_one() -> No
 
 
 def test_what_it_has_learned_is_saved_by_the_learner_inside(tmp_path: Path) -> None:
-    learner = MappedContexts(LRCSSP(PROBLEM.support, 2, **MODES["narrow"]), merged)
+    learner = MappedContexts(lr_cssp(PROBLEM.support, 2, **MODES["narrow"]), merged)
     run(learner, compiled=True)
     learner.save(tmp_path / "saved")
     assert written(LRCSSP.load(tmp_path / "saved")) == written(learner.learner)

@@ -11,14 +11,15 @@ import pytest
 
 from goalbound.estimation import paper, printed, scaled
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.settings import Settings
+from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.models import ModelError, Support
+from tests.support.ridge import lr_cssp
 
 SUPPORT = Support.full(2, 3)
 
 
 def learner(context_size: Any = 2, **settings: Any) -> LRCSSP:
-    return LRCSSP(SUPPORT, context_size, **{"loss_floor": 0.1, **settings})
+    return lr_cssp(SUPPORT, context_size, **{"loss_floor": 0.1, **settings})
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,10 @@ def learner(context_size: Any = 2, **settings: Any) -> LRCSSP:
         ({"loss_bound": 0.9}, "loss_bound 0.9 is not a number from 1 on.*Leave it out to have it found by doubling"),
         ({"loss_bound": math.inf}, "loss_bound inf is not a number from 1 on"),
         ({"loss_bound": math.nan}, "loss_bound nan is not a number from 1 on"),
-        ({"loss_floor": 0.0}, r"loss_floor is 0 and episodes is not given.*Give episodes=\.\.\., or a loss_floor"),
+        (
+            {"loss_floor": 0.0},
+            r"loss_floor is 0 and episodes is not given.*LearnerOptions\(episodes=\.\.\.\), or a loss_floor",
+        ),
         ({"loss_floor": 0.0, "episodes": 0}, "episodes is 0; it is the number of episodes to come, at least 1"),
         ({"loss_floor": 0.0, "episodes": 10.0}, "episodes 10.0 is not a whole number"),
         ({"episodes": 10}, "loss_floor is 0.1 and episodes is 10; .*leave one of them out"),
@@ -70,12 +74,14 @@ def test_the_added_loss_is_that_of_the_corollary_and_at_most_one() -> None:
     assert learner(loss_floor=0.0, episodes=1).added_loss == 1.0
     assert learner().added_loss == 0.0
     # A is the mean number of actions, N / S: 3 pairs in 2 states
-    ragged = LRCSSP(Support.from_pairs([{0: [1]}, {0: [0, 2], 1: [2]}]), 1, loss_floor=0.0, episodes=12000)
+    ragged = LRCSSP(
+        Support.from_pairs([{0: [1]}, {0: [0, 2], 1: [2]}]), 1, loss_floor=0.0, options=LearnerOptions(episodes=12000)
+    )
     assert ragged.added_loss == pytest.approx(2.0 * (1.5 / 12000) ** (1.0 / 3.0))
 
 
 def test_the_rules_are_the_constants_of_the_paper() -> None:
-    rules = learner(delta=0.05, regularization=2.0).settings.rules(SUPPORT)
+    rules = learner(delta=0.05, regularization=2.0).settings.constants(SUPPORT)
     # 6 pairs that may each lead to 2 states and the goal: 12 triples without the goal
     assert rules.loss_log == pytest.approx(math.log(8 * 6 / 0.05))
     assert rules.next_log == pytest.approx(math.log(8 * 12 / 0.05))
@@ -84,7 +90,7 @@ def test_the_rules_are_the_constants_of_the_paper() -> None:
     assert (rules.loss_factor, rules.loss_floor, rules.added_loss) == (1.0, 0.1, 0.0)
     assert rules.tolerance == pytest.approx(1e-3 * 0.1)
     assert (rules.doubling, rules.forget) == (True, False)
-    assert not learner(loss_bound=2).settings.rules(SUPPORT).doubling
+    assert not learner(loss_bound=2).settings.constants(SUPPORT).doubling
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,12 @@ import pytest
 from goalbound import LRCSSP, Dirichlet, ModelEnvironment, bernoulli, context_bounds, paper, play, scaled, sharp
 from goalbound.estimation import project, ridge_estimate
 from goalbound.learners.prior import PriorKnowledge
+from goalbound.learners.settings import LearnerOptions
 from goalbound.models import LinearCSSP, ModelError, Step, Support
 from goalbound.problems import dense_random
 from goalbound.simulation.diagnostics import AuditedLearner
 from goalbound.simulation.history import PER_EPISODE, History
+from tests.support.ridge import lr_cssp
 from tests.unit.learners.driving import COMPILED, PYTHON, Clinic, kernels, play_one, reloaded, small_problem, written
 
 PROBLEM = small_problem()
@@ -46,7 +48,7 @@ MODES: dict[str, dict[str, Any]] = {
 
 
 def learner_of(mode: str) -> LRCSSP:
-    return LRCSSP(PROBLEM.support, 2, **MODES[mode])
+    return lr_cssp(PROBLEM.support, 2, **MODES[mode])
 
 
 def run(learner: Any, *, problem: LinearCSSP = PROBLEM, episodes: int = 40, compiled: bool = True) -> History:
@@ -62,7 +64,7 @@ def test_three_steps_by_hand() -> None:
     # Noise of a row, at a scale of 0.1: 0.1 * 1/2 * 1/2 sqrt(log 4 + 2 log(8 * 2 / 0.1)) = 0.084914. Of the loss, with
     # log(8 * 1 / 0.1): 0.1 * 1/4 sqrt(1.386294 + 8.764053) = 0.079649. Bias: from 0 to 1/4.
     learner = LRCSSP(
-        Support.full(1, 1), 1, loss_floor=0.1, loss_bound=5.0, tolerance=1e-9,
+        Support.full(1, 1), 1, loss_floor=0.1, loss_bound=5.0, options=LearnerOptions(tolerance=1e-9),
         widths=scaled(sharp(variance=False), by=0.1),
     )  # fmt: skip
     episode = learner.begin([1.0])
@@ -220,7 +222,7 @@ def test_planning_when_a_determinant_has_doubled_makes_a_fifth_of_the_plans_for_
     for factor in (1.0, 2.0):
         learner = LRCSSP(
             problem.support, 2, loss_floor=bounds.loss_floor, loss_bound=bounds.loss_bound.upper, widths=sharp(),
-            replan_factor=factor,
+            options=LearnerOptions(replan_factor=factor),
         )  # fmt: skip
         history = run(learner, problem=problem, episodes=4000)
         plans.append(int((history.intervals - 1).sum()))  # every episode has a first plan, whatever the factor

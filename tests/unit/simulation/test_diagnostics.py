@@ -29,6 +29,7 @@ from goalbound.problems import treatment_ladder
 from goalbound.simulation.diagnostics import AuditedLearner, RegretDiagnostics
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.simulation.play import play
+from tests.support.ridge import lr_cssp
 
 
 def dense(states: int, *, seed: int, least_loss: float = 0.1, least_exit: float = 0.0) -> LinearCSSP:
@@ -53,7 +54,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def learner_of(settings: dict[str, Any], problem: LinearCSSP = PROBLEM) -> LRCSSP:
-    return LRCSSP(problem.support, problem.context_size, **settings)
+    return lr_cssp(problem.support, problem.context_size, **settings)
 
 
 def run(learner: Any, problem: LinearCSSP = PROBLEM, *, contexts: Any = None, **others: Any) -> History:

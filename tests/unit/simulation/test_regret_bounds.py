@@ -9,6 +9,7 @@ import pytest
 
 from goalbound import LRCSSP, Support, paper
 from goalbound.estimation import scaled
+from goalbound.learners.settings import LearnerOptions
 from goalbound.models import ModelError, Step
 from goalbound.simulation.regret_bounds import (
     a_posteriori_bound,
@@ -70,7 +71,7 @@ def test_scaled_widths_scale_the_middle_of_the_bound_only() -> None:
 
 
 def test_what_the_zero_loss_variant_adds_needs_t_star() -> None:
-    learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.0, loss_bound=5.0, episodes=10**6)
+    learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.0, loss_bound=5.0, options=LearnerOptions(episodes=10**6))
     told = {"steps": 100, "episodes": 50, "unknown_visits": 10, "loss_bound": 5.0}
     assert a_posteriori_bound(learner, **told) == np.inf
     short, long = (a_posteriori_bound(learner, **told, time_bound=t) for t in (3.0, 4.0))

@@ -1,0 +1,43 @@
+"""Learners by ridge regression from one flat set of settings, as tables of tests have them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from goalbound.kernels.state import GREEDY, OPTIMISTIC, POSTERIOR
+from goalbound.learners.core import RidgeLearner
+from goalbound.learners.exploration import Exploration
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
+from goalbound.learners.settings import LearnerOptions
+from goalbound.models import Support
+
+
+def lr_cssp(support: Support, context_size: int, **settings: Any) -> LRCSSP:
+    """An LRCSSP; what belongs to its options is put there."""
+    names = {field.name for field in fields(LearnerOptions)}
+    options = LearnerOptions(**{name: value for name, value in settings.items() if name in names})
+    others = {name: value for name, value in settings.items() if name not in names}
+    return LRCSSP(support, context_size, options=options, **others)
+
+
+def exploring(
+    exploration: Exploration, support: Support, context_size: int, *, loss_floor: float = 0.1,
+    rng: np.random.Generator | None = None, **options: Any,
+) -> RidgeLearner:  # fmt: skip
+    """The learner that explores so, with a new plan after every step unless ``replan_factor`` is given."""
+    chosen = LearnerOptions(**{"replan_factor": 1.0, **options})
+    told: dict[str, Any] = {"loss_floor": loss_floor, "options": chosen}
+    if exploration.code == OPTIMISTIC:
+        return LRCSSP(support, context_size, **told)
+    if exploration.code == POSTERIOR:
+        spread, ceiling = exploration.spread, exploration.ceiling
+        return PosteriorSampling(support, context_size, spread=spread, ceiling=ceiling, rng=rng, **told)
+    if exploration.code != GREEDY:
+        return KwikRmax(support, context_size, threshold=exploration.threshold, **told)
+    if exploration.explore == 0.0:
+        return GreedyRidge(support, context_size, **told)
+    return EpsilonGreedy(support, context_size, explore=exploration.explore, fade=exploration.fade, rng=rng, **told)
