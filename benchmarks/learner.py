@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.cpp_reference import FLAGS, CppReference, NoCompiler, Played, Task
-from goalbound import LRCSSP, Dirichlet, LinearCSSP, ModelEnvironment, paper, play, scaled, sharp
+from goalbound import LRCSSP, Dirichlet, LinearCSSP, ModelEnvironment, play
+from goalbound.estimation import paper, scaled, sharp
 from goalbound.learners.settings import LearnerOptions
 from goalbound.problems import random_cssp, routing_grid
 from goalbound.simulation.episode_buffer import EpisodeBuffer

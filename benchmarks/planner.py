@@ -102,7 +102,8 @@ class Row:
 
 def judge(ssp: SSP) -> tuple[ValueBounds | None, str]:
     """The truth about a problem, and how it was checked or why there is none."""
-    from goalbound.planning import NoProperPolicy, solve
+    from goalbound.errors import NoProperPolicy
+    from goalbound.planning import solve
 
     try:
         solution = solve(ssp, tolerance=JUDGE_TOLERANCE)

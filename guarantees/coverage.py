@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from scipy.stats import beta, binom
 
-from goalbound import Adversary, Dirichlet, Widths, paper, printed, scaled
+from goalbound import Adversary, Dirichlet
+from goalbound.estimation import Widths, paper, printed, scaled
 from goalbound.simulation.diagnostics import AuditedLearner
 from guarantees.result import Check, Notify, Result, ignore_progress
 from guarantees.settings import DELTA, Instance, certified, dense, run_episodes, simulation

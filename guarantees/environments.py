@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from goalbound import Dirichlet, Simulation
+from goalbound import Dirichlet
+from goalbound.simulation import Simulation
 from goalbound.simulation.diagnostics import AuditedLearner
 from guarantees.result import Check, Notify, Result, ignore_progress
 from guarantees.settings import DELTA, certified, run_episodes

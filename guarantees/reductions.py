@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from goalbound import LinearCSSP, ModelEnvironment, OneHot, Simulation, Step, bernoulli
+from goalbound import LinearCSSP, ModelEnvironment, OneHot, Step
+from goalbound.simulation import Simulation, bernoulli
 from guarantees.result import Check, Notify, Result, ignore_progress
 from guarantees.settings import DELTA, certified, dense, run_episodes
 

@@ -7,19 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goalbound import (
-    LRCSSP,
-    Dirichlet,
-    History,
-    LinearCSSP,
-    ModelEnvironment,
-    Simulation,
-    Support,
-    Widths,
-    bernoulli,
-    paper,
-)
+from goalbound import LRCSSP, Dirichlet, History, LinearCSSP, ModelEnvironment, Support
+from goalbound.estimation import Widths, paper
 from goalbound.planning import context_bounds, optimal_values
+from goalbound.simulation import Simulation, bernoulli
 
 DELTA = 0.1
 MIN_LOSS = 0.1

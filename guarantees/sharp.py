@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from goalbound import Dirichlet, Support, Widths, paper, scaled, sharp
-from goalbound.estimation import IntervalPieces
+from goalbound import Dirichlet, Support
+from goalbound.estimation import IntervalPieces, Widths, paper, scaled, sharp
 from goalbound.problems import dense_random
 from guarantees.coverage import CONFIDENCE, covered_runs, lower_limit, refuted
 from guarantees.environments import ENVIRONMENTS

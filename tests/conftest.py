@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.strategies import EXAMPLES_FACTOR
+from tests.support.strategies import EXAMPLES_FACTOR
 
 # The same examples at every run, so that a red build is red for everyone; with a factor, fresh ones, and more of them.
 settings.register_profile(

@@ -124,8 +124,8 @@ class CppReference:
             raise ValueError(f"{support} is not full; the C++ reference needs every pair and every next state")
         path = self.folder / "task.bin"
         sizes = (states, actions, size, len(task.contexts), len(task.uniforms))
-        told = (task.confidence, task.loss_floor, task.loss_bound, task.regularization)
-        settings = (*told, task.width_scale, task.tolerance)
+        given = (task.confidence, task.loss_floor, task.loss_bound, task.regularization)
+        settings = (*given, task.width_scale, task.tolerance)
         arrays = (task.problem.losses, task.problem.probabilities, task.contexts, task.uniforms)
         with path.open("wb") as file:
             np.array(sizes, dtype=np.int64).tofile(file)

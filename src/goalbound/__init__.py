@@ -7,172 +7,100 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from goalbound.errors import (
+        ArgumentError,
+        FileFormatError,
+        GoalboundError,
+        LearnerError,
+        ModelError,
+    )
     from goalbound.estimation import (
-        Estimate,
         Statistics,
-        Widths,
         confidence_set,
-        paper,
-        printed,
         project,
         ridge_estimate,
-        scaled,
-        sharp,
+        widths,
     )
     from goalbound.experiments.plugins import plugin
-    from goalbound.learners.context_free import ContextBlind, Discretized
-    from goalbound.learners.context_map import MappedContexts
-    from goalbound.learners.errors import LearnerError, PlanningStopped, ProjectionFailed
-    from goalbound.learners.linearity import NotLinearWarning, WrongPriorWarning
+    from goalbound.learners.card import LearnerCard
+    from goalbound.learners.context_map import ContextBlind, MappedContexts
+    from goalbound.learners.discretized import Discretized
     from goalbound.learners.lr_cssp import LRCSSP
     from goalbound.learners.plan import Plan
     from goalbound.learners.prior import PriorKnowledge
-    from goalbound.learners.reference import Clairvoyant, RandomWalk
+    from goalbound.learners.protocol import Episode, Learner
+    from goalbound.learners.reference import Clairvoyant
     from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
     from goalbound.learners.settings import LearnerOptions
-    from goalbound.learners.tabular import (
-        TabularLearner,
-        bernstein_ssp,
-        eb_ssp,
-        hoeffding_ssp,
-        psrl_ssp,
-        uc_ssp,
-        ulcvi,
-    )
+    from goalbound.learners.tabular import TabularLearner
     from goalbound.models import (
         SSP,
+        BallSet,
         Builder,
-        ConfidenceSet,
-        FileConflictError,
-        FileFormatError,
         IntervalSet,
-        LargeFileWarning,
         LinearCSSP,
-        ModelError,
         Step,
         Support,
     )
     from goalbound.models.files import load, save
     from goalbound.planning import (
-        Bound,
-        BoundStatus,
-        ContextBounds,
-        Evaluation,
-        NoProperPolicy,
-        OptimisticSolution,
         Solution,
-        Status,
-        blocking_states,
         context_bounds,
         evaluate,
         extended_value_iteration,
-        hitting_times,
-        is_proper,
         optimal_values,
         solve,
     )
     from goalbound.simulation import (
         Adversary,
-        AuditedLearner,
-        Cyclic,
+        ContextSource,
         Dirichlet,
-        Drifting,
-        FromArray,
+        Environment,
         History,
         ModelEnvironment,
         OneHot,
-        RegretDiagnostics,
-        Simulation,
-        bernoulli,
-        bounded,
-        deterministic,
         play,
     )
+    from goalbound.testing import check_learner
 
 __version__ = "0.2.0"
 
 _NAMES = {
-    "goalbound.estimation": (
-        "Estimate",
-        "Statistics",
-        "Widths",
-        "confidence_set",
-        "paper",
-        "printed",
-        "project",
-        "ridge_estimate",
-        "scaled",
-        "sharp",
-    ),
+    "goalbound.errors": ("ArgumentError", "FileFormatError", "GoalboundError", "LearnerError", "ModelError"),
+    "goalbound.estimation": ("Statistics", "confidence_set", "project", "ridge_estimate", "widths"),
     "goalbound.experiments.plugins": ("plugin",),
-    "goalbound.learners.errors": ("LearnerError", "PlanningStopped", "ProjectionFailed"),
-    "goalbound.learners.context_free": ("ContextBlind", "Discretized"),
-    "goalbound.learners.prior": ("PriorKnowledge",),
-    "goalbound.learners.linearity": ("NotLinearWarning", "WrongPriorWarning"),
+    "goalbound.learners.card": ("LearnerCard",),
+    "goalbound.learners.context_map": ("ContextBlind", "MappedContexts"),
+    "goalbound.learners.discretized": ("Discretized",),
     "goalbound.learners.lr_cssp": ("LRCSSP",),
     "goalbound.learners.plan": ("Plan",),
-    "goalbound.learners.reference": ("Clairvoyant", "RandomWalk"),
+    "goalbound.learners.prior": ("PriorKnowledge",),
+    "goalbound.learners.protocol": ("Episode", "Learner"),
+    "goalbound.learners.reference": ("Clairvoyant",),
     "goalbound.learners.ridge": ("EpsilonGreedy", "GreedyRidge", "KwikRmax", "PosteriorSampling"),
     "goalbound.learners.settings": ("LearnerOptions",),
-    "goalbound.learners.context_map": ("MappedContexts",),
-    "goalbound.learners.tabular": (
-        "TabularLearner",
-        "bernstein_ssp",
-        "eb_ssp",
-        "hoeffding_ssp",
-        "psrl_ssp",
-        "uc_ssp",
-        "ulcvi",
-    ),
-    "goalbound.models": (
-        "SSP",
-        "Builder",
-        "ConfidenceSet",
-        "FileConflictError",
-        "FileFormatError",
-        "IntervalSet",
-        "LargeFileWarning",
-        "LinearCSSP",
-        "ModelError",
-        "Step",
-        "Support",
-    ),
+    "goalbound.learners.tabular": ("TabularLearner",),
+    "goalbound.models": ("BallSet", "Builder", "IntervalSet", "LinearCSSP", "SSP", "Step", "Support"),
     "goalbound.models.files": ("load", "save"),
     "goalbound.planning": (
-        "Bound",
-        "BoundStatus",
-        "ContextBounds",
-        "Evaluation",
-        "NoProperPolicy",
-        "OptimisticSolution",
         "Solution",
-        "Status",
-        "blocking_states",
         "context_bounds",
         "evaluate",
         "extended_value_iteration",
-        "hitting_times",
-        "is_proper",
         "optimal_values",
         "solve",
     ),
     "goalbound.simulation": (
         "Adversary",
-        "OneHot",
-        "Cyclic",
-        "RegretDiagnostics",
+        "ContextSource",
         "Dirichlet",
-        "Drifting",
+        "Environment",
         "History",
-        "FromArray",
         "ModelEnvironment",
-        "Simulation",
-        "AuditedLearner",
-        "bernoulli",
-        "bounded",
-        "deterministic",
+        "OneHot",
         "play",
     ),
+    "goalbound.testing": ("check_learner",),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 

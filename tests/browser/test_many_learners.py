@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from goalbound.experiments.report import write_report
-from tests.unit.experiments.report_cases import case, spec
+from tests.support.report_cases import case, spec
 
 COUNT = 20
 LEARNERS = [{"use": "lr-cssp", "label": f"learner {n}", "scale": 1.0 - n / 100.0} for n in range(COUNT)]

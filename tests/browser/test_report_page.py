@@ -7,7 +7,7 @@ import json
 import pytest
 
 from goalbound.experiments.report import write_report
-from tests.unit.experiments.report_cases import case, spec
+from tests.support.report_cases import case, spec
 
 SHIFTS = """
     let sum = 0;

@@ -18,10 +18,10 @@ pytest.importorskip("joblib", reason="the extra 'experiments' is not installed")
 
 import distributed
 
+from goalbound.errors import InputError
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import sweep
-from goalbound.models import ModelError
-from tests.unit.experiments.sweep_cases import HERE, EventLog, records_in, small_spec
+from tests.support.sweep_cases import HERE, EventLog, records_in, small_spec
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="workers are killed with signals of POSIX")
 
@@ -143,7 +143,7 @@ def test_a_scheduler_that_goes_away_is_one_error_and_what_came_back_is_kept(tmp_
         if event.kind == "finished":
             cluster.close()
 
-    with pytest.raises(ModelError, match="was lost; finished runs are kept"):
+    with pytest.raises(InputError, match="was lost; finished runs are kept"):
         sweep(spec, tmp_path / "out", on=cluster.scheduler_address, progress=close_after_one)
 
     assert len(records_in(tmp_path / "out")) == 1

@@ -138,7 +138,7 @@ def test_entry_points_need_no_leave_but_take_no_name_of_ours_and_are_marked(tmp_
     assert 'no learner is called "tyer" (did you mean "tryer"?)' in capsys.readouterr().err
 
 
-def test_two_packages_that_offer_the_same_name_are_told_apart(tmp_path, monkeypatch, capsys):
+def test_two_packages_that_offer_the_same_name_are_distinguished(tmp_path, monkeypatch, capsys):
     other = tmp_path / "other" / "other-1.0.dist-info"
     other.mkdir(parents=True)
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")

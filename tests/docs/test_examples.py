@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goalbound import SSP, LinearCSSP, hitting_times, solve
+from goalbound import SSP, LinearCSSP, solve
+from goalbound.planning import hitting_times
 
 ROOT = Path(__file__).parents[2]
 

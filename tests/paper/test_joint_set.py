@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from goalbound import LRCSSP, Dirichlet, play, sharp
+from goalbound import LRCSSP, Dirichlet, play
+from goalbound.estimation import sharp
 from goalbound.kernels.value_iteration import min_over_intervals
 from goalbound.learners.settings import LearnerOptions
 from goalbound.problems import dense_random
@@ -47,7 +48,7 @@ def test_the_joint_ball_is_never_the_larger_lower_bound() -> None:
         for context in rng.dirichlet(np.ones(3), size=3):
             values = learner.plan(context).values
             view = learner._new_episode_state()
-            intervals = learner.interval_set(context)
+            intervals = learner.confidence_set(context)
             view.sets.low[:], view.sets.high[:] = intervals.low, intervals.high
             view.sets.state[:] = SUPPORT.next_state
             view.sets.used[:] = np.diff(SUPPORT.next_start)

@@ -10,7 +10,7 @@ from hypothesis import given
 from goalbound.kernels import compile as compilation
 from goalbound.models import SSP
 from goalbound.planning import Solution, blocking_states, evaluate, is_proper, solve
-from tests.strategies import ssps
+from tests.support.strategies import ssps
 
 PYTHON = {"_ready": compilation.python}
 COMPILED = {"TOY_WORK": -1}

@@ -16,7 +16,7 @@ from goalbound.planning.context_bounds.region import affine_upper_bounds, max_up
 from goalbound.planning.properness import is_proper
 from goalbound.planning.reduction import rows_of
 from tests.reference import exact
-from tests.strategies import contexts, examples, linear_cssps, ssps
+from tests.support.strategies import contexts, examples, linear_cssps, ssps
 
 SLACK = Fraction(1, 10**13)  # mixing the context between the corners rounds it
 

@@ -12,7 +12,7 @@ from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import solve
 from goalbound.planning.context_bounds import Bound, context_bounds
 from tests.reference import context_grid, exact, graph
-from tests.strategies import contexts, examples, linear_cssps, ssps
+from tests.support.strategies import contexts, examples, linear_cssps, ssps
 
 FEW = 20
 

@@ -13,7 +13,7 @@ from goalbound.models import LinearCSSP, Step, Support
 from tests.reference.lr_cssp import NaiveLRCSSP
 from tests.reference.optimism import next_states
 from tests.reference.projection import v_norm
-from tests.strategies import contexts, examples, linear_cssps
+from tests.support.strategies import contexts, examples, linear_cssps
 
 Floats = NDArray[np.float64]
 Seen = list[tuple[Floats, Step]]

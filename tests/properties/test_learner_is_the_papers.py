@@ -25,7 +25,7 @@ from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Step, Support
 from tests.reference.lr_cssp import NaiveLRCSSP, Sample
 from tests.reference.optimism import next_states
-from tests.strategies import contexts, examples, ssps
+from tests.support.strategies import contexts, examples, ssps
 
 TOLERANCE = 1e-9
 """of value iteration, relative to the loss floor: both are within 3 of it of the exact values"""
@@ -81,9 +81,9 @@ SETTINGS = {
 class Twins:
     """The learner and its naive twin, compared at every step. ``seen`` counts what has happened."""
 
-    def __init__(self, told: PriorArrays, support: Support, size: int) -> None:
+    def __init__(self, given: PriorArrays, support: Support, size: int) -> None:
         self.support = support
-        self.learner, self.naive = told.learner(support, size), told.naive(support, size)
+        self.learner, self.naive = given.learner(support, size), given.naive(support, size)
         self.seen: Counter[str] = Counter()
         self.episode: LRCSSPEpisode
 
@@ -108,7 +108,7 @@ class Twins:
             self.seen["plans above the bound"] += 1
             self.seen["steps forgotten"] += data - len(self.naive.data)
         for pair in range(self.support.pairs):
-            if abs(self._doubt(pair) - 1.0) < 1e-9:
+            if abs(self._known_width(pair) - 1.0) < 1e-9:
                 return None
             assert bool(plan.known[pair]) == self.naive.known(pair)
         return action
@@ -133,7 +133,7 @@ class Twins:
         np.testing.assert_allclose(estimate.losses[pair], theirs.losses, atol=1e-10)
         np.testing.assert_allclose(estimate.rows[self.support.row(pair)][:count], theirs.rows, atol=1e-10)
 
-    def _doubt(self, pair: int) -> float:
+    def _known_width(self, pair: int) -> float:
         """Both sides of eq. (ineq-known), divided."""
         plan, naive = self.naive._plan, self.naive
         assert plan is not None
@@ -223,9 +223,9 @@ def test_plans_above_the_bound_make_both_forget() -> None:
 def test_intervals_that_lose_too_much_double_it_alike() -> None:
     # All is known: 10 B sqrt(log(4 m / 0.5)) / sqrt(1e5) < 0.3 for B = 1, 2 and 4. 48 log(8) = 99.8: the first time
     # at step 100.
-    told = PriorArrays(loss_floor=0.9, scale=1e-6, regularization=1e5, delta=0.5)
+    given = PriorArrays(loss_floor=0.9, scale=1e-6, regularization=1e5, delta=0.5)
     # Both may lead to the goal, and 1e5 zeros of the ridge say that they do: no plan is above the bound.
-    twins = Twins(told, Support.from_pairs([{0: [1, 2]}, {0: [0, 2]}]), 1)
+    twins = Twins(given, Support.from_pairs([{0: [1, 2]}, {0: [0, 2]}]), 1)
     twins.begin(np.array([1.0]))
     for count in range(400):
         state = count % 2

@@ -21,10 +21,10 @@ from goalbound.planning import solve
 from goalbound.problems import random_cssp
 from goalbound.simulation import Dirichlet, ModelEnvironment, OneHot, bernoulli, bounded, deterministic, play
 from goalbound.simulation.history import PER_EPISODE, History
-from tests.strategies import contexts, examples, linear_cssps
+from tests.support.driving import COMPILED, MODES, PYTHON, draw_step, kernels, small_problem, written
 from tests.support.ridge import lr_cssp
-from tests.unit.learners.driving import COMPILED, MODES, PYTHON, draw_step, kernels, small_problem, written
-from tests.unit.learners.taught import Seen, data, rho, rows_of, supports, teach
+from tests.support.strategies import contexts, examples, linear_cssps
+from tests.support.taught import Seen, data, rho, rows_of, supports, teach
 
 NARROW: dict[str, Any] = {**MODES["narrow"], "tolerance": 1e-9}
 UNSEEN = scaled(paper(), by=1e-100)

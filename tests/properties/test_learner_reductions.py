@@ -16,10 +16,10 @@ from goalbound.kernels.regression import RENEW_EVERY
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP
 from tests.reference.optimism import is_stochastic
-from tests.strategies import examples
+from tests.support.driving import MODES, draw_step, small_problem
 from tests.support.ridge import lr_cssp
-from tests.unit.learners.driving import MODES, draw_step, small_problem
-from tests.unit.learners.taught import data, rho, rows_of, supports, teach
+from tests.support.strategies import examples
+from tests.support.taught import data, rho, rows_of, supports, teach
 
 NARROW: dict[str, Any] = {**MODES["narrow"], "tolerance": 1e-9}
 UNSEEN = scaled(paper(), by=1e-100)

@@ -16,7 +16,7 @@ from tests.reference import exact
 from tests.reference.lr_cssp import NaiveLRCSSP
 from tests.reference.optimism import contains, inner_minimum, inner_minimum_by_cone, next_states, optimistic_values
 from tests.reference.projection import kkt_violation, projected, v_norm
-from tests.strategies import contexts, examples, ssps
+from tests.support.strategies import contexts, examples, ssps
 
 Floats = NDArray[np.float64]
 

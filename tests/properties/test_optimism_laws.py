@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.kernels import compile as compilation
-from goalbound.models import SSP, ConfidenceSet, LinearCSSP
+from goalbound.models import SSP, BallSet, LinearCSSP
 from goalbound.planning import Status, is_proper, solve
 from goalbound.planning.extended_value_iteration import OptimisticSolution, extended_value_iteration
 from tests.properties.test_compiled_kernels import COMPILED, PYTHON
 from tests.reference.optimism import optimistic_values
-from tests.strategies import contexts, examples, linear_cssps, ssps
+from tests.support.strategies import contexts, examples, linear_cssps, ssps
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ def with_positive_losses(ssp: SSP) -> SSP:
 
 
 @st.composite
-def sets_around(draw: st.DrawFn, truth: SSP) -> ConfidenceSet:
+def sets_around(draw: st.DrawFn, truth: SSP) -> BallSet:
     """A set that holds the truth: its rows are moved, and the radii are what they were moved by, or more."""
     support = truth.support
     eighths = st.lists(st.integers(0, 8), min_size=support.pairs, max_size=support.pairs)
@@ -40,7 +40,7 @@ def sets_around(draw: st.DrawFn, truth: SSP) -> ConfidenceSet:
     apart = np.where(support.next_state < support.states, rows - truth.probabilities, 0.0)
     radii = np.sqrt(np.add.reduceat(apart * apart, support.next_start[:-1])) + np.array(draw(eighths)) / 80.0
     low = truth.losses * (1.0 - np.array(draw(eighths)) / 10.0)
-    return ConfidenceSet(support, low, np.minimum(truth.losses + 0.1, 1.0), np.clip(rows, 0.0, 1.0), radii)
+    return BallSet(support, low, np.minimum(truth.losses + 0.1, 1.0), np.clip(rows, 0.0, 1.0), radii)
 
 
 @st.composite
@@ -50,16 +50,14 @@ def truths(draw: st.DrawFn) -> SSP:
     return with_positive_losses(problem.at(draw(contexts(problem.context_size))))
 
 
-def centres_of(plausible: ConfidenceSet) -> list[Floats]:
+def centres_of(plausible: BallSet) -> list[Floats]:
     support = plausible.support
     rows = [support.row(pair) for pair in range(support.pairs)]
     return [plausible.rows[row][plausible.to_state[row]] for row in rows]
 
 
-def grown(plausible: ConfidenceSet, extra: float) -> ConfidenceSet:
-    return ConfidenceSet(
-        plausible.support, plausible.loss_low, plausible.loss_high, plausible.rows, plausible.radii + extra
-    )
+def grown(plausible: BallSet, extra: float) -> BallSet:
+    return BallSet(plausible.support, plausible.loss_low, plausible.loss_high, plausible.rows, plausible.radii + extra)
 
 
 def moderate(ssp: SSP) -> bool:
@@ -107,7 +105,7 @@ def test_larger_radii_give_values_no_larger(truth: SSP, data: st.DataObject) -> 
         np.testing.assert_allclose(values[-1], shortest_ways(plausible), rtol=1e-7)
 
 
-def shortest_ways(plausible: ConfidenceSet) -> Floats:
+def shortest_ways(plausible: BallSet) -> Floats:
     """[S + 1] the least losses where every pair leads to whichever of its next states it likes: Bellman and Ford."""
     support = plausible.support
     values = np.append(np.full(support.states, np.inf), 0.0)
@@ -123,9 +121,7 @@ def shortest_ways(plausible: ConfidenceSet) -> Floats:
 def test_without_radii_the_values_are_those_of_the_exact_planner(ssp: SSP) -> None:
     truth = with_positive_losses(ssp)
     if moderate(truth):
-        certain = ConfidenceSet(
-            truth.support, truth.losses, truth.losses, truth.probabilities, np.zeros(truth.support.pairs)
-        )
+        certain = BallSet(truth.support, truth.losses, truth.losses, truth.probabilities, np.zeros(truth.support.pairs))
         found, exact = extended_value_iteration(certain, tolerance=1e-8), solve(truth)
         np.testing.assert_allclose(found.values, exact.values, rtol=3e-8)
         assert (found.values <= exact.upper).all()
@@ -153,7 +149,7 @@ def test_a_neighbours_values_are_a_start_that_is_not_seen_in_the_answer(truth: S
         np.testing.assert_allclose(warm.values, cold.values, rtol=3e-7)
 
 
-def planned(plausible: ConfidenceSet, start: Floats | None, way: dict[str, object]) -> OptimisticSolution:
+def planned(plausible: BallSet, start: Floats | None, way: dict[str, object]) -> OptimisticSolution:
     with mock.patch.multiple(compilation, **way):
         return extended_value_iteration(plausible, start=start, sweeps=300)
 
@@ -174,6 +170,6 @@ def test_a_floor_of_zero_is_an_error(truth: SSP, data: st.DataObject) -> None:
     plausible = data.draw(sets_around(truth))
     low = plausible.loss_low.copy()
     low[data.draw(st.integers(0, len(low) - 1))] = 0.0
-    free = ConfidenceSet(plausible.support, low, plausible.loss_high, plausible.rows, plausible.radii)
+    free = BallSet(plausible.support, low, plausible.loss_high, plausible.rows, plausible.radii)
     with pytest.raises(ValueError, match="may have loss 0"):
         extended_value_iteration(free)

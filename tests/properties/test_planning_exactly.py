@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goalbound.errors import NoProperPolicy
 from goalbound.models import SSP
-from goalbound.planning import NoProperPolicy, Status, solve
+from goalbound.planning import Status, solve
 from tests.reference import exact, graph, linear_program
 from tests.reference.certified import assert_bounds, assert_certified
-from tests.strategies import contexts, examples, linear_cssps, ssps
+from tests.support.strategies import contexts, examples, linear_cssps, ssps
 
 
 @examples(60)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import Solution, evaluate, solve
-from tests.strategies import Table, action_sets, linear_cssps, losses, ssp_from, ssps, tables, weights
+from tests.support.strategies import Table, action_sets, linear_cssps, losses, ssp_from, ssps, tables, weights
 
 NARROW = 1e-9
 

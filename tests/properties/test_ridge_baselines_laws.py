@@ -22,9 +22,9 @@ from goalbound.models import Step, Support
 from tests.reference import ridge_baselines as naive
 from tests.reference.optimism import next_states
 from tests.reference.ridge_baselines import NaiveRidge, OutOfReach
-from tests.strategies import contexts, examples, ssps
 from tests.support.ridge import exploring
-from tests.unit.learners.taught import Seen, data, teach
+from tests.support.strategies import contexts, examples, ssps
+from tests.support.taught import Seen, data, teach
 
 FLOOR = 0.1
 TOLERANCE = 1e-9
@@ -50,10 +50,10 @@ class Kind:
         )  # fmt: skip
 
     def twin(self, support: Support, size: int, seed: int) -> NaiveRidge:
-        told = self.exploration
+        given = self.exploration
         return NaiveRidge(
-            support, size, loss_floor=FLOOR, exploration=self.look, factor=self.factor, ceiling=told.ceiling,
-            explore=told.explore, fade=told.fade, draws=told.name == "sampled", rng=np.random.default_rng(seed),
+            support, size, loss_floor=FLOOR, exploration=self.look, factor=self.factor, ceiling=given.ceiling,
+            explore=given.explore, fade=given.fade, draws=given.name == "sampled", rng=np.random.default_rng(seed),
         )  # fmt: skip
 
 
@@ -99,8 +99,8 @@ class Twins:
         return action
 
     def _compare_plan(self, plan: Plan) -> None:
-        assert self.twin.looks is not None
-        for pair, look in enumerate(self.twin.looks):
+        assert self.twin.pair_models is not None
+        for pair, look in enumerate(self.twin.pair_models):
             assert plan.losses[pair] == pytest.approx(self.twin.loss(pair), abs=1e-9)
             count = len(next_states(self.support, pair))  # the goal stands last in a row
             np.testing.assert_allclose(plan.rows[self.support.row(pair)][:count], look.row, atol=1e-9)
@@ -165,7 +165,7 @@ def test_both_draw_the_same_numbers_and_no_others() -> None:
         assert twins.learner._rng.bit_generator.state == twins.twin.rng.bit_generator.state
 
 
-def told(exploration: Exploration, size: int, *, factor: float = 2.0) -> RidgeLearner:
+def given(exploration: Exploration, size: int, *, factor: float = 2.0) -> RidgeLearner:
     return exploring(
         exploration, SUPPORT, size, loss_floor=FLOOR, tolerance=TOLERANCE, replan_factor=factor,
         rng=np.random.default_rng(1),
@@ -178,7 +178,7 @@ SUPPORT = Support.full(3, 2)
 @examples(10)
 @given(data(SUPPORT, 2), contexts(2))
 def test_a_draw_without_spread_is_the_estimate(seen: list[Seen], context: NDArray[np.float64]) -> None:
-    plain, still = told(greedy(), 2), told(sampled(spread=0.0, ceiling=1e9), 2)
+    plain, still = given(greedy(), 2), given(sampled(spread=0.0, ceiling=1e9), 2)
     one = plan_after(plain, seen, context)
     if one is None:
         return
@@ -196,14 +196,14 @@ def test_who_knows_everything_is_greedy_and_who_knows_nothing_hopes(
     seen: list[Seen], context: NDArray[np.float64]
 ) -> None:
     # The sum of |V^-1 c| is at most sqrt(d) / lambda = 1.42, and above 0.
-    nothing = teach(told(rmax(threshold=0.0), 2), seen).plan(context)
+    nothing = teach(given(rmax(threshold=0.0), 2), seen).plan(context)
     np.testing.assert_allclose(nothing.values, [FLOOR] * 3 + [0.0], rtol=1e-8)
     assert nothing.policy.tolist() == [0, 0, 0]
     assert not nothing.known.any()
-    one = plan_after(told(greedy(), 2), seen, context)
+    one = plan_after(given(greedy(), 2), seen, context)
     if one is None:
         return
-    everything = plan_after(told(rmax(threshold=1.5), 2), seen, context)
+    everything = plan_after(given(rmax(threshold=1.5), 2), seen, context)
     assert everything is not None
     assert everything.known.all()
     np.testing.assert_allclose(everything.values, one.values, rtol=1e-8)
@@ -216,11 +216,11 @@ def test_the_names_of_the_components_do_not_matter(
     seen: list[Seen], context: NDArray[np.float64], order: list[int], exploration: Exploration
 ) -> None:
     renamed = [Seen(one.context[order], one.step) for one in seen]
-    if any(near_known(told(exploration, 3), seen, context)):
+    if any(near_known(given(exploration, 3), seen, context)):
         return
     one, other = (
-        plan_after(told(exploration, 3), seen, context),
-        plan_after(told(exploration, 3), renamed, context[order]),
+        plan_after(given(exploration, 3), seen, context),
+        plan_after(given(exploration, 3), renamed, context[order]),
     )
     assert (one is None) == (other is None)
     if one is not None and other is not None:
@@ -231,8 +231,8 @@ def test_the_names_of_the_components_do_not_matter(
 def near_known(learner: RidgeLearner, seen: list[Seen], context: NDArray[np.float64]) -> list[bool]:
     """By pair: whether rounding may decide if it is known."""
     gram = teach(learner, seen).statistics.gram
-    doubt = np.abs(np.linalg.solve(gram, context[None, :, None])).sum(axis=(1, 2))
-    return [learner.settings.exploration.name == "rmax" and abs(one - 0.5) < 1e-9 for one in doubt]
+    known_width = np.abs(np.linalg.solve(gram, context[None, :, None])).sum(axis=(1, 2))
+    return [learner.settings.exploration.name == "rmax" and abs(one - 0.5) < 1e-9 for one in known_width]
 
 
 def plan_after(learner: RidgeLearner, seen: list[Seen], context: NDArray[np.float64]) -> Plan | None:

@@ -16,19 +16,19 @@ from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import IntervalSet, LinearCSSP, Step, Support
 from goalbound.planning import solve
 from tests.reference.intervals import PIECES
-from tests.strategies import contexts, examples
+from tests.support.driving import draw_step, small_problem
 from tests.support.ridge import lr_cssp
-from tests.unit.learners.driving import draw_step, small_problem
-from tests.unit.learners.taught import Seen, data, supports, teach
+from tests.support.strategies import contexts, examples
+from tests.support.taught import Seen, data, supports, teach
 
 Floats = NDArray[np.float64]
-TOLD: dict[str, Any] = {"loss_floor": 0.1, "loss_bound": 50.0}
+GIVEN: dict[str, Any] = {"loss_floor": 0.1, "loss_bound": 50.0}
 
 
 def learner_of(support: Support, size: int, *, pieces: set[str] | None = None, scale: float = 1.0) -> LRCSSP:
     chosen = set(PIECES) if pieces is None else pieces
     widths = scaled(sharp(**{piece: piece in chosen for piece in PIECES}), by=scale)
-    return lr_cssp(support, size, widths=widths, **TOLD)
+    return lr_cssp(support, size, widths=widths, **GIVEN)
 
 
 def inside(inner: IntervalSet, outer: IntervalSet, room: float = 1e-9) -> bool:
@@ -62,7 +62,7 @@ def test_while_the_truth_is_in_the_intervals_plans_hope_for_no_more_than_is_true
     problem = small_problem(draws.draw(st.integers(0, 50)), context_size=size)
     learner = teach(learner_of(problem.support, size, scale=scale), walked(problem, draws))
     context = draws.draw(contexts(size))
-    found, truth = learner.interval_set(context), problem.at(context)
+    found, truth = learner.confidence_set(context), problem.at(context)
     if scale == 1.0:
         assert found.contains(truth)
     if found.contains(truth, tolerance=0.0):
@@ -82,7 +82,7 @@ def test_without_a_piece_no_interval_is_shorter(piece: str, draws: st.DataObject
     scale = draws.draw(st.sampled_from([1.0, 0.1]))
     full, less = (teach(learner_of(support, size, pieces=some, scale=scale), seen) for some in (rest, rest - {piece}))
     context = draws.draw(contexts(size))
-    one, other = full.interval_set(context), less.interval_set(context)
+    one, other = full.confidence_set(context), less.confidence_set(context)
     if piece == "goal":
         for place in np.flatnonzero(support.next_state == support.states).tolist():
             # Nothing is said of the goal itself: it has what the others leave, all of it if there are none.
@@ -106,7 +106,7 @@ def test_bounds_by_the_variance_widen_by_their_share_of_failure_at_most(draws: s
     without = teach(learner_of(support, size, pieces=set(PIECES) - {"variance"}, scale=ratio), seen)
     both = teach(learner_of(support, size), seen)
     context = draws.draw(contexts(size))
-    one, other = both.interval_set(context), without.interval_set(context)
+    one, other = both.confidence_set(context), without.confidence_set(context)
     assert (one.low >= other.low - 1e-9).all()
     assert (one.high <= other.high + 1e-9).all()
 
@@ -116,7 +116,7 @@ def test_bounds_by_the_variance_are_shorter_where_something_is_rare() -> None:
     # sqrt(1/2001) / 2 sqrt(log 2001 + 2 log(16 / 0.1)) = 0.0471; with it, measured, 0.0268.
     seen = [Seen(np.array([1.0]), Step(0, 0, 0.5, 1))] * 2000
     both, without = (
-        teach(learner_of(Support.full(1, 1), 1, pieces=some), seen).interval_set([1.0])
+        teach(learner_of(Support.full(1, 1), 1, pieces=some), seen).confidence_set([1.0])
         for some in (set(PIECES), set(PIECES) - {"variance"})
     )
     assert both.high[0] < 0.6 * without.high[0]
@@ -133,7 +133,7 @@ def test_more_data_at_the_same_context_narrows(size: int) -> None:
     for _ in range(7):
         for k in range(2 * (1 if not lengths else int(learner.statistics.visits[0]) // 2)):
             teach(learner, [Seen(context, Step(0, 0, float(k % 2), k % 2))])
-        found = learner.interval_set(context)
+        found = learner.confidence_set(context)
         lengths.append([*(found.high - found.low), *(found.loss_high - found.loss_low)])
     assert learner.statistics.visits[0] == 128
     for before, after in pairwise(lengths):
@@ -154,8 +154,8 @@ def test_one_hot_contexts_are_learned_apart(draws: st.DataObject) -> None:
     mine = [Seen(np.array([1.0]), step) for context, step in seen if context[which] == 1.0]
     played = {(step.state, step.action) for _, step in mine}
     tiny = 1e-12
-    whole = teach(learner_of(support, size, scale=tiny), seen).interval_set(np.eye(size)[which])
-    alone = teach(learner_of(support, 1, scale=tiny), mine).interval_set([1.0])
+    whole = teach(learner_of(support, size, scale=tiny), seen).confidence_set(np.eye(size)[which])
+    alone = teach(learner_of(support, 1, scale=tiny), mine).confidence_set([1.0])
     for pair in range(support.pairs):
         if (int(support.pair_state[pair]), int(support.pair_action[pair])) in played:
             row = support.row(pair)
@@ -171,7 +171,7 @@ def test_with_one_component_intervals_are_counts(draws: st.DataObject) -> None:
     # next states none is cut by the others: 1 - (n - k) / (n + 1) = (k + 1) / (n + 1). A single one is certain.
     support = draws.draw(supports)
     seen = draws.draw(data(support, 1))
-    found = teach(learner_of(support, 1, scale=1e-12), seen).interval_set([1.0])
+    found = teach(learner_of(support, 1, scale=1e-12), seen).confidence_set([1.0])
     for pair in range(support.pairs):
         steps = [step for _, step in seen if support.pair(step.state, step.action) == pair]
         if support.row(pair).stop - support.row(pair).start == 1:

@@ -11,12 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from goalbound.learners.tabular import (
-    TabularLearner,
-    eb_ssp,
-    psrl_ssp,
-    ulcvi,
-)
+from goalbound.learners.tabular import TabularLearner
+from goalbound.learners.tabular.method import eb_ssp_method, psrl_ssp_method, ulcvi_method
 from goalbound.models import SSP, Step, Support
 from goalbound.planning import solve
 from tests.reference.tabular import (
@@ -40,7 +36,7 @@ from tests.reference.tabular_sets import (
     visgo_backup,
 )
 from tests.reference.tabular_twins import ROUNDING, Twins, drawn_step, run
-from tests.strategies import examples, ssps
+from tests.support.strategies import examples, ssps
 
 problems = ssps(proper=True, most_states=4, most_actions=3)
 """1 to 4 states, up to 3 actions, sparse rows"""
@@ -69,9 +65,9 @@ def tellings(draw: st.DrawFn, truth: SSP, kind: Kind) -> PriorArrays:
 def test_each_learner_is_its_definition(name: str, data: st.DataObject, truth: SSP, seed: int) -> None:
     """Counts, plans, when they are made, values within the certified tolerance, and choices as good as it asks."""
     kind = KINDS[name]
-    told = data.draw(tellings(truth, kind))
+    given = data.draw(tellings(truth, kind))
     tolerance = data.draw(st.sampled_from([PRECISE, PRECISE, USUAL]))
-    run(kind.twins(told, seed, tolerance=tolerance), truth, data.draw(st.integers(30, 80)), seed)
+    run(kind.twins(given, seed, tolerance=tolerance), truth, data.draw(st.integers(30, 80)), seed)
 
 
 # Three states and two actions; each pair stays, goes on or reaches the goal.
@@ -159,25 +155,25 @@ def row_of(truth: SSP, pair: int) -> Floats:
     return row
 
 
-def l1_set_holds(told: PriorArrays, data: Data, truth: SSP, radius: Callable[[PriorArrays, int, int], float]) -> bool:
+def l1_set_holds(given: PriorArrays, data: Data, truth: SSP, radius: Callable[[PriorArrays, int, int], float]) -> bool:
     states = truth.support.states
     for pair in (pair for pair in range(truth.support.pairs) if data.visits[pair]):
         shares = np.array([data.share(pair, following) for following in range(states + 1)])
-        if np.abs(shares - row_of(truth, pair)).sum() > radius(told, data.visits[pair], pair):
+        if np.abs(shares - row_of(truth, pair)).sum() > radius(given, data.visits[pair], pair):
             return False
     return True
 
 
-def bernstein_set_holds(told: PriorArrays, data: Data, truth: SSP) -> bool:
+def bernstein_set_holds(given: PriorArrays, data: Data, truth: SSP) -> bool:
     return all(
-        (np.array(bernstein_row(told, data, pair)) <= row_of(truth, pair)[:-1]).all()
+        (np.array(bernstein_row(given, data, pair)) <= row_of(truth, pair)[:-1]).all()
         for pair in range(truth.support.pairs)
     )
 
 
 SETS: dict[str, Callable[[PriorArrays, Data, SSP], bool]] = {
-    "uc-ssp": lambda told, data, truth: l1_set_holds(told, data, truth, uc_radius),
-    "hoeffding-ssp": lambda told, data, truth: l1_set_holds(told, data, truth, hoeffding_radius),
+    "uc-ssp": lambda given, data, truth: l1_set_holds(given, data, truth, uc_radius),
+    "hoeffding-ssp": lambda given, data, truth: l1_set_holds(given, data, truth, hoeffding_radius),
     "bernstein-ssp": bernstein_set_holds,
 }
 
@@ -209,11 +205,11 @@ def test_hope_is_not_above_the_truth_while_the_sets_hold_it(name: str, scale: fl
         rng = np.random.default_rng(seed)
         truth = SSP.dense(rng.uniform(0.2, 1.0, (3, 2)), rng.dirichlet(np.ones(4), (3, 2)))
         losses = tuple(truth.losses.tolist()) if known else None
-        told = PriorArrays(truth.support, loss_floor=0.2, scale=scale, known_losses=losses)
-        twins = at_a_new_plan(KINDS[name].twins(told, seed), truth, 40 + 10 * (seed % 6), rng)
+        given = PriorArrays(truth.support, loss_floor=0.2, scale=scale, known_losses=losses)
+        twins = at_a_new_plan(KINDS[name].twins(given, seed), truth, 40 + 10 * (seed % 6), rng)
         naive = twins.naive
         assert isinstance(naive, NaiveUCSSP | NaiveHoeffdingSSP | NaiveBernsteinSSP)
-        if SETS[name](told, naive.data, truth) and (optimistic_losses(told, naive.data) <= truth.losses).all():
+        if SETS[name](given, naive.data, truth) and (optimistic_losses(given, naive.data) <= truth.losses).all():
             assert (twins.learner.plan().values <= solve(truth).upper * (1.0 + twins.workspace.values)).all()
             held += bool(naive.plan.rows[naive.policy].any())  # else all mass goes to the goal, and nothing is at stake
     assert held >= 3
@@ -222,9 +218,9 @@ def test_hope_is_not_above_the_truth_while_the_sets_hold_it(name: str, scale: fl
 @pytest.mark.parametrize(("name", "scale"), [("uc-ssp", 0.05), ("hoeffding-ssp", 0.02), ("bernstein-ssp", 0.005)])
 def test_values_that_were_not_iterated_to_the_end_are_lower_bounds_all_the_same(name: str, scale: float) -> None:
     """Value iteration that starts warm may end above its fixed point; the certificate takes off what it may be."""
-    told = PriorArrays(LADDER.support, loss_floor=0.2, scale=scale)
+    given = PriorArrays(LADDER.support, loss_floor=0.2, scale=scale)
     for seed in range(8):
-        twins = KINDS[name].twins(told, seed, tolerance=COARSE)
+        twins = KINDS[name].twins(given, seed, tolerance=COARSE)
         at_a_new_plan(twins, LADDER, 20 + seed, np.random.default_rng(seed))
         naive = twins.naive
         assert isinstance(naive, NaiveUCSSP | NaiveHoeffdingSSP | NaiveBernsteinSSP)
@@ -236,27 +232,27 @@ def test_values_that_were_not_iterated_to_the_end_are_lower_bounds_all_the_same(
 def test_eb_ssp_is_not_above_the_truth_while_its_bonus_covers_the_errors_at_the_truth(scale: float) -> None:
     """The backup with a bonus is monotone in the values (36 >= 6^2, scale <= 1, values <= B). So if it maps the
     optimal values below themselves, all iterates from 0 stay below them."""
-    held, hope = 0, []
+    held, optimistic = 0, []
     for seed in range(20):
         rng = np.random.default_rng(seed)
         truth = SSP.dense(rng.uniform(0.2, 1.0, (2, 2)), rng.dirichlet(np.ones(3), (2, 2)))
         optimal = solve(truth)
-        told, bound = PriorArrays(truth.support, scale=scale), max(1.0, float(optimal.upper.max()))
-        learner = learner_of(told, eb_ssp(loss_bound=bound, scale=scale))
+        given, bound = PriorArrays(truth.support, scale=scale), max(1.0, float(optimal.upper.max()))
+        learner = learner_of(given, eb_ssp_method(loss_bound=bound, scale=scale))
         held_data, counted = {}, Data()
         for step in played(learner, truth, 300, rng):
-            pair = told.support.pair(step.state, step.action)
+            pair = given.support.pair(step.state, step.action)
             counted.record(pair, step.loss, step.next_state)
             if math.log2(counted.visits[pair]).is_integer():
                 held_data[pair] = counted.of_pair(pair)
         exact = {pair: truth.losses[pair] + row_of(truth, pair) @ optimal.values for pair in held_data}
-        if all(visgo_backup(told, held_data[p], p, optimal.values, bound) <= exact[p] for p in exact):
+        if all(visgo_backup(given, held_data[p], p, optimal.values, bound) <= exact[p] for p in exact):
             held += 1
             values = learner.plan().values
             assert (values <= optimal.upper * (1.0 + 1e-9)).all()
-            hope.append(float((values[:-1] / optimal.values[:-1]).mean()))
+            optimistic.append(float((values[:-1] / optimal.values[:-1]).mean()))
     assert held >= 10
-    assert np.mean(hope) > 0.2
+    assert np.mean(optimistic) > 0.2
 
 
 SLIP = SSP.dense([[0.5], [0.8]], [[[0.5, 0.5, 0.0]], [[0.0, 0.5, 0.5]]])
@@ -291,17 +287,17 @@ def test_bonus_learners_are_above_the_truth_in_at_most_a_share_delta_of_runs(
     optimal = solve(SLIP).upper
     if name == "ulcvi":
         optimal = values_of_horizon(SLIP, ulcvi_horizon(4.0, 2), 8.0 * 2.6)
-    method = eb_ssp(loss_bound=2.6, scale=scale)
+    method = eb_ssp_method(loss_bound=2.6, scale=scale)
     if name == "ulcvi":
-        method = ulcvi(loss_bound=2.6, time_bound=4.0, episodes=2, scale=scale)
-    failures, hope = 0, []
+        method = ulcvi_method(loss_bound=2.6, time_bound=4.0, episodes=2, scale=scale)
+    failures, optimistic = 0, []
     for seed in range(runs):
         learner = learner_of(PriorArrays(support, scale=scale), method)
         failures += too_hopeless(learner, SLIP, optimal, steps, np.random.default_rng(seed))
-        hope.append(learner.plan().values[0])
+        optimistic.append(learner.plan().values[0])
     assert failures <= 12
     if scale < 1.0:
-        assert np.mean(hope) > 0.1 * optimal[0]
+        assert np.mean(optimistic) > 0.1 * optimal[0]
 
 
 def values_of_horizon(truth: SSP, horizon: int, at_end: float) -> Floats:
@@ -358,7 +354,11 @@ def test_psrl_ssp_plays_an_action_as_often_as_the_posterior_finds_it_better() ->
     chosen: list[bool] = []
     for seed in range(2000):
         learner = TabularLearner(
-            support, psrl_ssp(prior=0.5), loss_floor=0.1, known_losses=[0.3, 1.0], rng=np.random.default_rng(seed)
+            support,
+            psrl_ssp_method(prior=0.5),
+            loss_floor=0.1,
+            known_losses=[0.3, 1.0],
+            rng=np.random.default_rng(seed),
         )
         if teach(learner, outcomes):
             chosen.append(learner.begin([1.0]).act(0) == 0)

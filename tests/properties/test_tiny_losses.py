@@ -14,7 +14,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from goalbound.models import SSP, ConfidenceSet, LinearCSSP, ModelError, Support
+from goalbound.errors import InputError
+from goalbound.models import SSP, BallSet, LinearCSSP, Support
 from goalbound.planning import (
     BoundStatus,
     Status,
@@ -28,7 +29,7 @@ from goalbound.planning import (
 from tests.reference import exact
 from tests.reference.certified import assert_bounds
 from tests.reference.rows import Row
-from tests.strategies import EXAMPLES_FACTOR
+from tests.support.strategies import EXAMPLES_FACTOR
 
 SMALLEST = 5e-324
 Seeds = range(25 * EXAMPLES_FACTOR)
@@ -132,7 +133,7 @@ def test_values_under_contexts_are_near_or_refused_and_bounds_over_contexts_hold
     points = np.vstack((np.eye(size), rng.dirichlet(np.ones(size), 2)))
     wanted = [exact.optimal_values(problem.at(point)) for point in points]
     with contextlib.suppress(ValuesUnknown):
-        for values, true in zip(told_values(problem, points), wanted, strict=True):
+        for values, true in zip(reported_values(problem, points), wanted, strict=True):
             assert max(relative_errors(values, true)) <= 1e-9 * (1.0 + 1e-9)
     bounds = context_bounds(problem, most_regions=20)
     assert max(max(values) for values in wanted) <= bounds.loss_bound.upper
@@ -148,10 +149,10 @@ class ValuesUnknown(Exception):
     """No float is near enough to the values."""
 
 
-def told_values(problem: LinearCSSP, points: np.ndarray) -> np.ndarray:
+def reported_values(problem: LinearCSSP, points: np.ndarray) -> np.ndarray:
     try:
         return optimal_values(problem, points)
-    except ModelError as error:
+    except InputError as error:
         if "ask for a larger tolerance" in str(error):
             raise ValuesUnknown from error
         raise
@@ -170,8 +171,8 @@ def longest_optimal_time(ssp: SSP, values: list[exact.Value]) -> exact.Value:
 def test_optimistic_values_of_tiny_losses_are_those_of_larger_ones_scaled() -> None:
     # 0.2 / (1 - (0.5 - 0.1)) = 1/3 of the doctest, times 2^-700: the squares of such values are no floats
     tiny = 2.0**-700
-    plain = ConfidenceSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
-    small = ConfidenceSet(Support.full(1, 1), [0.2 * tiny], [0.4 * tiny], [0.5, 0.5], [0.1])
+    plain = BallSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
+    small = BallSet(Support.full(1, 1), [0.2 * tiny], [0.4 * tiny], [0.5, 0.5], [0.1])
     one, other = extended_value_iteration(plain), extended_value_iteration(small)
     assert other.status is Status.CONVERGED
     np.testing.assert_allclose(other.values / tiny, one.values, rtol=1e-6)
@@ -182,7 +183,7 @@ def test_optimistic_values_far_above_the_least_loss_are_not_called_converged() -
     # the loop of state 0 is worth about 1 / 0.5; beside a least loss of 1e-13 the rounding of its backup is not small
     ssp = SSP.dense([[1.0], [1e-13]], [[[0.5, 0.0, 0.5]], [[0.0, 0.0, 1.0]]])
     rows = np.where(ssp.support.next_state < 2, ssp.probabilities, 0.0)
-    found = extended_value_iteration(ConfidenceSet(ssp.support, ssp.losses, np.ones(2), rows, np.zeros(2)))
+    found = extended_value_iteration(BallSet(ssp.support, ssp.losses, np.ones(2), rows, np.zeros(2)))
     assert found.status is Status.ROUNDING
     assert np.isinf(found.upper[:-1]).all()
     assert (found.values <= [2.0, 1e-13, 0.0]).all()
@@ -194,7 +195,7 @@ def test_optimistic_values_in_a_plain_model_bound_its_exact_ones(seed: int) -> N
     ssp = drawn_problem(rng, zero=False)
     support = ssp.support
     centres = np.where(support.next_state < support.states, ssp.probabilities * (1.0 - 1e-9), 0.0)
-    plausible = ConfidenceSet(support, ssp.losses, np.ones(support.pairs), centres, np.zeros(support.pairs))
+    plausible = BallSet(support, ssp.losses, np.ones(support.pairs), centres, np.zeros(support.pairs))
     found = extended_value_iteration(plausible, tolerance=1e-3, sweeps=5000)
     wanted = least_values(support, ssp.losses, centres)
     for lower, value, upper in zip(found.values.tolist(), wanted, found.upper.tolist(), strict=True):

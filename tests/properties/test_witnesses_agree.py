@@ -12,7 +12,7 @@ from hypothesis import given
 
 from goalbound.models import SSP
 from tests.reference import exact, graph, linear_program, naive
-from tests.strategies import examples, ssps
+from tests.support.strategies import examples, ssps
 
 
 @given(ssps(proper=False))

@@ -21,12 +21,23 @@ import numpy as np
 import pytest
 
 import goalbound as gb
+from goalbound import errors, estimation, planning, simulation
 from goalbound.adapters import covariates as cov
 from goalbound.adapters.gymnasium import give_up, negated_rewards, penalty_exit, per_step, restart
 from goalbound.adapters.patients import death_state, read_patients, readmission
 from goalbound.adapters.tntp import Network, link_times, routing_problem
-from goalbound.learners import exploration
-from goalbound.learners.errors import LearnerError
+from goalbound.errors import (
+    LearnerError,
+)
+from goalbound.learners import exploration, reference
+from goalbound.learners.tabular.method import (
+    bernstein_ssp_method,
+    eb_ssp_method,
+    hoeffding_ssp_method,
+    psrl_ssp_method,
+    uc_ssp_method,
+    ulcvi_method,
+)
 from goalbound.problems import (
     biomarker,
     catalog_entry,
@@ -40,9 +51,9 @@ from goalbound.problems import (
     windy_grid,
 )
 from goalbound.problems.roads import Regime
-from tests.strategies import EXAMPLES_FACTOR
+from tests.support.strategies import EXAMPLES_FACTOR
 
-OURS = (gb.ModelError, LearnerError, gb.PlanningStopped, gb.ProjectionFailed)
+OURS = (errors.InputError, LearnerError, errors.PlanningStopped, errors.ProjectionFailed)
 
 
 def nested(depth: int) -> list[Any]:
@@ -87,7 +98,7 @@ SUPPORT = gb.Support.full(2, 2)
 SSP = gb.SSP.dense([[0.5, 0.2], [0.3, 0.4]], [[[0.2, 0.3, 0.5], [0.0, 0.5, 0.5]], [[0.5, 0.0, 0.5], [0.1, 0.1, 0.8]]])
 PROBLEM = gb.LinearCSSP.mix([SSP, SSP])
 KNOWLEDGE = gb.PriorKnowledge.nothing(SUPPORT, 2)
-PLAUSIBLE = gb.ConfidenceSet(SUPPORT, [0.1] * 4, [0.2] * 4, [0.3, 0.3, 0.4] * 4, [0.1] * 4)
+PLAUSIBLE = gb.BallSet(SUPPORT, [0.1] * 4, [0.2] * 4, [0.3, 0.3, 0.4] * 4, [0.1] * 4)
 ONES = [1.0, 1.0]
 NETWORK = Network([1, 2], [2, 3], ONES, ONES, ONES, ONES, ONES, nodes=3)
 HATS = cov.Hats([0.0, 1.0], clamp=True)
@@ -108,7 +119,7 @@ def stepped(**parts: Any) -> None:
 
 
 def tabular(**others: Any) -> Any:
-    return gb.TabularLearner(**{"support": SUPPORT, "method": gb.eb_ssp(), "loss_floor": 0.1, **others})
+    return gb.TabularLearner(**{"support": SUPPORT, "method": eb_ssp_method(), "loss_floor": 0.1, **others})
 
 
 def played(**others: Any) -> Any:
@@ -180,20 +191,20 @@ CASES: dict[str, Case] = {
     "Builder.add": (lambda **a: gb.Builder().add(**a), {"state": "s", "action": "a", "loss": 0.1, "to": {"goal": 1.0}}),
     "Builder.ssp": (lambda **a: built().ssp(**a), {"start": "s", "loss_scale": 1.0}),
     "Builder.linear_cssp": (lambda **a: built(2).linear_cssp(**a), {"start": "s", "loss_scale": 1.0}),
-    "ConfidenceSet": (gb.ConfidenceSet, {
+    "BallSet": (gb.BallSet, {
         "support": SUPPORT, "loss_low": [0.1] * 4, "loss_high": [0.2] * 4, "rows": [0.3, 0.3, 0.4] * 4,
         "radii": [0.1] * 4,
     }),
-    "ConfidenceSet.contains": (PLAUSIBLE.contains, {"ssp": SSP, "slack": 0.1}),
+    "BallSet.contains": (PLAUSIBLE.contains, {"ssp": SSP, "slack": 0.1}),
     "IntervalSet": (gb.IntervalSet, {
         "support": SUPPORT, "loss_low": [0.1] * 4, "loss_high": [0.2] * 4, "low": [0.0] * 12, "high": [1.0] * 12,
     }),
     # planning
     "solve": (gb.solve, {"ssp": SSP, "tolerance": 1e-6, "unreachable": "refuse"}),
     "evaluate": (gb.evaluate, {"ssp": SSP, "policy": [0, 0], "tolerance": 1e-6}),
-    "hitting_times": (gb.hitting_times, {"ssp": SSP, "policy": [0, 0], "tolerance": 1e-6}),
-    "is_proper": (gb.is_proper, {"ssp": SSP, "policy": [0, 0]}),
-    "blocking_states": (gb.blocking_states, {"ssp": SSP}),
+    "hitting_times": (planning.hitting_times, {"ssp": SSP, "policy": [0, 0], "tolerance": 1e-6}),
+    "is_proper": (planning.is_proper, {"ssp": SSP, "policy": [0, 0]}),
+    "blocking_states": (planning.blocking_states, {"ssp": SSP}),
     "optimal_values": (gb.optimal_values, {"problem": PROBLEM, "contexts": [[0.5, 0.5]], "tolerance": 1e-6}),
     "context_bounds": (gb.context_bounds, {"problem": PROBLEM, "tolerance": 0.5, "most_regions": 3, "seconds": 9.0}),
     "extended_value_iteration": (gb.extended_value_iteration, {
@@ -207,15 +218,15 @@ CASES: dict[str, Case] = {
     "ridge_estimate": (gb.ridge_estimate, {"statistics": gb.Statistics(SUPPORT, 2)}),
     "project": (gb.project, {"estimate": gb.ridge_estimate(gb.Statistics(SUPPORT, 2)), "start": None}),
     "confidence_set": (gb.confidence_set, {
-        "statistics": gb.Statistics(SUPPORT, 2), "context": [0.5, 0.5], "widths": gb.paper(), "delta": 0.1,
+        "statistics": gb.Statistics(SUPPORT, 2), "context": [0.5, 0.5], "widths": estimation.paper(), "delta": 0.1,
         "loss_floor": 0.1, "estimate": None,
     }),
-    "scaled": (gb.scaled, {"widths": gb.paper(), "by": 0.5}),
-    "sharp": (gb.sharp, {"goal": True, "half": True, "determinant": True, "entrywise": True, "variance": True}),
+    "scaled": (estimation.scaled, {"widths": estimation.paper(), "by": 0.5}),
+    "sharp": (estimation.sharp, {"goal": True, "half": True, "determinant": True, "entrywise": True, "variance": True}),
     # learners
     "LRCSSP": (gb.LRCSSP, {
         "support": SUPPORT, "context_size": 2, "delta": 0.1, "loss_floor": 0.1, "loss_bound": None,
-        "widths": gb.sharp(), "prior": None, "options": None,
+        "widths": estimation.sharp(), "prior": None, "options": None,
     }),
     "LearnerOptions": (gb.LearnerOptions, {
         "regularization": 1.0, "forget": False, "tolerance": 1e-3, "replan_factor": 1.0, "check_linearity": None,
@@ -227,7 +238,7 @@ CASES: dict[str, Case] = {
     }),
     "LRCSSP.begin": (learner().begin, {"context": [0.5, 0.5]}),
     "LRCSSP.plan": (learner().plan, {"context": [0.5, 0.5]}),
-    "LRCSSP.intervals_of": (learner(widths=gb.sharp()).interval_set, {"context": [0.5, 0.5]}),
+    "LRCSSP.confidence_set": (learner(widths=estimation.sharp()).confidence_set, {"context": [0.5, 0.5]}),
     "LRCSSP act": (lambda **a: learner().begin([0.5, 0.5]).act(**a), {"state": 0}),
     "LRCSSP observe": (stepped, {"state": 0, "action": 0, "loss": 0.5, "next_state": 2}),
     "LRCSSP observe step": (lambda step: driven().observe(step), {"step": gb.Step(0, 0, 0.5, 2)}),
@@ -257,16 +268,16 @@ CASES: dict[str, Case] = {
     "Knowledge.with_rows of a pair": (lambda row: KNOWLEDGE.with_rows({(0, 0): row}), {"row": [0.5, 0.5, 0.0]}),
     "Knowledge.with_floors": (KNOWLEDGE.with_floors, {"floors": {(0, 0): 0.2}}),
     "TabularLearner": (gb.TabularLearner, {
-        "support": SUPPORT, "method": gb.psrl_ssp(), "delta": 0.1, "loss_floor": 0.1, "added_loss": 0.0,
+        "support": SUPPORT, "method": psrl_ssp_method(), "delta": 0.1, "loss_floor": 0.1, "added_loss": 0.0,
         "known_losses": None, "tolerance": 1e-3, "rng": None,
     }),
     "TabularLearner.begin": (tabular().begin, {"context": [1.0]}),
-    "uc_ssp": (gb.uc_ssp, {"scale": 1.0}),
-    "hoeffding_ssp": (gb.hoeffding_ssp, {"loss_bound": 2.0, "scale": 1.0}),
-    "bernstein_ssp": (gb.bernstein_ssp, {"scale": 1.0}),
-    "eb_ssp": (gb.eb_ssp, {"loss_bound": None, "scale": 1.0}),
-    "ulcvi": (gb.ulcvi, {"loss_bound": 2.0, "time_bound": 2.0, "episodes": 9, "scale": 1.0}),
-    "psrl_ssp": (gb.psrl_ssp, {"prior": 0.1, "value_cap": 9.0, "scale": 1.0}),
+    "uc_ssp": (uc_ssp_method, {"scale": 1.0}),
+    "hoeffding_ssp": (hoeffding_ssp_method, {"loss_bound": 2.0, "scale": 1.0}),
+    "bernstein_ssp": (bernstein_ssp_method, {"scale": 1.0}),
+    "eb_ssp": (eb_ssp_method, {"loss_bound": None, "scale": 1.0}),
+    "ulcvi": (ulcvi_method, {"loss_bound": 2.0, "time_bound": 2.0, "episodes": 9, "scale": 1.0}),
+    "psrl_ssp": (psrl_ssp_method, {"prior": 0.1, "value_cap": 9.0, "scale": 1.0}),
     "ContextBlind": (gb.ContextBlind, {"learner": tabular()}),
     "Discretized": (gb.Discretized, {"make": lambda rng: tabular(), "context_size": 2, "parts": 2, "rng": None}),
     "Discretized.begin": (gb.Discretized(lambda rng: tabular(), 2).begin, {"context": [0.5, 0.5]}),
@@ -275,8 +286,8 @@ CASES: dict[str, Case] = {
     "Clairvoyant": (gb.Clairvoyant, {"problem": PROBLEM}),
     "Clairvoyant.begin": (gb.Clairvoyant(PROBLEM).begin, {"context": [0.5, 0.5]}),
     "Clairvoyant act": (lambda state: gb.Clairvoyant(PROBLEM).begin([0.5, 0.5]).act(state), {"state": 0}),
-    "RandomWalk": (gb.RandomWalk, {"support": SUPPORT, "rng": None}),
-    "RandomWalk act": (lambda state: gb.RandomWalk(SUPPORT).begin([1.0]).act(state), {"state": 0}),
+    "RandomWalk": (reference.RandomWalk, {"support": SUPPORT, "rng": None}),
+    "RandomWalk act": (lambda state: reference.RandomWalk(SUPPORT).begin([1.0]).act(state), {"state": 0}),
     # simulation
     "play": (played, {
         "problem": PROBLEM, "learner": gb.Clairvoyant(PROBLEM), "contexts": gb.OneHot(2), "episodes": 2, "seed": 0,
@@ -285,16 +296,16 @@ CASES: dict[str, Case] = {
     "ModelEnvironment": (gb.ModelEnvironment, {"problem": PROBLEM, "losses": None, "rng": rng()}),
     "ModelEnvironment.begin": (gb.ModelEnvironment(PROBLEM, rng=rng()).begin, {"context": [0.5, 0.5]}),
     "ModelEnvironment.step": (lambda action: begun_environment().step(action), {"action": 0}),
-    "bounded": (gb.bounded, {"spread": 0.5}),
+    "bounded": (simulation.bounded, {"spread": 0.5}),
     "Dirichlet": (gb.Dirichlet, {"alpha": [1.0, 1.0]}),
     "Dirichlet.symmetric": (gb.Dirichlet.symmetric, {"context_size": 2, "alpha": 1.0}),
     "OneHot": (gb.OneHot, {"context_size": 2}),
-    "FromArray": (gb.FromArray, {"contexts": [[0.5, 0.5]]}),
-    "Cyclic": (gb.Cyclic, {"contexts": [[0.5, 0.5]]}),
-    "Drifting": (gb.Drifting, {"start": [1.0, 0.0], "end": [0.0, 1.0], "episodes": 3, "noise": 0.1}),
+    "FromArray": (simulation.FromArray, {"contexts": [[0.5, 0.5]]}),
+    "Cyclic": (simulation.Cyclic, {"contexts": [[0.5, 0.5]]}),
+    "Drifting": (simulation.Drifting, {"start": [1.0, 0.0], "end": [0.0, 1.0], "episodes": 3, "noise": 0.1}),
     "Adversary": (gb.Adversary, {"candidates": [[0.5, 0.5]]}),
     "Adversary.anywhere": (gb.Adversary.anywhere, {"context_size": 2}),
-    "AuditedLearner": (gb.AuditedLearner, {
+    "AuditedLearner": (simulation.AuditedLearner, {
         "learner": learner(loss_bound=9.0), "problem": PROBLEM, "loss_bound": 9.0, "time_bound": 9.0,
     }),
     # families
@@ -382,7 +393,7 @@ NOT_TRIED = {
     "Bound", "BoundStatus", "ContextBounds", "RegretDiagnostics", "Estimate", "Evaluation", "History",
     "OptimisticSolution", "Plan", "Solution", "Status", "Step", "Widths",
     # classes that others are made from, and errors
-    "Simulation", "TabularLearner", "ModelError", "FileFormatError", "LearnerError", "NoProperPolicy",
+    "Simulation", "TabularLearner", "InputError", "FileFormatError", "LearnerError", "NoProperPolicy",
     "FileConflictError", "LargeFileWarning", "NotLinearWarning", "PlanningStopped", "ProjectionFailed",
     "WrongPriorWarning",
     # takes whatever is to be marked

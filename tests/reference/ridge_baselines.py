@@ -99,9 +99,9 @@ def known_or_goal(threshold: float) -> Exploration:
 
     def look(twin: NaiveRidge, pair: int) -> Look:
         regression = twin.regression(pair)
-        doubt = float(np.abs(np.linalg.solve(regression.gram, twin.context)).sum())
-        twin.closest = min(twin.closest, abs(doubt / threshold - 1.0))
-        if doubt <= threshold:
+        known_width = float(np.abs(np.linalg.solve(regression.gram, twin.context)).sum())
+        twin.closest = min(twin.closest, abs(known_width / threshold - 1.0))
+        if known_width <= threshold:
             return estimated(twin, pair)._replace(known=True)
         return Look(-math.inf, np.zeros(len(regression.rows)), False)
 
@@ -140,18 +140,18 @@ class NaiveRidge:
         """how close a pair came to the border of being known, relatively"""
         self.values = np.zeros(support.states + 1)
         self.noise = Noise(np.zeros(0), np.zeros(0))
-        self.looks: list[Look] | None = None
+        self.pair_models: list[Look] | None = None
         self._determinants: list[float] = []
         self._regressions: dict[int, Regression] = {}
 
     def begin(self, context: ArrayLike) -> None:
         self.context = np.array(context, dtype=np.float64)
         self.episodes += 1
-        self.looks = None
+        self.pair_models = None
 
     def choices(self, state: int, *, closer: float) -> list[int]:
         """The actions that may be played: one, or all whose worth is within ``closer`` of the best."""
-        if self.looks is None:
+        if self.pair_models is None:
             self._plan()
         first, last = (int(self.support.pair_start[s]) for s in (state, state + 1))
         if self.explore > 0.0 and self.rng.random() < self.explore * self.episodes**-self.fade:
@@ -161,29 +161,29 @@ class NaiveRidge:
 
     def worth(self, pair: int) -> float:
         """The backup of a pair in the plan that is held."""
-        assert self.looks is not None
-        return self.loss(pair) + float(self.looks[pair].row @ self.values[next_states(self.support, pair)])
+        assert self.pair_models is not None
+        return self.loss(pair) + float(self.pair_models[pair].row @ self.values[next_states(self.support, pair)])
 
     def loss(self, pair: int) -> float:
         """The loss of a pair in the plan that is held: in [floor, 1]."""
-        assert self.looks is not None
-        return max(self.loss_floor, min(1.0, self.looks[pair].loss))
+        assert self.pair_models is not None
+        return max(self.loss_floor, min(1.0, self.pair_models[pair].loss))
 
     def observe(self, step: Step) -> float:
         """Learn. Returns how much the determinant of the pair has grown since the plan, relative to the factor, or
         infinity at the goal, or 0 for a known pair: from 1 on the interval ends."""
-        assert self.looks is not None
+        assert self.pair_models is not None
         pair = self.support.pair(step.state, step.action)
         self.data.append(Sample(self.context, pair, step.loss, step.next_state))
         self._regressions.pop(pair, None)
         if step.next_state == self.support.states:
             return math.inf
-        if self.looks[pair].known:
+        if self.pair_models[pair].known:
             return 0.0
         return float(np.linalg.det(self.regression(pair).gram)) / self._determinants[pair] / self.factor
 
     def end_interval(self) -> None:
-        self.looks = None
+        self.pair_models = None
 
     def regression(self, pair: int) -> Regression:
         """From all data of a pair; it is kept until there is more."""
@@ -205,12 +205,12 @@ class NaiveRidge:
             self.noise = Noise(
                 self.rng.standard_normal(self.support.triples), self.rng.standard_normal(self.support.pairs)
             )
-        self.looks = [self.exploration(self, pair) for pair in pairs]
+        self.pair_models = [self.exploration(self, pair) for pair in pairs]
         self._determinants = [float(np.linalg.det(self.regression(pair).gram)) for pair in pairs]
         following = [next_states(self.support, pair) for pair in pairs]
         self.values = best_of_all_policies(
             np.asarray(self.support.pair_start), [self.loss(pair) for pair in pairs],
-            [dict(zip(following[pair].tolist(), self.looks[pair].row.tolist(), strict=True)) for pair in pairs],
+            [dict(zip(following[pair].tolist(), self.pair_models[pair].row.tolist(), strict=True)) for pair in pairs],
             ceiling=self.ceiling,
         )  # fmt: skip
 

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goalbound.learners.tabular import (
-    Method,
-    TabularLearner,
-    bernstein_ssp,
-    eb_ssp,
-    hoeffding_ssp,
-    psrl_ssp,
-    uc_ssp,
-    ulcvi,
+from goalbound.learners.tabular import Method, TabularLearner
+from goalbound.learners.tabular.method import (
+    bernstein_ssp_method,
+    eb_ssp_method,
+    hoeffding_ssp_method,
+    psrl_ssp_method,
+    uc_ssp_method,
+    ulcvi_method,
 )
 from tests.reference.tabular import (
     NaiveBernsteinSSP,
@@ -32,10 +31,10 @@ PRECISE, USUAL, COARSE = 1e-9, 1e-3, 0.05
 """tolerances of value iteration"""
 
 
-def learner_of(told: PriorArrays, method: Method, *, seed: int = 0, tolerance: float = PRECISE) -> TabularLearner:
+def learner_of(given: PriorArrays, method: Method, *, seed: int = 0, tolerance: float = PRECISE) -> TabularLearner:
     return TabularLearner(
-        told.support, method, delta=told.delta, loss_floor=told.loss_floor, added_loss=told.added_loss,
-        known_losses=told.known_losses, tolerance=tolerance, rng=np.random.default_rng(seed),
+        given.support, method, delta=given.delta, loss_floor=given.loss_floor, added_loss=given.added_loss,
+        known_losses=given.known_losses, tolerance=tolerance, rng=np.random.default_rng(seed),
     )  # fmt: skip
 
 
@@ -50,37 +49,37 @@ class Kind:
     zero_floor: bool = False
     """whether a floor of 0 is allowed"""
 
-    def twins(self, told: PriorArrays, seed: int, *, tolerance: float = PRECISE) -> Twins:
-        learner = learner_of(told, self.method(told.scale), seed=seed, tolerance=tolerance)
-        return Twins(learner, self.naive(told, np.random.default_rng(seed)), tolerance=tolerance)
+    def twins(self, given: PriorArrays, seed: int, *, tolerance: float = PRECISE) -> Twins:
+        learner = learner_of(given, self.method(given.scale), seed=seed, tolerance=tolerance)
+        return Twins(learner, self.naive(given, np.random.default_rng(seed)), tolerance=tolerance)
 
 
 KINDS = {
-    "uc-ssp": Kind(lambda x: uc_ssp(scale=x), lambda told, rng: NaiveUCSSP(told), (1.0, 0.1, 0.02)),
+    "uc-ssp": Kind(lambda x: uc_ssp_method(scale=x), lambda given, rng: NaiveUCSSP(given), (1.0, 0.1, 0.02)),
     "hoeffding-ssp": Kind(
-        lambda x: hoeffding_ssp(loss_bound=1.5, scale=x),
-        lambda told, rng: NaiveHoeffdingSSP(told, loss_bound=1.5),
+        lambda x: hoeffding_ssp_method(loss_bound=1.5, scale=x),
+        lambda given, rng: NaiveHoeffdingSSP(given, loss_bound=1.5),
         (1.0, 0.05, 0.004),
     ),
     "bernstein-ssp": Kind(
-        lambda x: bernstein_ssp(scale=x), lambda told, rng: NaiveBernsteinSSP(told), (1.0, 0.03, 0.003)
+        lambda x: bernstein_ssp_method(scale=x), lambda given, rng: NaiveBernsteinSSP(given), (1.0, 0.03, 0.003)
     ),
     "eb-ssp": Kind(
-        lambda x: eb_ssp(loss_bound=3.0, scale=x),
-        lambda told, rng: NaiveEBSSP(told, loss_bound=3.0),
+        lambda x: eb_ssp_method(loss_bound=3.0, scale=x),
+        lambda given, rng: NaiveEBSSP(given, loss_bound=3.0),
         (1.0, 0.01, 0.001), zero_floor=True,
     ),
     "eb-ssp, doubling": Kind(
-        lambda x: eb_ssp(scale=x), lambda told, rng: NaiveEBSSP(told), (0.01, 0.001), zero_floor=True
+        lambda x: eb_ssp_method(scale=x), lambda given, rng: NaiveEBSSP(given), (0.01, 0.001), zero_floor=True
     ),
     "ulcvi": Kind(
-        lambda x: ulcvi(loss_bound=1.0, time_bound=1.0, episodes=2, scale=x),
-        lambda told, rng: NaiveULCVI(told, loss_bound=1.0, time_bound=1.0, episodes=2),
+        lambda x: ulcvi_method(loss_bound=1.0, time_bound=1.0, episodes=2, scale=x),
+        lambda given, rng: NaiveULCVI(given, loss_bound=1.0, time_bound=1.0, episodes=2),
         (1.0, 1e-6, 1e-8), zero_floor=True,
     ),
     "psrl-ssp": Kind(
-        lambda x: psrl_ssp(value_cap=30.0, scale=x),
-        lambda told, rng: NaivePSRLSSP(told, rng, value_cap=30.0),
+        lambda x: psrl_ssp_method(value_cap=30.0, scale=x),
+        lambda given, rng: NaivePSRLSSP(given, rng, value_cap=30.0),
         (1.0, 0.2),
     ),
 }  # fmt: skip

@@ -91,33 +91,33 @@ class Data:
         return copy
 
 
-def optimistic_loss(told: PriorArrays, data: Data, pair: int) -> float:
+def optimistic_loss(given: PriorArrays, data: Data, pair: int) -> float:
     """l~ of UC-SSP, Hoeffding-SSP and Bernstein-SSP, the added loss included."""
-    if told.known_losses is not None:
-        return told.known_losses[pair] + told.added_loss
+    if given.known_losses is not None:
+        return given.known_losses[pair] + given.added_loss
     n = data.visits[pair]
     if n == 0:
-        return told.floor
-    radius = told.scale * math.sqrt(math.log(4 * told.support.pairs * n**2 / told.delta) / (2 * n))
-    return max(told.floor, min(1.0, data.mean_loss(pair) - radius) + told.added_loss)
+        return given.floor
+    radius = given.scale * math.sqrt(math.log(4 * given.support.pairs * n**2 / given.delta) / (2 * n))
+    return max(given.floor, min(1.0, data.mean_loss(pair) - radius) + given.added_loss)
 
 
-def uc_radius(told: PriorArrays, visits: int, pair: int) -> float:
+def uc_radius(given: PriorArrays, visits: int, pair: int) -> float:
     """UC-SSP: of the L1 ball around p^."""
     n1 = max(1, visits)
-    return told.scale * math.sqrt(8 * told.m1(pair) * math.log(2 * told.support.actions * n1 / told.delta) / n1)
+    return given.scale * math.sqrt(8 * given.m1(pair) * math.log(2 * given.support.actions * n1 / given.delta) / n1)
 
 
-def hoeffding_radius(told: PriorArrays, visits: int, pair: int) -> float:
+def hoeffding_radius(given: PriorArrays, visits: int, pair: int) -> float:
     """Hoeffding-SSP: of the L1 ball around p^."""
     n1 = max(1, visits)
-    return 5 * told.scale * math.sqrt(told.m1(pair) * math.log(told.support.pairs * n1 / told.delta) / n1)
+    return 5 * given.scale * math.sqrt(given.m1(pair) * math.log(given.support.pairs * n1 / given.delta) / n1)
 
 
-def known_threshold(told: PriorArrays, loss_bound: float, pair: int) -> float:
+def known_threshold(given: PriorArrays, loss_bound: float, pair: int) -> float:
     """Hoeffding-SSP: a pair is known with more visits than this."""
-    inside = 1000 * loss_bound * told.support.pairs / (told.delta * told.floor)
-    return told.scale**2 * 5000 * loss_bound**2 * told.m1(pair) / told.floor**2 * math.log(inside)
+    inside = 1000 * loss_bound * given.support.pairs / (given.delta * given.floor)
+    return given.scale**2 * 5000 * loss_bound**2 * given.m1(pair) / given.floor**2 * math.log(inside)
 
 
 def optimistic_l1_row(row: Sequence[float], radius: float, values: Sequence[float]) -> list[float]:
@@ -152,9 +152,9 @@ def l1_minimum_by_lp(row: Sequence[float], radius: float, values: Sequence[float
     return float(answer.fun)
 
 
-def l1_rows(told: PriorArrays, data: Data, radii: Sequence[float]) -> Rows:
+def l1_rows(given: PriorArrays, data: Data, radii: Sequence[float]) -> Rows:
     """The rows of :func:`optimistic_l1_row`, for all pairs; a pair without visits goes straight to the goal."""
-    states, pairs = told.support.states, range(told.support.pairs)
+    states, pairs = given.support.states, range(given.support.pairs)
     centres = [[data.share(pair, following) for following in range(states + 1)] for pair in pairs]
 
     def rows(values: Floats) -> Floats:
@@ -167,12 +167,12 @@ def l1_rows(told: PriorArrays, data: Data, radii: Sequence[float]) -> Rows:
     return rows
 
 
-def bernstein_row(told: PriorArrays, data: Data, pair: int) -> list[float]:
+def bernstein_row(given: PriorArrays, data: Data, pair: int) -> list[float]:
     """[S] Bernstein-SSP: the least of each plausible probability; the same against all values."""
     n1 = max(1, data.visits[pair])
-    a = math.log(told.support.pairs * n1 / told.delta) / n1
-    shares = [data.share(pair, following) for following in range(told.support.states)]
-    return [max(0.0, p - told.scale * (28 * a + 4 * math.sqrt(p * a))) for p in shares]
+    a = math.log(given.support.pairs * n1 / given.delta) / n1
+    shares = [data.share(pair, following) for following in range(given.support.states)]
+    return [max(0.0, p - given.scale * (28 * a + 4 * math.sqrt(p * a))) for p in shares]
 
 
 class Optimum(NamedTuple):
@@ -188,40 +188,40 @@ class Optimum(NamedTuple):
     """[S] the best pair of each state, the lowest one if equal"""
 
 
-def optimum(told: PriorArrays, losses: Floats, rows: Rows, *, cap: float = math.inf) -> Optimum:
+def optimum(given: PriorArrays, losses: Floats, rows: Rows, *, cap: float = math.inf) -> Optimum:
     """Value iteration from 0: v(s) = min(cap, the least of loss + row . v over the pairs of s), to 1e-12 of the floor.
 
     Every tenth sweep guesses the end: the values of the chain that is best now. There is but one fixed point, as each
     step pays at least the floor; so a guess that a sweep leaves as it is, is it.
     """
-    states = told.support.states
+    states = given.support.states
     values = np.zeros(states + 1)
     for sweep in range(200_000):
-        now = _backed_up(told, losses, rows, values, cap)
+        now = _backed_up(given, losses, rows, values, cap)
         if sweep % 10 == 9:
-            now = _guess(told, losses, rows, now, cap)
-        settled = np.abs(now.values - values).max() <= 1e-12 * told.floor + 1e-15 * now.values.max()
+            now = _guess(given, losses, rows, now, cap)
+        settled = np.abs(now.values - values).max() <= 1e-12 * given.floor + 1e-15 * now.values.max()
         values = now.values
         if settled:
             return now
     raise AssertionError(f"value iteration did not settle; the largest value is {values.max()}")
 
 
-def _backed_up(told: PriorArrays, losses: Floats, rows: Rows, values: Floats, cap: float) -> Optimum:
+def _backed_up(given: PriorArrays, losses: Floats, rows: Rows, values: Floats, cap: float) -> Optimum:
     best_rows = rows(values)
     backups = losses + best_rows @ values[:-1]
-    policy = [min(told.pairs_of(s), key=lambda pair: backups[pair]) for s in range(told.support.states)]
+    policy = [min(given.pairs_of(s), key=lambda pair: backups[pair]) for s in range(given.support.states)]
     return Optimum(np.append(np.minimum(cap, backups[policy]), 0.0), backups, best_rows, policy)
 
 
-def _guess(told: PriorArrays, losses: Floats, rows: Rows, now: Optimum, cap: float) -> Optimum:
+def _guess(given: PriorArrays, losses: Floats, rows: Rows, now: Optimum, cap: float) -> Optimum:
     chain = np.eye(len(now.policy)) - now.rows[now.policy]
     if abs(np.linalg.det(chain)) < 1e-12:
         return now
     guess = np.append(np.linalg.solve(chain, losses[now.policy]), 0.0)
     if not 0.0 <= guess.min() <= guess.max() <= cap:
         return now
-    then = _backed_up(told, losses, rows, guess, cap)
+    then = _backed_up(given, losses, rows, guess, cap)
     return then if np.abs(then.values - guess).max() <= 1e-13 * guess.max() else now
 
 
@@ -253,35 +253,35 @@ class Bonused(NamedTuple):
     """[N] the backups before they were cut at 0; -inf without visits"""
 
 
-def visgo_backup(told: PriorArrays, data: Data, pair: int, values: Floats, loss_bound: float) -> float:
+def visgo_backup(given: PriorArrays, data: Data, pair: int, values: Floats, loss_bound: float) -> float:
     """EB-SSP: l^ + e + P~ v - b(v) of a pair with data, not cut at 0 (VISGO's inner line)."""
-    n, m1 = data.visits[pair], told.m1(pair)
-    iota = math.log(12 * told.support.pairs * (m1 + 1) * n**2 / told.delta)
-    skewed = [n / (n + 1) * data.share(pair, following) for following in range(told.support.states)]
+    n, m1 = data.visits[pair], given.m1(pair)
+    iota = math.log(12 * given.support.pairs * (m1 + 1) * n**2 / given.delta)
+    skewed = [n / (n + 1) * data.share(pair, following) for following in range(given.support.states)]
     mean = sum(p * v for p, v in zip(skewed, values[:-1], strict=True))
     variance = max(0.0, sum(p * v * v for p, v in zip(skewed, values[:-1], strict=True)) - mean**2)
-    loss = data.mean_loss(pair) if told.known_losses is None else told.known_losses[pair]
-    of_loss = 2 * math.sqrt(2) * math.sqrt(loss * iota / n) if told.known_losses is None else 0.0
-    bonus = told.scale * (
+    loss = data.mean_loss(pair) if given.known_losses is None else given.known_losses[pair]
+    of_loss = 2 * math.sqrt(2) * math.sqrt(loss * iota / n) if given.known_losses is None else 0.0
+    bonus = given.scale * (
         max(6 * math.sqrt(variance * iota / n), 36 * loss_bound * iota / n)
         + of_loss
         + 2 * math.sqrt(2) * loss_bound * math.sqrt((m1 + 1) * iota) / n
     )
-    return loss + told.added_loss + mean - bonus
+    return loss + given.added_loss + mean - bonus
 
 
-def visgo(told: PriorArrays, held: dict[int, Data], loss_bound: float, precision: float) -> Bonused:
+def visgo(given: PriorArrays, held: dict[int, Data], loss_bound: float, precision: float) -> Bonused:
     """EB-SSP: the values v = min max(0, l^ + e + P~ v - b(v)), iterated from 0 until no change exceeds the precision.
 
     ``held`` has the data of each visited pair, as it was when it was last refreshed.
     """
-    values = np.zeros(told.support.states + 1)
+    values = np.zeros(given.support.states + 1)
     while True:
-        raw = np.full(told.support.pairs, -np.inf)
+        raw = np.full(given.support.pairs, -np.inf)
         for pair, data in held.items():
-            raw[pair] = visgo_backup(told, data, pair, values, loss_bound)
+            raw[pair] = visgo_backup(given, data, pair, values, loss_bound)
         backups = np.maximum(0.0, raw)
-        better = np.append([min(backups[pair] for pair in told.pairs_of(s)) for s in range(len(values) - 1)], 0.0)
+        better = np.append([min(backups[pair] for pair in given.pairs_of(s)) for s in range(len(values) - 1)], 0.0)
         change = float(np.abs(better - values).max())
         values = better
         if change <= precision:
@@ -303,40 +303,40 @@ def ulcvi_horizon(time_bound: float, episodes: int) -> int:
     return math.ceil(8 * time_bound * math.log(8 * episodes))
 
 
-def ulcvi_tables(told: PriorArrays, data: Data, loss_bound: float, horizon: int) -> list[ProblemInstance]:
+def ulcvi_tables(given: PriorArrays, data: Data, loss_bound: float, horizon: int) -> list[ProblemInstance]:
     """ULCVI: the stages h = 1 to H, from the last to the first."""
-    states = told.support.states
+    states = given.support.states
     low = up = np.append(np.full(states, 8.0 * loss_bound), 0.0)
     stages: list[ProblemInstance] = []
     for h in range(horizon, 0, -1):
-        cap = (horizon - h + 1) * (1.0 + told.added_loss) + 8.0 * loss_bound
-        raw, q_up = np.full(told.support.pairs, -np.inf), np.full(told.support.pairs, cap)
-        for pair in range(told.support.pairs):
+        cap = (horizon - h + 1) * (1.0 + given.added_loss) + 8.0 * loss_bound
+        raw, q_up = np.full(given.support.pairs, -np.inf), np.full(given.support.pairs, cap)
+        for pair in range(given.support.pairs):
             if data.visits[pair]:
-                raw[pair], above = _ulcvi_bounds(told, data, pair, (low, up), horizon)
+                raw[pair], above = _ulcvi_bounds(given, data, pair, (low, up), horizon)
                 q_up[pair] = min(cap, above)
         backups = np.maximum(0.0, raw)
-        policy = [fewest_visits(told.pairs_of(s), backups, data) for s in range(states)]
+        policy = [fewest_visits(given.pairs_of(s), backups, data) for s in range(states)]
         low, up = np.append(backups[policy], 0.0), np.append(q_up[policy], 0.0)
         stages.insert(0, ProblemInstance(Bonused(low, backups, raw), up, policy))
     return stages
 
 
 def _ulcvi_bounds(
-    told: PriorArrays, data: Data, pair: int, bounds: tuple[Floats, Floats], horizon: int
+    given: PriorArrays, data: Data, pair: int, bounds: tuple[Floats, Floats], horizon: int
 ) -> tuple[float, float]:
     low, up = bounds
-    n, m1 = data.visits[pair], told.m1(pair)
-    log = math.log(12 * told.support.pairs * horizon * (m1 + 1) * n**2 / told.delta)
-    shares = np.array([data.share(pair, following) for following in range(told.support.states + 1)])
+    n, m1 = data.visits[pair], given.m1(pair)
+    log = math.log(12 * given.support.pairs * horizon * (m1 + 1) * n**2 / given.delta)
+    shares = np.array([data.share(pair, following) for following in range(given.support.states + 1)])
     variance = max(0.0, float(shares @ low**2) - float(shares @ low) ** 2)
-    loss = data.mean_loss(pair) if told.known_losses is None else told.known_losses[pair]
+    loss = data.mean_loss(pair) if given.known_losses is None else given.known_losses[pair]
     of_loss = 0.0
-    if told.known_losses is None:
-        of_loss = told.scale * (math.sqrt(2 * data.loss_variance(pair) * log / n) + 5 * log / n)
-    of_next = told.scale * (math.sqrt(2 * variance * log / n) + 62 * horizon**3 * m1 * log / n)
+    if given.known_losses is None:
+        of_loss = given.scale * (math.sqrt(2 * data.loss_variance(pair) * log / n) + 5 * log / n)
+    of_next = given.scale * (math.sqrt(2 * variance * log / n) + 62 * horizon**3 * m1 * log / n)
     of_next += float(shares @ (up - low)) / (16 * horizon)
-    loss += told.added_loss
+    loss += given.added_loss
     return loss - of_loss + float(shares @ low) - of_next, loss + of_loss + float(shares @ up) + of_next
 
 

@@ -47,7 +47,7 @@ def room_of(naive: Naive, tolerance: float) -> MethodWorkspace:
 
     r / f is the tolerance; for UC-SSP it is 1 / (2 t).
     """
-    share = naive.precision / naive.told.floor if isinstance(naive, NaiveUCSSP) else tolerance
+    share = naive.precision / naive.given.floor if isinstance(naive, NaiveUCSSP) else tolerance
     return MethodWorkspace(2.0 * share + ROUNDING, 4.0 * share + ROUNDING)
 
 
@@ -55,7 +55,7 @@ class Twins:
     """Both learners. ``seen`` counts what has happened."""
 
     def __init__(self, learner: TabularLearner, naive: Naive, *, tolerance: float) -> None:
-        self.learner, self.naive, self.told = learner, naive, naive.told
+        self.learner, self.naive, self.given = learner, naive, naive.given
         self.tolerance = tolerance
         self.seen: Counter[str] = Counter()
         self.followed = 0
@@ -80,17 +80,17 @@ class Twins:
         self.followed = self.episode.intervals
         assert self.followed == self.naive.intervals
         self._compare_plans()
-        chosen = self.told.support.pair(state, action)
+        chosen = self.given.support.pair(state, action)
         fitting = self._fitting(state)
         assert chosen in fitting, (chosen, fitting)
-        self.seen["clear choices" if len(fitting) == 1 else "close choices"] += len(self.told.pairs_of(state)) > 1
+        self.seen["clear choices" if len(fitting) == 1 else "close choices"] += len(self.given.pairs_of(state)) > 1
         return action
 
     def observe(self, step: Step) -> None:
         unknown = self.naive.unknown_steps if isinstance(self.naive, NaiveHoeffdingSSP) else 0
         self.episode.observe(step)
         self.naive.observe(*step)
-        visits = [self.naive.data.visits[pair] for pair in range(self.told.support.pairs)]
+        visits = [self.naive.data.visits[pair] for pair in range(self.given.support.pairs)]
         np.testing.assert_array_equal(self.learner.visits, visits)
         self.seen["steps"] += 1
         if isinstance(self.naive, NaiveHoeffdingSSP):
@@ -147,7 +147,7 @@ class Twins:
 
     def _taken_over(self, actions: NDArray[np.int64]) -> list[int]:
         """The learner's policy, each choice of which was found to be as good as the tolerance asks."""
-        pairs = [self.told.support.pair(state, int(action)) for state, action in enumerate(actions)]
+        pairs = [self.given.support.pair(state, int(action)) for state, action in enumerate(actions)]
         for state, pair in enumerate(pairs):
             assert pair in self._fitting(state), (state, pair)
         return pairs
@@ -158,16 +158,16 @@ class Twins:
         if isinstance(naive, NaiveULCVI):
             assert naive.stages is not None
             stage = naive.stages[naive.stage]
-            return close_to_least(self.told, stage.low, state, stage.policy[state])
+            return close_to_least(self.given, stage.low, state, stage.policy[state])
         if isinstance(naive, NaiveEBSSP):
-            return close_to_least(self.told, naive.plan, state, naive.policy[state])
-        return close_to_best(self.told, naive.plan, state, self.workspace.choice)
+            return close_to_least(self.given, naive.plan, state, naive.policy[state])
+        return close_to_best(self.given, naive.plan, state, self.workspace.choice)
 
 
-def close_to_best(told: PriorArrays, plan: Optimum, state: int, room: float) -> list[int]:
+def close_to_best(given: PriorArrays, plan: Optimum, state: int, room: float) -> list[int]:
     """The pairs of a state whose backup is within the room of the best; pairs whose backup does not depend on the
     values (no mass stays) are exact, so of these only the first of the best is fitting."""
-    pairs = told.pairs_of(state)
+    pairs = given.pairs_of(state)
     best = min(plan.backups[pair] for pair in pairs)
     close = [pair for pair in pairs if plan.backups[pair] <= best + room * plan.values.max()]
     if not plan.rows[close].any():
@@ -175,11 +175,11 @@ def close_to_best(told: PriorArrays, plan: Optimum, state: int, room: float) -> 
     return close
 
 
-def close_to_least(told: PriorArrays, plan: Bonused, state: int, chosen: int) -> list[int]:
+def close_to_least(given: PriorArrays, plan: Bonused, state: int, chosen: int) -> list[int]:
     """The pairs of a state whose backup is the least up to rounding. Backups that were cut at 0 are equal without
     rounding, so of these the rule for ties (``chosen``) decides."""
     room = ROUNDING * (1.0 + plan.values.max())
-    pairs = told.pairs_of(state)
+    pairs = given.pairs_of(state)
     best = min(plan.backups[pair] for pair in pairs)
     close = [pair for pair in pairs if plan.backups[pair] <= best + room]
     return [chosen] if all(plan.raw[pair] < -room for pair in close) else close
@@ -188,18 +188,18 @@ def close_to_least(told: PriorArrays, plan: Bonused, state: int, chosen: int) ->
 def possible_lengths(naive: NaiveUCSSP, room: float) -> tuple[int, int]:
     """The least and the largest H of UC-SSP that a plan within the tolerance may have: states whose values are close
     may lose mass in either order, and choices that are close may be made."""
-    told, plan = naive.told, naive.plan
+    given, plan = naive.given, naive.plan
     apart = room * plan.values.max()
-    policies = list(product(*(close_to_best(told, plan, s, room) for s in range(told.support.states))))
-    radii = [uc_radius(told, naive.data.visits[pair], pair) for pair in range(told.support.pairs)]
+    policies = list(product(*(close_to_best(given, plan, s, room) for s in range(given.support.states))))
+    radii = [uc_radius(given, naive.data.visits[pair], pair) for pair in range(given.support.pairs)]
     found: list[int] = []
-    for order in permutations(range(told.support.states)):
+    for order in permutations(range(given.support.states)):
         falling = [plan.values[state] for state in order]
         if any(later > earlier + apart for i, earlier in enumerate(falling) for later in falling[i + 1 :]):
             continue
-        ranks = np.zeros(told.support.states + 1)
-        ranks[list(order)] = np.arange(told.support.states, 0, -1)
-        rows = l1_rows(told, naive.data, radii)(ranks)
+        ranks = np.zeros(given.support.states + 1)
+        ranks[list(order)] = np.arange(given.support.states, 0, -1)
+        rows = l1_rows(given, naive.data, radii)(ranks)
         for policy in policies:
             found.extend(attempt_lengths(rows[list(policy)], naive.gamma, slack=1e-12))
     return min(found), max(found)

@@ -30,14 +30,14 @@ def exploring(
 ) -> RidgeLearner:  # fmt: skip
     """The learner that explores so, with a new plan after every step unless ``replan_factor`` is given."""
     chosen = LearnerOptions(**{"replan_factor": 1.0, **options})
-    told: dict[str, Any] = {"loss_floor": loss_floor, "options": chosen}
+    given: dict[str, Any] = {"loss_floor": loss_floor, "options": chosen}
     if exploration.code == OPTIMISTIC:
-        return LRCSSP(support, context_size, **told)
+        return LRCSSP(support, context_size, **given)
     if exploration.code == POSTERIOR:
         spread, ceiling = exploration.spread, exploration.ceiling
-        return PosteriorSampling(support, context_size, spread=spread, ceiling=ceiling, rng=rng, **told)
+        return PosteriorSampling(support, context_size, spread=spread, ceiling=ceiling, rng=rng, **given)
     if exploration.code != GREEDY:
-        return KwikRmax(support, context_size, threshold=exploration.threshold, **told)
+        return KwikRmax(support, context_size, threshold=exploration.threshold, **given)
     if exploration.explore == 0.0:
-        return GreedyRidge(support, context_size, **told)
-    return EpsilonGreedy(support, context_size, explore=exploration.explore, fade=exploration.fade, rng=rng, **told)
+        return GreedyRidge(support, context_size, **given)
+    return EpsilonGreedy(support, context_size, explore=exploration.explore, fade=exploration.fade, rng=rng, **given)

@@ -141,9 +141,9 @@ def test_words_of_the_user_are_shown_too(place, said):
 
 def test_an_experiment_is_shown_by_check_run_report_and_figures(place, said):
     assert r"failing \u001b]0;owned" in said("check", "evil.toml")
-    told = said("run", "evil.toml", "--workers", "1")
+    given = said("run", "evil.toml", "--workers", "1")
     for part in ("Who", "ladder", "seeing", "failing"):
-        assert rf"{part} \u001b]0;owned" in told
+        assert rf"{part} \u001b]0;owned" in given
     assert r"Who \u001b]0;owned" in said("report", "out/evil")
     said("run", "evil.toml", "--workers", "1", "--json")
     said("report", "out/evil", "--json")
@@ -246,11 +246,11 @@ def test_bars_obey_rich_and_not_the_labels(monkeypatch):
         bars = Bars(stream)
         for event in evil_story():
             bars(event)
-        told = stream.getvalue()
-        assert "\x1b[" in told  # the bars themselves
-        assert r"two\u001b]0;owned" in told
+        given = stream.getvalue()
+        assert "\x1b[" in given  # the bars themselves
+        assert r"two\u001b]0;owned" in given
         for part in ("\x1b]", "\x07", "\x9b", "\u202e", "\u2066", "\x7f", "\x1b[2J"):
-            assert part not in told, repr(part)
+            assert part not in given, repr(part)
 
 
 def test_a_console_shows_what_it_is_given_and_sends_what_rich_makes():
@@ -270,16 +270,16 @@ def test_a_run_in_a_terminal_sends_nothing_that_the_spec_says(place):
         stdin=there, stdout=there, stderr=there, env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
     )  # fmt: skip
     os.close(there)
-    told = b""
+    given = b""
     try:
         while data := os.read(here, 65536):
-            told += data
+            given += data
     except OSError:  # how Linux says that the other end was closed
         pass
     finally:
         os.close(here)
     assert process.wait(timeout=120) == 1  # one learner fails, as the spec has it
-    text = told.decode()
+    text = given.decode()
     assert "\x1b[" in text  # rich's own
     assert r"Who \u001b]0;owned" in text
     assert r"failing \u001b]0;owned" in text

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goalbound.cli.arguments import UsageError
-from goalbound.models import SSP, LinearCSSP, ModelError
+from goalbound.errors import ArgumentError
+from goalbound.models import SSP, LinearCSSP
 from goalbound.models.files.io import open_regular
 from goalbound.terminal import one_line, pluralize
 
@@ -90,10 +91,10 @@ def _make_all(
             if play:
                 play_run(replace(run, episodes=1), plugins=spec.plugins)
         except Exception as error:
-            if not isinstance(error, ModelError) and not run.code:
+            if not isinstance(error, ArgumentError) and not run.code:
                 raise
-            said = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
-            raise ModelError(f"{spec.name}: {', '.join(run.group)}: {said}") from error
+            said = str(error) if isinstance(error, ArgumentError) else f"{type(error).__name__}: {error}"
+            raise ArgumentError(f"{spec.name}: {', '.join(run.group)}: {said}") from error
     return firsts
 
 
@@ -147,7 +148,7 @@ def _covariate_learner(arguments: Namespace) -> str:
 
 def _load_inner_learner(path: Path) -> Any:
     """The learner of a map; kinds that need a matching learner to load are represented by a placeholder."""
-    from goalbound.learners.context_free import ContextBlind
+    from goalbound.learners.context_map import ContextBlind
     from goalbound.learners.lr_cssp import LRCSSP
 
     kind = _kind(str(path))
@@ -174,7 +175,7 @@ class _OpaqueLearner:
         self._kind = kind
 
     def begin(self, context: Any) -> None:
-        raise ModelError(
+        raise ArgumentError(
             f"{self._kind}: only a learner with the same settings can be restored from this file: resumed(path)"
         )
 
@@ -183,7 +184,7 @@ class _OpaqueLearner:
 
 
 def _missing_transformer(rows: Any) -> Any:
-    raise ModelError("the transformer of this learner is in no file")
+    raise ArgumentError("the transformer of this learner is in no file")
 
 
 def _other_learner(arguments: Namespace) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.cli.text import safe_name
-from goalbound.models import SSP, LinearCSSP, ModelError
+from goalbound.errors import ArgumentError, InputError
+from goalbound.models import SSP, LinearCSSP
 from goalbound.problems.catalog import CATALOG, catalog_entry
 
 MIDDLE = "middle"
@@ -21,22 +22,22 @@ def find_problem(arguments: Namespace) -> SSP | LinearCSSP:
     """The problem that ``problem``, ``settings``, ``loss`` and ``goal`` speak of: a file, or a built-in problem."""
     if _is_file(arguments.problem):
         if arguments.settings:
-            raise ModelError(f"{arguments.problem} is a file; --set is for built-in problems")
+            raise ArgumentError(f"{arguments.problem} is a file; --set is for built-in problems")
         from goalbound.models.files import load
 
         return load(arguments.problem, loss=arguments.loss, goal=arguments.goal, limit=arguments.limit)
     if arguments.problem not in CATALOG and Path(arguments.problem).is_dir():
-        raise ModelError(f"{arguments.problem} is a directory; give a .npz, .umb or .drn file")
+        raise ArgumentError(f"{arguments.problem} is a directory; give a .npz, .umb or .drn file")
     entry = catalog_entry(arguments.problem)
     if arguments.loss is not None or arguments.goal is not None:
-        raise ModelError(f"{entry.name} is a built-in problem; --loss and --goal are for .umb and .drn files")
+        raise ArgumentError(f"{entry.name} is a built-in problem; --loss and --goal are for .umb and .drn files")
     settings = entry.parse(arguments.settings)
     try:
         return entry.make(settings)
-    except ModelError:
+    except InputError:
         raise
     except (ValueError, OverflowError) as error:  # numbers beyond what arrays can count
-        raise ModelError(f"{entry.name} cannot be made with {' '.join(arguments.settings)} ({error})") from error
+        raise ArgumentError(f"{entry.name} cannot be made with {' '.join(arguments.settings)} ({error})") from error
 
 
 def find_context(problem: SSP | LinearCSSP, words: str) -> NDArray[np.float64]:
@@ -48,7 +49,7 @@ def find_context(problem: SSP | LinearCSSP, words: str) -> NDArray[np.float64]:
     array([0.33333333, 0.33333333, 0.33333333])
     """
     if isinstance(problem, SSP):
-        raise ModelError("this problem has no context; leave --context out")
+        raise ArgumentError("this problem has no context; leave --context out")
     names = problem.component_names or ()
     if words in names:
         return np.eye(problem.context_size)[names.index(words)]
@@ -57,11 +58,11 @@ def find_context(problem: SSP | LinearCSSP, words: str) -> NDArray[np.float64]:
     weights = [_weight(word) for word in words.split(",")]
     if any(weight is None for weight in weights):
         known = ", ".join(f'"{safe_name(name)}"' for name in names)
-        raise ModelError(
+        raise ArgumentError(
             f'no context is called "{words}"; give {_weights(problem)}, "{MIDDLE}"' + (f", or {known}" if known else "")
         )
     if len(weights) != problem.context_size:
-        raise ModelError(f'context "{words}" has {_numbers(len(weights))}; give {_weights(problem)}')
+        raise ArgumentError(f'context "{words}" has {_numbers(len(weights))}; give {_weights(problem)}')
     return problem.check_context(np.array(weights, dtype=np.float64))
 
 

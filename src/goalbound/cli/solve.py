@@ -14,8 +14,9 @@ from goalbound import __version__
 from goalbound.cli.context_result import ContextResult, json_number
 from goalbound.cli.problem_arguments import context_name, find_context, find_problem, uniform_context
 from goalbound.cli.text import column, number, safe_name
-from goalbound.models import SSP, LinearCSSP, ModelError
-from goalbound.planning import NoProperPolicy, Solution, Status, hitting_times, solve
+from goalbound.errors import ArgumentError, NoProperPolicy
+from goalbound.models import SSP, LinearCSSP
+from goalbound.planning import Solution, Status, hitting_times, solve
 from goalbound.terminal import one_line, pluralize, table
 
 NOT_CONVERGED = 3
@@ -27,7 +28,7 @@ def run(arguments: Namespace) -> int:
     problem = find_problem(arguments)
     if isinstance(problem, LinearCSSP) and arguments.context is None and problem.context_size > 1:
         if arguments.policy_out is not None:
-            raise ModelError("--policy-out writes the policy of one context; say which with --context")
+            raise ArgumentError("--policy-out writes the policy of one context; say which with --context")
         results = _solve_corners(problem, arguments)
     else:
         results = [_solve_one(problem, arguments)]
@@ -72,7 +73,7 @@ def _solved(ssp: SSP, name: str | None, arguments: Namespace) -> Solution:
     except NoProperPolicy as error:
         if name is None:
             raise
-        raise ModelError(f"context {name}: {error}") from None
+        raise ArgumentError(f"context {name}: {error}") from None
 
 
 def _corners_text(problem: LinearCSSP, results: list[ContextResult], title: str) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.estimation.estimate import Estimate, project, ridge_estimate
 from goalbound.estimation.statistics import Statistics
 from goalbound.estimation.widths import Radii, Widths, paper
 from goalbound.kernels import radii as radii_kernels
 from goalbound.kernels import regression as regression_kernels
 from goalbound.kernels.compile import engine
-from goalbound.models import ConfidenceSet, ModelError
+from goalbound.models import BallSet
 from goalbound.models.validation import check_distribution, check_float, check_fraction, check_type
 
 
@@ -23,7 +24,7 @@ def confidence_set(
     delta: float = 0.1,
     loss_floor: float = 0.0,
     estimate: Estimate | None = None,
-) -> ConfidenceSet:
+) -> BallSet:
     """The models that are plausible under a context after the steps recorded.
 
     eq. (loss-confidence-set-per-context) and eq. (dynamics-confidence-set-per-context).
@@ -50,25 +51,25 @@ def confidence_set(
         paper() if widths is None else check_type(widths, Widths, "widths", "give paper(), or scaled(paper(), by=...)")
     )
     if rule.intervals is not None:
-        raise ModelError(
+        raise ArgumentError(
             f"{rule} widths make intervals, not balls, and need what the learner saw on its way; ask the "
             "learner: learner.confidence_set(context)"
         )
     delta = check_fraction(delta, "delta", "the probability with which the sets may fail")
     loss_floor = check_float(loss_floor, "loss_floor", "the least mean loss of a pair, in [0, 1]")
     if not 0.0 <= loss_floor <= 1.0:
-        raise ModelError(f"loss_floor {loss_floor} is not in [0, 1]")
+        raise ArgumentError(f"loss_floor {loss_floor} is not in [0, 1]")
     support = statistics.support
     rule.check(support, statistics.context_size, delta=delta, regularization=statistics.regularization)
     model = project(ridge_estimate(statistics)) if estimate is None else estimate
     if not model.projected:
-        raise ModelError("the estimate is a ridge estimate: its rows may be negative; project it first")
+        raise ArgumentError("the estimate is a ridge estimate: its rows may be negative; project it first")
     if model.support != support or model.losses.shape[1] != statistics.context_size:
-        raise ModelError(f"{model} is not an estimate from {statistics}")
+        raise ArgumentError(f"{model} is not an estimate from {statistics}")
     norm, loss_radius, next_radius = _ball_radii(statistics, model, weights, rule.radii(support, delta=delta))
     loss_width = loss_radius * norm
     centre = model.losses @ weights
-    return ConfidenceSet(
+    return BallSet(
         support,
         loss_low=np.clip(centre - loss_width, loss_floor, 1.0),
         loss_high=np.clip(centre + loss_width, loss_floor, 1.0),

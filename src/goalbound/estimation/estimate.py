@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.estimation.statistics import Statistics, by_support
 from goalbound.kernels import projection as kernels
 from goalbound.kernels.active_set import new_projection_workspace
 from goalbound.kernels.compile import engine
 from goalbound.kernels.regression import ridge
-from goalbound.models import LinearCSSP, ModelError, Support
+from goalbound.models import LinearCSSP, Support
 from goalbound.models.validation import (
     check_type,
     set_readonly,
@@ -44,7 +45,7 @@ class Estimate:
         The goal takes the mass that the other next states lack, where it is one of them. Losses are clipped to [0, 1].
         """
         if not self.projected:
-            raise ModelError("a ridge estimate is no problem: its rows may be negative; project it first")
+            raise ArgumentError("a ridge estimate is no problem: its rows may be negative; project it first")
         support = self.support
         rows = np.array(self.rows)
         to_goal = support.next_state == support.states
@@ -89,7 +90,7 @@ def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
     if start is not None:
         check_type(start, Estimate, "start", "give an earlier answer of project, or leave it out")
         if start.support != support or start.rows.shape != estimate.rows.shape:
-            raise ModelError("start is an estimate of another support or context size; leave it out")
+            raise ArgumentError("start is an estimate of another support or context size; leave it out")
     size = estimate.losses.shape[1]
     rows = np.zeros_like(estimate.rows) if start is None else np.array(start.rows)
     scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)

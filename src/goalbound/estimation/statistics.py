@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError, InputError
 from goalbound.kernels import regression as kernels
 from goalbound.kernels.compile import engine
 from goalbound.kernels.pending import UNIT, Pending, new_pending
 from goalbound.kernels.regression import RegressionSums, new_regression_sums
-from goalbound.models import ModelError, Step, Support
+from goalbound.models import Step, Support
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.validation import (
     check_distribution,
@@ -64,7 +65,7 @@ class Statistics:
     def record(self, context: ArrayLike, step: Step) -> None:
         """Enter a step made under a context. A step that cannot be is an error, and changes nothing."""
         if self._watching:
-            raise ModelError("these are the statistics of a learner, to look at; a learner learns by observe(step)")
+            raise ArgumentError("these are the statistics of a learner, to look at; a learner learns by observe(step)")
         weights = check_distribution(context, "context", self.context_size, "component")
         pair, place = checked_step(self.support, step)
         engine(self.support.triples)(kernels.record)(
@@ -134,14 +135,14 @@ def checked_regularization(regularization: float) -> float:
     """A positive finite number."""
     regularization = check_float(regularization, "regularization", "a positive number, 1 in the paper")
     if not 0.0 < regularization < np.inf:
-        raise ModelError(f"regularization {regularization} is not a positive number; the paper uses 1")
+        raise ArgumentError(f"regularization {regularization} is not a positive number; the paper uses 1")
     if regularization > LARGEST_REGULARIZATION:
-        raise ModelError(
+        raise ArgumentError(
             f"regularization {regularization:g} is too large: no data would ever count; use at most "
             f"{LARGEST_REGULARIZATION:g} (the paper uses 1)"
         )
     if regularization < SMALLEST_REGULARIZATION:
-        raise ModelError(
+        raise ArgumentError(
             f"regularization {regularization:g} is too small: inverses lose their digits, and with them the sets their "
             f"proof; use at least {SMALLEST_REGULARIZATION:g} (the paper uses 1)"
         )
@@ -151,7 +152,7 @@ def checked_regularization(regularization: float) -> float:
 def step_parts(step: object) -> tuple[Any, Any, Any, Any]:
     """The four parts of a step: a :class:`Step`, or a sequence like it."""
     if not isinstance(step, tuple | list) or len(step) != 4:
-        raise ModelError(f"step is {short_repr(step)}; give Step(state, action, loss, next_state)")
+        raise ArgumentError(f"step is {short_repr(step)}; give Step(state, action, loss, next_state)")
     return step[0], step[1], step[2], step[3]
 
 
@@ -161,19 +162,19 @@ def checked_step(support: Support, step: Step) -> tuple[int, int]:
     pair = support.pair(state, action)
     try:
         following = support.state(following)
-    except ModelError as error:
-        raise ModelError(f"next_state: {error}") from None
+    except InputError as error:
+        raise ArgumentError(f"next_state: {error}") from None
     row = support.row(pair)
     place = row.start + int(np.searchsorted(support.next_state[row], following))
     if place == row.stop or support.next_state[place] != following:
-        raise ModelError(
+        raise ArgumentError(
             f"{support.pair_name(pair)} led to {support.state_name(following)}, which its support does not allow; "
             "declare that next state, or use a full support"
         )
     if isinstance(loss, bool) or not isinstance(loss, int | float | np.floating | np.integer):
-        raise ModelError(f"{support.pair_name(pair)}: the loss is {short_repr(loss)}, which is no number")
+        raise ArgumentError(f"{support.pair_name(pair)}: the loss is {short_repr(loss)}, which is no number")
     if not 0.0 <= loss <= 1.0:  # NaN is neither
-        raise ModelError(
+        raise ArgumentError(
             f"{support.pair_name(pair)}: the loss is {short_repr(loss)}; losses lie in [0, 1], divide them by a scale"
         )
     return pair, place

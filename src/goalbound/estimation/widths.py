@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import ModelError, Support
+from goalbound.errors import ArgumentError
+from goalbound.models import Support
 from goalbound.models.validation import check_bool, check_float, check_type
 
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
@@ -113,7 +114,7 @@ class Widths:
         room = sqrt(context_size * min(radii.loss_log, radii.next_log)) / 2.0
         if sqrt(regularization) * (sqrt(context_size) - 1.0) > room:
             most = (room / (sqrt(context_size) - 1.0)) ** 2
-            raise ModelError(
+            raise ArgumentError(
                 f"regularization {regularization:g} is too large for the proof of the {self} widths at "
                 f"d = {context_size}, delta = {delta:g}; use at most {most:.3g} (the paper uses 1)"
             )
@@ -128,20 +129,22 @@ class Widths:
         """What :meth:`as_json` gave; keys and types are checked."""
         kinds = {"name": str, "joint": bool, "scale": float}
         if not isinstance(values, dict) or set(values) != {*kinds, "intervals"}:
-            raise ModelError(f"widths is {values!r:.200}; it needs {sorted([*kinds, 'intervals'])}")
+            raise ArgumentError(f"widths is {values!r:.200}; it needs {sorted([*kinds, 'intervals'])}")
         if any(type(values[key]) is not kind for key, kind in kinds.items()):
-            raise ModelError(f"widths is {values!r:.200}; a name, whether it is joint, and a scale are of wrong types")
+            raise ArgumentError(
+                f"widths is {values!r:.200}; a name, whether it is joint, and a scale are of wrong types"
+            )
         if not (isfinite(values["scale"]) and values["scale"] > 0.0):
-            raise ModelError(f"the scale of the widths is {values['scale']}; it is a positive number")
+            raise ArgumentError(f"the scale of the widths is {values['scale']}; it is a positive number")
         intervals = values["intervals"]
         if intervals is not None:
             if not isinstance(intervals, dict) or set(intervals) != set(IntervalPieces.__annotations__):
-                raise ModelError(
+                raise ArgumentError(
                     f"the intervals of the widths are {intervals!r:.200}; they need "
                     f"{sorted(IntervalPieces.__annotations__)}"
                 )
             if any(type(used) is not bool for used in intervals.values()):
-                raise ModelError(f"the boxes of the widths are {intervals!r:.200}; each piece is true or false")
+                raise ArgumentError(f"the boxes of the widths are {intervals!r:.200}; each piece is true or false")
             intervals = IntervalPieces(**intervals)
         return cls(values["name"], values["joint"], values["scale"], intervals)
 
@@ -185,10 +188,10 @@ def scaled(widths: Widths, *, by: float) -> Widths:
     """
     check_type(widths, Widths, "widths", "give paper(), sharp() or printed()")
     if not 0.0 < (factor := check_float(by, "by", "the scale that all radii are multiplied by")) < inf:
-        raise ModelError(f"by is {by}; a scale is a positive number")
+        raise ArgumentError(f"by is {by}; a scale is a positive number")
     scale = widths.scale * factor
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-        raise ModelError(
+        raise ArgumentError(
             f"by is {by}, which makes a scale of {scale:g}; scales are from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
         )
     return replace(widths, scale=scale)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import FileFormatError
 from goalbound.experiments import columns
 from goalbound.experiments.records import kept_episodes
-from goalbound.models import FileFormatError
 from goalbound.simulation import History
 
 BINS = 12

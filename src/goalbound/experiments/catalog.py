@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from goalbound.errors import ArgumentError, InputError
 from goalbound.experiments.plugins import (
     NO_PLUGINS,
     Plugin,
@@ -16,7 +17,6 @@ from goalbound.experiments.plugins import (
     load_entry_point,
 )
 from goalbound.experiments.toml import plain_values
-from goalbound.models import ModelError
 from goalbound.models.validation import check_float, short_repr
 
 Value = str | int | float | bool | list[Any] | None
@@ -45,15 +45,15 @@ class Entry:
         try:
             inspect.signature(plugin.make)
         except (TypeError, ValueError) as error:
-            raise ModelError(
+            raise ArgumentError(
                 f"{where}: the settings of {name} cannot be inspected ({error}); make it a function"
             ) from None
         entry = cls(name, "", plugin.make, plugin)
         for key, default in entry.settings.items():
             try:
                 plain_values(default, key)
-            except ModelError:
-                raise ModelError(
+            except InputError:
+                raise ArgumentError(
                     f"{where}: {name} has {key} = {short_repr(default)} if nothing is said, which no record can hold; "
                     "let it be a finite number, a text, a truth value, a list of these, or None"
                 ) from None
@@ -77,7 +77,7 @@ class Entry:
             if name not in defaults and not self.accepts_any_setting:
                 listing = ", ".join(f"{key} = {default!r}" for key, default in defaults.items()) or "no settings"
                 guess = hint(name, defaults)
-                raise ModelError(f'{where}: {self.name} has no setting "{name}"{guess}; it has {listing}')
+                raise ArgumentError(f'{where}: {self.name} has no setting "{name}"{guess}; it has {listing}')
         checked_settings = {
             name: _checked_type(value, defaults.get(name), f"{where}.{name}") for name, value in given.items()
         }
@@ -107,7 +107,7 @@ class Catalog:
         if name in offered:
             return Entry.from_plugin(name, load_entry_point(offered[name], where), where)
         known = [*self.entries, *offered]
-        raise ModelError(
+        raise ArgumentError(
             f'{where}.use: no {self.kind} is called "{name}"{hint(name, known)}; there are {", ".join(known)}, or '
             'give an import path "package.module:function"'
         )
@@ -123,9 +123,9 @@ def _checked_type(value: Any, default: Any, where: str) -> Any:
     """A setting has the type of its default; where the default is a word or None, other types are for the function."""
     wanted = type(default)
     if wanted is bool and not isinstance(value, bool):
-        raise ModelError(f"{where} is {short_repr(value)}; it needs true or false")
+        raise ArgumentError(f"{where} is {short_repr(value)}; it needs true or false")
     if wanted is int and (isinstance(value, bool) or not isinstance(value, int)):
-        raise ModelError(f"{where} is {short_repr(value)}; it needs a whole number")
+        raise ArgumentError(f"{where} is {short_repr(value)}; it needs a whole number")
     if wanted is float and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise ModelError(f"{where} is {short_repr(value)}; it needs a number")
+        raise ArgumentError(f"{where} is {short_repr(value)}; it needs a number")
     return check_float(value, where, "a number") if wanted is float else plain_values(value, where)

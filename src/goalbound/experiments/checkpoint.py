@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.experiments.accumulate import Accumulator
 from goalbound.experiments.fingerprint import problem_digest
 from goalbound.experiments.metadata import provenance
@@ -17,7 +18,7 @@ from goalbound.experiments.spec import RunSpec
 from goalbound.kernels.records import named_arrays
 from goalbound.learners import saving
 from goalbound.learners.protocol import Learner
-from goalbound.models import FileFormatError, LinearCSSP, ModelError
+from goalbound.models import LinearCSSP
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.simulation import Adversary, Cyclic, Dirichlet, Drifting, FromArray, ModelEnvironment, OneHot, Simulation
@@ -70,7 +71,7 @@ def resume(run_state: RunState, path: Path) -> bool:
         Whether the run was resumed; if not, nothing was changed.
 
     Raises:
-        ModelError: the file is a valid checkpoint of another run.
+        ArgumentError: the file is a valid checkpoint of another run.
     """
     if not path.exists():
         return False
@@ -95,7 +96,7 @@ def _restore(run_state: RunState, path: Path) -> None:
     with as_format_errors(path, "checkpoint"):
         check_keys(header, _KEYS)
     if header["id"] != spec.id:
-        raise ModelError(
+        raise ArgumentError(
             f"{path} is the checkpoint of run {header['id']}, not of {spec.id}; remove it, or give another"
         )
     with as_format_errors(path, "checkpoint"):

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from goalbound.errors import ArgumentError, InputError
 from goalbound.experiments.catalog import Catalog
 from goalbound.experiments.learners import LEARNERS
 from goalbound.experiments.plugins import Plugins
 from goalbound.experiments.registry import CONTEXTS, PROBLEMS
-from goalbound.models import ModelError
 
 CATALOGS = {"problems": PROBLEMS, "learners": LEARNERS, "contexts": CONTEXTS}
 
@@ -40,8 +40,8 @@ def error_context(group: str, component: ComponentLike) -> Iterator[None]:
     """Errors while a component is instantiated name its group."""
     try:
         yield
-    except (ModelError, TypeError, ValueError) as error:
-        raise ModelError(f"{group} ({component.use}): {error}") from error
+    except (InputError, TypeError, ValueError) as error:
+        raise ArgumentError(f"{group} ({component.use}): {error}") from error
 
 
 def instantiate(group: str, component: ComponentLike, plugins: Plugins, *subject: Any, **given: Any) -> Any:

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goalbound.errors import ArgumentError
 from goalbound.experiments.job import Failed, Job, Outcome, Stopped, Throttled, failure_of, run_job
 from goalbound.experiments.signals import GRACE_SECONDS, signals_blocked
 from goalbound.extras import install_command
-from goalbound.models import ModelError
 from goalbound.terminal import guard_output
 
 Notify = Callable[[str, str, Mapping[str, Any]], None]
@@ -259,20 +259,20 @@ def _next_message(messages: queue.SimpleQueue[Any], client: Any, address: str) -
         return None
 
 
-def _connection_lost(address: str) -> ModelError:
-    return ModelError(f"the Dask scheduler at {address} was lost; finished runs are kept: start it and sweep again")
+def _connection_lost(address: str) -> ArgumentError:
+    return ArgumentError(f"the Dask scheduler at {address} was lost; finished runs are kept: start it and sweep again")
 
 
 def _connect(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise ModelError(f"a Dask cluster needs the extra: {install_command('cluster')}") from None
+        raise ArgumentError(f"a Dask cluster needs the extra: {install_command('cluster')}") from None
     connect: Any = Client
     try:
         return connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise ModelError(
+        raise ArgumentError(
             f"no Dask scheduler answers at {address!r} ({_first_line(error)}); start one with `dask scheduler`, and "
             "give its address, such as tcp://host:8786"
         ) from None

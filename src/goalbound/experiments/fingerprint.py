@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from goalbound.errors import ArgumentError
 from goalbound.experiments.plugins import Plugin
 from goalbound.experiments.registry import ProblemInstance
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.models import LinearCSSP
 from goalbound.models.files.npz import support_arrays
 
 DIGITS = 32
@@ -57,14 +58,14 @@ def source_digest(found: Plugin) -> str:
     """Of the source that a plug-in is made of.
 
     Raises:
-        ModelError: the source has changed since the plug-in was first digested, and what is in memory is the
+        ArgumentError: the source has changed since the plug-in was first digested, and what is in memory is the
             old one; or there is none to be read.
     """
     digest = _digest(f"{name} {of}" for name, of in sorted(_sources(found).items()))
     _, before = _FIRST_DIGESTS.setdefault(id(found.make), (found.make, digest))
     if before != digest:
         name = getattr(found.make, "__qualname__", type(found.make).__name__)
-        raise ModelError(
+        raise ArgumentError(
             f"the source of {found.module}:{name}, or of what it imports, has changed since it was imported, and the "
             "old code would be run; start Python again (on a cluster: its workers)"
         )
@@ -187,7 +188,7 @@ def _version(top: str, name: str) -> str:
     """Where no source can be read: the version that was installed."""
     for distribution in importlib.metadata.packages_distributions().get(top, ()):
         return f"{distribution} {importlib.metadata.version(distribution)}"
-    raise ModelError(
+    raise ArgumentError(
         f'the source of "{name}" cannot be read and it has no version, so changes could not be detected; '
         "put it into a file"
     )

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import goalbound
+from goalbound.errors import NotLinearWarning, WrongPriorWarning
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.records import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import RunSpec
 from goalbound.kernels.compile import seconds_compiling
-from goalbound.learners.linearity import NotLinearWarning, WrongPriorWarning
 
 ReportProgress = Callable[[int, int, float], None]
 """Episodes done, episodes in all, expected regret so far."""

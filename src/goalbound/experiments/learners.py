@@ -14,17 +14,19 @@ from typing import Any
 import numpy as np
 
 from goalbound.adapters.covariates import CovariateMap, Hats, Splines
+from goalbound.errors import ArgumentError
 from goalbound.estimation import Widths, paper, printed, scaled, sharp
 from goalbound.experiments.catalog import Catalog, Entry, hint
 from goalbound.learners import ridge, tabular
 from goalbound.learners.card import LearnerCard, learner_card
-from goalbound.learners.context_free import ContextBlind, Discretized
-from goalbound.learners.context_map import MappedContexts
+from goalbound.learners.context_map import ContextBlind, MappedContexts
+from goalbound.learners.discretized import Discretized
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner
 from goalbound.learners.reference import Clairvoyant, RandomWalk
 from goalbound.learners.settings import LearnerOptions, added_loss
-from goalbound.models import LinearCSSP, ModelError, Support
+from goalbound.learners.tabular import method as methods
+from goalbound.models import LinearCSSP, Support
 from goalbound.models.validation import check_float, short_repr
 from goalbound.planning import ContextBounds, context_bounds
 from goalbound.problems.treatment_curve import biomarker
@@ -146,7 +148,7 @@ def context_free(
     bound = _bound(problem, 1, episodes, floor, loss_bound) if method in _USE_BOUND else None
     added = added_loss(problem.support, 1, episodes) if floor == 0.0 and method not in _ALLOW_ZERO_LOSS else 0.0
     if method in _REQUIRE_BOUND and bound is None:
-        raise ModelError(f"{method} cannot find its loss bound by doubling; give loss_bound a number, or certified")
+        raise ArgumentError(f"{method} cannot find its loss bound by doubling; give loss_bound a number, or certified")
     chosen = _METHODS[method](problem, scale, bound, episodes)
 
     def make_learner(size: int, rng: np.random.Generator | None = None) -> tabular.TabularLearner:
@@ -160,19 +162,19 @@ def context_free(
 def _ulcvi(problem: LinearCSSP, scale: float, bound: float | None, episodes: int) -> tabular.Method:
     time = float(certified_bounds(problem).time_bound.upper)
     if not np.isfinite(time):
-        raise ModelError("ulcvi needs a bound on the steps of optimal policies, and none was certified")
-    return tabular.ulcvi(loss_bound=bound or 1.0, time_bound=max(1.0, time), episodes=episodes, scale=scale)
+        raise ArgumentError("ulcvi needs a bound on the steps of optimal policies, and none was certified")
+    return methods.ulcvi_method(loss_bound=bound or 1.0, time_bound=max(1.0, time), episodes=episodes, scale=scale)
 
 
 _METHODS: Mapping[str, Callable[[LinearCSSP, float, float | None, int], tabular.Method]] = {
-    "uc-ssp": lambda _problem, scale, _bound, _episodes: tabular.uc_ssp(scale=scale),
-    "hoeffding-ssp": lambda _problem, scale, bound, _episodes: tabular.hoeffding_ssp(
+    "uc-ssp": lambda _problem, scale, _bound, _episodes: methods.uc_ssp_method(scale=scale),
+    "hoeffding-ssp": lambda _problem, scale, bound, _episodes: methods.hoeffding_ssp_method(
         loss_bound=bound or 1.0, scale=scale
     ),
-    "bernstein-ssp": lambda _problem, scale, _bound, _episodes: tabular.bernstein_ssp(scale=scale),
-    "eb-ssp": lambda _problem, scale, bound, _episodes: tabular.eb_ssp(loss_bound=bound, scale=scale),
+    "bernstein-ssp": lambda _problem, scale, _bound, _episodes: methods.bernstein_ssp_method(scale=scale),
+    "eb-ssp": lambda _problem, scale, bound, _episodes: methods.eb_ssp_method(loss_bound=bound, scale=scale),
     "ulcvi": _ulcvi,
-    "psrl-ssp": lambda _problem, scale, _bound, _episodes: tabular.psrl_ssp(scale=scale),
+    "psrl-ssp": lambda _problem, scale, _bound, _episodes: methods.psrl_ssp_method(scale=scale),
 }
 _USE_BOUND = ("hoeffding-ssp", "eb-ssp", "ulcvi")
 _REQUIRE_BOUND = ("hoeffding-ssp", "ulcvi")
@@ -202,7 +204,7 @@ def _with_context_view(
     if sees in _COVARIATE_MAPS:
         return _mapped(problem, _COVARIATE_MAPS[sees](parts), make_learner, rng)
     guess = hint(sees, ("context", "nothing", "cell", *_COVARIATE_MAPS))
-    raise ModelError(
+    raise ArgumentError(
         f'sees is {sees!r}{guess}; it is "context" (learners that use it), "nothing", or "cell" (one learner for each '
         f"of the cells that contexts are cut into); where contexts are of one number, also {', '.join(_COVARIATE_MAPS)}"
     )
@@ -221,7 +223,7 @@ def _mapped(
 ) -> MappedContexts:
     names = problem.component_names or ("",)
     if not all(name.startswith("x = ") for name in names):
-        raise ModelError('this problem has no contexts of one number x; use sees = "context", "nothing" or "cell"')
+        raise ArgumentError('this problem has no contexts of one number x; use sees = "context", "nothing" or "cell"')
     return MappedContexts(make_learner(seen.context_size, rng), lambda context: seen(biomarker(context)))
 
 
@@ -231,10 +233,10 @@ def _support(problem: LinearCSSP, word: str) -> Support:
     if word == "full":
         support = problem.support
         if support.pairs != support.states * support.actions:
-            raise ModelError('support = "full" needs every action in every state, which this problem does not have')
+            raise ArgumentError('support = "full" needs every action in every state, which this problem does not have')
         return Support.full(support.states, support.actions)
     guess = hint(word, ("true", "full"))
-    raise ModelError(
+    raise ArgumentError(
         f'support is {word!r}{guess}; it is "true" (where actions can lead is known) or "full" (nothing is)'
     )
 
@@ -265,23 +267,23 @@ def _bound(problem: LinearCSSP, size: int, episodes: int, floor: float, loss_bou
     if floor == 0.0:  # the learner adds epsilon to every step, so its B grows by epsilon T*
         bound += added_loss(problem.support, size, episodes) * float(bounds.time_bound.upper)
     if not np.isfinite(bound):
-        raise ModelError('loss_bound = "certified": no finite bound was found; give a number, or "doubling"')
+        raise ArgumentError('loss_bound = "certified": no finite bound was found; give a number, or "doubling"')
     return bound
 
 
 def _number(name: str, value: str | float, words: tuple[str, ...]) -> float | None:
     if isinstance(value, bool) or (isinstance(value, str) and value not in words):
         guess = hint(value, words) if isinstance(value, str) else ""
-        raise ModelError(f"{name} is {short_repr(value)}{guess}; it is a number or one of {', '.join(words)}")
+        raise ArgumentError(f"{name} is {short_repr(value)}{guess}; it is a number or one of {', '.join(words)}")
     return None if isinstance(value, str) else check_float(value, name, f"a number, or one of {', '.join(words)}")
 
 
 def _widths(name: str, scale: float) -> Widths:
     rules: Mapping[str, Callable[[], Widths]] = {"paper": paper, "printed": printed, "sharp": sharp}
     if not isinstance(name, str):
-        raise ModelError(f"widths is {name!r}; there are {', '.join(rules)}")
+        raise ArgumentError(f"widths is {name!r}; there are {', '.join(rules)}")
     if name not in rules:
-        raise ModelError(f'widths is "{name}"{hint(name, rules)}; there are {", ".join(rules)}')
+        raise ArgumentError(f'widths is "{name}"{hint(name, rules)}; there are {", ".join(rules)}')
     return rules[name]() if scale == 1.0 else scaled(rules[name](), by=scale)
 
 

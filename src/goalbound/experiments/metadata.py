@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import goalbound
+from goalbound.errors import PlanningStopped
 from goalbound.experiments.learners import BOUNDS_TOLERANCE
 from goalbound.experiments.spec import RunSpec
-from goalbound.learners.context_free import ContextBlind
-from goalbound.learners.context_map import MappedContexts
-from goalbound.learners.errors import PlanningStopped
+from goalbound.learners.context_map import ContextBlind, MappedContexts
 from goalbound.learners.settings import Settings
 from goalbound.learners.tabular.settings import TabularSettings
 from goalbound.models import SSP, LinearCSSP

@@ -20,7 +20,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from goalbound.models.errors import ModelError
+from goalbound.errors import ArgumentError, InputError
 
 MARKER = "__goalbound_plugin__"
 """The attribute of a plug-in; classes may also set it themselves: ``__goalbound_plugin__ = True``."""
@@ -42,7 +42,7 @@ def plugin(make: Factory) -> Factory:
             pass
         else:
             return make
-    raise ModelError(f"plugin marks functions and classes, and {make!r:.60} cannot be marked; wrap it in a function")
+    raise ArgumentError(f"plugin marks functions and classes, and {make!r:.60} cannot be marked; wrap it in a function")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Plugins:
     def __post_init__(self) -> None:
         for name in self.modules:
             if not isinstance(name, str) or not _MODULE.fullmatch(name) or name.endswith(".py"):
-                raise ModelError(
+                raise ArgumentError(
                     f'plug-in {name!r} is not a module name; give it without path and suffix, such as "habit" for '
                     'habit.py, or "package.module"'
                 )
@@ -71,7 +71,7 @@ class Plugins:
         if isinstance(given, Plugins):
             return given
         if isinstance(given, str):
-            raise ModelError(f'plugins is "{given}"; give a list, such as ["{given}"]')
+            raise ArgumentError(f'plugins is "{given}"; give a list, such as ["{given}"]')
         return cls(tuple(given), None if folder is None else os.path.abspath(folder))
 
     def allows(self, module: str) -> bool:
@@ -82,10 +82,10 @@ class Plugins:
         """The plug-in of an import path; nothing is imported that was not allowed."""
         module, _, name = path.partition(":")
         if not _MODULE.fullmatch(module) or not name.isidentifier():
-            raise ModelError(f'{where}.use: "{path}" is not an import path; write package.module:function')
+            raise ArgumentError(f'{where}.use: "{path}" is not an import path; write package.module:function')
         if not self.allows(module):
             top = module.partition(".")[0]
-            raise ModelError(
+            raise ArgumentError(
                 f'{where}.use: "{path}" is code that a file may not run by itself; if you trust it, allow its '
                 f'module: --plugin {top} (in Python: plugins=["{top}"])'
             )
@@ -106,7 +106,7 @@ class Plugins:
             return
         elsewhere = _found(top)
         if elsewhere is not None and not _same_file(beside, elsewhere):
-            raise ModelError(
+            raise ArgumentError(
                 f'"{top}" is beside the spec ({beside.origin}) and elsewhere ({elsewhere.origin}); rename the one '
                 "beside the spec, so that it is clear which is meant"
             )
@@ -147,7 +147,7 @@ def load_entry_point(points: list[importlib.metadata.EntryPoint], where: str) ->
     point = points[0]
     if len(points) > 1:
         providers = " and ".join(f"{one.dist.name if one.dist else 'unknown'} ({one.value})" for one in points)
-        raise ModelError(f'{where}.use: "{point.name}" is offered by {providers}; give an import path instead')
+        raise ArgumentError(f'{where}.use: "{point.name}" is offered by {providers}; give an import path instead')
     with _importing(point.name, where):
         found = point.load()
     return Plugin(_marked(found, point.name, where), point.module)
@@ -156,7 +156,7 @@ def load_entry_point(points: list[importlib.metadata.EntryPoint], where: str) ->
 def _marked(found: Any, path: str, where: str) -> Callable[..., Any]:
     """The object, if it is marked itself: a subclass of a marked class is not marked."""
     if not callable(found) or getattr(found, "__dict__", {}).get(MARKER) is not True:
-        raise ModelError(
+        raise ArgumentError(
             f'{where}.use: "{path}" (a {type(found).__name__}) is not marked as a plug-in; mark it with '
             "@goalbound.plugin if it is yours, or write a function that calls it"
         )
@@ -168,11 +168,11 @@ def _importing(path: str, where: str) -> Iterator[None]:
     """Any error while a module is imported becomes one error that names it."""
     try:
         yield
-    except ModelError as error:
-        raise ModelError(f"{where}.use: {error}") from None
+    except InputError as error:
+        raise ArgumentError(f"{where}.use: {error}") from None
     except (Exception, SystemExit) as error:
         said = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
-        raise ModelError(
+        raise ArgumentError(
             f'{where}.use: "{path}" cannot be imported ({said}); is it installed (on a cluster: on every worker), on '
             "PYTHONPATH, or a file beside the spec?"
         ) from error

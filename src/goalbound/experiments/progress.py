@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TextIO
 
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.terminal import console, one_line
 
 
@@ -56,7 +56,7 @@ def progress_reporter(stream: TextIO | None = None, *, style: str = "auto") -> P
         return silent
     styles: dict[str, Callable[[TextIO], Progress]] = {"bars": Bars, "lines": Lines, "json": JsonLines}
     if style not in styles:
-        raise ModelError(f'there is no progress "{style}"; there are auto, bars, lines, json and none')
+        raise ArgumentError(f'there is no progress "{style}"; there are auto, bars, lines, json and none')
     return styles[style](stream)
 
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.experiments import columns
 from goalbound.experiments.spec import RunSpec
 from goalbound.learners.card import LearnerCard
-from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.io import as_format_errors, atomic_write, read_bytes, strict_json
 from goalbound.models.validation import readonly_copy
 
@@ -53,7 +53,7 @@ def kept_episodes(episodes: int) -> NDArray[np.int64]:
     array([      1,     100,     201,     256,     258,     671, 1000000])
     """
     if not 1 <= episodes <= _MAX_EPISODES:
-        raise ModelError(f"the run has {episodes} episodes; it needs at least one, and at most {_MAX_EPISODES}")
+        raise ArgumentError(f"the run has {episodes} episodes; it needs at least one, and at most {_MAX_EPISODES}")
     if episodes <= KEEP_ALL_UP_TO:
         return np.arange(1, episodes + 1)
     kept = list(range(1, FIRST_KEPT + 1))
@@ -226,24 +226,24 @@ def _checked_table(table: dict[str, NDArray[Any]], episodes: int) -> dict[str, N
     """The columns in their order, read-only; an error that names the column and the row."""
     schema = columns.schema()
     if set(table) != set(schema):
-        raise ModelError(f"the columns are {sorted(table)}; a record has {sorted(schema)}")
+        raise ArgumentError(f"the columns are {sorted(table)}; a record has {sorted(schema)}")
     kept = kept_episodes(episodes)
     for name, kind in schema.items():
         column = table[name]
         if column.dtype != kind or column.shape != kept.shape:
-            raise ModelError(f"{name} is {column.dtype} {column.shape}; it needs {np.dtype(kind)} {kept.shape}")
+            raise ArgumentError(f"{name} is {column.dtype} {column.shape}; it needs {np.dtype(kind)} {kept.shape}")
         rises = np.diff(column, prepend=column.dtype.type(0))
         bad = np.flatnonzero(~(np.isfinite(column) & (rises >= 0)))
         if len(bad):
-            raise ModelError(f"{name}[{bad[0]}] is {column[bad[0]]}; sums are numbers that do not fall")
+            raise ArgumentError(f"{name}[{bad[0]}] is {column[bad[0]]}; sums are numbers that do not fall")
     if not np.array_equal(table["episode"], kept):
-        raise ModelError(f"the rows are not those that a run of {episodes} episodes keeps")
+        raise ArgumentError(f"the rows are not those that a run of {episodes} episodes keeps")
     parts = [(column.name, column.at_most) for column in columns.stored() if column.at_most]
     for part, whole in [("episode", "steps"), *parts]:
         bad = np.flatnonzero(table[part] > table[whole])
         if len(bad):
             row = int(bad[0])
-            raise ModelError(f"{part}[{row}] is {table[part][row]}, more than {whole}[{row}] = {table[whole][row]}")
+            raise ArgumentError(f"{part}[{row}] is {table[part][row]}, more than {whole}[{row}] = {table[whole][row]}")
     return {name: readonly_copy(table[name], kind) for name, kind in schema.items()}
 
 
@@ -252,22 +252,22 @@ def _as_plain_json(metadata: dict[str, Any]) -> dict[str, Any]:
     try:
         return json.loads(canonical_json(metadata))
     except (TypeError, ValueError) as error:
-        raise ModelError(f"the metadata are not plain values ({error})") from None
+        raise ArgumentError(f"the metadata are not plain values ({error})") from None
 
 
 def _check_metadata(metadata: dict[str, Any], table: dict[str, NDArray[Any]], spec: RunSpec) -> None:
     if set(metadata) != set(METADATA_KEYS):
-        raise ModelError(f"the metadata keys are {sorted(metadata)}; a record needs {sorted(METADATA_KEYS)}")
+        raise ArgumentError(f"the metadata keys are {sorted(metadata)}; a record needs {sorted(METADATA_KEYS)}")
     if not isinstance(metadata["alarm"], str | None):
-        raise ModelError(f"alarm in the metadata is {metadata['alarm']!r:.60}, neither text nor null")
+        raise ArgumentError(f"alarm in the metadata is {metadata['alarm']!r:.60}, neither text nor null")
     LearnerCard.from_json(metadata["card"])
     for name in ("totals", "simplex", "settings", "problem", "provenance"):
         if not isinstance(metadata[name], dict):
-            raise ModelError(f"{name} in the metadata is {metadata[name]!r:.60}, not an object")
+            raise ArgumentError(f"{name} in the metadata is {metadata[name]!r:.60}, not an object")
     last = {name: column[-1].item() for name, column in table.items() if name != "episode"}
     wanted = {"episodes": spec.episodes, "regret": last["loss"] - last["optimal_loss"], **last}
     if metadata["totals"] != wanted:
-        raise ModelError(f"the totals are {metadata['totals']}; the last row says {wanted}")
+        raise ArgumentError(f"the totals are {metadata['totals']}; the last row says {wanted}")
     found = metadata["provenance"].get("id")
     if found != spec.id:
-        raise ModelError(f"the record is of run {found!r}; the spec in it is that of {spec.id}")
+        raise ArgumentError(f"the record is of run {found!r}; the spec in it is that of {spec.id}")

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from goalbound.adapters.covariates.contexts import CovariateContexts, uniform_numbers
+from goalbound.errors import ArgumentError
 from goalbound.experiments.catalog import Catalog, Entry
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.models import LinearCSSP
 from goalbound.models.loss_law import LossLaw, bernoulli, bounded, deterministic
 from goalbound.models.validation import check_array
 from goalbound.problems.catalog import CATALOG as FAMILIES
@@ -32,10 +33,12 @@ def problem_instance(made: Any, losses: LossLaw, where: str) -> ProblemInstance:
     """The result of a problem factory as a problem instance; a bare problem is simulated as it is."""
     if isinstance(made, ProblemInstance):
         if losses.is_random:
-            raise ModelError(f"{where}: this environment draws its own losses; leave losses at deterministic")
+            raise ArgumentError(f"{where}: this environment draws its own losses; leave losses at deterministic")
         return made
     if not isinstance(made, LinearCSSP):
-        raise ModelError(f"{where}: the function made a {type(made).__name__}; a problem is a LinearCSSP (or a Stage)")
+        raise ArgumentError(
+            f"{where}: the function made a {type(made).__name__}; a problem is a LinearCSSP (or a Stage)"
+        )
     return ProblemInstance(made, partial(ModelEnvironment, made, losses=losses))
 
 
@@ -103,7 +106,7 @@ def cyclic(size: int, *, contexts: list[Any] | None = None) -> Cyclic:
 def listed(size: int, *, contexts: list[Any] | None = None) -> FromArray:
     """The contexts given, one per episode."""
     if contexts is None:
-        raise ModelError("listed needs contexts = [[...], ...], one per episode")
+        raise ArgumentError("listed needs contexts = [[...], ...], one per episode")
     return FromArray(contexts)  # type: ignore[arg-type]
 
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.experiments.job import Failed, Finished
 from goalbound.experiments.records import RunRecord, canonical_json, read_record
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.toml import toml_text
-from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, read_bytes
 from goalbound.models.files.lock import try_lock
 
@@ -88,7 +88,9 @@ class ResultsDir:
             if not _try_lock(file):
                 file.seek(0)
                 holder = file.read(200).decode("utf-8", "replace").strip() or "another process"
-                raise ModelError(f"{self.path}: a sweep is running here ({holder}); wait for it, or use another folder")
+                raise ArgumentError(
+                    f"{self.path}: a sweep is running here ({holder}); wait for it, or use another folder"
+                )
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}\n".encode())
             file.flush()
@@ -176,7 +178,7 @@ def read_runs(folder: str | os.PathLike[str]) -> list[RunSpec]:
     Where that was not written, the runs of all records that are there.
 
     Raises:
-        ModelError: the file is damaged.
+        ArgumentError: the file is damaged.
     """
     results_dir = ResultsDir(folder)
     if not results_dir.runs.exists():
@@ -184,7 +186,7 @@ def read_runs(folder: str | os.PathLike[str]) -> list[RunSpec]:
     with as_format_errors(results_dir.runs, "list of runs"):
         values = json.loads(read_bytes(results_dir.runs, _MAX_RUNS_BYTES))
         if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
-            raise ModelError("damaged; it is a list of runs. Run the experiment again, or remove it")
+            raise ArgumentError("damaged; it is a list of runs. Run the experiment again, or remove it")
         runs = [RunSpec.from_json(one) for one in values]
         return list({run.id: run for run in runs}.values())
 

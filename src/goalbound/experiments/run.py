@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from goalbound.errors import ArgumentError
 from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import metadata
 from goalbound.experiments.accumulate import Accumulator
@@ -26,10 +27,10 @@ from goalbound.experiments.registry import ProblemInstance, problem_instance
 from goalbound.experiments.run_spec import GROUPS, RunSpec, component_digest, loss_law
 from goalbound.kernels.compile import TOY_WORK
 from goalbound.learners.card import learner_card
-from goalbound.learners.context_free import ContextBlind
+from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.models import LinearCSSP
 from goalbound.planning import ContextBounds
 from goalbound.simulation import Adversary, FromArray, Simulation
 from goalbound.simulation.diagnostics import AuditedLearner
@@ -62,11 +63,11 @@ def run(
             Ctrl-C, which waits until the episodes being played are finished; a second Ctrl-C does not wait.
 
     Raises:
-        ModelError: the spec is invalid, or the third-party code here is not that of the run; the
+        ArgumentError: the spec is invalid, or the third-party code here is not that of the run; the
             message names the group.
     """
     if not checkpoint_every >= 0.0:
-        raise ModelError(f"checkpoint_every is {checkpoint_every}; it is a number of seconds, 0 or more")
+        raise ArgumentError(f"checkpoint_every is {checkpoint_every}; it is a number of seconds, 0 or more")
     instance, bounds, simulation = _build_parts(spec, Plugins.of(plugins))
     run_state = RunState(spec, simulation, Accumulator(spec.episodes, instance.problem.context_size))
     checkpointer = _Checkpointer(run_state, checkpoint, checkpoint_every)
@@ -110,7 +111,7 @@ def _check_code(spec: RunSpec, made: Any, plugins: Plugins) -> None:
         if digest == spec.code.get(name):
             continue
         what = "problem" if group == "problems" else "code"
-        raise ModelError(
+        raise ArgumentError(
             f"{group} ({component.use}): the {what} here is not that of the run ({digest or 'none'}, and the run names "
             f"{spec.code.get(name, 'none')}); it was edited since, is another version on this machine, or differs "
             "each time: install the same everywhere, and read the experiment again"
@@ -243,11 +244,11 @@ def _simulation(spec: RunSpec, instance: ProblemInstance, bounds: ContextBounds 
 
 def _check_contexts(contexts: Any, problem: LinearCSSP, episodes: int) -> None:
     if not (hasattr(contexts, "draw") or hasattr(contexts, "choose")):
-        raise ModelError(f"the function made a {type(contexts).__name__}; a source can draw or choose contexts")
+        raise ArgumentError(f"the function made a {type(contexts).__name__}; a source can draw or choose contexts")
     if contexts.context_size != problem.context_size:
-        raise ModelError(f"contexts have {contexts.context_size} entries, the problem has {problem.context_size}")
+        raise ArgumentError(f"contexts have {contexts.context_size} entries, the problem has {problem.context_size}")
     if isinstance(contexts, FromArray) and len(contexts.contexts) < episodes:
-        raise ModelError(
+        raise ArgumentError(
             f"{len(contexts.contexts)} contexts are listed for {episodes} episodes; list more, or use cyclic"
         )
 
@@ -259,7 +260,9 @@ def _learner(
     learner = instantiate("learners", spec.learner, plugins, problem, episodes=spec.episodes, rng=rng)
     with error_context("learners", spec.learner):
         if not callable(getattr(learner, "begin", None)):
-            raise ModelError(f"the function made a {type(learner).__name__}; a learner can begin(context) an episode")
+            raise ArgumentError(
+                f"the function made a {type(learner).__name__}; a learner can begin(context) an episode"
+            )
         return _audited(learner, problem, bounds)
 
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from goalbound.errors import ArgumentError, InputError
 from goalbound.experiments.catalog import hint
 from goalbound.experiments.components import catalog, error_context, instantiate
 from goalbound.experiments.fingerprint import code_digest
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.registry import LOSS_LAWS
-from goalbound.models import ModelError
 from goalbound.models.loss_law import LossLaw
 
 GROUPS = {"problems": "problem", "learners": "learner", "contexts": "contexts"}
@@ -94,7 +94,7 @@ class RunSpec:
                 numbers["episodes"], numbers["seed"], numbers["step_limit"], code,
             )  # fmt: skip
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ModelError(f"this is not a run of an experiment ({type(error).__name__}: {error})") from None
+            raise ArgumentError(f"this is not a run of an experiment ({type(error).__name__}: {error})") from None
 
 
 def loss_law(losses: str | Mapping[str, Any]) -> LossLaw:
@@ -103,11 +103,11 @@ def loss_law(losses: str | Mapping[str, Any]) -> LossLaw:
     law = settings.pop("law", None)
     if not isinstance(law, str) or law not in LOSS_LAWS:
         guess = hint(law, LOSS_LAWS) if isinstance(law, str) else ""
-        raise ModelError(f"losses: there is no law {law!r}{guess}; there are {', '.join(LOSS_LAWS)}")
+        raise ArgumentError(f"losses: there is no law {law!r}{guess}; there are {', '.join(LOSS_LAWS)}")
     try:
         return LOSS_LAWS[law](**settings)
     except TypeError:
-        raise ModelError(
+        raise ArgumentError(
             f"losses: {law} does not take {settings}; bounded takes a spread, the others nothing"
         ) from None
 
@@ -127,9 +127,9 @@ def component_digest(group: str, component: Component, plugins: Plugins, made: A
     if group == "problems" and made is None:
         try:
             made = instantiate(group, component, plugins)
-        except ModelError:
+        except InputError:
             raise
         except Exception as error:  # whatever a third party raises
-            raise ModelError(f"{group} ({component.use}): {type(error).__name__}: {error}") from error
+            raise ArgumentError(f"{group} ({component.use}): {type(error).__name__}: {error}") from error
     with error_context(group, component):
         return code_digest(plugin, made)

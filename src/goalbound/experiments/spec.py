@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
 
+from goalbound.errors import ArgumentError, InputError
 from goalbound.experiments import (
     spec_errors,
 )
@@ -45,7 +46,6 @@ from goalbound.experiments.run_spec import (
     loss_law as loss_law,
 )
 from goalbound.experiments.toml import plain_values, toml_text, toml_values
-from goalbound.models import ModelError
 from goalbound.models.files.io import file_name, read_bytes
 from goalbound.models.loss_law import LossLaw
 
@@ -152,7 +152,7 @@ class ExperimentSpec(BaseModel):
         try:
             return cls.model_validate(content)
         except ValidationError as error:
-            raise ModelError(spec_errors.one_line(error, content)) from None
+            raise ArgumentError(spec_errors.one_line(error, content)) from None
 
     @property
     def plugins(self) -> Plugins:
@@ -209,7 +209,7 @@ class ExperimentSpec(BaseModel):
         ]
         for key in self.grid:
             if not used.get(key, False):
-                raise ModelError(
+                raise ArgumentError(
                     f'grid: "{key}" has no match{hint(key, used)}; write "learners.scale", "problems.states" and so on'
                 )
         return found
@@ -262,8 +262,8 @@ def _file_in_errors(path: str | PathLike[str]) -> Iterator[None]:
     """Errors name the file."""
     try:
         yield
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from None
+    except InputError as error:
+        raise ArgumentError(f"{path}: {error}") from None
 
 
 def _toml(path: str | PathLike[str]) -> dict[str, Any]:
@@ -271,16 +271,16 @@ def _toml(path: str | PathLike[str]) -> dict[str, Any]:
     try:
         return toml_values(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise ModelError(f"not a TOML file: {error}") from None
+        raise ArgumentError(f"not a TOML file: {error}") from None
 
 
 def _check_sizes(spec: ExperimentSpec) -> None:
     """Generous limits, so that a typing error does not exhaust memory."""
     for name, most in (("episodes", 2**31 - 1), ("step_limit", 2**62)):
         if getattr(spec, name) > most:
-            raise ModelError(f"{name} is {getattr(spec, name)}; at most {most} can be played")
+            raise ArgumentError(f"{name} is {getattr(spec, name)}; at most {most} can be played")
     if isinstance(spec.seeds, int) and spec.seeds > MAX_RUNS:
-        raise ModelError(
+        raise ArgumentError(
             f"seeds is {spec.seeds}: it is how many seeds there are, at most {MAX_RUNS}; name single ones as a list, "
             f"seeds = [{spec.seeds}]"
         )
@@ -288,7 +288,9 @@ def _check_sizes(spec: ExperimentSpec) -> None:
     values = prod(max(1, len(one)) for one in spec.grid.values())
     runs = len(spec.problems) * len(spec.contexts) * len(spec.learners) * values * seeds
     if runs > MAX_RUNS:
-        raise ModelError(f"this experiment has up to {runs} runs; at most {MAX_RUNS} fit in one, cut it into several")
+        raise ArgumentError(
+            f"this experiment has up to {runs} runs; at most {MAX_RUNS} fit in one, cut it into several"
+        )
 
 
 def _set(content: dict[str, Any], key: str, value: Any) -> None:
@@ -306,11 +308,11 @@ def _set(content: dict[str, Any], key: str, value: Any) -> None:
     if not isinstance(component_specs, list) or not all(
         isinstance(component_spec, dict) for component_spec in component_specs
     ):
-        raise ModelError(f'"{key}" cannot be set: the file has no [[{name}]]')
+        raise ArgumentError(f'"{key}" cannot be set: the file has no [[{name}]]')
     place, dot, setting = rest.partition(".")
     if dot and place.isdecimal():
         if int(place) >= len(component_specs):
-            raise ModelError(f'"{key}" cannot be set: the file has {len(component_specs)} {name}')
+            raise ArgumentError(f'"{key}" cannot be set: the file has {len(component_specs)} {name}')
         component_specs, rest = [component_specs[int(place)]], setting
     for component_spec in component_specs:
         component_spec[rest] = value

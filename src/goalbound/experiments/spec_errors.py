@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from goalbound.errors import ArgumentError
 from goalbound.experiments.catalog import hint
-from goalbound.models import ModelError
 
 _POSITIVE_INT = "a whole number, 1 or more"
 _TABLES = 'tables, such as [[{key}]] with use = "..."'
@@ -48,7 +48,7 @@ def check_quick(changes: Any) -> None:
     for key in changes if isinstance(changes, Mapping) else ():
         name = str(key).partition(".")[0]
         if name not in EXPECTED:
-            raise ModelError(f"quick: {_unknown([name])}")
+            raise ArgumentError(f"quick: {_unknown([name])}")
 
 
 def _unknown(loc: Sequence[Any]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import goalbound
+from goalbound.errors import ArgumentError
 from goalbound.experiments import executors
 from goalbound.experiments.job import Failed, Finished, Job, Outcome, Stopped
 from goalbound.experiments.plugins import Plugins
@@ -17,7 +18,6 @@ from goalbound.experiments.progress import Event, Progress, silent
 from goalbound.experiments.results_dir import ResultsDir, ScanResult
 from goalbound.experiments.signals import GRACE_SECONDS, StopRequest, stop_on_signals
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
-from goalbound.models import ModelError
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ def sweep(
     five seconds. A second sweep of the same folder at the same time is refused.
 
     Raises:
-        ModelError: the folder is in use, the scheduler does not respond, or a setting is invalid.
+        ArgumentError: the folder is in use, the scheduler does not respond, or a setting is invalid.
         OSError: the folder cannot be written to; existing records are intact.
     """
     if workers is not None and on is not None:
-        raise ModelError("workers are processes of this machine, on is a cluster; give one of them")
+        raise ArgumentError("workers are processes of this machine, on is a cluster; give one of them")
     if workers is not None and workers < 1:
-        raise ModelError(f"workers is {workers}; it is 1 (this process) or more")
+        raise ArgumentError(f"workers is {workers}; it is 1 (this process) or more")
     results_dir, runs = ResultsDir(folder), spec.runs()
     with results_dir.locked():
         results_dir.prepare(spec, runs)

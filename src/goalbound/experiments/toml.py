@@ -9,7 +9,7 @@ from typing import Any
 
 import tomli_w
 
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.models.validation import short_repr
 
 MAX_DEPTH = 20
@@ -19,15 +19,15 @@ MAX_INT = 2**63 - 1
 
 
 def toml_values(text: str) -> dict[str, Any]:
-    """Parse a TOML text; every parser failure is a ModelError."""
+    """Parse a TOML text; every parser failure is a ArgumentError."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ModelError(f"not a TOML file: {error}") from None
+        raise ArgumentError(f"not a TOML file: {error}") from None
     except ValueError:  # Python's own limit
-        raise ModelError("it holds a number of thousands of digits; whole numbers have at most 19") from None
+        raise ArgumentError("it holds a number of thousands of digits; whole numbers have at most 19") from None
     except RecursionError:
-        raise ModelError("its lists or tables are nested too deeply") from None
+        raise ArgumentError("its lists or tables are nested too deeply") from None
 
 
 def plain_values(value: Any, where: str = "", depth: int = 0) -> Any:
@@ -36,10 +36,10 @@ def plain_values(value: Any, where: str = "", depth: int = 0) -> Any:
     >>> plain_values({"learners": [{"scale": float("nan")}]})
     Traceback (most recent call last):
     ...
-    goalbound.models.errors.ModelError: learners[0].scale is nan; an experiment is made of finite numbers
+    goalbound.models.errors.ArgumentError: learners[0].scale is nan; an experiment is made of finite numbers
     """
     if depth > MAX_DEPTH:
-        raise ModelError(f"{where[:80]}...: lists and tables are nested more than {MAX_DEPTH} deep")
+        raise ArgumentError(f"{where[:80]}...: lists and tables are nested more than {MAX_DEPTH} deep")
     if isinstance(value, Mapping):
         inside = {str(key): f"{where}.{key}" if where else str(key) for key in value}
         return {str(key): plain_values(one, inside[str(key)], depth + 1) for key, one in value.items()}
@@ -49,13 +49,15 @@ def plain_values(value: Any, where: str = "", depth: int = 0) -> Any:
         return value
     if isinstance(value, int):
         if abs(value) > MAX_INT:
-            raise ModelError(f"{where} is {short_repr(value)}; whole numbers go up to 2^63 - 1")
+            raise ArgumentError(f"{where} is {short_repr(value)}; whole numbers go up to 2^63 - 1")
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ModelError(f"{where} is {value}; an experiment is made of finite numbers")
+            raise ArgumentError(f"{where} is {value}; an experiment is made of finite numbers")
         return value
-    raise ModelError(f"{where} is {short_repr(value)}, a {type(value).__name__}; give a text, a number, true or false")
+    raise ArgumentError(
+        f"{where} is {short_repr(value)}, a {type(value).__name__}; give a text, a number, true or false"
+    )
 
 
 def toml_text(values: Mapping[str, Any]) -> str:
@@ -73,4 +75,4 @@ def toml_text(values: Mapping[str, Any]) -> str:
     try:
         return tomli_w.dumps(values)
     except TypeError as error:
-        raise ModelError(f"{error}; TOML has texts, numbers, true and false, lists and tables") from None
+        raise ArgumentError(f"{error}; TOML has texts, numbers, true and false, lists and tables") from None

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from math import isfinite
 from typing import Any
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels.tabular.state import BERNSTEIN, EB, HOEFFDING, PSRL, UC, ULCVI
-from goalbound.models import ModelError
 from goalbound.models.validation import short_repr
 
 CONTEXTS, MAPPED, CELLS, NOTHING, TRUTH = "contexts", "mapped contexts", "cells", "nothing", "truth"
@@ -87,9 +87,9 @@ class LearnerCard:
             and all(map(_is_number, self.others.values()))
         )
         if not fine:
-            raise ModelError(f"the learner's card is {asdict(self)!r:.300}, with a value that it cannot have")
+            raise ArgumentError(f"the learner's card is {asdict(self)!r:.300}, with a value that it cannot have")
         if (self.sees == TRUTH) != (self.guarantee == ORACLE) or (self.theorem and self.guarantee != PROVEN):
-            raise ModelError(
+            raise ArgumentError(
                 f"the learner's card says sees {self.sees!r}, guarantee {self.guarantee!r}, theorem {self.theorem!r}; "
                 "oracles see the truth, no others do, and only what is proven has a theorem"
             )
@@ -161,7 +161,7 @@ class LearnerCard:
         """What :meth:`as_json` gave; keys and types are checked."""
         names = {one.name for one in fields(cls)}
         if not isinstance(values, dict) or set(values) != names:
-            raise ModelError(f"the learner's card is {values!r:.200}; it has {sorted(names)}")
+            raise ArgumentError(f"the learner's card is {values!r:.200}; it has {sorted(names)}")
         return cls(**values)
 
     def __str__(self) -> str:
@@ -182,7 +182,7 @@ def learner_card(learner: Any) -> LearnerCard:
     """What a learner says of itself; :data:`THIRD_PARTY` if it says nothing."""
     card = getattr(learner, "card", THIRD_PARTY)
     if not isinstance(card, LearnerCard):
-        raise ModelError(
+        raise ArgumentError(
             f"card of a {type(learner).__name__} is {short_repr(card)}; it is a LearnerCard, or is left out"
         )
     return card

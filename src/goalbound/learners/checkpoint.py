@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import FileFormatError
 from goalbound.kernels.records import named_arrays
 from goalbound.kernels.regression import new_regression_sums
 from goalbound.kernels.state import (
@@ -25,7 +26,7 @@ from goalbound.learners.filling import CODES, MANY, fill, within, within_record
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import Settings
-from goalbound.models import FileFormatError, Support
+from goalbound.models import Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError, LearnerError
 from goalbound.estimation.statistics import step_parts
 from goalbound.kernels.compile import engine
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.planner import graph
-from goalbound.learners.errors import LearnerError
-from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.validation import ROW_TOLERANCE, check_array, check_type, short_repr
 from goalbound.planning.reduction import reverse_of
@@ -32,7 +34,7 @@ def checked_support(support: object, possible: NDArray[np.bool_] | None = None) 
     if len(stuck):
         names = ", ".join(support.state_name(state) for state in stuck[:8].tolist())
         more = f" and {len(stuck) - 8} more" if len(stuck) > 8 else ""
-        raise ModelError(
+        raise ArgumentError(
             f"no pair leads from {names}{more} towards the goal, by the support"
             + ("" if possible is None else " and the known rows")
             + "; declare the next states by which the goal is reached, or leave these states out"
@@ -56,7 +58,7 @@ def _reaching(support: Support, possible: NDArray[np.bool_] | None) -> NDArray[n
 def check_learner(learner: object, name: str = "learner") -> None:
     """An error unless this can begin episodes."""
     if isinstance(learner, type) or not callable(getattr(learner, "begin", None)):
-        raise ModelError(
+        raise ArgumentError(
             f"{name} is {short_repr(learner)}, which has no begin(context); give a learner, such as an LRCSSP"
         )
 
@@ -65,18 +67,18 @@ def check_context_free(context: ArrayLike) -> None:
     """An error unless the context is the single number 1."""
     array = check_array(context, "context", (None,), "the single number 1.0: this learner knows no contexts")
     if len(array) != 1:
-        raise ModelError(
+        raise ArgumentError(
             f"the context has {len(array)} entries, and this learner knows no contexts; wrap it in ContextBlind to "
             "play as if there were none, or in Discretized to have one learner for each part of the simplex"
         )
     if not abs(float(array[0]) - 1.0) <= ROW_TOLERANCE:
-        raise ModelError(f"the context is [{array[0]}]; without contexts it is the single number 1.0")
+        raise ArgumentError(f"the context is [{array[0]}]; without contexts it is the single number 1.0")
 
 
 def check_leads(support: Support, problem: LinearCSSP) -> None:
     """An error unless the problem has the pairs of the support and leads only where it may."""
     if not support.same_pairs(problem.support):
-        raise ModelError("the problem has other states or actions than the learner's support")
+        raise ArgumentError("the problem has other states or actions than the learner's support")
     if support is problem.support or support == problem.support:
         return
     width = support.states + 1
@@ -87,7 +89,7 @@ def check_leads(support: Support, problem: LinearCSSP) -> None:
     if len(outside):
         name = support.pair_name(int(theirs[outside[0]]))
         following = support.state_name(int(problem.support.next_state[outside[0]]))
-        raise ModelError(f"{name} may lead to {following} in the problem, but not in the learner's support")
+        raise ArgumentError(f"{name} may lead to {following} in the problem, but not in the learner's support")
 
 
 def checked_state(support: Support, state: int, at: int | None) -> int:
@@ -116,3 +118,12 @@ def check_own_step(support: Support, step: Step, at: int | None, action: int | N
             f"the step played {support.action_name(played)}, but {support.action_name(action)} was chosen; a learner "
             "learns from its own actions"
         )
+
+
+def one_component(learner: Any) -> Any:
+    """A learner of contexts with a single entry; any other is an error."""
+    check_learner(learner)
+    size = getattr(learner, "context_size", 1)
+    if size != 1:
+        raise ArgumentError(f"the learner has {size} components; one that is not shown the context has 1")
+    return learner

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels.environment import EpisodeResults
-from goalbound.learners.card import MAPPED, Card, wrapped_card
-from goalbound.learners.checks import (
-    check_learner,
-)
+from goalbound.learners.card import MAPPED, NOTHING, Card, wrapped_card
+from goalbound.learners.checks import check_learner, one_component
 from goalbound.learners.copying import (
     deep_copy,
 )
@@ -23,7 +22,6 @@ from goalbound.learners.saving import save_inner, with_limit
 from goalbound.learners.wrapper import (
     InnerAttribute,
 )
-from goalbound.models import ModelError
 from goalbound.models.files.io import LIMIT
 from goalbound.models.validation import check_array, check_distribution, set_readonly
 
@@ -68,16 +66,16 @@ class MappedContexts:
 
     def begin(self, context: ArrayLike) -> Episode:
         """An episode of the learner under what it sees of the context."""
-        episode: Episode = self.learner.begin(self._seen(_context(context)))
+        episode: Episode = self.learner.begin(self._seen(context))
         return episode
 
     def plan(self, context: ArrayLike) -> Any:
         """What the learner would do now, by what it sees of the context."""
-        return self.learner.plan(self._seen(_context(context)))
+        return self.learner.plan(self._seen(context))
 
-    def interval_set(self, context: ArrayLike) -> Any:
+    def confidence_set(self, context: ArrayLike) -> Any:
         """What is plausible, by what the learner sees of the context."""
-        return self.learner.interval_set(self._seen(_context(context)))
+        return self.learner.confidence_set(self._seen(context))
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """The learner inside, as it saves itself; what it sees through is not in the file."""
@@ -87,8 +85,12 @@ class MappedContexts:
         """One that sees as this one does, and goes on from the file of :meth:`save`, of at most ``limit`` bytes."""
         return MappedContexts(with_limit(self.learner.restored, path, limit), self.see)
 
-    def _seen(self, context: Floats) -> Floats:
-        return np.asarray(self.see(context), dtype=np.float64)
+    def _seen(self, context: ArrayLike) -> Floats:
+        return np.asarray(self.see(_context(context)), dtype=np.float64)
+
+    def _all_seen(self, contexts: Floats) -> Floats:
+        """[K, d'] one at a time: what a function makes of a whole table may differ in the last bit."""
+        return np.array([_checked(self._seen(context), row) for row, context in enumerate(contexts)])
 
     def _play_episodes(
         self,
@@ -100,14 +102,43 @@ class MappedContexts:
         results: EpisodeResults,
     ) -> None:
         """The compiled loop of the learner; the environment has the true contexts."""
-        # One at a time: what a function makes of a whole table may differ in the last bit from what begin() shows.
-        shown = np.array([_checked(self._seen(context), row) for row, context in enumerate(contexts)])
-        self.learner.play_episodes(
-            environment, contexts, values, step_limit=step_limit, results=results, shown=set_readonly(shown)
-        )
+        shown = set_readonly(self._all_seen(contexts))
+        self.learner.play_episodes(environment, contexts, values, step_limit=step_limit, results=results, shown=shown)
 
     def __repr__(self) -> str:
-        return f"MappedContexts({self.learner!r})"
+        return f"{type(self).__name__}({self.learner!r})"
+
+
+class ContextBlind(MappedContexts):
+    """Plays contextual problems with a learner of one component: a constant map of the contexts.
+
+    What it learns is the average over the contexts that came, and the policy that is best on average may do badly, or
+    even never arrive, under each of them: this is the price of not seeing them.
+
+    >>> from goalbound import LRCSSP, Support
+    >>> blind = ContextBlind(LRCSSP(Support.full(2, 2), 1, loss_floor=0.1))
+    >>> blind.begin([0.3, 0.7]).context
+    array([1.])
+    """
+
+    card = Card(lambda wrapper: wrapped_card(wrapper.learner, NOTHING))
+
+    def __init__(self, learner: Any) -> None:
+        super().__init__(one_component(learner), _constant)
+
+    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> ContextBlind:
+        """One that goes on from the file of :meth:`save`, of at most ``limit`` bytes."""
+        return ContextBlind(with_limit(self.learner.restored, path, limit))
+
+    def _seen(self, context: ArrayLike) -> Floats:
+        return np.ones(1)
+
+    def _all_seen(self, contexts: Floats) -> Floats:
+        return np.ones((len(contexts), 1))
+
+
+def _constant(context: Floats) -> Floats:
+    return np.ones(1)
 
 
 def _context(context: ArrayLike) -> Floats:
@@ -117,7 +148,7 @@ def _context(context: ArrayLike) -> Floats:
 def _checked(seen: Floats, row: int) -> Floats:
     """The compiled loop looks at nothing again, so what it is shown is checked here as ``begin`` does."""
     if seen.ndim != 1:
-        raise ModelError(f"see(contexts[{row}]) has shape {seen.shape}; it needs [d'], one point of the simplex")
+        raise ArgumentError(f"see(contexts[{row}]) has shape {seen.shape}; it needs [d'], one point of the simplex")
     return check_distribution(seen, f"see(contexts[{row}])", len(seen), "component")
 
 
@@ -132,5 +163,5 @@ class _ByMatrix:
 
     def __call__(self, context: Floats) -> Floats:
         if context.shape != (len(self._rows),):
-            raise ModelError(f"the context has shape {context.shape}; see is a matrix for {len(self._rows)} entries")
+            raise ArgumentError(f"the context has shape {context.shape}; see is a matrix for {len(self._rows)} entries")
         return np.asarray(check_distribution(context, "context", len(self._rows), "component") @ self._rows)

@@ -21,7 +21,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.models.validation import is_writable
 
 _OPEN, _HELD, _VERSION = "_open", "_loaded", "goalbound version"
@@ -59,7 +59,7 @@ def restore_state(thing: Any, state: dict[str, Any]) -> None:
     found = dict(state)
     version = found.pop(_VERSION, "another version")
     if version != _version():
-        raise ModelError(
+        raise ArgumentError(
             f"this {type(thing).__name__} was pickled by goalbound {version}, and this is {_version()}; "
             "pickles are for one version: write files with save(path), and read them with load(path)"
         )

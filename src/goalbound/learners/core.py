@@ -9,6 +9,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError, FileFormatError, PlanningStopped, ProjectionFailed
 from goalbound.estimation import Estimate, Statistics
 from goalbound.estimation.statistics import by_support
 from goalbound.kernels import algorithm as kernels
@@ -26,7 +27,6 @@ from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL
 from goalbound.learners.checks import check_leads, checked_support
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.episode import LRCSSPEpisode
-from goalbound.learners.errors import PlanningStopped, ProjectionFailed
 from goalbound.learners.exploration import Exploration
 from goalbound.learners.pending_visits import PendingVisits
 from goalbound.learners.plan import Plan
@@ -34,7 +34,7 @@ from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.protocol import SimulatedEnvironment, environment_arrays
 from goalbound.learners.settings import Settings
 from goalbound.learners.showing import make_plan
-from goalbound.models import FileFormatError, LinearCSSP, ModelError, Support
+from goalbound.models import LinearCSSP, Support
 from goalbound.models.files.io import LIMIT
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.validation import check_distribution, check_generator, check_memory, set_readonly
@@ -56,12 +56,12 @@ class RidgeLearner:
         self, support: Support, settings: Settings, prior: PriorKnowledge | None, rng: np.random.Generator | None
     ) -> None:
         if prior is not None and not isinstance(prior, PriorKnowledge):
-            raise ModelError(
+            raise ArgumentError(
                 f"prior is of the type {type(prior).__name__}; begin with PriorKnowledge.nothing(support, d)"
             )
         checked_support(support)
         if prior is not None and (prior.support != support or prior.context_size != settings.context_size):
-            raise ModelError("the prior is of another support or context size than the learner's")
+            raise ArgumentError("the prior is of another support or context size than the learner's")
         if prior is not None and prior.row_known.any():
             checked_support(support, prior.possible)
         self.support = support
@@ -82,7 +82,7 @@ class RidgeLearner:
         )
         self._scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
         self._workspace = new_evaluation_workspace(support.states if self._constants.policy_iteration else 0)
-        self._rng = np.random.default_rng(0) if rng is None else check_generator(rng)
+        self._rng = np.random.default_rng() if rng is None else check_generator(rng)
         self._effort = Effort()
         self._arrays: EpisodeState | None = None
         self._begun = 0
@@ -102,7 +102,9 @@ class RidgeLearner:
     ) -> Self:
         """A learner with settings that a file gave."""
         if not cls._explores(settings.exploration):
-            raise ModelError(f"the exploration is {settings.exploration.as_json()}, which is not that of a {cls.kind}")
+            raise ArgumentError(
+                f"the exploration is {settings.exploration.as_json()}, which is not that of a {cls.kind}"
+            )
         learner = object.__new__(cls)
         learner._set_up(support, settings, prior, rng)
         return learner
@@ -250,7 +252,7 @@ class RidgeLearner:
         if self.prior is not None:
             self.prior.check_problem(problem)
         if context_size != self.settings.context_size:
-            raise ModelError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
+            raise ArgumentError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the learner and its open episodes to a file, exactly and atomically; :meth:`load` reads it back.

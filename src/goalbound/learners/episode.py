@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import LearnerError
 from goalbound.estimation.statistics import checked_step
 from goalbound.kernels.state import EpisodeState
 from goalbound.learners.checks import check_own_step, checked_state
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
-from goalbound.learners.errors import LearnerError
 from goalbound.learners.plan import Plan
 from goalbound.models import Step
 from goalbound.models.validation import set_readonly

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import FileFormatError
+from goalbound.errors import FileFormatError
 
 ONE_EPISODE = "episode_[0-9]{1,6}"
 """How the arrays of one episode begin, as a pattern."""

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from math import e, inf, isfinite, log, sqrt
 from typing import Any
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels.state import GREEDY, OPTIMISTIC, POSTERIOR, RMAX
-from goalbound.models import ModelError
 from goalbound.models.validation import check_float, check_fraction, check_size
 
 
@@ -33,15 +33,19 @@ class Exploration:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or self.name not in _CODES:
-            raise ModelError(f"no attitude is called {self.name!r}; there are {', '.join(_CODES)}")
+            raise ArgumentError(f"no attitude is called {self.name!r}; there are {', '.join(_CODES)}")
         for name, meaning in _MEANINGS.items():
             object.__setattr__(self, name, check_float(getattr(self, name), name, meaning))
         if not (0.0 <= self.explore <= 1.0 and isfinite(self.fade) and self.fade >= 0.0):
-            raise ModelError(f"explore {self.explore} and fade {self.fade} do not fit; explore is in [0, 1], fade >= 0")
+            raise ArgumentError(
+                f"explore {self.explore} and fade {self.fade} do not fit; explore is in [0, 1], fade >= 0"
+            )
         if not (isfinite(self.spread) and self.spread >= 0.0 and isfinite(self.threshold) and self.threshold >= 0.0):
-            raise ModelError(f"spread {self.spread} and threshold {self.threshold} are finite numbers from 0 on")
+            raise ArgumentError(f"spread {self.spread} and threshold {self.threshold} are finite numbers from 0 on")
         if not self.ceiling >= 1.0:
-            raise ModelError(f"ceiling {self.ceiling} is below 1, the loss of one step; use a larger one, or infinity")
+            raise ArgumentError(
+                f"ceiling {self.ceiling} is below 1, the loss of one step; use a larger one, or infinity"
+            )
 
     @property
     def code(self) -> int:
@@ -61,10 +65,10 @@ class Exploration:
     def from_json(cls, values: Any) -> Exploration:
         """What :meth:`as_json` gave; keys and types are checked."""
         if not isinstance(values, dict) or set(values) != set(cls.__annotations__):
-            raise ModelError(f"the attitude is {values!r}; it needs {sorted(cls.__annotations__)}")
+            raise ArgumentError(f"the attitude is {values!r}; it needs {sorted(cls.__annotations__)}")
         numbers = {key: inf if value is None else value for key, value in values.items() if key != "name"}
         if type(values["name"]) is not str or any(type(value) is not float for value in numbers.values()):
-            raise ModelError(f"the attitude is {values!r}; it is a name and numbers")
+            raise ArgumentError(f"the attitude is {values!r}; it is a name and numbers")
         return cls(values["name"], **numbers)
 
     def __str__(self) -> str:
@@ -122,6 +126,6 @@ def kwik_threshold(context_size: int, *, accuracy: float, delta: float) -> float
     delta = check_fraction(delta, "delta", "the probability of failure allowed")
     accuracy = check_float(accuracy, "accuracy", "the error of a probability that is let pass, in (0, 1]")
     if not 0.0 < accuracy <= 1.0:
-        raise ModelError(f"accuracy {accuracy} is not in (0, 1]; it is the error of a probability that is let pass")
+        raise ArgumentError(f"accuracy {accuracy} is not in (0, 1]; it is the error of a probability that is let pass")
     root, square = sqrt(context_size), accuracy * accuracy
     return min(square / root**3, square / (root * log(max(context_size, e) / delta)), accuracy / (2.0 * root))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import FileFormatError
 from goalbound.kernels.records import field_arrays
-from goalbound.models import FileFormatError
 
 CODES = {
     np.dtype(np.float64): "<f8", np.dtype(np.int64): "<i8", np.dtype(np.int32): "<i4", np.dtype(np.bool_): "|b1",

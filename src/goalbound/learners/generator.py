@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.models import FileFormatError
+from goalbound.errors import FileFormatError
 
 _KINDS = {
     kind.__name__: kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from goalbound.errors import NotLinearWarning, WrongPriorWarning
 from goalbound.kernels.linearity_test import FLOOR, PARTS, LinearityTest
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import Support
@@ -13,14 +14,6 @@ FALSE_ALARM = 0.01
 """The probability of an alarm, ever, in an environment that is linear and lies in the confidence sets."""
 MOST_SUMS = 4_000_000
 """Where there would be more sums to keep, nothing is tested unless it is asked for."""
-
-
-class NotLinearWarning(UserWarning):
-    """The environment is not linear in the contexts that the learner is shown."""
-
-
-class WrongPriorWarning(UserWarning):
-    """What the learner was told before the first episode is wrong: the loss floor, a known loss or a known row."""
 
 
 class Cause(Enum):

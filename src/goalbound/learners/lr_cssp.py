@@ -17,8 +17,7 @@ from goalbound.learners.linearity import ModelViolation, model_violation
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.learners.showing import in_support_order
-from goalbound.models import ConfidenceSet as BallSet
-from goalbound.models import IntervalSet, Support
+from goalbound.models import BallSet, IntervalSet, Support
 from goalbound.models.confidence_set import tighten_intervals
 from goalbound.models.validation import check_distribution
 

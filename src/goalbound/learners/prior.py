@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels.state import PriorArrays
-from goalbound.models import LinearCSSP, ModelError, Support
+from goalbound.models import LinearCSSP, Support
 from goalbound.models.support import (
     SUPPORT_REMEDY,
 )
@@ -96,7 +97,9 @@ class PriorKnowledge:
         known = self.row_known.copy()
         table = self.rows.copy() if len(self.rows) else np.zeros((support.triples, self.context_size))
         if not isinstance(rows, Mapping):
-            raise ModelError(f"rows is of the type {type(rows).__name__}; give a mapping from (state, action) to a row")
+            raise ArgumentError(
+                f"rows is of the type {type(rows).__name__}; give a mapping from (state, action) to a row"
+            )
         for key, given in rows.items():
             pair = self._pair(key, "rows")
             name = f"the row of {support.pair_name(pair)}"
@@ -110,12 +113,14 @@ class PriorKnowledge:
             sums = row.sum(axis=0)
             if np.abs(sums - 1.0).max() > SUM_TOLERANCE:
                 worst = sums[np.abs(sums - 1.0).argmax()]
-                raise ModelError(f"{name} sums to {worst:g}, not 1; it is a distribution over the S + 1 next states")
+                raise ArgumentError(f"{name} sums to {worst:g}, not 1; it is a distribution over the S + 1 next states")
             places = support.next_state[support.row(pair)]
             outside = np.setdiff1d(np.flatnonzero(row.any(axis=1)), places)
             if len(outside):
                 following = support.state_name(int(outside[0]))
-                raise ModelError(f"{name} leads to {following}, which the support does not allow; declare it there too")
+                raise ArgumentError(
+                    f"{name} leads to {following}, which the support does not allow; declare it there too"
+                )
             table[support.row(pair)] = row[places] / sums
             known[pair] = True
         return replace(self, row_known=set_readonly(known), rows=set_readonly(table))
@@ -140,7 +145,7 @@ class PriorKnowledge:
         below = np.flatnonzero(self.loss_known & (self.losses.min(axis=1) < floor))
         if len(below):
             pair = int(below[0])
-            raise ModelError(
+            raise ArgumentError(
                 f"the loss of {self.support.pair_name(pair)} is said to be {self.losses[pair].min():g}, below its "
                 f"floor {floor[pair]:g}; lower the loss_floor (or the floor of the pair), or correct the loss"
             )
@@ -150,7 +155,7 @@ class PriorKnowledge:
         """An error if a known row says that this next state cannot come under this context."""
         if self.row_known[pair] and not (self.rows[place] * context).any():
             following = self.support.state_name(int(self.support.next_state[place]))
-            raise ModelError(
+            raise ArgumentError(
                 f"{self.support.pair_name(pair)} led to {following}, which the row that it was said to have excludes; "
                 "nothing was recorded. Declare the row as it is, or leave it to be learned"
             )
@@ -163,7 +168,7 @@ class PriorKnowledge:
             possible = theirs.next_state[true][(problem.probabilities[true] > 0.0).any(axis=1)]
             excluded = np.setdiff1d(possible, mine.next_state[row][self.rows[row].any(axis=1)])
             if len(excluded):
-                raise ModelError(
+                raise ArgumentError(
                     f"{mine.pair_name(pair)} may lead to {mine.state_name(int(excluded[0]))} in the problem, which the "
                     "row that it was said to have excludes; declare the row as it is, or leave it to be learned"
                 )
@@ -180,7 +185,7 @@ class PriorKnowledge:
 
     def _pair(self, key: Any, what: str) -> int:
         if not (isinstance(key, tuple) and len(key) == 2):
-            raise ModelError(f"{what} has the key {short_repr(key)}; keys are pairs: (state, action)")
+            raise ArgumentError(f"{what} has the key {short_repr(key)}; keys are pairs: (state, action)")
         return self.support.pair(*key)
 
     def _by_pair(self, given: Any, what: str) -> list[tuple[int, Any]]:
@@ -188,7 +193,7 @@ class PriorKnowledge:
             return [(self._pair(key, what), value) for key, value in given.items()]
         table = _array(given, what)
         if table.shape not in ((self.support.pairs,), (self.support.pairs, self.context_size)):
-            raise ModelError(
+            raise ArgumentError(
                 f"{what} has shape {table.shape}; give [N] = ({self.support.pairs},) or [N, d], or a mapping from "
                 "(state, action)"
             )
@@ -198,7 +203,7 @@ class PriorKnowledge:
         """[d] one number for all components, or one each."""
         array = _array(value, name)
         if array.shape not in ((), (self.context_size,)):
-            raise ModelError(
+            raise ArgumentError(
                 f"{name} is {short_repr(value)}; it is one number, or one for each of {self.context_size} components"
             )
         return np.broadcast_to(array, (self.context_size,))
@@ -209,7 +214,7 @@ def _array(values: Any, name: str) -> NDArray[np.float64]:
     try:
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ModelError(f"{name} is {short_repr(values)}, which are no numbers ({error})") from None
+        raise ArgumentError(f"{name} is {short_repr(values)}, which are no numbers ({error})") from None
 
 
 def _next_state_of(name: str) -> Callable[[tuple[int, ...]], str]:

@@ -8,6 +8,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels import episode_loop
 from goalbound.kernels.compile import Effort
 from goalbound.kernels.environment import VALUE_TOLERANCE, Components, EpisodeResults, greedy_pair, uniform_pair
@@ -15,7 +16,7 @@ from goalbound.learners.card import Card, fixed_card, oracle_card
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.generator import generator_from, state_of
 from goalbound.learners.protocol import SimulatedEnvironment, environment_arrays
-from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import (
     LIMIT,
@@ -94,7 +95,7 @@ class Clairvoyant:
     ) -> None:
         """The compiled loop: the same episodes, to the bit, as ``begin`` and ``act`` give."""
         if environment.problem is not self._problem and environment.problem != self._problem:
-            raise ModelError("the environment plays another problem than the one that the clairvoyant knows")
+            raise ArgumentError("the environment plays another problem than the one that the clairvoyant knows")
         self._effort.engine(len(contexts) * self._problem.support.triples)(episode_loop.play_fixed)(
             self._problem.support.pair_start, environment_arrays(environment), contexts, values,
             environment.rng, environment.rng, False,
@@ -121,7 +122,7 @@ class RandomWalk:
 
     def __init__(self, support: Support, *, rng: np.random.Generator | None = None) -> None:
         self.support = check_type(support, Support, "support", SUPPORT_REMEDY)
-        self._rng = np.random.default_rng(0) if rng is None else check_generator(rng)
+        self._rng = np.random.default_rng() if rng is None else check_generator(rng)
         self._effort = Effort()
         self._files = SavedFiles()
 
@@ -143,7 +144,7 @@ class RandomWalk:
     ) -> None:
         """The compiled loop: the same episodes, to the bit, as ``begin`` and ``act`` give."""
         if not self.support.same_pairs(environment.problem.support):
-            raise ModelError("the problem has other states or actions than the support of the random walk")
+            raise ArgumentError("the problem has other states or actions than the support of the random walk")
         self._effort.engine(len(contexts) * self.support.triples)(episode_loop.play_fixed)(
             self.support.pair_start, environment_arrays(environment), contexts, values,
             environment.rng, self._rng, True, int(step_limit),
@@ -187,7 +188,7 @@ class RandomEpisode:
         """Any action of the state; the same if it is asked again before ``observe``."""
         here = self._support.state(state)
         if here == self._support.states:
-            raise ModelError(f"nothing can be done in state {state}; states are 0 to {self._support.states - 1}")
+            raise ArgumentError(f"nothing can be done in state {state}; states are 0 to {self._support.states - 1}")
         if self._action is None:
             pair = uniform_pair.python(self._support.pair_start, here, self._rng.random())
             self._action = int(self._support.pair_action[pair])
@@ -208,7 +209,7 @@ class FixedPolicy:
     def act(self, state: int) -> int:
         """The action of the policy."""
         if not 0 <= check_int(state, "state") < len(self._policy):
-            raise ModelError(
+            raise ArgumentError(
                 f"nothing can be done in state {short_repr(state)}; states are 0 to {len(self._policy) - 1}, "
                 "then the goal"
             )

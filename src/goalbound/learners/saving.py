@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import LargeFileWarning
+from goalbound.errors import LargeFileWarning
 from goalbound.models.files.io import LIMIT
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from goalbound.errors import ArgumentError
 from goalbound.estimation import Widths, paper
 from goalbound.estimation.statistics import checked_regularization
 from goalbound.kernels.elimination import MOST_ELIMINATED_STATES
@@ -16,7 +17,7 @@ from goalbound.kernels.state import OPTIMISTIC, Constants, IntervalConstants
 from goalbound.learners.exploration import Exploration, optimistic
 from goalbound.learners.linearity import FALSE_ALARM, MOST_SUMS
 from goalbound.learners.prior import PriorKnowledge
-from goalbound.models import ModelError, Support
+from goalbound.models import Support
 from goalbound.models.validation import (
     check_bool,
     check_float,
@@ -50,7 +51,7 @@ class LearnerOptions:
 
     >>> LearnerOptions(tolerance=0.5)
     Traceback (most recent call last):
-    goalbound.models.errors.ModelError: tolerance 0.5 is not in (0, 0.4]; it is relative to the loss floor
+    goalbound.models.errors.ArgumentError: tolerance 0.5 is not in (0, 0.4]; it is relative to the loss floor
     """
 
     regularization: float = 1.0
@@ -63,7 +64,7 @@ class LearnerOptions:
     def __post_init__(self) -> None:
         tolerance = check_float(self.tolerance, "tolerance", "in (0, 0.4], relative to the loss floor")
         if not 0.0 < tolerance <= 0.4:  # above, the proof that known pairs lead to the goal breaks
-            raise ModelError(f"tolerance {self.tolerance} is not in (0, 0.4]; it is relative to the loss floor")
+            raise ArgumentError(f"tolerance {self.tolerance} is not in (0, 0.4]; it is relative to the loss floor")
         object.__setattr__(self, "tolerance", tolerance)
         if self.replan_factor is not None:
             object.__setattr__(self, "replan_factor", _checked_replan_factor(self.replan_factor))
@@ -117,41 +118,43 @@ class Settings:
     def __post_init__(self) -> None:
         self._check_types()
         if not 0.0 <= self.loss_floor <= 1.0:
-            raise ModelError(f"loss_floor {self.loss_floor} is not in [0, 1]; it is the least mean loss of a pair")
+            raise ArgumentError(f"loss_floor {self.loss_floor} is not in [0, 1]; it is the least mean loss of a pair")
         if self.loss_bound is not None and not (np.isfinite(self.loss_bound) and self.loss_bound >= 1.0):
-            raise ModelError(
+            raise ArgumentError(
                 f"loss_bound {self.loss_bound} is not a number from 1 on; it bounds the optimal loss from every state "
                 "under every context (the paper assumes B >= 1). Leave it out to have it found by doubling"
             )
         if self.loss_floor == 0.0 and self.episodes is None:
-            raise ModelError(
+            raise ArgumentError(
                 "loss_floor is 0 and episodes is not given; where losses may be zero a small loss is added, whose "
                 "size depends on the number of episodes. Give options=LearnerOptions(episodes=...), or a loss_floor "
                 "above 0"
             )
         if self.episodes is not None and self.loss_floor > 0.0:
-            raise ModelError(
+            raise ArgumentError(
                 f"loss_floor is {self.loss_floor:g} and episodes is {self.episodes}; with a loss floor above 0 no "
                 "loss is added and the number of episodes is not used: leave one of them out"
             )
         if self.forget and self.loss_bound is not None:
-            raise ModelError(
+            raise ArgumentError(
                 f"forget is set and loss_bound is {self.loss_bound:g}; data is forgotten only where the bound is found "
                 "by doubling: leave one of them out"
             )
         if self.check_linearity and self.widths.intervals is None:
-            raise ModelError(f"check_linearity needs sharp() widths; {self.widths} widths have no intervals to test")
+            raise ArgumentError(f"check_linearity needs sharp() widths; {self.widths} widths have no intervals to test")
         if not self.is_optimistic and (self.loss_bound is not None or self.forget):
-            raise ModelError(
+            raise ArgumentError(
                 f"a learner that is {self.exploration} uses no loss_bound; leave out loss_bound and forget"
             )
 
     def _check_types(self) -> None:
         check_size(self.context_size, "context_size", "a context has at least one entry")
         if not isinstance(self.widths, Widths):
-            raise ModelError(f"widths is {short_repr(self.widths)}; give paper(), sharp(), or scaled(sharp(), by=0.5)")
+            raise ArgumentError(
+                f"widths is {short_repr(self.widths)}; give paper(), sharp(), or scaled(sharp(), by=0.5)"
+            )
         if check_fraction(self.delta, "delta", "the probability of failure allowed") < SMALLEST_DELTA:
-            raise ModelError(f"delta {self.delta} is too small to be divided by; use at least {SMALLEST_DELTA:g}")
+            raise ArgumentError(f"delta {self.delta} is too small to be divided by; use at least {SMALLEST_DELTA:g}")
         for name, meaning in _MEANINGS.items():
             if name != "loss_bound" or self.loss_bound is not None:
                 object.__setattr__(self, name, check_float(getattr(self, name), name, meaning))
@@ -161,7 +164,7 @@ class Settings:
         object.__setattr__(self, "tolerance", options.tolerance)
         object.__setattr__(self, "replan_factor", options.replan_factor)
         if not isinstance(self.exploration, Exploration):
-            raise ModelError(
+            raise ArgumentError(
                 f"exploration is {short_repr(self.exploration)}; give one of goalbound.learners.exploration"
             )
 
@@ -267,10 +270,10 @@ class Settings:
     def from_json(cls, values: dict[str, Any]) -> Settings:
         """What :meth:`as_json` gave; keys and types are checked."""
         if set(values) != set(cls.__annotations__):
-            raise ModelError(f"the settings are {sorted(values)}; they need {sorted(cls.__annotations__)}")
+            raise ArgumentError(f"the settings are {sorted(values)}; they need {sorted(cls.__annotations__)}")
         for key, allowed in _TYPES.items():
             if type(values[key]) not in allowed:
-                raise ModelError(f"{key} is {values[key]!r}, of a wrong type")
+                raise ArgumentError(f"{key} is {values[key]!r}, of a wrong type")
         return cls(
             **{
                 **values,
@@ -293,7 +296,7 @@ def added_loss(support: Support, context_size: int, episodes: int) -> float:
 def _checked_replan_factor(value: float) -> float:
     factor = check_float(value, "replan_factor", "how much the determinant of an unknown pair must grow, from 1 on")
     if not (np.isfinite(factor) and factor >= 1.0):
-        raise ModelError(
+        raise ArgumentError(
             f"replan_factor {value} is not a number from 1 on; it is how much the determinant of an "
             "unknown pair must grow before its step ends the interval (1: every unknown step does)"
         )

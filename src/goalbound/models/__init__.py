@@ -1,8 +1,7 @@
 """Problems: the support, one problem, a contextual problem, sets of plausible ones, and their files."""
 
 from goalbound.models.builder import Builder
-from goalbound.models.confidence_set import ConfidenceSet, IntervalSet
-from goalbound.models.errors import FileConflictError, FileFormatError, LargeFileWarning, ModelError
+from goalbound.models.confidence_set import BallSet, IntervalSet
 from goalbound.models.linear_cssp import LinearCSSP
 from goalbound.models.ssp import SSP
 from goalbound.models.step import Step
@@ -11,14 +10,10 @@ from goalbound.models.support import GOAL, Support
 __all__ = [
     "GOAL",
     "SSP",
+    "BallSet",
     "Builder",
-    "ConfidenceSet",
-    "FileConflictError",
-    "FileFormatError",
     "IntervalSet",
-    "LargeFileWarning",
     "LinearCSSP",
-    "ModelError",
     "Step",
     "Support",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.models.errors import ModelError
+from goalbound.errors import ModelError
 from goalbound.models.linear_cssp import LinearCSSP
 from goalbound.models.ssp import SSP, KeyIndex
 from goalbound.models.support import GOAL

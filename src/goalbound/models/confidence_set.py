@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models.errors import ModelError
+from goalbound.errors import ModelError
 from goalbound.models.ssp import SSP
 from goalbound.models.support import SUPPORT_REMEDY, Support
 from goalbound.models.validation import ROW_TOLERANCE, check_array, check_float, check_type, readonly_copy
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfidenceSet:
+class BallSet:
     """The plausible losses and rows of every pair under one context.
 
     A loss lies in [``loss_low``, ``loss_high``]. A row, *the goal left out*, lies in the Euclidean ball of ``radii``
@@ -29,7 +29,7 @@ class ConfidenceSet:
         radii: [N] not negative.
 
     >>> from goalbound.models import Support
-    >>> plausible = ConfidenceSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
+    >>> plausible = BallSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
     >>> plausible.contains(SSP.dense([[0.3]], [[[0.45, 0.55]]])), plausible.contains(SSP.dense([[0.3]], [[[0.0, 1.0]]]))
     (True, False)
     """
@@ -103,7 +103,7 @@ class ConfidenceSet:
 
     def __repr__(self) -> str:
         widest = float(self.radii.max())
-        return f"ConfidenceSet({repr(self.support).removeprefix('Support(')[:-1]}, radii up to {widest:.3g})"
+        return f"BallSet({repr(self.support).removeprefix('Support(')[:-1]}, radii up to {widest:.3g})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.models.errors import ModelError
+from goalbound.errors import InputError, ModelError
 from goalbound.models.ssp import SSP, Start, check_scale, check_start, dense_support, same_problem, triple_name
 from goalbound.models.support import SUPPORT_REMEDY, Support
 from goalbound.models.triples import from_triples
@@ -183,7 +183,7 @@ class LinearCSSP:
         if isinstance(context, str):
             try:
                 return np.eye(self.context_size)[self._component(context)]
-            except ModelError as error:
+            except InputError as error:
                 raise ModelError(f"context: {error}") from None
         return check_distribution(context, "context", self.context_size, "component")
 

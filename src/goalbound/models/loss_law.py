@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels import environment as kernels
-from goalbound.models.errors import ModelError
 from goalbound.models.validation import check_float
 
 
@@ -24,11 +24,13 @@ class LossLaw:
     def __post_init__(self) -> None:
         check_float(self.spread, "spread", "how wide a bounded law is, in (0, 1]")
         if self.code not in (kernels.DETERMINISTIC, kernels.BERNOULLI, kernels.BOUNDED):
-            raise ModelError(f"no law of losses has code {self.code}; use deterministic(), bernoulli() or bounded(...)")
+            raise ArgumentError(
+                f"no law of losses has code {self.code}; use deterministic(), bernoulli() or bounded(...)"
+            )
         if self.code == kernels.BOUNDED and not 0.0 < self.spread <= 1.0:
-            raise ModelError(f"spread {self.spread} is not in (0, 1]; for no spread at all use deterministic()")
+            raise ArgumentError(f"spread {self.spread} is not in (0, 1]; for no spread at all use deterministic()")
         if self.code != kernels.BOUNDED and self.spread != 0.0:
-            raise ModelError(f"spread {self.spread} means nothing to this law; use bounded({self.spread})")
+            raise ArgumentError(f"spread {self.spread} means nothing to this law; use bounded({self.spread})")
 
     @property
     def is_random(self) -> bool:

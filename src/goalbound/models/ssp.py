@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.models.errors import ModelError
+from goalbound.errors import InputError, ModelError
 from goalbound.models.support import GOAL, SUPPORT_REMEDY, Support
 from goalbound.models.triples import from_triples, pair_losses
 from goalbound.models.validation import (
@@ -262,7 +262,7 @@ def check_start(start: Any, support: Support) -> Start:
     if isinstance(start, int | np.integer | str):
         try:
             state = support.state(start)  # type: ignore[arg-type]
-        except ModelError as error:
+        except InputError as error:
             raise ModelError(f"start: {error}") from None
         if state == support.states:
             raise ModelError(f"start is the goal ({state}); an episode begins in one of the states 0 to {state - 1}")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models.errors import ModelError
+from goalbound.errors import ModelError
 from goalbound.models.validation import (
     MOST_COUNTED,
     check_int,

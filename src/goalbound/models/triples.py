@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models.errors import ModelError
+from goalbound.errors import ModelError
 from goalbound.models.support import Support
 from goalbound.models.validation import set_readonly
 

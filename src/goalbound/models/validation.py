@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.models.errors import ModelError
+from goalbound.errors import ArgumentError
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ def short_repr(value: object, most: int = 80) -> str:
 def check_type(value: object, wanted: type[T], name: str, remedy: str) -> T:
     """The value if it is of the type; else an error with the remedy."""
     if not isinstance(value, wanted):
-        raise ModelError(f"{name} is of the type {type(value).__name__}; {remedy}")
+        raise ArgumentError(f"{name} is of the type {type(value).__name__}; {remedy}")
     return value
 
 
@@ -81,9 +81,9 @@ def as_numeric_array(values: Any, name: str, meaning: str) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except Exception as error:  # __array__ may raise anything
-        raise ModelError(f"{name} is not an array of numbers ({error!s:.200}); it needs {meaning}") from None
+        raise ArgumentError(f"{name} is not an array of numbers ({error!s:.200}); it needs {meaning}") from None
     if array.dtype.kind not in "biufO":
-        raise ModelError(f"{name} is not an array of numbers ({short_repr(values)}); it needs {meaning}")
+        raise ArgumentError(f"{name} is not an array of numbers ({short_repr(values)}); it needs {meaning}")
     return array
 
 
@@ -91,27 +91,27 @@ def check_int_array(values: ArrayLike, name: str, dtype: type) -> NDArray[Any]:
     """A one-dimensional array of whole numbers that fit the type."""
     array = as_numeric_array(values, name, "whole numbers")
     if array.ndim != 1:
-        raise ModelError(f"{name} has {array.ndim} dimensions; it needs one")
+        raise ArgumentError(f"{name} has {array.ndim} dimensions; it needs one")
     if array.dtype.kind not in "iu":
         if array.size and array.dtype.kind != "f":
-            raise ModelError(f"{name} holds {array.dtype}; it needs whole numbers")
+            raise ArgumentError(f"{name} holds {array.dtype}; it needs whole numbers")
         if array.size and not np.array_equal(array, np.rint(array)):
-            raise ModelError(f"{name} holds {array[array != np.rint(array)][0]}; it needs whole numbers")
+            raise ArgumentError(f"{name} holds {array[array != np.rint(array)][0]}; it needs whole numbers")
     limit = np.iinfo(dtype)
     if array.size and (array.min() < limit.min or array.max() > limit.max):
-        raise ModelError(f"{name} holds {array.max()}, which does not fit {np.dtype(dtype).name}")
+        raise ArgumentError(f"{name} holds {array.max()}, which does not fit {np.dtype(dtype).name}")
     return array
 
 
 def check_int(value: object, what: str, *, least: int | None = None, most: int | None = None) -> int:
     """A whole number, from Python or NumPy, not below ``least`` nor above ``most`` where these are given."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ModelError(f"{what} {short_repr(value)} is not a whole number")
+        raise ArgumentError(f"{what} {short_repr(value)} is not a whole number")
     if (least is not None and value < least) or (most is not None and value > most):
         limits = " ".join(
             ([] if least is None else [f"from {least}"]) + (["on"] if most is None else [f"to {most}"])
         )  # fmt: skip
-        raise ModelError(f"{what} {short_repr(value)} does not fit; it is a whole number {limits}")
+        raise ArgumentError(f"{what} {short_repr(value)} does not fit; it is a whole number {limits}")
     return int(value)
 
 
@@ -119,41 +119,41 @@ def check_size(value: object, name: str, meaning: str, *, most: int = MOST_COUNT
     """A count or a length: at least 1, and at most ``most``."""
     size = check_int(value, name)
     if size < 1:
-        raise ModelError(f"{name} is {short_repr(size)}; {meaning}")
+        raise ArgumentError(f"{name} is {short_repr(size)}; {meaning}")
     if size > most:
-        raise ModelError(f"{name} is {short_repr(size)}, which is more than the {most} that can be numbered")
+        raise ArgumentError(f"{name} is {short_repr(size)}, which is more than the {most} that can be numbered")
     return size
 
 
 def check_memory(entries: int, name: str, *, most: int = MOST_ENTRIES) -> None:
     """An error if more numbers would be allocated at once than any machine can hold."""
     if entries > most:
-        raise ModelError(f"{name} is too large: more than {most:.1e} numbers would have to be kept at once")
+        raise ArgumentError(f"{name} is too large: more than {most:.1e} numbers would have to be kept at once")
 
 
 def check_float(value: object, name: str, meaning: str) -> float:
     """A number, from Python or NumPy, as a float; infinity and NaN pass, and are for the caller to refuse."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ModelError(
+        raise ArgumentError(
             f"{name} is {short_repr(value)}, of the type {type(value).__name__}; it is a number: {meaning}"
         )
     try:
         return float(value)
     except OverflowError:
-        raise ModelError(f"{name} is {short_repr(value)}, which is too large; it is {meaning}") from None
+        raise ArgumentError(f"{name} is {short_repr(value)}, which is too large; it is {meaning}") from None
 
 
 def check_fraction(value: object, name: str, meaning: str) -> float:
     """A number strictly between 0 and 1, from Python or NumPy."""
     if not 0.0 < (found := check_float(value, name, meaning)) < 1.0:
-        raise ModelError(f"{name} {short_repr(value)} is not between 0 and 1; it is {meaning}")
+        raise ArgumentError(f"{name} {short_repr(value)} is not between 0 and 1; it is {meaning}")
     return found
 
 
 def check_bool(value: object, name: str) -> bool:
     """True or False, from Python or NumPy."""
     if not isinstance(value, bool | np.bool_):
-        raise ModelError(f"{name} is {short_repr(value)}; it is True or False")
+        raise ArgumentError(f"{name} is {short_repr(value)}; it is True or False")
     return bool(value)
 
 
@@ -167,18 +167,18 @@ def generator_from_seed(seed: object, name: str = "seed") -> np.random.Generator
     if isinstance(seed, np.random.Generator):
         return seed
     if check_int(seed, name) < 0:
-        raise ModelError(f"{name} {short_repr(seed)} is negative; it is a whole number from 0 on")
+        raise ArgumentError(f"{name} {short_repr(seed)} is negative; it is a whole number from 0 on")
     return np.random.default_rng(seed)  # type: ignore[arg-type]
 
 
 def check_list(values: Any, name: str, meaning: str) -> list[Any]:
     """Any iterable but a string, as a list."""
     if isinstance(values, str | bytes):
-        raise ModelError(f"{name} is {short_repr(values)}; it is {meaning}")
+        raise ArgumentError(f"{name} is {short_repr(values)}; it is {meaning}")
     try:
         return list(values)
     except TypeError:
-        raise ModelError(f"{name} is of the type {type(values).__name__}; it is {meaning}") from None
+        raise ArgumentError(f"{name} is of the type {type(values).__name__}; it is {meaning}") from None
 
 
 def check_array(values: ArrayLike, name: str, shape: tuple[int | None, ...], meaning: str) -> NDArray[np.float64]:
@@ -186,13 +186,13 @@ def check_array(values: ArrayLike, name: str, shape: tuple[int | None, ...], mea
     try:
         array = as_numeric_array(values, name, meaning).astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        if isinstance(error, ModelError):
+        if isinstance(error, ArgumentError):
             raise
-        raise ModelError(f"{name} is not an array of numbers ({error}); it needs {meaning}") from None
+        raise ArgumentError(f"{name} is not an array of numbers ({error}); it needs {meaning}") from None
     if array.ndim != len(shape) or any(
         want is not None and have != want for want, have in zip(shape, array.shape, strict=True)
     ):
-        raise ModelError(f"{name} has shape {array.shape}; it needs {meaning}")
+        raise ArgumentError(f"{name} has shape {array.shape}; it needs {meaning}")
     return array
 
 
@@ -210,7 +210,7 @@ def check_range(
     if not good.all():
         at = tuple(int(i) for i in np.argwhere(~good)[0])
         remedy = "; divide all losses by the largest, and give that as loss_scale" if what == "loss" else ""
-        raise ModelError(f"{place(at)}: {what} {values[at]} is not in [{low:g}, {high:g}]{remedy}")
+        raise ArgumentError(f"{place(at)}: {what} {values[at]} is not in [{low:g}, {high:g}]{remedy}")
 
 
 def normalise_rows(
@@ -225,7 +225,7 @@ def normalise_rows(
     off = np.abs(sums - 1.0)
     if (off > ROW_TOLERANCE).any():
         at = tuple(int(i) for i in np.argwhere(off > ROW_TOLERANCE)[0])
-        raise ModelError(
+        raise ArgumentError(
             f"{place(at)}: probabilities sum to {sums[at]:.12g}, not 1; "
             "each row is a distribution over the S + 1 next states, the goal last"
         )
@@ -247,7 +247,7 @@ def check_distribution(values: ArrayLike, name: str, size: int, of: str) -> NDAr
     check_range(array, 0.0, 1.0, "weight", lambda at: f"{name}[{at[0]}]", slack=ROW_TOLERANCE)
     total = float(array.sum())
     if abs(total - 1.0) > ROW_TOLERANCE:
-        raise ModelError(f"{name} sums to {total:.12g}, not 1; it is a distribution over the {size} {of}s")
+        raise ArgumentError(f"{name} sums to {total:.12g}, not 1; it is a distribution over the {size} {of}s")
     straight = abs(total - 1.0) <= (size + 4) * 2.0**-52 and array.max(initial=0.0) <= 1.0
     return array if straight else array / total
 
@@ -258,14 +258,14 @@ def check_names(names: Sequence[str] | None, size: int, name: str, reserved: str
         return None
     given = [] if isinstance(names, str) else check_list(names, name, "a sequence of strings")
     if isinstance(names, str) or not all(isinstance(one, str) for one in given):
-        raise ModelError(f"{name} must be a sequence of strings")
+        raise ArgumentError(f"{name} must be a sequence of strings")
     if len(given) != size:
-        raise ModelError(f"{name} has {len(given)} names for {size}")
+        raise ArgumentError(f"{name} has {len(given)} names for {size}")
     seen: set[str] = set()
     for one in given:
         if one == reserved:
-            raise ModelError(f'"{one}" in {name} is reserved; name that state otherwise')
+            raise ArgumentError(f'"{one}" in {name} is reserved; name that state otherwise')
         if one in seen:
-            raise ModelError(f'"{one}" appears twice in {name}; names must differ')
+            raise ArgumentError(f'"{one}" appears twice in {name}; names must differ')
         seen.add(one)
     return tuple(given)

@@ -4,7 +4,7 @@ from goalbound.planning.context_bounds import Bound, BoundStatus, ContextBounds,
 from goalbound.planning.evaluation import Evaluation, evaluate, hitting_times
 from goalbound.planning.extended_value_iteration import OptimisticSolution, extended_value_iteration
 from goalbound.planning.optimal_values import optimal_values
-from goalbound.planning.properness import NoProperPolicy, blocking_states, is_proper
+from goalbound.planning.properness import blocking_states, is_proper
 from goalbound.planning.solution import Solution, Status
 from goalbound.planning.solve import solve
 
@@ -13,7 +13,6 @@ __all__ = [
     "BoundStatus",
     "ContextBounds",
     "Evaluation",
-    "NoProperPolicy",
     "OptimisticSolution",
     "Solution",
     "Status",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels.compile import Run, engine
-from goalbound.models import SSP, LinearCSSP, ModelError
+from goalbound.models import SSP, LinearCSSP
 from goalbound.planning.chain import DIRECT_STATES
 
 
@@ -14,11 +15,11 @@ def require_ssp(problem: Any) -> SSP:
     if isinstance(problem, SSP):
         return problem
     if isinstance(problem, LinearCSSP):
-        raise ModelError(
+        raise ArgumentError(
             f"this problem has a context ({problem}); plan for one: problem.at([...]) with "
             f"{problem.context_size} weights, or problem.component(0)"
         )
-    raise ModelError(_not_a_problem(problem, "an SSP"))
+    raise ArgumentError(_not_a_problem(problem, "an SSP"))
 
 
 def require_contextual(problem: Any) -> LinearCSSP:
@@ -26,8 +27,8 @@ def require_contextual(problem: Any) -> LinearCSSP:
     if isinstance(problem, LinearCSSP):
         return problem
     if isinstance(problem, SSP):
-        raise ModelError("this problem has no context; pass the LinearCSSP itself, or LinearCSSP.mix([problem])")
-    raise ModelError(_not_a_problem(problem, "a LinearCSSP"))
+        raise ArgumentError("this problem has no context; pass the LinearCSSP itself, or LinearCSSP.mix([problem])")
+    raise ArgumentError(_not_a_problem(problem, "a LinearCSSP"))
 
 
 def engine_for(problem: SSP) -> Run:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels import value_iteration as kernels
 from goalbound.kernels.compile import engine
 from goalbound.kernels.stochastic_rows import NO_GOAL
@@ -21,7 +22,7 @@ from goalbound.kernels.value_iteration import (
     new_uncertainty_set,
     new_value_iteration_state,
 )
-from goalbound.models import SSP, ConfidenceSet, IntervalSet, ModelError, Support
+from goalbound.models import SSP, BallSet, IntervalSet, Support
 from goalbound.models.support import with_goal
 from goalbound.models.validation import (
     ROW_TOLERANCE,
@@ -70,7 +71,7 @@ class OptimisticSolution:
 
 
 def extended_value_iteration(
-    sets: ConfidenceSet | IntervalSet,
+    sets: BallSet | IntervalSet,
     *,
     tolerance: float = 1e-6,
     start: ArrayLike | None = None,
@@ -86,23 +87,23 @@ def extended_value_iteration(
     two first.
 
     >>> from goalbound.models import Support
-    >>> plausible = ConfidenceSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
+    >>> plausible = BallSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
     >>> extended_value_iteration(plausible).values.round(4)  # 0.2 / (1 - (0.5 - 0.1))
     array([0.3333, 0.    ])
     """
-    if not isinstance(sets, ConfidenceSet | IntervalSet):
-        raise ModelError(
-            f"sets is of the type {type(sets).__name__}; extended value iteration takes a ConfidenceSet (balls) or an "
+    if not isinstance(sets, BallSet | IntervalSet):
+        raise ArgumentError(
+            f"sets is of the type {type(sets).__name__}; extended value iteration takes a BallSet (balls) or an "
             "IntervalSet: confidence_set(statistics, context) or learner.confidence_set(context) make them"
         )
     tolerance = check_fraction(tolerance, "tolerance", "relative to the least loss")
     if check_int(sweeps, "sweeps") < 1:
-        raise ModelError(f"sweeps is {short_repr(sweeps)}; value iteration makes at least one")
+        raise ArgumentError(f"sweeps is {short_repr(sweeps)}; value iteration makes at least one")
     support = sets.support
     least = float(sets.loss_low.min())
     if least <= 0.0:
         pair = int(sets.loss_low.argmin())
-        raise ModelError(
+        raise ArgumentError(
             f"{support.pair_name(pair)} may have loss 0; optimistic planning needs losses above 0: give a loss floor, "
             "or add a small loss to all pairs"
         )
@@ -143,7 +144,7 @@ def _check_rows_fit(sets: IntervalSet) -> None:
     wrong = np.flatnonzero((least > 1.0 + ROW_TOLERANCE) | (most < 1.0 - ROW_TOLERANCE))
     if len(wrong):
         pair = int(wrong[0])
-        raise ModelError(
+        raise ArgumentError(
             f"{sets.support.pair_name(pair)}: no distribution fits in its intervals, which sum to {least[pair]:.12g} "
             f"at least and {most[pair]:.12g} at most; widen them so that 1 lies between"
         )
@@ -193,7 +194,7 @@ def value_bounds(
     return set_readonly(lower), set_readonly(upper)
 
 
-def uncertainty_arrays(sets: ConfidenceSet | IntervalSet) -> UncertaintySet:
+def uncertainty_arrays(sets: BallSet | IntervalSet) -> UncertaintySet:
     """The set as kernels take it. The goal stands last in a row, so leaving it out of balls moves nothing."""
     support = sets.support
     arrays = new_uncertainty_set(
@@ -252,7 +253,7 @@ def _initial_state(support: Support, floor: float, start: ArrayLike | None, expo
         values = check_array(start, "start", (support.states + 1,), f"shape [S + 1] = ({support.states + 1},)")
         if not np.isfinite(values).all():
             state = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise ModelError(f"start[{state}] is {values[state]}; values to start from are finite")
+            raise ArgumentError(f"start[{state}] is {values[state]}; values to start from are finite")
         with np.errstate(over="ignore"):
             scaled = np.ldexp(values[:-1], exponent)
         iteration.values[:-1] = np.clip(scaled, floor, LARGEST)  # any start will do; from nearer it is shorter

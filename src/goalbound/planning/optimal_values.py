@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError, InputError, NoProperPolicy
 from goalbound.kernels.compile import Effort
 from goalbound.kernels.elimination import new_evaluation_workspace
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.planner import batch
 from goalbound.kernels.planner.batch import NONE, UNKNOWN, Components
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.models import LinearCSSP
 from goalbound.models.validation import check_array, check_fraction
 from goalbound.planning.checks import require_contextual
-from goalbound.planning.properness import NoProperPolicy, pairs_of
+from goalbound.planning.properness import pairs_of
 from goalbound.planning.solution import Status
 from goalbound.planning.solve import solve
 
@@ -47,7 +48,7 @@ def optimal_values(problem: LinearCSSP, contexts: ArrayLike, *, tolerance: float
 
     Raises:
         NoProperPolicy: some state has no proper policy under some context; names both.
-        ModelError: a context is no point of the simplex, or its values cannot be bounded to the tolerance.
+        ArgumentError: a context is no point of the simplex, or its values cannot be bounded to the tolerance.
 
     A drug that always works (loss 0.5), or one (loss 0.2) that works in 0.9, 0.5 or 0.1 of all cases:
 
@@ -89,7 +90,7 @@ class _Query:
             error.args = (f"{self._context_name(n)}: {error}",)
             raise
         if solution.status is not Status.CONVERGED:
-            raise ModelError(
+            raise ArgumentError(
                 f"{self._context_name(n)}: {solution.status.value} ({solution.width:.1e} against {self.tolerance:g}); "
                 "ask for a larger tolerance"
             )
@@ -149,6 +150,6 @@ def _checked(problem: LinearCSSP, contexts: ArrayLike) -> NDArray[np.float64]:
     for n in np.flatnonzero(~plain).tolist():
         try:
             points[n] = problem.check_context(points[n])
-        except ModelError as error:
-            raise ModelError(f"contexts[{n}]: {error}") from None
+        except InputError as error:
+            raise ArgumentError(f"contexts[{n}]: {error}") from None
     return points

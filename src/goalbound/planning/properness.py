@@ -5,24 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.models import SSP, ModelError
+from goalbound.errors import InputError, ModelError
+from goalbound.models import SSP
 from goalbound.models.validation import as_numeric_array
 from goalbound.planning.chain import ChainSolver
 from goalbound.planning.checks import engine_for, require_ssp
 from goalbound.planning.reduction import reduce, rows_of
-
-
-class NoProperPolicy(ModelError):
-    """Some states have no policy that reaches the goal with probability one."""
-
-    def __init__(self, ssp: SSP, states: NDArray[np.int64]) -> None:
-        self.states: tuple[int, ...] = tuple(states.tolist())
-        shown = ", ".join(ssp.support.state_name(s) for s in self.states[:8])
-        more = f" and {len(self.states) - 8} more" if len(self.states) > 8 else ""
-        super().__init__(
-            f"no policy reaches the goal with probability one from {shown}{more}; "
-            'repair these states, or solve the rest with unreachable="exclude"'
-        )
 
 
 def blocking_states(ssp: SSP) -> NDArray[np.int64]:
@@ -78,6 +66,6 @@ def pairs_of(ssp: SSP, policy: ArrayLike) -> NDArray[np.int64]:
         state = int(np.flatnonzero(wrong)[0])
         try:
             support.pair(state, int(actions[state]))  # says what the state has instead
-        except ModelError as error:
+        except InputError as error:
             raise ModelError(f"policy[{state}]: {error}") from None
     return np.where(actions == -1, -1, found)

@@ -12,15 +12,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import ModelError, NoProperPolicy
 from goalbound.kernels.compile import Run
 from goalbound.kernels.planner import bellman, dijkstra, graph
-from goalbound.models import SSP, ModelError
+from goalbound.models import SSP
 from goalbound.models.validation import check_fraction, short_repr
 from goalbound.planning.certificate import Certificate, certify
 from goalbound.planning.chain import ChainSolver
 from goalbound.planning.checks import engine_for, require_ssp
 from goalbound.planning.policy_evaluation import PolicyEvaluator
-from goalbound.planning.properness import NoProperPolicy
 from goalbound.planning.rational import solve_in_rationals
 from goalbound.planning.reduction import (
     Reduction,

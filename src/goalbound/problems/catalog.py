@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.errors import ArgumentError
+from goalbound.models import LinearCSSP
 from goalbound.models.validation import check_float, short_repr
 from goalbound.problems.deceptive_lock import deceptive_lock
 from goalbound.problems.dense_random import dense_random
@@ -62,25 +63,25 @@ class CatalogEntry:
         for word in assignments:
             name, equals, text = (part.strip() for part in word.partition("="))
             if not equals:
-                raise ModelError(f'"{word}" is no setting; write name=value ({self._listing()})')
+                raise ArgumentError(f'"{word}" is no setting; write name=value ({self._listing()})')
             if name in settings:
-                raise ModelError(f'{self.name}: "{name}" is set twice; set it once')
+                raise ArgumentError(f'{self.name}: "{name}" is set twice; set it once')
             settings[name] = self._checked(name, _number(text))
         return settings
 
     def _checked(self, name: str, value: object) -> Setting:
         if name not in self.defaults:
-            raise ModelError(
+            raise ArgumentError(
                 f'{self.name} has no setting "{name}"{_suggestion(name, self.defaults)}; it has {self._listing()}'
             )
         if isinstance(self.defaults[name], int):
             if isinstance(value, bool) or not isinstance(value, int):
-                raise ModelError(
+                raise ArgumentError(
                     f"{self.name}: {name} is {short_repr(value)}; it needs a whole number ({self._listing()})"
                 )
             return value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ModelError(f"{self.name}: {name} is {short_repr(value)}; it needs a number ({self._listing()})")
+            raise ArgumentError(f"{self.name}: {name} is {short_repr(value)}; it needs a number ({self._listing()})")
         return check_float(value, f"{self.name}: {name}", "a number")
 
     def _listing(self) -> str:
@@ -121,13 +122,15 @@ def catalog_entry(name: str) -> CatalogEntry:
     >>> catalog_entry("windy-gird")
     Traceback (most recent call last):
     ...
-    goalbound.models.errors.ModelError: no problem is called "windy-gird" (did you mean "windy-grid"?); there are ...
+    goalbound.models.errors.ArgumentError: no problem is called "windy-gird" (did you mean "windy-grid"?); there are ...
     """
     if not isinstance(name, str):
-        raise ModelError(f"the name of a problem is {short_repr(name)}; it is a text, such as {next(iter(CATALOG))!r}")
+        raise ArgumentError(
+            f"the name of a problem is {short_repr(name)}; it is a text, such as {next(iter(CATALOG))!r}"
+        )
     if name not in CATALOG:
         listing = ", ".join(CATALOG)
-        raise ModelError(f'no problem is called "{name}"{_suggestion(name, CATALOG)}; there are {listing}')
+        raise ArgumentError(f'no problem is called "{name}"{_suggestion(name, CATALOG)}; there are {listing}')
     return CATALOG[name]
 
 

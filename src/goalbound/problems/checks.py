@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from goalbound.models import ModelError, validation
+from goalbound.errors import ArgumentError, InputError
+from goalbound.models import validation
 from goalbound.models.validation import check_memory, short_repr
 
 MAX_INT = 10_000_000
@@ -19,14 +20,14 @@ def check_int(value: object, name: str, *, least: int, most: int | None = None) 
     >>> check_int(2.5, "rows", least=1)
     Traceback (most recent call last):
     ...
-    goalbound.models.errors.ModelError: rows is 2.5; it needs a whole number, at least 1
+    goalbound.models.errors.ArgumentError: rows is 2.5; it needs a whole number, at least 1
     """
     too_large = isinstance(value, int | np.integer) and value > MAX_INT
     limits = f"at least {least}" if most is None and not too_large else f"from {least} to {most or MAX_INT}"
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ModelError(f"{name} is {short_repr(value)}; it needs a whole number, {limits}")
+        raise ArgumentError(f"{name} is {short_repr(value)}; it needs a whole number, {limits}")
     if value < least or too_large or (most is not None and value > most):
-        raise ModelError(f"{name} is {short_repr(value)}; it needs a whole number, {limits}")
+        raise ArgumentError(f"{name} is {short_repr(value)}; it needs a whole number, {limits}")
     return int(value)
 
 
@@ -41,13 +42,13 @@ def check_float(value: object, name: str, *, least: float, most: float) -> float
     >>> check_float(1.5, "drift_loss", least=0.0, most=1.0)
     Traceback (most recent call last):
     ...
-    goalbound.models.errors.ModelError: drift_loss is 1.5; it needs a number from 0 to 1
+    goalbound.models.errors.ArgumentError: drift_loss is 1.5; it needs a number from 0 to 1
     """
     wanted = f"it needs a number from {least:g} to {most:g}"
     try:
         found = validation.check_float(value, name, "")
-    except ModelError:
-        raise ModelError(f"{name} is {short_repr(value)}; {wanted}") from None
+    except InputError:
+        raise ArgumentError(f"{name} is {short_repr(value)}; {wanted}") from None
     if not least <= found <= most:  # NaN is not
-        raise ModelError(f"{name} is {short_repr(value)}; {wanted}")
+        raise ArgumentError(f"{name} is {short_repr(value)}; {wanted}")
     return found

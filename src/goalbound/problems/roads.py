@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.errors import ModelError
+from goalbound.models import LinearCSSP
 from goalbound.models.ssp import Start
 from goalbound.models.triples import from_triples
 from goalbound.models.validation import check_array, check_type, readonly_copy

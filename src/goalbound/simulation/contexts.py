@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.learners.context_map import MappedContexts
-from goalbound.models import ModelError
 from goalbound.models.validation import (
     ROW_TOLERANCE,
     check_array,
@@ -75,7 +75,7 @@ class Dirichlet:
         _check_size(len(alpha), "alpha")
         bad = np.flatnonzero(~((alpha > 0.0) & np.isfinite(alpha)))
         if len(bad):
-            raise ModelError(f"alpha[{bad[0]}] is {alpha[bad[0]]}; it needs positive numbers")
+            raise ArgumentError(f"alpha[{bad[0]}] is {alpha[bad[0]]}; it needs positive numbers")
         object.__setattr__(self, "alpha", readonly_copy(alpha, np.float64))
 
     @classmethod
@@ -134,7 +134,7 @@ class FromArray:
     def draw(self, rng: np.random.Generator, first: int, count: int) -> Floats:
         """[count, d] the contexts at their places; nothing is taken from the stream."""
         if first + count > len(self.contexts):
-            raise ModelError(
+            raise ArgumentError(
                 f"there is no context for episode {max(first, len(self.contexts))}: {len(self.contexts)} are listed, "
                 "for episodes from 0 on; list more, or repeat them with Cyclic"
             )
@@ -197,9 +197,9 @@ class Drifting:
             self, "end", readonly_copy(check_distribution(self.end, "end", size, "component"), np.float64)
         )
         if check_int(self.episodes, "episodes", most=2**62) < 2:
-            raise ModelError(f"episodes is {short_repr(self.episodes)}; a drift takes at least 2")
+            raise ArgumentError(f"episodes is {short_repr(self.episodes)}; a drift takes at least 2")
         if not 0.0 <= check_float(self.noise, "noise", "the share of each context that is random") <= 1.0:
-            raise ModelError(f"noise {self.noise} is not in [0, 1]; it is the share of each context that is random")
+            raise ArgumentError(f"noise {self.noise} is not in [0, 1]; it is the share of each context that is random")
 
     @property
     def context_size(self) -> int:
@@ -269,12 +269,14 @@ def checked_contexts(values: ArrayLike, name: str, context_size: int | None, fir
     good = (rows >= 0.0) & (rows <= 1.0 + ROW_TOLERANCE)  # false for NaN
     if not good.all():
         row, entry = (int(i) for i in np.argwhere(~good)[0])
-        raise ModelError(f"{name}[{first + row}][{entry}] is {rows[row, entry]}; a weight is in [0, 1]")
+        raise ArgumentError(f"{name}[{first + row}][{entry}] is {rows[row, entry]}; a weight is in [0, 1]")
     sums = rows.sum(axis=1)
     off = np.abs(sums - 1.0)
     if (off > ROW_TOLERANCE).any():
         row = int(np.argmax(off > ROW_TOLERANCE))
-        raise ModelError(f"{name}[{first + row}] sums to {sums[row]:.12g}, not 1; a context is a point of the simplex")
+        raise ArgumentError(
+            f"{name}[{first + row}] sums to {sums[row]:.12g}, not 1; a context is a point of the simplex"
+        )
     unnormalised = (off > (rows.shape[1] + 4) * 2.0**-52) | (rows.max(axis=1, initial=0.0) > 1.0)
     return rows / np.where(unnormalised, sums, 1.0)[:, None] if unnormalised.any() else rows
 
@@ -282,29 +284,29 @@ def checked_contexts(values: ArrayLike, name: str, context_size: int | None, fir
 def _context_rows(contexts: ArrayLike, name: str = "contexts") -> Floats:
     rows = checked_contexts(contexts, name, None)
     if not rows.size:
-        raise ModelError(f"{name} has shape {rows.shape}; give at least one context with at least one entry")
+        raise ArgumentError(f"{name} has shape {rows.shape}; give at least one context with at least one entry")
     return readonly_copy(rows, np.float64)
 
 
 def _check_size(size: int, name: str) -> int:
     if check_int(size, name) < 1:
-        raise ModelError(f"{name}: a context has at least one entry, not {short_repr(size)}")
+        raise ArgumentError(f"{name}: a context has at least one entry, not {short_repr(size)}")
     return check_size(size, name, "a context has at least one entry", most=MAX_COMPONENTS)
 
 
 def _learner_statistics(learner: Any, size: int) -> tuple[Floats, Floats]:
     if isinstance(learner, MappedContexts):  # its statistics are about what it is shown, not about these contexts
-        raise ModelError(
+        raise ArgumentError(
             "an adversary inspects what the learner knows of the contexts themselves, and a MappedContexts is shown "
             "something else; take other contexts, such as Dirichlet or OneHot"
         )
     statistics = getattr(learner, "statistics", None)
     inverse_gram, visits = (getattr(statistics, name, None) for name in ("inverse_gram", "visits"))
     if inverse_gram is None or visits is None:
-        raise ModelError(
+        raise ArgumentError(
             f"an adversary inspects learner.statistics.inverse_gram and .visits, and a {type(learner).__name__} has "
             "none; take other contexts, such as Dirichlet or OneHot"
         )
     if inverse_gram.shape[1:] != (size, size):
-        raise ModelError(f"the learner's contexts have {inverse_gram.shape[1]} entries, the adversary's have {size}")
+        raise ArgumentError(f"the learner's contexts have {inverse_gram.shape[1]} entries, the adversary's have {size}")
     return inverse_gram, np.asarray(visits, dtype=np.float64)

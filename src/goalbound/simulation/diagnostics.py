@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.estimation import Statistics
 from goalbound.estimation.statistics import checked_step
 from goalbound.kernels import audit as kernels
@@ -33,7 +34,7 @@ from goalbound.learners.card import LearnerCard, learner_card
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import SimulatedEnvironment
-from goalbound.models import LinearCSSP, ModelError, Step
+from goalbound.models import LinearCSSP, Step
 from goalbound.models.validation import check_float, check_type, set_readonly
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import optimal_values
@@ -167,19 +168,23 @@ class AuditedLearner:
         require_contextual(problem)
         learner.check_fits(problem, problem.context_size)
         if loss_bound is None and learner.settings.loss_bound is None:
-            raise ModelError(
+            raise ArgumentError(
                 "the learner seeks its loss bound by doubling; give the loss_bound of the checks, such as "
                 "context_bounds(problem).loss_bound.upper"
             )
         meaning = "at least the largest optimal loss"
         bound = learner.loss_bound if loss_bound is None else check_float(loss_bound, "loss_bound", meaning)
         if not (np.isfinite(bound) and bound > 0.0):
-            raise ModelError(f"loss_bound is {loss_bound}; it is a positive number, at least the largest optimal loss")
+            raise ArgumentError(
+                f"loss_bound is {loss_bound}; it is a positive number, at least the largest optimal loss"
+            )
         self.learner = learner
         self.problem = problem
         self.time_bound = check_float(time_bound, "time_bound", "the longest optimal time T*, or infinity")
         if not self.time_bound > 0.0:
-            raise ModelError(f"time_bound is {time_bound}; it is a positive number, or infinity where it is not known")
+            raise ArgumentError(
+                f"time_bound is {time_bound}; it is a positive number, or infinity where it is not known"
+            )
         self._components = components_of(problem)
         self._audit = new_regret_audit(learner.support.pairs, problem.context_size, watch=True, loss_bound=bound)
         self._run(kernels.audit_all_pairs)
@@ -213,7 +218,7 @@ class AuditedLearner:
     ) -> None:
         """The compiled loop of the learner, audited."""
         if environment.problem is not self.problem and environment.problem != self.problem:
-            raise ModelError("the environment plays another problem than the one that the learner is audited with")
+            raise ArgumentError("the environment plays another problem than the one that the learner is audited with")
         self.learner.play_episodes(
             environment, contexts, values, step_limit=step_limit, results=results, audit=self._audit
         )  # fmt: skip

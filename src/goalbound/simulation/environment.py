@@ -7,11 +7,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels import environment as kernels
 from goalbound.kernels.compile import engine
 from goalbound.kernels.environment import Components
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
-from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.loss_law import LossLaw, deterministic
 from goalbound.models.validation import check_generator, check_int, check_type, readonly_copy
 
@@ -52,7 +53,7 @@ class ModelEnvironment:
         self, problem: LinearCSSP, *, losses: LossLaw | None = None, rng: np.random.Generator
     ) -> None:  # fmt: skip
         if not isinstance(problem, LinearCSSP):
-            raise ModelError(
+            raise ArgumentError(
                 f"problem is a {type(problem).__name__}: a ModelEnvironment plays a LinearCSSP; see LinearCSSP.mix"
             )
         check_generator(rng)
@@ -85,7 +86,7 @@ class ModelEnvironment:
         """Plays an action in the present state."""
         state = self._state
         if state == self._goal:
-            raise ModelError("no episode is open: begin(context) one; an episode ends at the goal")
+            raise ArgumentError("no episode is open: begin(context) one; an episode ends at the goal")
         pair = pair_of(self.problem.support, state, action)
         run, rows, context = self._run, self.components, self._context
         following = run(kernels.draw_next)(

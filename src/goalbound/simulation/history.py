@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.models.validation import readonly_copy
 
 Floats = NDArray[np.float64]
@@ -72,7 +72,7 @@ class History:
             array = np.asarray(getattr(self, name))
             if array.ndim != (2 if name == "contexts" else 1) or len(array) != len(self.loss):
                 shape = f"[{len(self.loss)}, d]" if name == "contexts" else f"[{len(self.loss)}]"
-                raise ModelError(f"{name} has shape {array.shape}; it needs {shape}, one row per episode")
+                raise ArgumentError(f"{name} has shape {array.shape}; it needs {shape}, one row per episode")
             object.__setattr__(self, name, readonly_copy(array, dtype))
         others = {name: readonly_copy(array, array.dtype.type) for name, array in self.others.items()}
         object.__setattr__(self, "others", others)
@@ -86,17 +86,17 @@ class History:
     def concatenate(cls, parts: Sequence[History]) -> History:
         """The episodes of all parts, one part after the other; parts of one run."""
         if not parts:
-            raise ModelError("there is nothing to concatenate; give at least one history")
+            raise ArgumentError("there is nothing to concatenate; give at least one history")
         first = parts[0]
         for part in parts:
             for name in ("seed", "step_limit"):
                 if getattr(part, name) != getattr(first, name):
-                    raise ModelError(
+                    raise ArgumentError(
                         f"the parts have {name} {getattr(first, name)} and {getattr(part, name)}; "
                         "only parts of one run can be joined"
                     )
             if part.contexts.shape[1] != first.contexts.shape[1]:
-                raise ModelError("the parts have contexts of different length; only parts of one run can be joined")
+                raise ArgumentError("the parts have contexts of different length; only parts of one run can be joined")
         joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_EPISODE}
         others = {name: np.concatenate([part.others[name] for part in parts]) for name in first.others}
         return replace(first, **joined, others=others, interrupted=parts[-1].interrupted, alarm=parts[-1].alarm)
@@ -143,9 +143,9 @@ class History:
         the logarithm, from episode K / 10^decades to K.
         """
         if not decades > 0.0:
-            raise ModelError(f"decades is {decades}; it is the part of the run that is fitted, a positive number")
+            raise ArgumentError(f"decades is {decades}; it is the part of the run that is fitted, a positive number")
         if self.episodes < max(10.0**decades, 2.0):
-            raise ModelError(
+            raise ArgumentError(
                 f"a growth over {decades:g} decades needs at least {max(10.0**decades, 2.0):.0f} episodes; "
                 f"there are {self.episodes}"
             )
@@ -153,7 +153,7 @@ class History:
         episode = np.unique(np.clip(np.rint(spaced), 1, self.episodes).astype(np.int64))
         regret = self.cumulative_expected_regret[episode - 1]
         if not regret[0] > 0.0:
-            raise ModelError(
+            raise ArgumentError(
                 f"the regret of the first {episode[0]} episodes is {regret[0]:g}; only a positive one has a logarithm. "
                 "Use fewer decades, or the regret itself"
             )

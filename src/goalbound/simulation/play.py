@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels.compile import engine
 from goalbound.kernels.environment import VALUE_TOLERANCE, EpisodeResults, suboptimality_gap
 from goalbound.learners.card import learner_card
 from goalbound.learners.protocol import Learner
-from goalbound.models import LinearCSSP, ModelError, Step
+from goalbound.models import LinearCSSP, Step
 from goalbound.models.validation import check_bool, check_int, check_memory, check_size, set_readonly, short_repr
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import optimal_values
@@ -86,7 +87,7 @@ class Streams(NamedTuple):
     def of(cls, seed: int) -> Streams:
         """The children of a seed."""
         if check_int(seed, "seed") < 0:
-            raise ModelError(f"seed {short_repr(seed)} is negative; it is a whole number from 0 on")
+            raise ArgumentError(f"seed {short_repr(seed)} is negative; it is a whole number from 0 on")
         return cls(*(np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3)))
 
 
@@ -110,7 +111,7 @@ class Simulation:
         self.problem = require_contextual(problem)
         _check_source(contexts)
         if contexts.context_size != problem.context_size:
-            raise ModelError(f"contexts have {contexts.context_size} entries, the problem {problem.context_size}")
+            raise ArgumentError(f"contexts have {contexts.context_size} entries, the problem {problem.context_size}")
         step_limit = check_size(step_limit, "step_limit", "an episode has at least one step", most=2**62)
         check_bool(compiled, "compiled")
         self.contexts = contexts
@@ -127,7 +128,7 @@ class Simulation:
             and self.environment.problem is not problem
             and self.environment.problem != problem
         ):
-            raise ModelError("the environment plays another problem than the one that regret is measured against")
+            raise ArgumentError("the environment plays another problem than the one that regret is measured against")
         self.episodes_played = 0
         self._value_cache: dict[bytes, NDArray[np.float64]] = {}
 
@@ -138,7 +139,7 @@ class Simulation:
         be called again; it continues with the context of that episode.
         """
         if progress is not None and not callable(progress):
-            raise ModelError(f"progress is {short_repr(progress)}; it is a function of (done, episodes, regret)")
+            raise ArgumentError(f"progress is {short_repr(progress)}; it is a function of (done, episodes, regret)")
         sizes = self._chunk_sizes(episodes)
         buffer = EpisodeBuffer.empty(episodes, self.problem.context_size)
         done, regret = 0, 0.0
@@ -194,7 +195,9 @@ class Simulation:
             drawn = self.contexts.draw(rng, first, count)  # type: ignore[union-attr]
         contexts = checked_contexts(drawn, "contexts", self.problem.context_size, first)
         if len(contexts) != count:
-            raise ModelError(f"the source gave {len(contexts)} contexts for {count} episodes from episode {first} on")
+            raise ArgumentError(
+                f"the source gave {len(contexts)} contexts for {count} episodes from episode {first} on"
+            )
         return contexts
 
     def _optimal_values(self, contexts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -211,7 +214,7 @@ class Simulation:
         wrong = np.flatnonzero(np.isnan(expected_regret))
         if len(wrong):
             episode = self.episodes_played - len(expected_regret) + wrong[0]
-            raise ModelError(f"episode {episode} played a pair that is better than optimal: {not_optimal()}")
+            raise ArgumentError(f"episode {episode} played a pair that is better than optimal: {not_optimal()}")
 
     def _history(self, buffer: EpisodeBuffer, interrupted: bool) -> History:
         results = buffer.results._asdict()
@@ -231,7 +234,7 @@ def _chunk(
     if simulation.compiled and fast is not None and isinstance(simulation.environment, ModelEnvironment):
         fast(simulation.environment, contexts, values, step_limit=simulation.step_limit, results=results)
         if not results.steps.all():
-            raise ModelError(
+            raise ArgumentError(
                 f"play_episodes of a {type(simulation.learner).__name__} ended after "
                 f"{np.count_nonzero(results.steps)} of {len(contexts)} episodes and did not say why"
             )
@@ -269,13 +272,13 @@ def _episode(
 
 def _checked_state(state: int, last: int) -> int:
     if not 0 <= check_int(state, "the environment began in") <= last:
-        raise ModelError(f"the environment began in {state}; an episode begins in one of the states 0 to {last}")
+        raise ArgumentError(f"the environment began in {state}; an episode begins in one of the states 0 to {last}")
     return int(state)
 
 
 def _checked_step(step: Step, state: int, goal: int) -> Step:
     if step.state != state or not 0 <= step.next_state <= goal or not 0.0 <= step.loss <= 1.0:
-        raise ModelError(
+        raise ArgumentError(
             f"in state {state} the environment returned {step}; a step starts where the last one ended, "
             f"to a next state of 0 to {goal}, with a loss in [0, 1]"
         )
@@ -299,7 +302,7 @@ def _check_source(contexts: object) -> None:
         isinstance(getattr(contexts, "context_size", None), int | np.integer)
         and (hasattr(contexts, "draw") or hasattr(contexts, "choose"))
     ):
-        raise ModelError(
+        raise ArgumentError(
             f"contexts is {short_repr(contexts)}, which is no source of contexts; give one, such as "
             "Dirichlet.symmetric(d), or FromArray(contexts) or Cyclic(contexts) for contexts that are at hand"
         )
@@ -310,13 +313,13 @@ def _instantiate(given: Any, rng: np.random.Generator, name: str, needed: tuple[
     made = given
     if isinstance(given, type) or not hasattr(given, "begin"):
         if not callable(given):
-            raise ModelError(
+            raise ArgumentError(
                 f"{name}: a {type(given).__name__} can neither begin(context) an episode nor be called with rng="
             )
         made = _call_factory(given, rng, name)
     for method in needed:
         if not callable(getattr(made, method, None)):
-            raise ModelError(f"{name} is {short_repr(made)}, which has no {method}(...)")
+            raise ArgumentError(f"{name} is {short_repr(made)}, which has no {method}(...)")
     return made
 
 
@@ -325,5 +328,5 @@ def _call_factory(make: Callable[..., Any], rng: np.random.Generator, name: str)
     try:
         inspect.signature(make).bind(rng=rng)
     except (TypeError, ValueError) as error:  # ValueError: something built in, that does not tell what it takes
-        raise ModelError(f"{name}: {short_repr(make)} cannot be called with rng= ({error})") from None
+        raise ArgumentError(f"{name}: {short_repr(make)} cannot be called with rng= ({error})") from None
     return make(rng=rng)

@@ -28,9 +28,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels.compile import engine
 from goalbound.kernels.environment import VALUE_TOLERANCE, suboptimality_gap
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.models import LinearCSSP
 from goalbound.models.validation import check_array
 from goalbound.simulation.environment import components_of
 
@@ -56,7 +57,7 @@ def step_regret(
         )
     )
     if np.isnan(gap):
-        raise ModelError(f"{support.pair_name(pair)} is better than optimal: {not_optimal()}")
+        raise ArgumentError(f"{support.pair_name(pair)} is better than optimal: {not_optimal()}")
     return gap
 
 

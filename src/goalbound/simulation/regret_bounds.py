@@ -12,9 +12,10 @@ from math import inf, log, log1p, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels.radii import ridge_radius
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.models import ModelError, Support
+from goalbound.models import Support
 
 
 def martingale_bound(steps: int, *, delta: float, loss_bound: float = 1.0) -> float:
@@ -193,5 +194,5 @@ def next_states(support: Support) -> NDArray[np.float64]:
 def _checked_size(support: Support, loss_floor: float) -> float:
     """(longest S_i)^2 N, the paper's |S|^3 |A|."""
     if not loss_floor > 0.0:
-        raise ModelError(f"loss_floor is {loss_floor:g}; the theorem needs one above 0: see corollary_rate")
+        raise ArgumentError(f"loss_floor is {loss_floor:g}; the theorem needs one above 0: see corollary_rate")
     return float(max(next_states(support).max(), 1.0) ** 2 * support.pairs)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.errors import ArgumentError
+from goalbound.models import LinearCSSP
 from goalbound.models.loss_law import bernoulli, deterministic
 from goalbound.planning import optimal_values
 from goalbound.simulation.environment import ModelEnvironment
@@ -51,7 +52,7 @@ def check_learner(
     >>> check_learner(Clairvoyant)
     """
     if not callable(make):
-        raise ModelError(f"make is a {type(make).__name__}; give a function that makes a new learner from a problem")
+        raise ArgumentError(f"make is a {type(make).__name__}; give a function that makes a new learner from a problem")
     _Check(make, small_problem() if problem is None else problem, episodes, step_limit, seed).run()
 
 

@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import SSP, LinearCSSP, ModelError, Step
+from goalbound.errors import InputError
+from goalbound.models import SSP, LinearCSSP, Step
 from goalbound.planning import blocking_states
 from goalbound.testing.contract import Findings, Stop
 
@@ -107,7 +108,7 @@ def _check_arrays(problem: Any, found: Findings) -> None:
             problem.support, problem.losses, problem.probabilities, problem.start, problem.component_names,
             problem.loss_scale,
         )  # fmt: skip
-    except ModelError as error:
+    except InputError as error:
         found.add("losses and probabilities", str(error), "make the problem by its constructors, and leave it so")
         raise Stop from None
     for name in ("losses", "probabilities"):

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from goalbound.errors import InputError
 from goalbound.estimation import Statistics, confidence_set, paper, printed, project, ridge_estimate, scaled
-from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models import LinearCSSP, Step, Support
 from tests.reference.lr_cssp import NaiveLRCSSP
 from tests.reference.optimism import next_states
 from tests.reference.projection import v_norm
-from tests.strategies import contexts, examples
+from tests.support.strategies import contexts, examples
 from tests.unit.estimation.test_estimate import Seen, some_steps, statistics_of
 from tests.unit.estimation.test_statistics import RAGGED
 
@@ -121,26 +122,26 @@ def test_an_estimate_at_hand_gives_the_same_set(seen: Seen, context: Floats) -> 
 
 def test_a_ridge_estimate_or_that_of_another_problem_is_an_error() -> None:
     statistics = Statistics(RAGGED, 2)
-    with pytest.raises(ModelError, match="project it first"):
+    with pytest.raises(InputError, match="project it first"):
         confidence_set(statistics, [0.5, 0.5], estimate=ridge_estimate(statistics))
     for other in (Statistics(RAGGED, 3), Statistics(Support.full(3, 1), 2)):
-        with pytest.raises(ModelError, match="is not an estimate from"):
+        with pytest.raises(InputError, match="is not an estimate from"):
             confidence_set(statistics, [0.5, 0.5], estimate=project(ridge_estimate(other)))
 
 
 def test_settings_that_mean_nothing_are_errors() -> None:
     statistics = Statistics(RAGGED, 2)
-    with pytest.raises(ModelError, match=r"delta 0\.0 is not between 0 and 1"):
+    with pytest.raises(InputError, match=r"delta 0\.0 is not between 0 and 1"):
         confidence_set(statistics, [0.5, 0.5], delta=0.0)
-    with pytest.raises(ModelError, match=r"loss_floor 1.5 is not in \[0, 1\]"):
+    with pytest.raises(InputError, match=r"loss_floor 1.5 is not in \[0, 1\]"):
         confidence_set(statistics, [0.5, 0.5], loss_floor=1.5)
-    with pytest.raises(ModelError, match=r"context sums to 0\.9"):
+    with pytest.raises(InputError, match=r"context sums to 0\.9"):
         confidence_set(statistics, [0.5, 0.4])
 
 
 def test_a_regularization_that_breaks_the_proof_is_an_error_unless_nothing_is_promised() -> None:
     statistics = Statistics(RAGGED, 2, regularization=1000.0)
-    with pytest.raises(ModelError, match="too large for the proof"):
+    with pytest.raises(InputError, match="too large for the proof"):
         confidence_set(statistics, [0.5, 0.5])
     confidence_set(statistics, [0.5, 0.5], widths=NARROW)
 

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goalbound.errors import InputError
 from goalbound.estimation import Statistics, project, ridge_estimate
-from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models import LinearCSSP, Step, Support
 from goalbound.planning import solve
 from tests.reference.optimism import is_stochastic, next_states
 from tests.reference.projection import kkt_violation, projected
-from tests.strategies import contexts, examples
+from tests.support.strategies import contexts, examples
 from tests.unit.estimation.test_statistics import RAGGED, steps_of
 
 Seen = list[tuple[np.ndarray, Step]]
@@ -133,7 +134,7 @@ def test_the_model_mixes_as_the_estimate_does(seen: Seen, context: np.ndarray) -
 
 
 def test_a_ridge_estimate_is_no_problem() -> None:
-    with pytest.raises(ModelError, match="its rows may be negative; project it first"):
+    with pytest.raises(InputError, match="its rows may be negative; project it first"):
         ridge_estimate(Statistics(RAGGED, 2)).model()
 
 

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goalbound.errors import InputError
 from goalbound.estimation import Statistics
 from goalbound.kernels.pending import new_pending
-from goalbound.models import ModelError, Step, Support
-from tests.strategies import contexts, examples
+from goalbound.models import Step, Support
+from tests.support.strategies import contexts, examples
 
 RAGGED = Support.from_pairs(
     [{0: [1, 3], 2: [0, 1, 2, 3]}, {1: [3]}, {0: [2, 0]}], state_names=["a", "b", "c"], action_names=["x", "y", "z"]
@@ -84,7 +85,7 @@ def test_a_step_that_cannot_be_is_an_error_and_changes_nothing(context: list[flo
     statistics = Statistics(RAGGED, 2)
     statistics.record([0.25, 0.75], Step(0, 0, 0.5, 1))
     before = [array.tobytes() for array in statistics.regression]
-    with pytest.raises(ModelError) as error:
+    with pytest.raises(InputError) as error:
         statistics.record(context, step)
     assert message in str(error.value)
     assert [array.tobytes() for array in statistics.regression] == before
@@ -99,13 +100,13 @@ def test_what_is_shown_cannot_be_written() -> None:
 
 @pytest.mark.parametrize("regularization", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_regularization_is_a_positive_number(regularization: float) -> None:
-    with pytest.raises(ModelError, match="is not a positive number; the paper uses 1"):
+    with pytest.raises(InputError, match="is not a positive number; the paper uses 1"):
         Statistics(RAGGED, 2, regularization=regularization)
 
 
 @pytest.mark.parametrize("size", [0, -3, 1.5, True])
 def test_a_context_has_a_whole_number_of_entries(size: Any) -> None:
-    with pytest.raises(ModelError, match="context_size"):
+    with pytest.raises(InputError, match="context_size"):
         Statistics(RAGGED, size)
 
 

@@ -7,8 +7,9 @@ from math import e, log, sqrt
 import numpy as np
 import pytest
 
+from goalbound.errors import InputError
 from goalbound.estimation import Statistics, Widths, confidence_set, paper, printed, scaled
-from goalbound.models import ModelError, Step, Support
+from goalbound.models import Step, Support
 
 RAGGED = Support.from_pairs([{0: [1, 3], 2: [0, 1, 2, 3]}, {1: [3]}, {0: [2, 0]}])
 """Four pairs whose rows hold 1, 3, 0 and 2 next states other than the goal: M' = 6."""
@@ -79,7 +80,7 @@ def test_the_radii_of_a_set_are_those_of_the_formulas(widths: Widths, ridge: flo
 
 @pytest.mark.parametrize("by", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_scale_is_a_positive_number(by: float) -> None:
-    with pytest.raises(ModelError, match="a scale is a positive number"):
+    with pytest.raises(InputError, match="a scale is a positive number"):
         scaled(paper(), by=by)
 
 
@@ -103,7 +104,7 @@ def test_the_regularization_may_be_as_large_as_the_proof_allows_and_no_larger() 
     # sqrt(lambda) (sqrt(d) - 1) <= sqrt(d log(8 / delta)) / 2; with d = 4 and delta = 8 / e^4: sqrt(lambda) <= 2.
     delta = 8.0 / e**4
     paper().check(ONE, 4, delta=delta, regularization=4.0 - 1e-9)
-    with pytest.raises(ModelError, match=r"regularization 4.001 is too large .* d = 4, .*; use at most 4 "):
+    with pytest.raises(InputError, match=r"regularization 4.001 is too large .* d = 4, .*; use at most 4 "):
         paper().check(ONE, 4, delta=delta, regularization=4.001)
     paper().check(ONE, 1, delta=delta, regularization=1e6)  # a truth of norm at most 1 asks for nothing
     scaled(paper(), by=0.5).check(ONE, 4, delta=delta, regularization=1e6)  # nothing is promised anyway
@@ -125,7 +126,7 @@ def test_the_inequality_of_the_check_is_what_the_theorem_needs() -> None:
         size, ridge, delta = int(rng.integers(1, 40)), float(10.0 ** rng.uniform(-3, 3)), float(rng.uniform(0.001, 0.9))
         try:
             paper().check(ONE, size, delta=delta, regularization=ridge)
-        except ModelError:
+        except InputError:
             x = 8.0 / delta
             assert sqrt(size * log(x)) / 2 + sqrt(size * ridge) > sqrt(size * log(x)) + sqrt(ridge)
             continue

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goalbound.errors import InputError
 from goalbound.experiments.learners import LEARNERS, catalogued_card
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.report import report_data, report_page
@@ -16,11 +17,10 @@ from goalbound.experiments.run import run
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.summary import summarize
 from goalbound.learners.card import COROLLARY, LearnerCard
-from goalbound.models import ModelError
-from tests.unit.experiments.report_cases import case, spec
-from tests.unit.experiments.synthetic import power, record, run_spec
+from tests.support.report_cases import case, spec
+from tests.support.synthetic import power, record, run_spec
 
-HERE = "tests.unit.experiments.third_party"
+HERE = "tests.support.third_party_learner"
 PAPERS = "All constants are those of the paper."
 WITH_KNOWN_TEST = {"lr-cssp", "practical", "context-blind", "kwik-rmax", "hoeffding-ssp"}
 
@@ -103,12 +103,12 @@ def test_what_a_run_writes_of_each_learner_is_what_the_command_line_lists() -> N
         assert now.card == catalogued_card(name), name
 
 
-def test_known_steps_are_a_dash_without_a_known_test_wherever_they_are_told(tmp_path: Path) -> None:
+def test_known_steps_are_a_dash_without_a_known_test_wherever_they_are_reported(tmp_path: Path) -> None:
     learners = [{"use": name, "label": name} for name in LEARNERS.entries]
     records = played(*learners, episodes=2)
     summary = summarize(records)
-    told = {group.learner: group.known_share.mean is not None for group in summary.groups}
-    assert {name for name, known in told.items() if known} == WITH_KNOWN_TEST
+    given = {group.learner: group.known_share.mean is not None for group in summary.groups}
+    assert {name for name, known in given.items() if known} == WITH_KNOWN_TEST
     assert {group.learner for group in summary.groups if group.known_curve is not None} == WITH_KNOWN_TEST
     summary.to_csv(tmp_path / "summary.csv")
     with open(tmp_path / "summary.csv", newline="") as file:
@@ -156,12 +156,12 @@ def test_where_losses_may_be_zero_the_report_promises_the_rate_of_the_corollary(
 
 def test_a_record_without_a_card_is_refused() -> None:
     made = record(run_spec(), power(1.0, 0.5))
-    with pytest.raises(ModelError, match="the metadata keys are"):
+    with pytest.raises(InputError, match="the metadata keys are"):
         RunRecord(made.spec, dict(made.table), {name: one for name, one in made.metadata.items() if name != "card"})
-    with pytest.raises(ModelError, match="the learner's card is"):
+    with pytest.raises(InputError, match="the learner's card is"):
         RunRecord(made.spec, dict(made.table), {**made.metadata, "card": {"guarantee": "proven"}})
 
 
 def test_an_adversary_refuses_a_learner_that_keeps_nothing_on_contexts_before_the_run() -> None:
-    with pytest.raises(ModelError, match=r"learners \(random\): an adversary inspects"):
+    with pytest.raises(InputError, match=r"learners \(random\): an adversary inspects"):
         played({"use": "random"}, contexts=[{"use": "adversary"}])

@@ -17,8 +17,8 @@ from goalbound.experiments.learners import catalogued_card
 from goalbound.experiments.report import report_data, report_page
 from goalbound.experiments.summary import Summary, summarize
 from goalbound.experiments.text import format_estimate
-from tests.unit.experiments.report_cases import case, made, spec
-from tests.unit.experiments.synthetic import power, record, run_spec
+from tests.support.report_cases import case, made, spec
+from tests.support.synthetic import power, record, run_spec
 
 
 def played(regrets: dict[str, list[float]], **changes: str) -> Summary:

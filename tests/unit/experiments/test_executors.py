@@ -11,6 +11,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("joblib")
 
 import goalbound
+from goalbound.errors import InputError
 from goalbound.experiments import executors
 from goalbound.experiments.executors import ProgressFiles
 from goalbound.experiments.job import Failed, Finished, Job, Stopped, Throttled, run_job
@@ -18,8 +19,7 @@ from goalbound.experiments.plugins import Plugins
 from goalbound.experiments.signals import stop_on_signals
 from goalbound.experiments.sweep import sweep
 from goalbound.extras import install_command
-from goalbound.models import ModelError
-from tests.unit.experiments.sweep_cases import HERE, EventLog, records_in, small_spec
+from tests.support.sweep_cases import HERE, EventLog, records_in, small_spec
 
 
 def never() -> bool:
@@ -147,7 +147,7 @@ def test_a_worker_with_another_version_is_not_believed(tmp_path, monkeypatch):
 def test_a_cluster_without_its_extra_is_an_error_that_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
 
-    with pytest.raises(ModelError, match=re.escape(install_command("cluster"))):
+    with pytest.raises(InputError, match=re.escape(install_command("cluster"))):
         sweep(small_spec(), tmp_path, on="tcp://127.0.0.1:8786")
 
 
@@ -157,7 +157,7 @@ def test_a_scheduler_that_does_not_answer_is_an_error_that_names_it(address, tmp
     monkeypatch.setattr(executors, "CONNECT_SECONDS", 0.5)
     started = time.monotonic()
 
-    with pytest.raises(ModelError, match=f"no Dask scheduler answers at '{address}'"):
+    with pytest.raises(InputError, match=f"no Dask scheduler answers at '{address}'"):
         sweep(small_spec(), tmp_path, on=address)
 
     assert time.monotonic() - started < 10.0

@@ -12,13 +12,13 @@ pytest.importorskip("pyarrow")
 
 from goalbound import LinearCSSP
 from goalbound.cli import main
+from goalbound.errors import InputError
 from goalbound.experiments.fingerprint import problem_digest
 from goalbound.experiments.results_dir import ResultsDir, read_runs
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import ExperimentSpec, RunSpec
 from goalbound.experiments.sweep import sweep
-from goalbound.models import ModelError
-from tests.unit.experiments.sweep_cases import records_in
+from tests.support.sweep_cases import records_in
 
 SPEC = """
 name = "theirs"
@@ -45,7 +45,8 @@ def lane(*, loss=0.5):
     return LinearCSSP.dense([[[loss, 0.2]]], [[[[0.0, 1.0], [0.9, 0.1]]]])
 """,
     "walks/learner.py": """
-from goalbound import RandomWalk, plugin
+from goalbound import plugin
+from goalbound.learners.reference import RandomWalk
 from walks import strides
 from .pace import PACE
 
@@ -183,7 +184,7 @@ def test_code_that_changed_after_it_was_imported_is_not_run_under_a_new_name(pla
     spec = spec_of()
     ids(spec)
     edit("walks/strides.py", "LONG = 2", "LONG = 3")
-    with pytest.raises(ModelError, match=r"walks.learner:walk.*has changed since it was imported.*start Python again"):
+    with pytest.raises(InputError, match=r"walks.learner:walk.*has changed since it was imported.*start Python again"):
         spec.runs()
 
 
@@ -192,13 +193,13 @@ def test_a_run_of_other_code_is_refused_where_it_is_played(place):
     assert run(walk, plugins=["walks"]).id == walk.id
     edit("walks/learner.py", "return RandomWalk", "return  RandomWalk")
     forget()
-    with pytest.raises(ModelError, match=r"learners \(walks.learner:walk\): the code here is not that of the run"):
+    with pytest.raises(InputError, match=r"learners \(walks.learner:walk\): the code here is not that of the run"):
         run(walk, plugins=["walks"])
     edit("walks/world.py", "[0.9, 0.1]", "[0.8, 0.2]")
     forget()
-    with pytest.raises(ModelError, match=r"problems \(walks.world:lane\): the problem here is not that of the run"):
+    with pytest.raises(InputError, match=r"problems \(walks.world:lane\): the problem here is not that of the run"):
         run(wise, plugins=["walks"])
-    with pytest.raises(ModelError, match="--plugin walks"):
+    with pytest.raises(InputError, match="--plugin walks"):
         run(wise)
 
 
@@ -208,7 +209,7 @@ def test_what_is_to_be_run_is_written_beside_the_records(place):
     assert read_runs("out") == spec.runs()
     for wrong in ('[{"problem": 3}]', "[3]", "{}", "[", "[" * 10_000, '[{"episodes": NaN}]'):
         ResultsDir("out").runs.write_text(wrong)
-        with pytest.raises(ModelError, match=r"runs\.json: "):
+        with pytest.raises(InputError, match=r"runs\.json: "):
             read_runs("out")
 
 

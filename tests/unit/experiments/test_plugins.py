@@ -11,9 +11,9 @@ pytest.importorskip("pydantic")
 
 import goalbound
 from goalbound.cli import main
+from goalbound.errors import InputError
 from goalbound.experiments.plugins import Plugins
 from goalbound.experiments.spec import ExperimentSpec
-from goalbound.models import ModelError
 
 SPEC = """
 name = "theirs"
@@ -41,7 +41,8 @@ use = "clairvoyant"
 WALK = """
 import helper_of_walks
 
-from goalbound import RandomWalk, plugin
+from goalbound import plugin
+from goalbound.learners.reference import RandomWalk
 
 
 @plugin
@@ -134,36 +135,36 @@ def test_a_class_may_be_a_plug_in_but_what_inherits_from_it_is_none_by_itself(pl
 
 @pytest.mark.parametrize("use", [":call", "walks:", "walks:walk:er", "..walks:walk", "walks:a.b", "os.path :join"])
 def test_what_is_no_import_path_is_refused(place, use):
-    with pytest.raises(ModelError, match=r"learners\[0\].use: .* is not an import path; write package.module:function"):
+    with pytest.raises(InputError, match=r"learners\[0\].use: .* is not an import path; write package.module:function"):
         ExperimentSpec.load(spec_of(place, use), plugins=["walks", "os"])
 
 
 @pytest.mark.parametrize("name", ["walks.py", "./walks", "walks:walk", "", "a b", "-m"])
 def test_a_plug_in_is_allowed_by_the_name_of_its_module(place, name):
-    with pytest.raises(ModelError, match=r'is not a module name; .*such as "habit"'):
+    with pytest.raises(InputError, match=r'is not a module name; .*such as "habit"'):
         ExperimentSpec.load(spec_of(place, "walks:walk"), plugins=[name])
 
 
 def test_one_word_is_not_taken_for_a_list_of_letters(place):
-    with pytest.raises(ModelError, match=r'give a list, such as \["walks"\]'):
+    with pytest.raises(InputError, match=r'give a list, such as \["walks"\]'):
         ExperimentSpec.load(spec_of(place, "walks:walk"), plugins="walks")
 
 
 def test_a_name_that_is_beside_the_spec_and_elsewhere_is_refused(place):
     (place / "statistics.py").write_text("from walks import walk\n")
-    with pytest.raises(ModelError, match=r"statistics.*is beside the spec.*and elsewhere.*rename"):
+    with pytest.raises(InputError, match=r"statistics.*is beside the spec.*and elsewhere.*rename"):
         ExperimentSpec.load(spec_of(place, "statistics:walk"), plugins=["statistics"])
 
 
 @pytest.mark.parametrize("content", ["import no_such_module_at_all", "1 / 0", "def broken(:"])
 def test_a_module_that_cannot_be_imported_is_one_error(place, content):
     (place / "walks.py").write_text(content)
-    with pytest.raises(ModelError, match=r'learners\[0\].use: "walks:walk" cannot be imported \(.*installed'):
+    with pytest.raises(InputError, match=r'learners\[0\].use: "walks:walk" cannot be imported \(.*installed'):
         ExperimentSpec.load(spec_of(place, "walks:walk"), plugins=["walks"])
 
 
-def test_a_default_that_no_record_can_hold_is_told(place):
-    with pytest.raises(ModelError, match=r"learners\[0\]: walks:endless has patience = inf"):
+def test_a_default_that_no_record_can_hold_is_reported(place):
+    with pytest.raises(InputError, match=r"learners\[0\]: walks:endless has patience = inf"):
         ExperimentSpec.load(spec_of(place, "walks:endless"), plugins=["walks"])
 
 
@@ -181,7 +182,7 @@ def test_functions_classes_and_partials_can_be_marked_and_nothing_else():
     assert goalbound.plugin(made) is made
     assert goalbound.plugin(partial(made, 1)).func is made
     for thing in (3, len):
-        with pytest.raises(ModelError, match="plugin marks functions and classes"):
+        with pytest.raises(InputError, match="plugin marks functions and classes"):
             goalbound.plugin(thing)
 
 

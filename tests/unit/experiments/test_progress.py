@@ -7,10 +7,10 @@ pytest.importorskip("pydantic")
 pytest.importorskip("pyarrow")
 pytest.importorskip("joblib")
 
+from goalbound.errors import InputError
 from goalbound.experiments.progress import Bars, Event, JsonLines, Lines, ThroughputEstimator, progress_reporter, silent
 from goalbound.experiments.sweep import sweep
-from goalbound.models import ModelError
-from tests.unit.experiments.sweep_cases import HERE, small_spec
+from tests.support.sweep_cases import HERE, small_spec
 
 SWEEP = Event("sweep", data={"runs": 3, "todo": 2, "episodes": 200, "workers": 2, "others": 1, "folder": "out"})
 END = {"done": 1, "reused": 1, "failed": 1, "damaged": 0, "others": 1, "open": 0, "interrupted": False, "seconds": 3.0}
@@ -28,7 +28,7 @@ STORY = [
 ]  # fmt: skip
 
 
-def told(progress, story=STORY):
+def given(progress, story=STORY):
     for event in story:
         progress(event)
 
@@ -36,7 +36,7 @@ def told(progress, story=STORY):
 def test_lines_are_one_per_run_that_ends():
     stream = io.StringIO()
 
-    told(Lines(stream))
+    given(Lines(stream))
 
     assert stream.getvalue().splitlines() == [
         "3 runs: 1 reused, 2 are new; --fresh runs all again; 1 records of other specs, or of earlier code, are left "
@@ -50,7 +50,7 @@ def test_lines_are_one_per_run_that_ends():
 def test_between_them_lines_tell_the_progress_now_and_then():
     stream = io.StringIO()
 
-    told(Lines(stream, seconds=0.0), STORY[:5])
+    given(Lines(stream, seconds=0.0), STORY[:5])
 
     assert "0 of 2 runs, 20%" in stream.getvalue().splitlines()[-1]
 
@@ -58,7 +58,7 @@ def test_between_them_lines_tell_the_progress_now_and_then():
 def test_json_is_one_object_per_line_without_nan():
     stream = io.StringIO()
 
-    told(JsonLines(stream, seconds=0.0))
+    given(JsonLines(stream, seconds=0.0))
 
     lines = [json.loads(line, parse_constant=pytest.fail) for line in stream.getvalue().splitlines()]
     assert [line["event"] for line in lines] == [event.kind for event in STORY]
@@ -71,7 +71,7 @@ def test_json_is_one_object_per_line_without_nan():
 def test_json_tells_the_progress_of_a_run_at_most_once_a_second():
     stream = io.StringIO()
 
-    told(JsonLines(stream))
+    given(JsonLines(stream))
 
     assert stream.getvalue().count('"progress"') == 1
 
@@ -85,7 +85,7 @@ def test_bars_end_with_a_plain_line_and_do_not_take_labels_for_markup():
     progress = progress_reporter(stream)
 
     assert isinstance(progress, Bars)
-    told(progress)
+    given(progress)
     assert "one [red]: expected regret 5" in stream.getvalue()
     assert "ended after 3.0 s" in stream.getvalue().splitlines()[-1]
 
@@ -94,7 +94,7 @@ def test_the_style_follows_the_stream_and_unknown_ones_are_refused():
     assert isinstance(progress_reporter(io.StringIO()), Lines)
     assert isinstance(progress_reporter(style="json"), JsonLines)
     assert progress_reporter(style="none") is silent
-    with pytest.raises(ModelError, match='there is no progress "xml"'):
+    with pytest.raises(InputError, match='there is no progress "xml"'):
         progress_reporter(style="xml")
 
 
@@ -132,7 +132,7 @@ def test_the_compiler_is_not_taken_for_the_speed_of_a_sweep():
     # 12 runs of 100,000 episodes at 5,000 a second: 240 s. The first part of a run is 266 episodes, and the compiler
     # takes 17 s of it; by episodes over time since the start this was 12 * 100,000 / (266 / 17) = 76,692 s, 21 hours.
     clock = Clock()
-    throughput, told = ThroughputEstimator(clock), []
+    throughput, given = ThroughputEstimator(clock), []
     throughput.update(Event("sweep", data={"todo": 12, "episodes": 1_200_000}))
     for run in map(str, range(12)):
         throughput.update(Event("started", run, data={"episodes": 100_000, "restored": False}))
@@ -140,12 +140,12 @@ def test_the_compiler_is_not_taken_for_the_speed_of_a_sweep():
         for done in range(266, 100_000, 2500):
             moved(throughput, run, done)
             if throughput.seconds_left is not None:
-                told.append((throughput.seconds_left, (1_200_000 - throughput.done) / 5000.0))
+                given.append((throughput.seconds_left, (1_200_000 - throughput.done) / 5000.0))
             clock.now += 0.5
         throughput.update(Event("finished", run, data={"episodes": 100_000}))
-    assert min(truth for _, truth in told) < 5.0
-    assert max(truth for _, truth in told) > 200.0  # it speaks early
-    assert all(0.8 < said / truth < 1.25 for said, truth in told if truth > 5.0)
+    assert min(truth for _, truth in given) < 5.0
+    assert max(truth for _, truth in given) > 200.0  # it speaks early
+    assert all(0.8 < said / truth < 1.25 for said, truth in given if truth > 5.0)
 
 
 def test_how_long_is_left_is_not_said_by_little():
@@ -199,7 +199,7 @@ def test_a_run_that_has_said_nothing_yet_has_no_speed():
 
 def test_a_run_that_fails_or_is_tried_again_takes_its_episodes_back():
     throughput = ThroughputEstimator()
-    told(throughput.update, STORY[:5])
+    given(throughput.update, STORY[:5])
     throughput.update(Event("retried", "a", data={"error": "died"}))
     assert (throughput.done, throughput.episodes, throughput.ended) == (0, 200, 0)
 

@@ -16,11 +16,11 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from goalbound.errors import FileFormatError, InputError
 from goalbound.experiments import records
 from goalbound.experiments.columns import schema
 from goalbound.experiments.records import RunRecord, kept_episodes, read_record, record_bytes, write_record
-from goalbound.models import FileFormatError, ModelError
-from tests.unit.experiments import synthetic
+from tests.support import synthetic
 
 ROOT = Path(__file__).parents[3]
 SPEC = synthetic.run_spec("lerner ä", episodes=40, seed=3)
@@ -55,7 +55,7 @@ def test_what_is_written_is_read_back_to_the_bit(tmp_path: Path) -> None:
 def test_the_same_record_gives_the_same_bytes_in_another_process() -> None:
     code = (
         "import hashlib\n"
-        "from tests.unit.experiments import synthetic\n"
+        "from tests.support import synthetic\n"
         "from goalbound.experiments.records import record_bytes\n"
         "spec = synthetic.run_spec('lerner ä', episodes=40, seed=3)\n"
         "record = synthetic.record(spec, synthetic.power(0.7, 0.5), metadata={'diagnosis': synthetic.diagnosis()})\n"
@@ -219,7 +219,7 @@ def test_numbers_that_cannot_be_are_refused_in_files_and_in_memory(
     name: str, row: int, value: Any, message: str, tmp_path: Path
 ) -> None:
     table = with_column(name, row, value)
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         replace(RECORD, table=table)
     with pytest.raises(FileFormatError, match=rf"run\.parquet: .*{message}"):
         read(forged(HEADER, table), tmp_path)
@@ -236,9 +236,9 @@ def test_columns_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     optional = pyarrow.schema([pyarrow.field(one.name, one.type) for one in records._schema()])
     with pytest.raises(FileFormatError, match="or null"):
         read(forged(HEADER, table, schema=optional), tmp_path)
-    with pytest.raises(ModelError, match="the columns are"):
+    with pytest.raises(InputError, match="the columns are"):
         replace(RECORD, table={"episode": table["episode"]})
-    with pytest.raises(ModelError, match="steps is float64"):
+    with pytest.raises(InputError, match="steps is float64"):
         replace(RECORD, table={**table, "steps": table["steps"].astype(float)})
 
 
@@ -276,9 +276,9 @@ def test_columns_of_several_pages_are_refused(tmp_path: Path) -> None:
 
 
 def test_facts_are_plain_values() -> None:
-    with pytest.raises(ModelError, match="not plain values"):
+    with pytest.raises(InputError, match="not plain values"):
         replace(RECORD, metadata={**RECORD.metadata, "policies": {"gap": float("nan")}})
-    with pytest.raises(ModelError, match="not plain values"):
+    with pytest.raises(InputError, match="not plain values"):
         replace(RECORD, metadata={**RECORD.metadata, "policies": np.zeros(2)})
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goalbound.errors import InputError, LargeFileWarning
 from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import run as running
 from goalbound.experiments.learners import LEARNERS
@@ -25,15 +26,14 @@ from goalbound.kernels.audit import AUDIT_TOTALS
 from goalbound.kernels.records import field_arrays, new_record
 from goalbound.learners.filling import CODES
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.models import LargeFileWarning, ModelError
 from goalbound.models.files import array_file
 from goalbound.models.files import io as files_io
 from goalbound.problems.catalog import CATALOG
 from goalbound.simulation import ModelEnvironment, bernoulli, play
-from tests.unit.experiments import third_party
+from tests.support import third_party_learner as third_party
 
 ROOT = Path(__file__).parents[3]
-HERE = "tests.unit.experiments.third_party"
+HERE = "tests.support.third_party_learner"
 run = partial(running.run, plugins=[HERE])
 SMALL = {"use": "random", "states": 3, "actions": 2, "context_size": 2, "seed": 1}
 NARROW = {"use": "lr-cssp", "scale": 0.05}
@@ -276,7 +276,7 @@ def test_a_checkpoint_that_does_not_fit_is_not_used(
 def test_the_checkpoint_of_another_run_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     sound = broken_checkpoint(path)
-    with pytest.raises(ModelError, match=RUNS["lr-cssp"].id):
+    with pytest.raises(InputError, match=RUNS["lr-cssp"].id):
         run(RUNS["adversary"], checkpoint=path)
     assert path.read_bytes() == sound
 
@@ -357,13 +357,13 @@ def test_a_long_run_keeps_the_sums_at_its_rows() -> None:
     assert record.table["loss"] == pytest.approx(0.5 * kept_episodes(2500))
 
 
-def drugs_told(policy: int) -> RunRecord:
+def drugs_given(policy: int) -> RunRecord:
     problem, learner = {"use": f"{HERE}:drugs"}, {"use": f"{HERE}:told", "policy": [policy]}
     return run(spec_of(learner, problems=[problem], episodes=3, step_limit=20))
 
 
 def test_policies_are_compared_over_a_grid_of_contexts() -> None:
-    found = drugs_told(0).metadata["policies"]
+    found = drugs_given(0).metadata["policies"]
     rates = np.array([0.9 * first + 0.1 * second for first, second in found["contexts"]])
     assert found["contexts"][:2] == [[0.0, 1.0], [1 / 40, 39 / 40]]
     assert len(rates) == 41
@@ -375,7 +375,7 @@ def test_policies_are_compared_over_a_grid_of_contexts() -> None:
 
 
 def test_a_learned_policy_that_never_arrives_has_no_gap() -> None:
-    record = drugs_told(2)
+    record = drugs_given(2)
     found = record.metadata["policies"]
     assert found["learned_gap"] == [None] * 41
     assert found["differs"] == [1.0] * 41
@@ -478,12 +478,12 @@ def ill(**changes: Any) -> RunSpec:
     ],
 )
 def test_errors_of_settings_name_the_group(spec: Any, said: str) -> None:
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(InputError, match=said):
         run(spec())
 
 
 def test_a_negative_time_between_checkpoints_is_refused() -> None:
-    with pytest.raises(ModelError, match="checkpoint_every"):
+    with pytest.raises(InputError, match="checkpoint_every"):
         run(RUNS["lr-cssp"], checkpoint_every=-1.0)
 
 

@@ -13,7 +13,7 @@ from goalbound.experiments.metrics import cumulative_at, curve_episodes, growth_
 from goalbound.experiments.records import kept_episodes
 from goalbound.experiments.summary import summarize
 from goalbound.simulation.history import History
-from tests.unit.experiments.synthetic import diagnosis, power, record, run_spec
+from tests.support.synthetic import diagnosis, power, record, run_spec
 
 
 def flat(total):
@@ -154,14 +154,14 @@ def test_only_common_seeds_are_paired_and_what_is_missing_is_listed():
     assert "2 of 3" in summary.table(width=120)
 
 
-def test_a_group_without_any_record_is_missed_where_the_runs_are_told():
+def test_a_group_without_any_record_is_missed_where_the_runs_are_reported():
     wanted = [run_spec(name, seed=seed) for name in ("B", "A") for seed in (0, 1)]
     summary = summarize([record(run_spec("A", seed=seed), flat(1.0)) for seed in (0, 1)], runs=wanted)
     assert [str(one) for one in summary.missing] == ["B on P, C: no record of seeds 0, 1"]
     assert [group.learner for group in summary.groups] == ["A"]
 
 
-def test_different_things_of_one_label_are_told_apart_by_their_settings():
+def test_different_things_of_one_label_are_distinguished_by_their_settings():
     specs = [run_spec(settings={"scale": scale, "delta": 0.1}, label="LR") for scale in (1.0, 0.1)]
     summary = summarize([record(spec, flat(10.0)) for spec in specs])
     assert [group.learner for group in summary.groups] == ["LR (scale 1.0)", "LR (scale 0.1)"]

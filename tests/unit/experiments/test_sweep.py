@@ -14,13 +14,13 @@ pytest.importorskip("pydantic")
 pytest.importorskip("pyarrow")
 pytest.importorskip("joblib")
 
+from goalbound.errors import InputError
 from goalbound.experiments import results_dir as results_dir_module
 from goalbound.experiments.records import read_record
 from goalbound.experiments.results_dir import ResultsDir, read_records, read_times
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import sweep
-from goalbound.models import ModelError
-from tests.unit.experiments.sweep_cases import HERE, EventLog, records_in, small_spec
+from tests.support.sweep_cases import HERE, EventLog, records_in, small_spec
 
 ROOT = Path(__file__).parents[3]
 
@@ -132,7 +132,7 @@ def test_a_run_that_raises_does_not_stop_the_others_and_is_tried_again(tmp_path)
 def test_a_second_sweep_of_the_same_folder_is_refused_and_names_the_first(tmp_path):
     with (
         ResultsDir(tmp_path).locked(),
-        pytest.raises(ModelError, match=f"process {os.getpid()} on .*use another folder"),
+        pytest.raises(InputError, match=f"process {os.getpid()} on .*use another folder"),
     ):
         sweep(small_spec(), tmp_path, workers=1)
 
@@ -195,7 +195,7 @@ def test_times_are_read_past_torn_lines(tmp_path):
 
 @pytest.mark.parametrize(("wrong", "said"), [({"workers": 0}, "workers is 0"), ({"workers": 2, "on": "x"}, "give one")])
 def test_settings_that_cannot_be_are_refused(wrong, said, tmp_path):
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(InputError, match=said):
         sweep(small_spec(), tmp_path, **wrong)
 
 
@@ -208,7 +208,7 @@ from goalbound.experiments import executors
 from goalbound.experiments import results_dir as folders
 from goalbound.experiments.sweep import sweep
 from goalbound.experiments.toml import toml_text
-from tests.unit.experiments.sweep_cases import HERE, small_spec
+from tests.support.sweep_cases import HERE, small_spec
 folder = Path(sys.argv[1])
 def kill(): os.kill(os.getpid(), signal.SIGKILL)
 def interrupt(): os.kill(os.getpid(), signal.SIGINT)

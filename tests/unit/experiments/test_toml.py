@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("tomli_w")
 
+from goalbound.errors import InputError
 from goalbound.experiments.toml import toml_text
-from goalbound.models import ModelError
 
 
 def test_awkward_values_survive_the_writing_of_a_spec():
@@ -23,5 +23,5 @@ def test_awkward_values_survive_the_writing_of_a_spec():
     }
 
     assert tomllib.loads(toml_text(values)) == values
-    with pytest.raises(ModelError, match="'NoneType' is not TOML serializable; TOML has texts"):
+    with pytest.raises(InputError, match="'NoneType' is not TOML serializable; TOML has texts"):
         toml_text({"nothing": None})

@@ -16,7 +16,7 @@ from goalbound.kernels.planner import bellman, chain, dijkstra, graph
 from goalbound.kernels.planner.chain import Chain, CoarseFactor
 from goalbound.models import SSP
 from goalbound.planning.reduction import rows_of
-from tests.unit.kernels import drawn
+from tests.support import drawn
 from tests.unit.planning.test_large import grid, uniform
 
 SIDE = 12

@@ -12,7 +12,7 @@ from goalbound.kernels import elimination
 from goalbound.models import SSP
 from goalbound.planning.reduction import rows_of
 from tests.reference import exact, graph
-from tests.strategies import examples, ssps
+from tests.support.strategies import examples, ssps
 
 
 def worth(ssp: SSP, pairs: np.ndarray) -> tuple[bool, np.ndarray, np.ndarray]:

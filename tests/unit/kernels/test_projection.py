@@ -14,7 +14,7 @@ from goalbound.kernels.active_set import new_projection_workspace
 from goalbound.kernels.projection import project
 from tests.properties.test_learning_witnesses_agree import any_rows, ridge_estimates
 from tests.reference.projection import kkt_violation, projected, v_norm
-from tests.strategies import examples
+from tests.support.strategies import examples
 
 Floats = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ from goalbound.kernels.value_iteration import UncertaintySet
 from tests.properties.test_learning_witnesses_agree import any_rows, balls, ridge_estimates
 from tests.reference.optimism import inner_minimum_by_cone, on_the_simplex, stochastic_minimum
 from tests.reference.projection import kkt_violation, projected, v_norm
-from tests.strategies import examples
-from tests.unit.kernels.test_optimism import plausible_row
+from tests.support.strategies import examples
 from tests.unit.kernels.test_projection import drawn_steps, feasible_starts, project_rows, seen
+from tests.unit.kernels.test_value_iteration import plausible_row
 
 Floats = NDArray[np.float64]
 

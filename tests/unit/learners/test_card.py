@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, ContextBlind, scaled, sharp
-from goalbound.estimation import Widths, paper, printed
+from goalbound import LRCSSP
+from goalbound.errors import InputError
+from goalbound.estimation import Widths, paper, printed, scaled, sharp
 from goalbound.estimation.widths import IntervalPieces
 from goalbound.learners import ridge
 from goalbound.learners.card import COROLLARY, THEOREM, THIRD_PARTY, Card, LearnerCard, learner_card, weakest
-from goalbound.learners.context_free import Discretized
-from goalbound.learners.context_map import MappedContexts
+from goalbound.learners.context_map import ContextBlind, MappedContexts
+from goalbound.learners.discretized import Discretized
 from goalbound.learners.reference import Clairvoyant, RandomWalk
-from goalbound.learners.tabular import TabularLearner, bernstein_ssp, hoeffding_ssp, uc_ssp
-from goalbound.models import LinearCSSP, ModelError, Support
+from goalbound.learners.tabular import TabularLearner
+from goalbound.learners.tabular.method import bernstein_ssp_method, hoeffding_ssp_method, uc_ssp_method
+from goalbound.models import LinearCSSP, Support
 from goalbound.simulation.diagnostics import AuditedLearner
 
 SUPPORT = Support.full(2, 2)
@@ -69,18 +71,18 @@ def test_the_theorem_is_named_and_is_the_corollary_where_losses_may_be_zero() ->
 
 def test_only_learners_with_a_known_test_say_so() -> None:
     arguments: dict[str, Any] = {"loss_floor": 0.1}
-    told = {
+    given = {
         "lr-cssp": lr_cssp(),
         "greedy": ridge.greedy_ridge(SUPPORT, 2, **arguments),
         "epsilon": ridge.epsilon_greedy(SUPPORT, 2, **arguments),
         "posterior": ridge.ps_cssp(SUPPORT, 2, **arguments),
         "rmax": ridge.kwik_rmax(SUPPORT, 2, **arguments),
-        "hoeffding": TabularLearner(SUPPORT, hoeffding_ssp(loss_bound=2.0), **arguments),
-        "bernstein": TabularLearner(SUPPORT, bernstein_ssp(), **arguments),
+        "hoeffding": TabularLearner(SUPPORT, hoeffding_ssp_method(loss_bound=2.0), **arguments),
+        "bernstein": TabularLearner(SUPPORT, bernstein_ssp_method(), **arguments),
         "oracle": Clairvoyant(PROBLEM),
         "random": RandomWalk(SUPPORT),
     }
-    with_test = {name for name, learner in told.items() if learner_card(learner).has_known_test}
+    with_test = {name for name, learner in given.items() if learner_card(learner).has_known_test}
     assert with_test == {"lr-cssp", "rmax", "hoeffding"}
 
 
@@ -91,14 +93,16 @@ def test_ridge_learners_that_are_not_optimistic_have_constants_and_no_guarantee(
 
 
 def test_the_papers_of_others_prove_their_constants_as_they_are() -> None:
-    as_printed, wider = (TabularLearner(SUPPORT, uc_ssp(scale=scale), loss_floor=0.1).card for scale in (1.0, 2.0))
+    as_printed, wider = (
+        TabularLearner(SUPPORT, uc_ssp_method(scale=scale), loss_floor=0.1).card for scale in (1.0, 2.0)
+    )
     assert (as_printed.guarantee, as_printed.uses_paper_constants) == ("proven", True)
     assert (wider.guarantee, wider.description) == ("unproven", "radii: 2 x its paper, not proven; delta 0.1")
 
 
 def test_wrappers_say_what_the_learner_inside_sees_of_the_contexts() -> None:
     inside = lr_cssp(1)
-    tabular = TabularLearner(SUPPORT, uc_ssp(), loss_floor=0.1)
+    tabular = TabularLearner(SUPPORT, uc_ssp_method(), loss_floor=0.1)
     assert lr_cssp().card.sees == "contexts"
     assert ContextBlind(inside).card == replace(inside.card, sees="nothing")
     assert MappedContexts(lr_cssp(), np.eye(2)).card == replace(lr_cssp().card, sees="mapped contexts")
@@ -148,7 +152,7 @@ def test_third_parties_say_what_they_are_and_nothing_else_is_taken_for_it() -> N
     assert learner_card(Bandit()).theorem == "Theorem 2 of theirs"
     assert not learner_card(Bandit()).uses_paper_constants
     Bandit.card = "proven"  # type: ignore[assignment]
-    with pytest.raises(ModelError, match="card of a Bandit is 'proven'; it is a LearnerCard, or is left out"):
+    with pytest.raises(InputError, match="card of a Bandit is 'proven'; it is a LearnerCard, or is left out"):
         learner_card(Bandit())
 
 
@@ -169,10 +173,10 @@ def test_a_subclass_is_a_third_partys_until_it_says_what_it_is() -> None:
 def test_a_card_that_is_none_is_refused(change: dict[str, Any]) -> None:
     good = LearnerCard(guarantee="unproven", quantity="widths", constants="sharp", scale=0.5, delta=0.1).as_json()
     assert LearnerCard.from_json(good).as_json() == good
-    with pytest.raises(ModelError, match="the learner's card"):
+    with pytest.raises(InputError, match="the learner's card"):
         LearnerCard.from_json({**good, **change})
 
 
-def test_of_cards_that_differ_the_weakest_guarantee_is_told() -> None:
+def test_of_cards_that_differ_the_weakest_guarantee_is_reported() -> None:
     proven = LearnerCard(guarantee="proven")
     assert weakest([proven, THIRD_PARTY, proven]) is THIRD_PARTY

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from goalbound.models.files import array_file
-from tests.unit.learners.driving import MODES, Clinic, learner_of, play_one, reloaded, small_problem, written
+from tests.support.driving import MODES, Clinic, learner_of, play_one, reloaded, small_problem, written
 
 PROBLEM = small_problem()
 TICKS = 200

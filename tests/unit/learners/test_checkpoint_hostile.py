@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from goalbound.errors import FileFormatError
 from goalbound.learners.episode_arrays import stacked, unstacked
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.models import FileFormatError
 from goalbound.models.files.array_file import write_array_file
-from tests.unit.learners.driving import MODES, NO_WAITING, Clinic, learner_of, small_problem, written
+from tests.support.driving import MODES, NO_WAITING, Clinic, learner_of, small_problem, written
 
 PROBLEM = small_problem()
 

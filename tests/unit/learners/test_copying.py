@@ -13,22 +13,15 @@ import pytest
 
 from goalbound import (
     LRCSSP,
-    AuditedLearner,
     Clairvoyant,
-    ContextBlind,
     Dirichlet,
-    Discretized,
     EpsilonGreedy,
     GreedyRidge,
     KwikRmax,
     MappedContexts,
     ModelEnvironment,
-    ModelError,
     PosteriorSampling,
     PriorKnowledge,
-    RandomWalk,
-    Simulation,
-    sharp,
 )
 from goalbound.adapters.covariates import (
     Additive,
@@ -42,10 +35,16 @@ from goalbound.adapters.covariates import (
     Splines,
     Tensor,
 )
-from tests.unit.learners.driving import MODES, Clinic, draw_step, learner_of, small_problem, written
-from tests.unit.learners.tabular.driving import METHODS
-from tests.unit.learners.tabular.driving import clinic as tabular_clinic
-from tests.unit.learners.tabular.driving import written as tabular_written
+from goalbound.errors import InputError
+from goalbound.estimation import sharp
+from goalbound.learners.context_map import ContextBlind
+from goalbound.learners.discretized import Discretized
+from goalbound.learners.reference import RandomWalk
+from goalbound.simulation import AuditedLearner, Simulation
+from tests.support.driving import MODES, Clinic, draw_step, learner_of, small_problem, written
+from tests.support.tabular_driving import METHODS
+from tests.support.tabular_driving import clinic as tabular_clinic
+from tests.support.tabular_driving import written as tabular_written
 
 PROBLEM = small_problem()
 SUPPORT = PROBLEM.support
@@ -299,9 +298,9 @@ def test_a_learner_of_covariates_is_copied_with_its_map_and_counts(name: str, wa
 
 @pytest.mark.parametrize("way", WAYS)
 def test_frozen_data_stays_frozen_in_copies(way: str) -> None:
-    told = PriorKnowledge.nothing(SUPPORT, 2).with_losses({(0, 0): 0.5})
+    given = PriorKnowledge.nothing(SUPPORT, 2).with_losses({(0, 0): 0.5})
     assert SUPPORT.pair_state is not None  # which is remembered from now on
-    for thing in (SUPPORT, PROBLEM, PROBLEM.at([0.5, 0.5]), told):
+    for thing in (SUPPORT, PROBLEM, PROBLEM.at([0.5, 0.5]), given):
         other = WAYS[way](thing)
         assert other == thing
         found = list(arrays_of(other))
@@ -339,5 +338,5 @@ def test_arrays_that_come_back_from_files_that_can_only_be_read_are_copied() -> 
 def test_a_pickle_of_another_version_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pickle.dumps(learner_of(PROBLEM, **MODES["narrow"]))
     monkeypatch.setattr("goalbound.__version__", "99.0")
-    with pytest.raises(ModelError, match=r"this LRCSSP was pickled by goalbound .*, and this is 99\.0; .*save\(path\)"):
+    with pytest.raises(InputError, match=r"this LRCSSP was pickled by goalbound .*, and this is 99\.0; .*save\(path\)"):
         pickle.loads(data)

@@ -19,9 +19,9 @@ from goalbound.learners.ridge import GreedyRidge, KwikRmax, PosteriorSampling
 from goalbound.models import Step, Support
 from goalbound.planning.extended_value_iteration import extended_value_iteration
 from tests.reference.projection import kkt_violation
-from tests.strategies import contexts, examples
-from tests.unit.learners.driving import COMPILED, PYTHON, kernels, written
-from tests.unit.learners.taught import Seen, data, teach
+from tests.support.driving import COMPILED, PYTHON, kernels, written
+from tests.support.strategies import contexts, examples
+from tests.support.taught import Seen, data, teach
 
 Floats = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ def test_learner_and_functions_agree(kind: str, seen: list[Seen], context: Float
 def test_intervals_of_a_certain_row_are_one_and_the_others_leave_room_for_a_row(
     seen: list[Seen], context: Floats
 ) -> None:
-    found = teach(learner_of("sharp"), seen).interval_set(context)
+    found = teach(learner_of("sharp"), seen).confidence_set(context)
     for pair in (1, 5):
         np.testing.assert_array_equal([found.low[SUPPORT.row(pair)], found.high[SUPPORT.row(pair)]], 1.0)
     for pair in range(SUPPORT.pairs):

@@ -10,29 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import (
-    LRCSSP,
-    SSP,
-    ContextBlind,
-    Discretized,
-    FileFormatError,
-    LargeFileWarning,
-    LinearCSSP,
-    MappedContexts,
-    ModelError,
-    RandomWalk,
-    Support,
-    TabularLearner,
-    bernstein_ssp,
-    load,
-    save,
-)
+from goalbound import LRCSSP, SSP, FileFormatError, LinearCSSP, MappedContexts, Support, TabularLearner, load, save
 from goalbound.adapters.covariates import CovariateLearner, Hats, load_map, save_map
-from goalbound.learners import context_free
+from goalbound.errors import InputError, LargeFileWarning
+from goalbound.learners import discretized
+from goalbound.learners.context_map import ContextBlind
+from goalbound.learners.discretized import Discretized
 from goalbound.learners.episode_arrays import stacked, unstacked
+from goalbound.learners.reference import RandomWalk
+from goalbound.learners.tabular.method import bernstein_ssp_method
 from goalbound.models.files import array_file
 from goalbound.models.files import io as files_io
-from tests.unit.learners.driving import NO_WAITING, small_problem
+from tests.support.driving import NO_WAITING, small_problem
 
 SUPPORT = Support.full(2, 2)
 
@@ -42,7 +31,7 @@ def ridge(size: int = 2) -> LRCSSP:
 
 
 def tabular() -> TabularLearner:
-    return TabularLearner(SUPPORT, bernstein_ssp(), loss_floor=0.1)
+    return TabularLearner(SUPPORT, bernstein_ssp_method(), loss_floor=0.1)
 
 
 def cells() -> Discretized:
@@ -161,7 +150,7 @@ def test_learners_that_know_no_limit_are_resumed_inside_others_all_the_same(tmp_
 @pytest.mark.parametrize("limit", [-1, 2.5, "8G", True])
 def test_a_limit_is_a_number_of_bytes(limit: Any, tmp_path: Path) -> None:
     ridge().save(tmp_path / "a.npz")
-    with pytest.raises(ModelError, match="limit"):
+    with pytest.raises(InputError, match="limit"):
         LRCSSP.load(tmp_path / "a.npz", limit=limit)
 
 
@@ -187,11 +176,11 @@ def test_thousands_of_open_episodes_are_saved_and_loaded(make: Callable[[], Any]
 def test_more_cells_than_a_file_holds_are_refused_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(context_free, "MOST_ARRAYS", 1)
+    monkeypatch.setattr(discretized, "MOST_ARRAYS", 1)
     learner = cells()
     learner.save(tmp_path / "one")
     learner.begin([0.0, 1.0])
-    with pytest.raises(ModelError, match="2 cells; one file holds at most 1: cut into fewer parts"):
+    with pytest.raises(InputError, match="2 cells; one file holds at most 1: cut into fewer parts"):
         learner.save(tmp_path / "two")
     assert not (tmp_path / "two").exists()
 
@@ -226,7 +215,7 @@ def test_joined_arrays_that_do_not_fit_the_header_are_refused(arrays: Any, episo
 
 def test_the_number_of_arrays_of_a_file_is_what_it_says(tmp_path: Path) -> None:
     header = {"format": "goalbound", "version": 1, "kind": "Many"}
-    with pytest.raises(ModelError, match="65534 arrays are more than the 65533 of one file"):
+    with pytest.raises(InputError, match="65534 arrays are more than the 65533 of one file"):
         array_file.write_array_file(
             tmp_path / "a", header, {str(n): np.zeros(0) for n in range(array_file.MOST_ARRAYS + 1)}
         )

@@ -9,29 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import (
-    LRCSSP,
-    Adversary,
-    Dirichlet,
-    ModelEnvironment,
-    PriorKnowledge,
-    Support,
-    bernoulli,
-    paper,
-    play,
-    sharp,
-)
+from goalbound import LRCSSP, Adversary, Dirichlet, ModelEnvironment, PriorKnowledge, Support, play
+from goalbound.errors import InputError, NotLinearWarning, WrongPriorWarning
+from goalbound.estimation import paper, sharp
 from goalbound.learners import settings
 from goalbound.learners.context_map import MappedContexts
-from goalbound.learners.linearity import Cause, ModelViolation, NotLinearWarning, WrongPriorWarning
+from goalbound.learners.linearity import Cause, ModelViolation
 from goalbound.learners.settings import LearnerOptions
-from goalbound.models import ModelError, Step
+from goalbound.models import Step
 from goalbound.problems import dense_random, treatment_curve
 from goalbound.problems.treatment_curve import biomarker
+from goalbound.simulation import bernoulli
 from goalbound.simulation.contexts import FromArray
 from goalbound.simulation.history import History
+from tests.support.driving import reloaded, written
 from tests.support.ridge import lr_cssp
-from tests.unit.learners.driving import reloaded, written
 
 KNOTS = 9
 CURVATURE = treatment_curve(2, knots=KNOTS)
@@ -232,7 +224,7 @@ def test_where_there_are_too_many_sums_nothing_is_tested_unless_asked(monkeypatc
 
 
 def test_widths_without_intervals_cannot_be_asked_for_it() -> None:
-    with pytest.raises(ModelError, match=r"check_linearity needs sharp\(\) widths; paper widths have no intervals"):
+    with pytest.raises(InputError, match=r"check_linearity needs sharp\(\) widths; paper widths have no intervals"):
         LRCSSP(Support.full(1, 1), 2, loss_floor=0.1, widths=paper(), options=LearnerOptions(check_linearity=True))
     learner = LRCSSP(Support.full(1, 1), 2, loss_floor=0.1, widths=paper())
     one_way(learner, [0.2] * 20, [1] * 20)

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goalbound.errors import InputError, PlanningStopped, ProjectionFailed
 from goalbound.estimation import Widths, confidence_set, paper, printed, project, ridge_estimate, scaled, sharp
-from goalbound.learners.errors import PlanningStopped, ProjectionFailed
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.plan import Plan
 from goalbound.learners.ridge import GreedyRidge
 from goalbound.learners.settings import LearnerOptions
-from goalbound.models import SSP, LinearCSSP, ModelError, Step, Support
+from goalbound.models import SSP, LinearCSSP, Step, Support
 from goalbound.planning import solve
 from goalbound.simulation import FromArray, play
-from tests.unit.learners.driving import MODES, Clinic, learner_of, play_one, small_problem, written
+from tests.support.driving import MODES, Clinic, learner_of, play_one, small_problem, written
 
 ONE_STATE = Support.full(1, 2)
 """state 0 with two actions, each of which may stay or reach the goal"""
@@ -227,10 +227,10 @@ def known_by_hand(learner: LRCSSP, plan: Plan, interval: int) -> tuple[list[bool
         rho = math.sqrt(settings.context_size * math.log(inside)) + math.sqrt(settings.regularization)
         beta = settings.widths.scale * max(following[i], 1) * rho
         width = math.sqrt(plan.context @ np.linalg.solve(statistics.gram[i], plan.context))
-        doubt = 10.0 * plan.loss_bound * max(beta, math.sqrt(math.log(4.0 * interval / settings.delta))) * width
+        known_width = 10.0 * plan.loss_bound * max(beta, math.sqrt(math.log(4.0 * interval / settings.delta))) * width
         floor = settings.loss_floor + learner.added_loss
-        flags.append(doubt < floor)
-        distances.append(abs(doubt / floor - 1.0))
+        flags.append(known_width < floor)
+        distances.append(abs(known_width / floor - 1.0))
     return flags, distances
 
 
@@ -335,12 +335,12 @@ def test_a_plan_without_end_is_an_error_that_says_what_to_do(monkeypatch: pytest
 
 def test_a_problem_that_does_not_fit_is_refused() -> None:
     learner = learner_of(PROBLEM, **MODES["narrow"])
-    with pytest.raises(ModelError, match="other states or actions"):
+    with pytest.raises(InputError, match="other states or actions"):
         learner.check_fits(small_problem(states=2), 2)
-    with pytest.raises(ModelError, match="contexts have 3 entries, the learner knows 2"):
+    with pytest.raises(InputError, match="contexts have 3 entries, the learner knows 2"):
         learner.check_fits(PROBLEM, 3)
     narrow = LRCSSP(Support.from_pairs([{0: [3], 1: [3]}] * 3), 2, loss_floor=0.1)
-    with pytest.raises(ModelError, match=r"may lead to state \d in the problem, but not in the learner's support"):
+    with pytest.raises(InputError, match=r"may lead to state \d in the problem, but not in the learner's support"):
         narrow.check_fits(PROBLEM, 2)
     LRCSSP(Support.full(3, 2), 2, loss_floor=0.1).check_fits(PROBLEM, 2)
 
@@ -396,9 +396,9 @@ def test_a_million_visits_under_one_context_leave_the_truth_inside(widths: Width
                 found = confidence_set(learner.statistics, probe, estimate=learner.estimate)
                 assert found.contains(truth, slack=0.0)
             else:
-                assert learner.interval_set(probe).contains(truth, tolerance=0.0)
+                assert learner.confidence_set(probe).contains(truth, tolerance=0.0)
     # and the set of the context played is as small as it should be: 6 standard deviations are 0.003
     if widths.intervals is not None:
-        seen = learner.interval_set(context)
+        seen = learner.confidence_set(context)
         assert seen.high[1] - seen.low[1] < 0.02
     assert learner.statistics.visits[0] > 900_000

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Step, Support, Widths, confidence_set, paper, scaled, sharp, solve
+from goalbound import LRCSSP, Step, Support, confidence_set, solve
+from goalbound.estimation import Widths, paper, scaled, sharp
 from goalbound.learners.settings import LearnerOptions
+from tests.support.delayed import DELAYS, TRUTH, truth, watch
 from tests.support.ridge import lr_cssp
-from tests.unit.learners.delayed import DELAYS, TRUTH, truth, watch
 
 SUPPORT = Support.full(1, 1)
 VALUE = float(solve(TRUTH).values[0])
@@ -24,7 +25,7 @@ def a_learner(widths: Widths, size: int = 1, **more: object) -> LRCSSP:
 def holds_the_truth(learner: LRCSSP, context: list[float]) -> bool:
     """Whether the truth lies in all sets of a context, to the last digit, and the plan is not worse than it."""
     if learner.settings.widths.intervals is not None:
-        inside = learner.interval_set(context).contains(TRUTH, tolerance=0.0)
+        inside = learner.confidence_set(context).contains(TRUTH, tolerance=0.0)
     else:
         found = confidence_set(learner.statistics, context, widths=learner.settings.widths, estimate=learner.estimate)
         inside = found.contains(TRUTH, slack=0.0)
@@ -120,24 +121,24 @@ def test_what_is_reported_first_brings_the_earlier_visits_with_it_and_no_later_o
     assert learner.statistics.visits[0] == 2
     assert learner.statistics.pending[0] == 1
     # x = V^-1 c = 1 / 3 with lambda = 1: the missing outcome may add up to 1/3 to the estimate 1/3 of the goal.
-    seen = learner.interval_set([1.0])
+    seen = learner.confidence_set([1.0])
     third.abandon(missing_at_random=True)  # never counted, so it never was
     assert learner.statistics.visits[0] == 2
     first.observe(Step(0, 0, 0.0, 1))
     assert learner.statistics.pending[0] == 0
-    assert learner.interval_set([1.0]).high[1] >= seen.low[1]
+    assert learner.confidence_set([1.0]).high[1] >= seen.low[1]
 
 
 def test_an_abandoned_visit_stays_pending_and_one_missing_at_random_does_not_count() -> None:
     learner = a_learner(sharp())
-    before = learner.interval_set([1.0])
+    before = learner.confidence_set([1.0])
     episode = learner.begin([1.0])
     episode.act(0)
     episode.abandon()
     assert (learner.statistics.visits[0], learner.statistics.pending[0]) == (1, 1)
     assert learner.open_episodes == ()
     for name in ("low", "high", "loss_low", "loss_high"):  # one visit that may have been anything says nothing
-        np.testing.assert_array_equal(getattr(learner.interval_set([1.0]), name), getattr(before, name))
+        np.testing.assert_array_equal(getattr(learner.confidence_set([1.0]), name), getattr(before, name))
 
     random = a_learner(sharp())
     episode = random.begin([1.0])
@@ -175,8 +176,8 @@ def test_sets_are_wider_while_outcomes_are_missing_and_never_forget_a_visit() ->
         for k in reversed(range(1 if learner is lacking else 0, 10)):
             episodes[k].observe(Step(0, 0, 0.5, 1))
     assert lacking.statistics.visits[0] == full.statistics.visits[0] == 10
-    low, high = (getattr(lacking.interval_set([1.0]), name)[1] for name in ("low", "high"))
-    all_low = full.interval_set([1.0]).low[1]
+    low, high = (getattr(lacking.confidence_set([1.0]), name)[1] for name in ("low", "high"))
+    all_low = full.confidence_set([1.0]).low[1]
     assert high == 1.0
     # the estimate lacks one success of 11, and nothing is taken off for it below
     assert low == pytest.approx(all_low - 1.0 / 11.0, abs=1e-9)

@@ -9,14 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Dirichlet, ModelEnvironment, bernoulli, play, sharp
+from goalbound import LRCSSP, Dirichlet, ModelEnvironment, play
 from goalbound.adapters.covariates import uniform_numbers
+from goalbound.errors import InputError, NotLinearWarning
+from goalbound.estimation import sharp
 from goalbound.learners.context_map import MappedContexts
-from goalbound.learners.linearity import NotLinearWarning
 from goalbound.learners.prior import PriorKnowledge
-from goalbound.models import LinearCSSP, ModelError, Support
+from goalbound.models import LinearCSSP, Support
 from goalbound.problems import dense_random, treatment_ladder
 from goalbound.problems.treatment_curve import biomarker, treatment_curve
+from goalbound.simulation import bernoulli
 from goalbound.simulation.history import History
 
 FULL = Support.full(2, 2)
@@ -50,13 +52,13 @@ def test_a_loss_bound_and_knowledge_are_passed_on() -> None:
     learner = LRCSSP.practical(FULL, 2, loss_floor=0.1, loss_bound=7.0, prior=known)
     assert learner.loss_bound == 7.0
     assert learner.prior is known
-    assert learner.interval_set([0.5, 0.5]).loss_low[1] == 0.25
+    assert learner.confidence_set([0.5, 0.5]).loss_low[1] == 0.25
 
 
 def test_losses_of_zero_and_scales_of_zero_are_refused_with_the_remedy() -> None:
-    with pytest.raises(ModelError, match="or a loss_floor above 0"):
+    with pytest.raises(InputError, match="or a loss_floor above 0"):
         LRCSSP.practical(FULL, 2, loss_floor=0.0)
-    with pytest.raises(ModelError, match="by is 0; a scale is a positive number"):
+    with pytest.raises(InputError, match="by is 0; a scale is a positive number"):
         LRCSSP.practical(FULL, 2, loss_floor=0.1, scale=0)
 
 
@@ -89,16 +91,16 @@ def test_the_page_about_the_dial_prints_what_it_says(capsys: pytest.CaptureFixtu
 def test_what_is_not_a_support_widths_or_knowledge_is_an_error_with_a_remedy() -> None:
     problem = dense_random(2, actions=1, context_size=2, seed=0)
     with pytest.raises(
-        ModelError, match=r"support is of the type LinearCSSP; give a Support, such as problem\.support"
+        InputError, match=r"support is of the type LinearCSSP; give a Support, such as problem\.support"
     ):
         LRCSSP.practical(problem, 2, loss_floor=0.1)  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=r"widths is 'sharp'; give paper\(\), sharp\(\)"):
+    with pytest.raises(InputError, match=r"widths is 'sharp'; give paper\(\), sharp\(\)"):
         LRCSSP(problem.support, 2, loss_floor=0.1, widths="sharp")  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=r"prior is of the type dict; begin with PriorKnowledge\.nothing"):
+    with pytest.raises(InputError, match=r"prior is of the type dict; begin with PriorKnowledge\.nothing"):
         LRCSSP(problem.support, 2, loss_floor=0.1, prior={(0, 0): 0.2})  # type: ignore[arg-type]
 
 
-def test_losses_of_zero_are_played_if_the_number_of_episodes_is_told() -> None:
+def test_losses_of_zero_are_played_if_the_number_of_episodes_is_reported() -> None:
     problem = dense_random(2, actions=1, context_size=2, seed=0)
     learner = LRCSSP.practical(problem.support, 2, loss_floor=0.0, episodes=10**6, delta=0.05)
     assert learner.added_loss > 0.0

@@ -19,23 +19,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import (
-    LRCSSP,
-    ContextBlind,
-    Discretized,
-    FileConflictError,
-    MappedContexts,
-    ModelError,
-    RandomWalk,
-    Step,
-    Support,
-    TabularLearner,
-    psrl_ssp,
-)
+from goalbound import LRCSSP, MappedContexts, Step, Support, TabularLearner
 from goalbound.adapters.covariates import CovariateLearner, Hats
+from goalbound.errors import FileConflictError, InputError
+from goalbound.learners.context_map import ContextBlind
+from goalbound.learners.discretized import Discretized
+from goalbound.learners.reference import RandomWalk
+from goalbound.learners.tabular.method import psrl_ssp_method
 from goalbound.models.files import lock, saved_files
 from goalbound.models.files.lock import locked
-from tests.unit.learners.driving import NO_WAITING
+from tests.support.driving import NO_WAITING
 
 SUPPORT = Support.full(2, 2)
 POSIX = pytest.mark.skipif(os.name != "posix", reason="as POSIX has it")
@@ -61,7 +54,8 @@ def names(folder: Path) -> list[str]:
 
 CHILD = """
 import sys
-from goalbound import LRCSSP, FileConflictError, Step, Support
+from goalbound import LRCSSP, Step, Support
+from goalbound.errors import FileConflictError
 
 def learn(learner):
     episode = learner.begin([1.0])
@@ -102,7 +96,7 @@ except FileConflictError as error:
 """
 
 
-def test_of_two_processes_that_go_on_from_one_file_the_second_is_told(tmp_path: Path) -> None:
+def test_of_two_processes_that_go_on_from_one_file_the_second_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "learner.npz"
     fresh().save(path)
     first, second = child(LOAD_THEN_SAVE, path, 1), child(LOAD_THEN_SAVE, path, 2)
@@ -338,7 +332,7 @@ def walk() -> RandomWalk:
 
 
 def tabular() -> TabularLearner:
-    return TabularLearner(SUPPORT, psrl_ssp(), loss_floor=0.1)
+    return TabularLearner(SUPPORT, psrl_ssp_method(), loss_floor=0.1)
 
 
 def covariates() -> CovariateLearner:
@@ -437,9 +431,9 @@ def test_files_that_are_gone_are_not_remembered(tmp_path: Path) -> None:
 @POSIX
 def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ModelError, match="pipe: this is a pipe, not a regular file; nothing was written"):
+    with pytest.raises(InputError, match="pipe: this is a pipe, not a regular file; nothing was written"):
         fresh().save(tmp_path / "pipe")
-    with pytest.raises(ModelError, match="this is a directory, not a regular file; nothing was written"):
+    with pytest.raises(InputError, match="this is a directory, not a regular file; nothing was written"):
         fresh().save(tmp_path)
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goalbound.errors import InputError
 from goalbound.estimation import paper, printed, scaled
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.settings import LearnerOptions, Settings
-from goalbound.models import ModelError, Support
+from goalbound.models import Support
 from tests.support.ridge import lr_cssp
 
 SUPPORT = Support.full(2, 3)
@@ -54,13 +55,13 @@ def learner(context_size: Any = 2, **settings: Any) -> LRCSSP:
 def test_a_setting_that_cannot_be_is_named_with_its_value_and_the_remedy(
     settings: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         learner(**settings)
 
 
 def test_a_regularization_beyond_the_proof_is_refused_only_where_there_is_a_proof() -> None:
     # N = 6 pairs of d = 4: room = sqrt(4 log(8 * 6 / 0.1)) / 2 = sqrt(6.17379) = 2.4847; (room / (2 - 1))^2 = 6.17
-    with pytest.raises(ModelError, match=r"regularization 7 is too large for the proof of the paper widths.*6\.17"):
+    with pytest.raises(InputError, match=r"regularization 7 is too large for the proof of the paper widths.*6\.17"):
         learner(4, regularization=7.0)
     learner(4, regularization=6.1)
     learner(4, regularization=7.0, widths=printed())
@@ -102,8 +103,8 @@ def test_the_rules_are_the_constants_of_the_paper() -> None:
     ],
 )
 def test_settings_come_back_from_json_as_they_were(settings: dict[str, Any]) -> None:
-    told = learner(**settings).settings
-    assert Settings.from_json(json.loads(json.dumps(told.as_json()))) == told
+    given = learner(**settings).settings
+    assert Settings.from_json(json.loads(json.dumps(given.as_json()))) == given
 
 
 def test_the_bound_is_as_given_or_begins_at_one() -> None:

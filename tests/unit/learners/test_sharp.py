@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Dirichlet, ModelEnvironment, bernoulli, context_bounds, paper, play, scaled, sharp
-from goalbound.estimation import project, ridge_estimate
+from goalbound import LRCSSP, Dirichlet, ModelEnvironment, context_bounds, play
+from goalbound.errors import InputError
+from goalbound.estimation import paper, project, ridge_estimate, scaled, sharp
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions
-from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models import LinearCSSP, Step, Support
 from goalbound.problems import dense_random
+from goalbound.simulation import bernoulli
 from goalbound.simulation.diagnostics import AuditedLearner
 from goalbound.simulation.history import PER_EPISODE, History
+from tests.support.driving import COMPILED, PYTHON, Clinic, kernels, play_one, reloaded, small_problem, written
 from tests.support.ridge import lr_cssp
-from tests.unit.learners.driving import COMPILED, PYTHON, Clinic, kernels, play_one, reloaded, small_problem, written
 
 PROBLEM = small_problem()
 NARROW = scaled(sharp(), by=0.05)
@@ -71,7 +73,7 @@ def test_three_steps_by_hand() -> None:
     for following in (0, 0, 1):
         episode.observe(Step(0, episode.act(0), 0.6, following))
     row, loss = 0.025 * math.sqrt(math.log(4.0) + 2.0 * math.log(160.0)), 0.0796488
-    found = learner.interval_set([1.0])
+    found = learner.confidence_set([1.0])
     np.testing.assert_allclose(found.low, [0.5 - row, 0.25 - row], rtol=1e-12)
     np.testing.assert_allclose(found.high, [0.75 + row, 0.5 + row], rtol=1e-12)
     np.testing.assert_allclose([found.loss_low[0], found.loss_high[0]], [0.45 - loss, 0.7 + loss], atol=1e-6)
@@ -119,14 +121,14 @@ def test_a_stop_in_the_middle_of_several_episodes_cannot_be_seen(mode: str) -> N
 def test_what_one_episode_observes_the_others_know() -> None:
     learner = learner_of("narrow")
     first, second = learner.begin([0.5, 0.5]), learner.begin([0.5, 0.5])
-    before = learner.interval_set([0.5, 0.5])
+    before = learner.confidence_set([0.5, 0.5])
     action = first.act(0)
     first.observe(Step(0, action, 0.9, int(PROBLEM.support.next_state[PROBLEM.support.row(action)][0])))
     pair = PROBLEM.support.pair(0, action)
     assert before.loss_low[pair] == 0.1
     second.act(0)
     assert second.plan is not None
-    assert second.plan.losses[pair] == learner.interval_set([0.5, 0.5]).loss_low[pair] > 0.1
+    assert second.plan.losses[pair] == learner.confidence_set([0.5, 0.5]).loss_low[pair] > 0.1
 
 
 @pytest.mark.parametrize("mode", ["narrow", "doubling", "zero losses", "knowing"])
@@ -135,7 +137,7 @@ def test_looking_changes_nothing(mode: str) -> None:
     learner, before = clinic.learner, written(clinic.learner)
     for context in ([1.0, 0.0], [0.5, 0.5]):
         learner.plan(context)
-        found = learner.interval_set(context)
+        found = learner.confidence_set(context)
         assert not found.low.flags.writeable
     _ = learner.estimate
     assert written(learner) == before
@@ -145,7 +147,7 @@ def test_the_plan_stays_within_the_intervals() -> None:
     learner = play_one(PROBLEM, learner_of("as proven"), 300).learner
     for weight in np.linspace(0.0, 1.0, 5):
         context = [weight, 1.0 - weight]
-        found, plan = learner.interval_set(context), learner.plan(context)
+        found, plan = learner.confidence_set(context), learner.plan(context)
         assert (plan.rows >= found.low - 1e-12).all()
         assert (plan.rows <= found.high + 1e-12).all()
         np.testing.assert_array_equal(plan.losses, found.loss_low)
@@ -162,8 +164,8 @@ def test_the_estimate_is_the_projected_one_of_all_data() -> None:
 
 def test_only_sharp_widths_have_intervals_to_show() -> None:
     learner = LRCSSP(PROBLEM.support, 2, loss_floor=0.1, loss_bound=5.0, widths=paper())
-    with pytest.raises(ModelError, match=r"the paper widths have no intervals; .* or use sharp\(\)"):
-        learner.interval_set([0.5, 0.5])
+    with pytest.raises(InputError, match=r"the paper widths have no intervals; .* or use sharp\(\)"):
+        learner.confidence_set([0.5, 0.5])
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -189,7 +191,7 @@ def test_watching_says_of_every_plan_whether_the_truth_is_in_the_intervals(mode:
         truth = PROBLEM.at(context)
         state, episode, begun = environment.begin(context), audited.begin(context), 0
         while not episode.ended:
-            found = learner.interval_set(context)
+            found = learner.confidence_set(context)
             step = environment.step(episode.act(state))
             if episode.intervals > begun:
                 begun = episode.intervals

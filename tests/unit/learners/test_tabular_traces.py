@@ -12,15 +12,14 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from goalbound.learners.tabular import (
-    TabularEpisode,
-    TabularLearner,
-    bernstein_ssp,
-    eb_ssp,
-    hoeffding_ssp,
-    psrl_ssp,
-    uc_ssp,
-    ulcvi,
+from goalbound.learners.tabular import TabularEpisode, TabularLearner
+from goalbound.learners.tabular.method import (
+    bernstein_ssp_method,
+    eb_ssp_method,
+    hoeffding_ssp_method,
+    psrl_ssp_method,
+    uc_ssp_method,
+    ulcvi_method,
 )
 from goalbound.models import Step, Support
 
@@ -48,7 +47,7 @@ def loss_radius(n: int, scale: float) -> float:
 
 def test_uc_ssp_by_hand() -> None:
     scale = 0.05
-    learner = TabularLearner(WAY, uc_ssp(scale=scale), delta=0.1, loss_floor=0.1)
+    learner = TabularLearner(WAY, uc_ssp_method(scale=scale), delta=0.1, loss_floor=0.1)
 
     # Episode 1, attempt 0. Nothing was visited: each pair goes to the goal for the floor; action 0 is the first of two.
     # H = min{h > 1 : |Q^(h-1)| <= 1 / sqrt(1)} = 2, so 3 steps may be made.
@@ -93,7 +92,7 @@ def test_uc_ssp_by_hand() -> None:
 def test_hoeffding_ssp_by_hand() -> None:
     scale, floor = 0.003, 0.5
     learner = TabularLearner(
-        WAY, hoeffding_ssp(loss_bound=1.0, scale=scale), delta=0.1, loss_floor=floor, tolerance=1e-9
+        WAY, hoeffding_ssp_method(loss_bound=1.0, scale=scale), delta=0.1, loss_floor=floor, tolerance=1e-9
     )
     # known: n > scale^2 (5000 / floor^2) m ln(1000 N / (delta floor)) = 9e-6 * 20000 * m * ln(60000) = 1.98 m:
     # after 2 visits, and pair 0 (m = 2) after 4
@@ -136,7 +135,7 @@ def test_hoeffding_ssp_by_hand() -> None:
 
 def test_bernstein_ssp_by_hand() -> None:
     scale = 0.005
-    learner = TabularLearner(WAY, bernstein_ssp(scale=scale), delta=0.1, loss_floor=0.1, tolerance=1e-9)
+    learner = TabularLearner(WAY, bernstein_ssp_method(scale=scale), delta=0.1, loss_floor=0.1, tolerance=1e-9)
 
     def left(n: int) -> float:
         """p^ = 1 after n visits: a = ln(N n / delta) / n, and 28 a + 4 sqrt(p^ a) goes to the goal."""
@@ -184,7 +183,7 @@ def test_bernstein_ssp_by_hand() -> None:
 
 def test_eb_ssp_by_hand() -> None:
     scale = 0.001
-    learner = TabularLearner(WAY, eb_ssp(loss_bound=1.0, scale=scale), delta=0.1, loss_floor=0.0)
+    learner = TabularLearner(WAY, eb_ssp_method(loss_bound=1.0, scale=scale), delta=0.1, loss_floor=0.0)
 
     def bonus(n: int, m: int, loss: float, variance: float = 0.0) -> float:
         iota = log(12 * 30.0 * (m + 1) * n**2)
@@ -238,7 +237,7 @@ def test_ulcvi_by_hand() -> None:
     scale = 1e-7
     horizon = 17  # ceil(8 * 1 * ln(8 * 1)) = ceil(16.64)
     learner = TabularLearner(
-        WAY, ulcvi(loss_bound=1.0, time_bound=1.0, episodes=1, scale=scale), delta=0.1, loss_floor=0.0
+        WAY, ulcvi_method(loss_bound=1.0, time_bound=1.0, episodes=1, scale=scale), delta=0.1, loss_floor=0.0
     )
 
     def bonuses(n: int, m: int, variance: float) -> tuple[float, float]:
@@ -289,7 +288,7 @@ def test_ulcvi_by_hand() -> None:
 
 def test_psrl_ssp_by_hand() -> None:
     learner = TabularLearner(
-        WAY, psrl_ssp(prior=1.0), delta=0.1, loss_floor=0.1, tolerance=1e-9, rng=np.random.default_rng(11)
+        WAY, psrl_ssp_method(prior=1.0), delta=0.1, loss_floor=0.1, tolerance=1e-9, rng=np.random.default_rng(11)
     )
     rng = np.random.default_rng(11)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goalbound.models import Builder, LinearCSSP, ModelError, Support
+from goalbound.errors import InputError
+from goalbound.models import Builder, LinearCSSP, Support
 
 
 def clinic() -> Builder:
@@ -29,9 +30,9 @@ def test_the_start_may_be_named_or_be_a_distribution_and_the_scale_be_set() -> N
     assert clinic().ssp(start="better", loss_scale=24).start == 1
     assert clinic().ssp(start="better", loss_scale=24).loss_scale == 24.0
     assert clinic().ssp(start=[0.5, 0.5]).start_distribution.tolist() == [0.5, 0.5]
-    with pytest.raises(ModelError, match="start is the goal"):
+    with pytest.raises(InputError, match="start is the goal"):
         clinic().ssp(start="goal")
-    with pytest.raises(ModelError, match='no state is called "well"'):
+    with pytest.raises(InputError, match='no state is called "well"'):
         clinic().ssp(start="well")
 
 
@@ -64,11 +65,11 @@ def test_components_may_be_a_count() -> None:
 def test_each_kind_of_builder_builds_its_kind() -> None:
     contextual = Builder(components=2)
     contextual.add("sick", "rest", loss=0.5, to={"goal": 1})
-    with pytest.raises(ModelError, match=r"build it with linear_cssp\(\)"):
+    with pytest.raises(InputError, match=r"build it with linear_cssp\(\)"):
         contextual.ssp()
-    with pytest.raises(ModelError, match=r"this builder has no components; say Builder\(components=\[...\]\)"):
+    with pytest.raises(InputError, match=r"this builder has no components; say Builder\(components=\[...\]\)"):
         clinic().linear_cssp()
-    with pytest.raises(ModelError, match="components is 0; a contextual problem has at least one"):
+    with pytest.raises(InputError, match="components is 0; a contextual problem has at least one"):
         Builder(components=0)
 
 
@@ -85,7 +86,7 @@ def test_each_kind_of_builder_builds_its_kind() -> None:
 )
 def test_a_pair_that_cannot_be_is_refused_when_it_is_added(pair: dict[str, object], message: str) -> None:
     given = {"state": "sick", "action": "drug", "loss": 0.5, "to": {"goal": 1.0}, **pair}
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         clinic().add(**given)  # type: ignore[arg-type]
 
 
@@ -103,21 +104,21 @@ def test_a_pair_that_cannot_be_is_refused_when_it_is_added(pair: dict[str, objec
 def test_a_problem_that_is_none_is_refused_when_it_is_built(pair: dict[str, object], message: str) -> None:
     plan = clinic()
     plan.add("sick", "drug", **{"loss": 0.5, "to": {"goal": 1.0}, **pair})  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         plan.ssp()
 
 
 def test_wrong_numbers_of_components_are_refused_with_the_right_one() -> None:
-    with pytest.raises(ModelError, match=r"has shape \(2,\); it needs one number, or 3: one per component"):
+    with pytest.raises(InputError, match=r"has shape \(2,\); it needs one number, or 3: one per component"):
         Builder(components=3).add("sick", "rest", loss=[0.1, 0.2], to={"goal": 1})
 
 
 def test_an_empty_builder_builds_nothing() -> None:
-    with pytest.raises(ModelError, match="at least one state with an action"):
+    with pytest.raises(InputError, match="at least one state with an action"):
         Builder().ssp()
 
 
 @pytest.mark.parametrize("components", [[], "old"])
 def test_components_are_a_count_or_a_sequence_of_names(components: object) -> None:
-    with pytest.raises(ModelError, match="component"):
+    with pytest.raises(InputError, match="component"):
         Builder(components=components)  # type: ignore[arg-type]

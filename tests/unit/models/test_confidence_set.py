@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.models import SSP, ConfidenceSet, ModelError, Support
+from goalbound.errors import InputError
+from goalbound.models import SSP, BallSet, Support
 from tests.reference.optimism import contains, next_states
-from tests.strategies import examples, ssps
+from tests.support.strategies import examples, ssps
 
 TWO = Support.from_pairs([{0: [0, 1, 2], 1: [2]}, {0: [0, 2]}])
 """Two states; the pairs lead to (0, 1, goal), to the goal alone, and to (0, goal)."""
@@ -24,8 +25,8 @@ GOOD: dict[str, list[float]] = {
 }
 
 
-def made(**changed: Any) -> ConfidenceSet:
-    return ConfidenceSet(TWO, **{**GOOD, **changed})
+def made(**changed: Any) -> BallSet:
+    return BallSet(TWO, **{**GOOD, **changed})
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def made(**changed: Any) -> ConfidenceSet:
     ],
 )
 def test_what_cannot_be_is_an_error_that_names_the_pair(changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         made(**changed)
 
 
@@ -74,7 +75,7 @@ def test_distances_leave_the_goal_out() -> None:
 
 def test_a_next_state_outside_the_support_counts_in_full() -> None:
     wider = Support.full(2, 2)
-    centre = ConfidenceSet(
+    centre = BallSet(
         Support.from_pairs([{0: [2], 1: [2]}, {0: [2], 1: [2]}]), np.zeros(4), np.ones(4), np.ones(4), np.full(4, 0.5)
     )
     rows = np.tile([0.3, 0.4, 0.3], 4)  # 0.3 and 0.4 lead where the centre does not: distance 0.5
@@ -84,7 +85,7 @@ def test_a_next_state_outside_the_support_counts_in_full() -> None:
 def test_a_problem_that_leads_where_the_support_does_not_is_not_plausible() -> None:
     # The radii are large enough for anything; state 1 cannot lead to the goal, nor state 0 to itself.
     narrow = Support.from_pairs([{0: [1, 2]}, {0: [0, 1]}])
-    plausible = ConfidenceSet(narrow, [0.0, 0.0], [1.0, 1.0], [0.5, 0.5, 0.5, 0.5], [9.0, 9.0])
+    plausible = BallSet(narrow, [0.0, 0.0], [1.0, 1.0], [0.5, 0.5, 0.5, 0.5], [9.0, 9.0])
     for rows, inside in (([0, 0.5, 0.5, 0.5, 0.5, 0], True), ([0, 0.5, 0.5, 0.5, 0.4, 0.1], False),
                          ([0.1, 0.4, 0.5, 0.5, 0.5, 0], False)):  # fmt: skip
         assert plausible.contains(SSP(Support.full(2, 1), [0.5, 0.5], rows)) == inside
@@ -92,14 +93,14 @@ def test_a_problem_that_leads_where_the_support_does_not_is_not_plausible() -> N
 
 def test_a_row_that_lacks_mass_where_the_goal_cannot_follow_is_an_error() -> None:
     narrow = Support.from_pairs([{0: [1, 2]}, {0: [0, 1]}])
-    with pytest.raises(ModelError, match=r"state 1, action 0: the row sums to 0\.9, and the pair cannot lead"):
-        ConfidenceSet(narrow, [0.0, 0.0], [1.0, 1.0], [0.5, 0.0, 0.5, 0.4], [0.1, 0.1])
+    with pytest.raises(InputError, match=r"state 1, action 0: the row sums to 0\.9, and the pair cannot lead"):
+        BallSet(narrow, [0.0, 0.0], [1.0, 1.0], [0.5, 0.0, 0.5, 0.4], [0.1, 0.1])
 
 
 def test_a_problem_on_other_pairs_is_an_error() -> None:
     other = SSP.dense([[0.1, 0.1]], [[[0.5, 0.5], [0.0, 1.0]]])
     for ask in (made().contains, made().distances):
-        with pytest.raises(ModelError, match="other states or actions"):
+        with pytest.raises(InputError, match="other states or actions"):
             ask(other)
 
 
@@ -115,7 +116,7 @@ def test_containing_is_what_a_naive_check_says(ssp: SSP, data: st.DataObject) ->
     uniform = np.repeat(1.0 / np.diff(support.next_start), np.diff(support.next_start))
     lost = np.repeat(support.leads_to_goal, np.diff(support.next_start))  # what is left goes to the goal, if it can
     centres = ssp.probabilities * shares + np.where(lost, 0.0, (1.0 - shares) * uniform)
-    plausible = ConfidenceSet(support, low, high, centres, radii)
+    plausible = BallSet(support, low, high, centres, radii)
 
     def rows_of(entries: Any) -> list[Any]:
         return [entries[support.row(i)][: len(next_states(support, i))] for i in range(support.pairs)]
@@ -127,4 +128,4 @@ def test_containing_is_what_a_naive_check_says(ssp: SSP, data: st.DataObject) ->
 
 
 def test_it_says_how_large_it_is() -> None:
-    assert repr(made()) == "ConfidenceSet(2 states, 3 pairs, 6 next states, radii up to 0.2)"
+    assert repr(made()) == "BallSet(2 states, 3 pairs, 6 next states, radii up to 0.2)"

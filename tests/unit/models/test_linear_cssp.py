@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.models import SSP, LinearCSSP, ModelError, Support
+from goalbound.errors import InputError
+from goalbound.models import SSP, LinearCSSP, Support
 from tests.reference.naive import dense_tables
-from tests.strategies import contexts, linear_cssps
+from tests.support.strategies import contexts, linear_cssps
 
 SUPPORT = Support.from_pairs([{0: [0, 1], 1: [1]}])
 LOSSES = np.array([[0.5, 0.25], [1.0, 0.0]])
@@ -97,29 +98,29 @@ def test_a_start_shared_by_all_stays_a_state() -> None:
 def test_problems_that_are_unlike_cannot_be_mixed() -> None:
     one = SSP.dense([[0.5]], [[[0, 1.0]]])
     two_actions = SSP.dense([[0.5, 0.5]], [[[0, 1.0], [0, 1.0]]])
-    with pytest.raises(ModelError, match="mix needs at least one problem"):
+    with pytest.raises(InputError, match="mix needs at least one problem"):
         LinearCSSP.mix([])
-    with pytest.raises(ModelError, match="problem 1 has other states or actions than problem 0"):
+    with pytest.raises(InputError, match="problem 1 has other states or actions than problem 0"):
         LinearCSSP.mix([one, two_actions])
-    with pytest.raises(ModelError, match="problem 1 has loss_scale 2, problem 0 has 1; bring the losses to one unit"):
+    with pytest.raises(InputError, match="problem 1 has loss_scale 2, problem 0 has 1; bring the losses to one unit"):
         LinearCSSP.mix([one, SSP(one.support, one.losses, one.probabilities, loss_scale=2.0)])
-    with pytest.raises(ModelError, match="problem 1 has other state names"):
+    with pytest.raises(InputError, match="problem 1 has other state names"):
         LinearCSSP.mix([SSP.dense([[0.5]], [[[0, 1.0]]], state_names=[name]) for name in "ab"])
-    with pytest.raises(ModelError, match="problem 1 has other action names"):
+    with pytest.raises(InputError, match="problem 1 has other action names"):
         LinearCSSP.mix([SSP.dense([[0.5]], [[[0, 1.0]]], action_names=[name]) for name in "ab"])
-    with pytest.raises(ModelError, match="component_names has 1 names for 2"):
+    with pytest.raises(InputError, match="component_names has 1 names for 2"):
         LinearCSSP.mix([one, one], component_names=["a"])
 
 
 def test_names_that_disagree_are_refused_also_where_the_first_problem_has_none() -> None:
     parts = [SSP.dense([[0.5]], [[[0, 1.0]]], state_names=names) for names in (None, ["a"], ["b"])]
-    with pytest.raises(ModelError, match="other state names"):
+    with pytest.raises(InputError, match="other state names"):
         LinearCSSP.mix(parts)
 
 
 @pytest.mark.parametrize("component", [2, -1])
 def test_a_component_that_is_none_is_refused(component: int) -> None:
-    with pytest.raises(ModelError, match="component"):
+    with pytest.raises(InputError, match="component"):
         drugs().component(component)
 
 
@@ -136,7 +137,7 @@ def test_a_component_that_is_none_is_refused(component: int) -> None:
     ],
 )
 def test_a_context_off_the_simplex_is_refused(context: object, message: str) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         drugs().at(context)  # type: ignore[arg-type]
 
 
@@ -144,11 +145,11 @@ def test_the_door_names_component_and_pair() -> None:
     named = ("young", "old")
     bad_loss, bad_chance, bad_row = LOSSES.copy(), CHANCES.copy(), CHANCES.copy()
     bad_loss[1, 1], bad_chance[1, 0], bad_row[0, 1] = 1.5, -0.5, 0.2
-    with pytest.raises(ModelError, match=r'component 1 \("old"\), state 0, action 1: loss 1.5 is not in \[0, 1\]'):
+    with pytest.raises(InputError, match=r'component 1 \("old"\), state 0, action 1: loss 1.5 is not in \[0, 1\]'):
         LinearCSSP(SUPPORT, bad_loss, CHANCES, 0, named)
-    with pytest.raises(ModelError, match=r"component 0, state 0, action 0 -> goal: probability -0.5 is not in"):
+    with pytest.raises(InputError, match=r"component 0, state 0, action 0 -> goal: probability -0.5 is not in"):
         LinearCSSP(SUPPORT, LOSSES, bad_chance)
-    with pytest.raises(ModelError, match=r"component 1, state 0, action 0: probabilities sum to 0.95, not 1"):
+    with pytest.raises(InputError, match=r"component 1, state 0, action 0: probabilities sum to 0.95, not 1"):
         LinearCSSP(SUPPORT, LOSSES, bad_row)
 
 
@@ -172,7 +173,7 @@ def test_the_door_names_component_and_pair() -> None:
 )
 def test_the_door_refuses_what_does_not_fit(changes: dict[str, object], message: str) -> None:
     fields = {"support": SUPPORT, "losses": LOSSES, "probabilities": CHANCES, **changes}
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         LinearCSSP(**fields)  # type: ignore[arg-type]
 
 
@@ -184,7 +185,7 @@ def test_dense_tables_put_the_component_first() -> None:
         np.full((2, 2, 1), 0.5), [[[[0, 0, 1.0]], [[0, 0, 1.0]]]] * 2, start=[[1.0, 0.0], [0.25, 0.75]]
     )
     assert starts.at([0.0, 1.0]).start_distribution.tolist() == [0.25, 0.75]
-    with pytest.raises(ModelError, match=r"transitions has shape \(1, 1, 2, 2\); .* \(2, 1, 2, 2\), the goal last"):
+    with pytest.raises(InputError, match=r"transitions has shape \(1, 1, 2, 2\); .* \(2, 1, 2, 2\), the goal last"):
         LinearCSSP.dense(losses, transitions[:1])
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from goalbound.models import SSP, ModelError, Support
-from tests.strategies import loose_transitions, ssps
+from goalbound.errors import InputError
+from goalbound.models import SSP, Support
+from tests.support.strategies import loose_transitions, ssps
 
 SUPPORT = Support.from_pairs([{0: [0, 1, 2]}, {0: [2], 1: [0, 2]}])
 LOSSES = [0.5, 1.0, 0.0]
@@ -33,22 +34,22 @@ def test_a_problem_keeps_what_it_was_given() -> None:
 
 @pytest.mark.parametrize("bad", [-0.1, 1.1, 1.0 + 1e-12, np.nan, np.inf, -np.inf])
 def test_a_loss_outside_zero_to_one_is_refused_with_its_pair(bad: float) -> None:
-    with pytest.raises(ModelError, match=r"state 1, action 1: loss .* is not in \[0, 1\]"):
+    with pytest.raises(InputError, match=r"state 1, action 1: loss .* is not in \[0, 1\]"):
         SSP(SUPPORT, changed(LOSSES, 2, bad), CHANCES)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("bad", [-0.25, 1.5, np.nan, np.inf])
 def test_a_probability_that_is_none_is_refused_with_its_triple(bad: float) -> None:
-    with pytest.raises(ModelError, match=r"state 1, action 1 -> goal: probability .* is not in \[0, 1\]"):
+    with pytest.raises(InputError, match=r"state 1, action 1 -> goal: probability .* is not in \[0, 1\]"):
         SSP(SUPPORT, LOSSES, changed(CHANCES, 5, bad))  # type: ignore[arg-type]
 
 
 def test_a_row_off_by_more_than_the_tolerance_is_refused_with_its_pair_and_sum() -> None:
-    with pytest.raises(ModelError, match=r"state 0, action 0: probabilities sum to 1\.00000001, not 1"):
+    with pytest.raises(InputError, match=r"state 0, action 0: probabilities sum to 1\.00000001, not 1"):
         SSP(SUPPORT, LOSSES, changed(CHANCES, 0, 0.25 + 1e-8))  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=r"state 1, action 0: probabilities sum to 0\.98, not 1"):
+    with pytest.raises(InputError, match=r"state 1, action 0: probabilities sum to 0\.98, not 1"):
         SSP(SUPPORT, LOSSES, changed(CHANCES, 3, 0.98))  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=r"state 1, action 0: probabilities sum to 0, not 1"):
+    with pytest.raises(InputError, match=r"state 1, action 0: probabilities sum to 0, not 1"):
         SSP(SUPPORT, LOSSES, changed(CHANCES, 3, 0.0))  # type: ignore[arg-type]
 
 
@@ -65,11 +66,11 @@ def test_building_again_from_the_stored_numbers_changes_nothing(ssp: SSP) -> Non
 
 
 def test_wrong_shapes_are_refused_with_the_right_one() -> None:
-    with pytest.raises(ModelError, match=r"losses has shape \(2,\); it needs shape \[N\] = \(3,\), one per pair"):
+    with pytest.raises(InputError, match=r"losses has shape \(2,\); it needs shape \[N\] = \(3,\), one per pair"):
         SSP(SUPPORT, LOSSES[:2], CHANCES)  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=r"probabilities has shape \(5,\); it needs shape \[M\] = \(6,\)"):
+    with pytest.raises(InputError, match=r"probabilities has shape \(5,\); it needs shape \[M\] = \(6,\)"):
         SSP(SUPPORT, LOSSES, CHANCES[:5])  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="losses is not an array of numbers"):
+    with pytest.raises(InputError, match="losses is not an array of numbers"):
         SSP(SUPPORT, ["a", "b", "c"], CHANCES)  # type: ignore[arg-type]
 
 
@@ -90,13 +91,13 @@ def test_wrong_shapes_are_refused_with_the_right_one() -> None:
     ],
 )
 def test_a_start_that_is_none_is_refused(start: object, message: str) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         SSP(SUPPORT, LOSSES, CHANCES, start)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, np.inf])
 def test_a_loss_scale_is_a_positive_number(scale: float) -> None:
-    with pytest.raises(ModelError, match=r"loss_scale .* is not a positive number"):
+    with pytest.raises(InputError, match=r"loss_scale .* is not a positive number"):
         SSP(SUPPORT, LOSSES, CHANCES, loss_scale=scale)  # type: ignore[arg-type]
 
 
@@ -120,17 +121,17 @@ def test_dense_tables_drop_what_is_zero_and_keep_the_rest() -> None:
 
 
 def test_dense_tables_have_doors_too() -> None:
-    with pytest.raises(ModelError, match=r"transitions has shape \(1, 1, 1\); .* = \(1, 1, 2\), the goal last"):
+    with pytest.raises(InputError, match=r"transitions has shape \(1, 1, 1\); .* = \(1, 1, 2\), the goal last"):
         SSP.dense([[0.1]], [[[1.0]]])
-    with pytest.raises(ModelError, match="state 0, action 0: probabilities sum to 0, not 1"):
+    with pytest.raises(InputError, match="state 0, action 0: probabilities sum to 0, not 1"):
         SSP.dense([[0.1]], [[[0.0, 0.0]]])
-    with pytest.raises(ModelError, match="state 0, action 0 -> state 0: probability nan"):
+    with pytest.raises(InputError, match="state 0, action 0 -> state 0: probability nan"):
         SSP.dense([[0.1]], [[[np.nan, 1.0]]])
-    with pytest.raises(ModelError, match="at least one state and one action, not 1 and 0"):
+    with pytest.raises(InputError, match="at least one state and one action, not 1 and 0"):
         SSP.dense(np.zeros((1, 0)), np.zeros((1, 0, 2)))
-    with pytest.raises(ModelError, match='"goal" in state_names is reserved'):
+    with pytest.raises(InputError, match='"goal" in state_names is reserved'):
         SSP.dense([[0.1]], [[[0.0, 1.0]]], state_names=["goal"])
-    with pytest.raises(ModelError, match="state_names has 2 names for 1"):
+    with pytest.raises(InputError, match="state_names has 2 names for 1"):
         SSP.dense([[0.1]], [[[0.0, 1.0]]], state_names=["a", "b"])
 
 
@@ -202,13 +203,13 @@ def test_names_are_numbered_as_they_first_appear_and_the_goal_may_be_a_number() 
     ],
 )
 def test_loose_transitions_that_make_no_problem_are_refused(loose: list[tuple], message: str) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         SSP.from_transitions(loose)
 
 
 @pytest.mark.parametrize("loose", [[(0, 0, 1, 1.0, np.nan)], [(0, 0, 1, 1.0, 0.5), (0, 0, 0, 0.0, np.inf)]])
 def test_loose_losses_that_are_no_numbers_are_refused_without_a_warning(loose: list[tuple]) -> None:
-    with pytest.raises(ModelError, match="loss"):
+    with pytest.raises(InputError, match="loss"):
         SSP.from_transitions(loose)
 
 
@@ -217,18 +218,18 @@ def test_loose_losses_that_are_no_numbers_are_refused_without_a_warning(loose: l
     [[(0, 0, 1, 1.5, 0.5), (0, 0, 1, -0.5, 0.5)], [(0, 0, 1, 1.0, 0.5), (0, 0, 0, 0.5, 0.5), (0, 0, 0, -0.5, 0.5)]],
 )
 def test_a_negative_probability_is_refused_also_where_a_repeat_makes_up_for_it(extra: list[tuple]) -> None:
-    with pytest.raises(ModelError, match="probability"):
+    with pytest.raises(InputError, match="probability"):
         SSP.from_transitions(extra)
 
 
 @pytest.mark.parametrize("loose", [(0.7, 0, 1, 1.0, 0.5), (0, 1.9, 1, 1.0, 0.5), (0, 0, 0.5, 1.0, 0.5)])
 def test_a_fraction_is_no_state_and_no_action(loose: tuple) -> None:
-    with pytest.raises(ModelError, match="whole number"):
+    with pytest.raises(InputError, match="whole number"):
         SSP.from_transitions([loose])
 
 
 def test_a_row_of_zeros_is_called_that() -> None:
-    with pytest.raises(ModelError, match="probabilities sum to 0, not 1"):
+    with pytest.raises(InputError, match="probabilities sum to 0, not 1"):
         SSP.from_transitions([(0, 0, 1, 0.0, 0.5), (0, 0, 0, 0.0, 0.25)])
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from goalbound.models import SSP, ModelError, Support
-from tests.strategies import ssps
+from goalbound.errors import InputError
+from goalbound.models import SSP, Support
+from tests.support.strategies import ssps
 
 TWO_STATES = {
     "pair_start": [0, 1, 3],
@@ -49,21 +50,21 @@ def test_a_pair_is_found_by_numbers_and_by_names() -> None:
     assert support.pair(1, 2) == support.pair("better", "walk") == 2
     assert support.state("goal") == 2
     assert support.pair_name(2) == 'state 1 ("better"), action 2 ("walk")'
-    with pytest.raises(ModelError, match=r'state 1 \("better"\) has no action 1 \("rest"\); it has .*wait.*walk'):
+    with pytest.raises(InputError, match=r'state 1 \("better"\) has no action 1 \("rest"\); it has .*wait.*walk'):
         support.pair("better", "rest")
 
 
 def test_unknown_names_and_numbers_are_refused_by_name() -> None:
     named = built(state_names=("sick", "better"))
-    with pytest.raises(ModelError, match='no state is called "well"; there are "sick", "better"'):
+    with pytest.raises(InputError, match='no state is called "well"; there are "sick", "better"'):
         named.state("well")
-    with pytest.raises(ModelError, match="this problem has no action names; use a number"):
+    with pytest.raises(InputError, match="this problem has no action names; use a number"):
         named.action("walk")
-    with pytest.raises(ModelError, match="no state 3; they are 0 to 2"):
+    with pytest.raises(InputError, match="no state 3; they are 0 to 2"):
         named.state(3)
-    with pytest.raises(ModelError, match="no action 3; they are 0 to 2"):
+    with pytest.raises(InputError, match="no action 3; they are 0 to 2"):
         named.pair(0, 3)
-    with pytest.raises(ModelError, match="no state -1"):
+    with pytest.raises(InputError, match="no state -1"):
         named.state(-1)
 
 
@@ -101,20 +102,20 @@ def test_unknown_names_and_numbers_are_refused_by_name() -> None:
 )
 def test_the_door_names_what_is_wrong(changes: dict[str, object], message: str) -> None:
     arrays = {k: np.array(v) if k in TWO_STATES else v for k, v in changes.items()}
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(InputError) as caught:
         built(**arrays)
     assert message in str(caught.value)
 
 
 def test_from_pairs_refuses_an_action_given_twice_and_full_refuses_nothing_at_all() -> None:
-    with pytest.raises(ModelError, match="state 0 lists action 1 twice"):
+    with pytest.raises(InputError, match="state 0 lists action 1 twice"):
         Support.from_pairs([[(1, [0]), (1, [1])]])
-    with pytest.raises(ModelError, match="not 0 states and 2 actions"):
+    with pytest.raises(InputError, match="not 0 states and 2 actions"):
         Support.full(0, 2)
 
 
 def test_a_state_without_pairs_among_others_is_named_with_the_count_of_the_rest() -> None:
-    with pytest.raises(ModelError, match=r"state 1 has no action; every state needs one \(and 1 more\)"):
+    with pytest.raises(InputError, match=r"state 1 has no action; every state needs one \(and 1 more\)"):
         Support.from_pairs([{0: [3]}, {}, {}])
 
 
@@ -145,15 +146,15 @@ def test_supports_are_equal_by_content_and_names() -> None:
 
 
 def test_the_goal_has_no_pair() -> None:
-    with pytest.raises(ModelError, match="goal"):
+    with pytest.raises(InputError, match="goal"):
         built().pair("goal", 0)
 
 
 def test_a_fraction_is_no_state_and_no_action() -> None:
     for pairs in ([{0: [0.5]}], [{0.5: [1]}]):
-        with pytest.raises(ModelError, match="whole number"):
+        with pytest.raises(InputError, match="whole number"):
             Support.from_pairs(pairs)  # type: ignore[list-item]
-    with pytest.raises(ModelError, match="whole number"):
+    with pytest.raises(InputError, match="whole number"):
         built().state(0.5)  # type: ignore[arg-type]
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.models.errors import ModelError
+from goalbound.errors import InputError
 from goalbound.models.validation import (
     check_array,
     check_distribution,
@@ -32,9 +32,9 @@ def test_a_row_within_the_tolerance_is_divided_by_its_sum() -> None:
 
 
 def test_a_row_outside_the_tolerance_is_refused_with_its_place_and_sum() -> None:
-    with pytest.raises(ModelError, match=r"row \(0,\): probabilities sum to 1\.000000002, not 1"):
+    with pytest.raises(InputError, match=r"row \(0,\): probabilities sum to 1\.000000002, not 1"):
         normalise_rows(np.array([0.25, 0.25, 0.5 + 2e-9]), ONE_ROW, place)
-    with pytest.raises(ModelError, match=r"row \(1, 0\): probabilities sum to 0\.9, not 1"):
+    with pytest.raises(InputError, match=r"row \(1, 0\): probabilities sum to 0\.9, not 1"):
         normalise_rows(np.array([[0.5], [0.5], [0.9]]), np.array([0, 2, 3]), place)
 
 
@@ -61,7 +61,7 @@ def test_each_component_of_a_row_is_normalised_by_itself() -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1e-300, 1.0000000001])
 def test_a_value_outside_its_range_is_named(bad: float) -> None:
-    with pytest.raises(ModelError, match=r"row \(1,\): loss .* is not in \[0, 1\]"):
+    with pytest.raises(InputError, match=r"row \(1,\): loss .* is not in \[0, 1\]"):
         check_range(np.array([0.5, bad]), 0.0, 1.0, "loss", place)
 
 
@@ -86,7 +86,7 @@ def test_the_ends_of_a_range_belong_to_it() -> None:
     ],
 )
 def test_what_is_no_distribution_is_refused(weights: object, message: str) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         check_distribution(weights, "law", 2, "thing")  # type: ignore[arg-type]
 
 
@@ -100,7 +100,7 @@ def test_a_weight_one_bit_above_one_is_within_the_tolerance() -> None:
 
 
 def test_numbers_says_what_shape_it_wanted() -> None:
-    with pytest.raises(ModelError, match=r"table has shape \(2,\); it needs two rows of three"):
+    with pytest.raises(InputError, match=r"table has shape \(2,\); it needs two rows of three"):
         check_array([1, 2], "table", (2, 3), "two rows of three")
     assert check_array([[1, 2], [3, 4]], "table", (None, 2), "pairs").dtype == np.float64
 
@@ -127,5 +127,5 @@ def test_frozen_copies_a_read_only_view_of_what_can_be_written() -> None:
 def test_names_are_strings_one_each_all_different() -> None:
     assert check_names(["a", "b"], 2, "names", None) == ("a", "b")
     assert check_names(None, 2, "names", None) is None
-    with pytest.raises(ModelError, match='"goal" in names is reserved'):
+    with pytest.raises(InputError, match='"goal" in names is reserved'):
         check_names(["a", "goal"], 2, "names", "goal")

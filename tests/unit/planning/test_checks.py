@@ -7,7 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from goalbound import SSP, Builder, LinearCSSP, ModelError, blocking_states, context_bounds, evaluate, is_proper, solve
+from goalbound import SSP, Builder, LinearCSSP, context_bounds, evaluate, solve
+from goalbound.errors import InputError
+from goalbound.planning import blocking_states, is_proper
 
 
 def drugs() -> LinearCSSP:
@@ -24,25 +26,25 @@ PLANNERS: list[Callable[[object], object]] = [
 
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_a_contextual_problem_is_planned_for_one_context(planner: Callable[[object], object]) -> None:
-    with pytest.raises(ModelError, match=r"has a context .*; plan for one: problem.at\(\[...\]\) with 2 weights"):
+    with pytest.raises(InputError, match=r"has a context .*; plan for one: problem.at\(\[...\]\) with 2 weights"):
         planner(drugs())
-    with pytest.raises(ModelError, match=r"a SimpleNamespace is not a problem itself; pass its .problem"):
+    with pytest.raises(InputError, match=r"a SimpleNamespace is not a problem itself; pass its .problem"):
         planner(SimpleNamespace(problem=drugs()))
-    with pytest.raises(ModelError, match="a str is not a problem; pass an SSP"):
+    with pytest.raises(InputError, match="a str is not a problem; pass an SSP"):
         planner("demo")
 
 
 def test_bounds_over_contexts_need_contexts() -> None:
-    with pytest.raises(ModelError, match=r"this problem has no context; .*LinearCSSP.mix\(\[problem\]\)"):
+    with pytest.raises(InputError, match=r"this problem has no context; .*LinearCSSP.mix\(\[problem\]\)"):
         context_bounds(drugs().at("young"))
-    with pytest.raises(ModelError, match="a list is not a problem; pass a LinearCSSP"):
+    with pytest.raises(InputError, match="a list is not a problem; pass a LinearCSSP"):
         context_bounds([])  # type: ignore[arg-type]
 
 
 def test_components_go_by_name_too() -> None:
     problem = drugs()
     assert problem.at("old") == problem.component("old") == problem.component(1) == problem.at([0.0, 1.0])
-    with pytest.raises(ModelError, match='no component is called "oldest"; there are "young", "old"'):
+    with pytest.raises(InputError, match='no component is called "oldest"; there are "young", "old"'):
         problem.at("oldest")
 
 
@@ -63,7 +65,7 @@ def test_a_long_answer_is_cut_and_states_left_out_say_why() -> None:
 
 def test_losses_above_one_get_a_remedy() -> None:
     with pytest.raises(
-        ModelError, match=r"loss 3.0 is not in \[0, 1\]; divide all losses by the largest, .*loss_scale"
+        InputError, match=r"loss 3.0 is not in \[0, 1\]; divide all losses by the largest, .*loss_scale"
     ):
         SSP.dense([[3.0]], [[[0.0, 1.0]]])
     assert SSP.dense([[0.3]], [[[0.0, 1.0]]], loss_scale=10.0).loss_scale == 10.0

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.models import SSP, ModelError
+from goalbound.errors import InputError
+from goalbound.models import SSP
 from goalbound.planning import Status, evaluate, hitting_times
 from tests.reference import exact, graph, naive
-from tests.strategies import examples, ssps
+from tests.support.strategies import examples, ssps
 
 
 def a_policy(data: st.DataObject, ssp: SSP) -> list[int]:
@@ -84,5 +85,5 @@ def test_a_corridor_takes_the_sum_of_its_losses() -> None:
 
 def test_a_policy_with_an_action_that_its_state_lacks_is_refused() -> None:
     ssp = SSP.from_transitions([(0, 0, 1, 1.0, 0.1), (1, 5, 2, 1.0, 0.1)])
-    with pytest.raises(ModelError, match="state 1"):
+    with pytest.raises(InputError, match="state 1"):
         evaluate(ssp, np.array([0, 0]))

@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from goalbound.models import SSP, ConfidenceSet, IntervalSet, ModelError, Support
+from goalbound.errors import InputError
+from goalbound.models import SSP, BallSet, IntervalSet, Support
 from goalbound.planning import Status, is_proper, solve
 from goalbound.planning.extended_value_iteration import OptimisticSolution, extended_value_iteration
 from tests.reference.optimism import optimistic_values
@@ -18,7 +19,7 @@ from tests.reference.optimism import optimistic_values
 Floats = NDArray[np.float64]
 
 ONE = Support.full(1, 1)
-LOOP = ConfidenceSet(ONE, [0.2], [0.4], [0.5, 0.5], [0.1])
+LOOP = BallSet(ONE, [0.2], [0.4], [0.5, 0.5], [0.1])
 """One state: the loss is 0.2 at best, the way back has probability 0.5 - 0.1 at best; 0.2 / (1 - 0.4) = 1 / 3."""
 
 
@@ -36,7 +37,7 @@ def test_two_next_states_share_the_radius_by_their_values() -> None:
     # State 0 goes to 1 or 2 with 0.4 each; these pay 0.3 and 0.4 and reach the goal. The ball of radius 0.1 is left
     # along (0.3, 0.4) / 0.5: q = (0.4 - 0.06, 0.4 - 0.08), value 0.1 + 0.34 * 0.3 + 0.32 * 0.4 = 0.33.
     support = Support.from_pairs([{0: [1, 2, 3]}, {0: [3]}, {0: [3]}])
-    sets = ConfidenceSet(support, [0.1, 0.3, 0.4], np.ones(3), [0.4, 0.4, 0.2, 1.0, 1.0], [0.1, 0.0, 0.0])
+    sets = BallSet(support, [0.1, 0.3, 0.4], np.ones(3), [0.4, 0.4, 0.2, 1.0, 1.0], [0.1, 0.0, 0.0])
     found = extended_value_iteration(sets, tolerance=1e-9)
     np.testing.assert_allclose(found.values, [0.33, 0.3, 0.4, 0.0], rtol=1e-8)
     np.testing.assert_allclose(found.rows, [0.34, 0.32, 0.34, 1.0, 1.0], atol=1e-8)
@@ -47,7 +48,7 @@ def test_hope_is_a_reason_to_choose() -> None:
     # With radius 0.2 it comes back with 0.6 only, worth 0.1 / 0.4 = 0.25: better.
     support = Support.from_pairs([{0: [1], 1: [0, 1]}])
     for radius, action, value in ((0.0, 0, 0.3), (0.2, 1, 0.25)):
-        sets = ConfidenceSet(support, [0.3, 0.1], [1.0, 1.0], [1.0, 0.8, 0.2], [0.0, radius])
+        sets = BallSet(support, [0.3, 0.1], [1.0, 1.0], [1.0, 0.8, 0.2], [0.0, radius])
         found = extended_value_iteration(sets, tolerance=1e-9)
         assert found.policy.tolist() == [action]
         assert found.values[0] == pytest.approx(value, rel=1e-8)
@@ -58,7 +59,7 @@ def test_a_pair_whose_support_leaves_out_the_goal_hopes_only_for_its_next_states
     # State 0 leads to 0 and 1, state 1 to the goal at 0.3. What one loses the other gains: a radius of r moves
     # r / sqrt(2). v0 = 0.2 + stays v0 + (1 - stays) 0.3, so v0 = 0.2 / (1 - stays) + 0.3.
     support = Support.from_pairs([{0: [0, 1]}, {0: [2]}])
-    sets = ConfidenceSet(support, [0.2, 0.3], [1.0, 1.0], [0.9, 0.1, 1.0], [radius, radius])
+    sets = BallSet(support, [0.2, 0.3], [1.0, 1.0], [0.9, 0.1, 1.0], [radius, radius])
     found = extended_value_iteration(sets, tolerance=1e-9)
     np.testing.assert_allclose(found.values, [0.2 / (1.0 - stays) + 0.3, 0.3, 0.0], rtol=1e-7)
     np.testing.assert_allclose(found.rows, [stays, 1.0 - stays, 1.0], atol=1e-9)
@@ -67,7 +68,7 @@ def test_a_pair_whose_support_leaves_out_the_goal_hopes_only_for_its_next_states
 
 
 def test_a_ball_around_everything_is_straight_to_the_goal() -> None:
-    found = extended_value_iteration(ConfidenceSet(ONE, [0.2], [1.0], [0.9, 0.1], [np.inf]))
+    found = extended_value_iteration(BallSet(ONE, [0.2], [1.0], [0.9, 0.1], [np.inf]))
     assert found.values[0] == pytest.approx(0.2, rel=1e-5)
     np.testing.assert_array_equal(found.rows, [0.0, 1.0])
 
@@ -75,13 +76,13 @@ def test_a_ball_around_everything_is_straight_to_the_goal() -> None:
 def test_a_radius_that_is_the_norm_of_the_row_is_straight_to_the_goal_though_it_rounds() -> None:
     # |(0.1, 0.2)|^2 = 0.05, whose root squared is not quite that.
     support = Support.from_pairs([{0: [1, 2, 3]}, {0: [3]}, {0: [3]}])
-    sets = ConfidenceSet(support, [0.1, 0.9, 0.3], np.ones(3), [0.1, 0.2, 0.7, 1, 1], [sqrt(0.05), 0, 0])
+    sets = BallSet(support, [0.1, 0.9, 0.3], np.ones(3), [0.1, 0.2, 0.7, 1, 1], [sqrt(0.05), 0, 0])
     found = extended_value_iteration(sets, tolerance=1e-9)
     assert found.values[0] == pytest.approx(0.1, rel=1e-7)
     np.testing.assert_allclose(found.rows[:3], [0.0, 0.0, 1.0], atol=1e-7)
 
 
-def drawn_set(seed: int, *, states: int = 5, least_exit: float = 0.05) -> ConfidenceSet:
+def drawn_set(seed: int, *, states: int = 5, least_exit: float = 0.05) -> BallSet:
     """A ragged set: rows over some states, radii from none to more than all, losses from 0.05."""
     rng = np.random.default_rng(seed)
     support = Support.from_pairs(
@@ -101,10 +102,10 @@ def drawn_set(seed: int, *, states: int = 5, least_exit: float = 0.05) -> Confid
         rows[row.stop - 1] += least_exit
     radii = rng.choice([0.0, 0.01, 0.1, 0.4, 1.5], size=support.pairs) * rng.uniform(0.5, 1.0, size=support.pairs)
     low = rng.uniform(0.05, 1.0, size=support.pairs)
-    return ConfidenceSet(support, low, np.minimum(low + 0.1, 1.0), rows, radii)
+    return BallSet(support, low, np.minimum(low + 0.1, 1.0), rows, radii)
 
 
-def witness_values(sets: ConfidenceSet, tolerance: float = 1e-10) -> Any:
+def witness_values(sets: BallSet, tolerance: float = 1e-10) -> Any:
     support = sets.support
     centres = [sets.rows[support.row(pair)][sets.to_state[support.row(pair)]] for pair in range(support.pairs)]
     return optimistic_values(support, sets.loss_low, centres, sets.radii, tolerance=tolerance)
@@ -142,7 +143,7 @@ def test_values_that_fall_from_very_high_do_not_make_pairs_be_skipped_that_are_b
         rows = rng.dirichlet(np.ones(3), size=9)
         leave = rng.choice([0.05, 0.1, 0.5], size=9)
         rows = np.column_stack((rows * (1.0 - leave)[:, None], leave)).ravel()
-        sets = ConfidenceSet(support, rng.uniform(0.05, 1.0, size=9), np.ones(9), rows, np.zeros(9))
+        sets = BallSet(support, rng.uniform(0.05, 1.0, size=9), np.ones(9), rows, np.zeros(9))
         exact = witness_values(sets)
         assert_bounds_hold(extended_value_iteration(sets, start=np.full(4, 1e14)), exact, 1e-6)
 
@@ -177,8 +178,8 @@ def test_a_sweep_limit_is_told_and_the_lower_bounds_hold_all_the_same() -> None:
 
 
 def test_a_loss_that_may_be_zero_is_an_error_with_a_remedy() -> None:
-    free = ConfidenceSet(ONE, [0.0], [0.4], [0.5, 0.5], [0.1])
-    with pytest.raises(ModelError, match=r"state 0, action 0 may have loss 0; .* give a loss floor, or add a small"):
+    free = BallSet(ONE, [0.0], [0.4], [0.5, 0.5], [0.1])
+    with pytest.raises(InputError, match=r"state 0, action 0 may have loss 0; .* give a loss floor, or add a small"):
         extended_value_iteration(free)
 
 
@@ -194,7 +195,7 @@ def test_a_loss_that_may_be_zero_is_an_error_with_a_remedy() -> None:
     ],
 )
 def test_settings_that_mean_nothing_are_errors(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         extended_value_iteration(LOOP, **settings)
 
 
@@ -256,5 +257,5 @@ def test_intervals_without_width_are_the_problem_itself() -> None:
 
 def test_intervals_that_no_row_fits_in_are_an_error_that_names_the_pair() -> None:
     sets = IntervalSet(Support.full(1, 2), [0.2, 0.2], [0.4, 0.4], [0.4, 0.3, 0.7, 0.6], [0.7, 0.8, 0.8, 0.9])
-    with pytest.raises(ModelError, match=r"state 0, action 1: no distribution fits .* 1\.3 at least"):
+    with pytest.raises(InputError, match=r"state 0, action 1: no distribution fits .* 1\.3 at least"):
         extended_value_iteration(sets)

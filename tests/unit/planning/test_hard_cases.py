@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from goalbound import SSP, NoProperPolicy, Status, blocking_states, context_bounds, is_proper, solve
+from goalbound import SSP, context_bounds, solve
+from goalbound.errors import NoProperPolicy
 from goalbound.models import LinearCSSP
+from goalbound.planning import Status, blocking_states, is_proper
 from tests.reference import exact
 from tests.reference.certified import assert_bounds
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from goalbound import SSP, NoProperPolicy, Status, evaluate, is_proper, solve
+from goalbound import SSP, evaluate, solve
+from goalbound.errors import NoProperPolicy
 from goalbound.models.triples import from_triples
-from goalbound.planning import Solution
+from goalbound.planning import Solution, Status, is_proper
 
 
 def problem(states: int, *edges: tuple[NDArray, NDArray, NDArray, float | NDArray], losses: object) -> SSP:

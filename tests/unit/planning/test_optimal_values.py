@@ -16,19 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from goalbound.errors import InputError, NoProperPolicy
 from goalbound.kernels import compile as compilation
 from goalbound.kernels.elimination import evaluate_policy, new_evaluation_workspace
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.planner import batch
-from goalbound.models import SSP, LinearCSSP, ModelError
-from goalbound.planning import NoProperPolicy, Solution, Status, is_proper, solve
+from goalbound.models import SSP, LinearCSSP
+from goalbound.planning import Solution, Status, is_proper, solve
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.problems import CATALOG, random_cssp, windy_grid
-from tests import strategies
 from tests.reference import batch as naive
 from tests.reference import kernels as twins
-from tests.strategies import examples, linear_cssps
-from tests.unit.kernels import drawn
+from tests.support import drawn, strategies
+from tests.support.strategies import examples, linear_cssps
 
 MODULE = import_module("goalbound.planning.optimal_values")  # the function may bear its name in the package
 
@@ -189,7 +189,7 @@ def test_bounds_wider_than_the_tolerance_are_an_error_that_names_the_context() -
     with (
         mock.patch.object(MODULE, "MOST_ELIMINATED", 0),
         mock.patch.object(MODULE, "solve", stopped),
-        pytest.raises(ModelError, match=r"contexts\[0\] = \[1\., 0\.\]: stopped by rounding.*larger tolerance"),
+        pytest.raises(InputError, match=r"contexts\[0\] = \[1\., 0\.\]: stopped by rounding.*larger tolerance"),
     ):
         optimal_values(DRUGS, [[1.0, 0.0]])
 
@@ -210,18 +210,18 @@ def test_bounds_wider_than_the_tolerance_are_an_error_that_names_the_context() -
     ],
 )
 def test_what_is_no_list_of_contexts_is_refused(contexts: Any, says: str) -> None:
-    with pytest.raises(ModelError, match=says):
+    with pytest.raises(InputError, match=says):
         optimal_values(DRUGS, contexts)
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 1.0, -1e-9, np.nan, "1e-9"])
 def test_a_tolerance_is_between_0_and_1(tolerance: Any) -> None:
-    with pytest.raises(ModelError, match=r"tolerance .* is (not between 0 and 1|a number)"):
+    with pytest.raises(InputError, match=r"tolerance .* is (not between 0 and 1|a number)"):
         optimal_values(DRUGS, [[1.0, 0.0]], tolerance=tolerance)
 
 
 def test_a_problem_without_context_is_told_so() -> None:
-    with pytest.raises(ModelError, match="has no context"):
+    with pytest.raises(InputError, match="has no context"):
         optimal_values(DRUGS.component(0), [[1.0]])  # type: ignore[arg-type]
 
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.models import SSP, ModelError
+from goalbound.errors import InputError
+from goalbound.models import SSP
 from goalbound.planning import blocking_states, is_proper
 from tests.reference import graph
-from tests.strategies import contexts, linear_cssps, ssps
+from tests.support.strategies import contexts, linear_cssps, ssps
 
 
 def policies(ssp: SSP) -> Iterator[list[int]]:
@@ -68,9 +69,9 @@ def test_a_policy_that_pushes_a_wall_is_improper() -> None:
 
 def test_a_policy_with_an_action_that_its_state_lacks_is_refused() -> None:
     ssp = SSP.from_transitions([(0, 0, 1, 1.0, 0.1), (1, 5, 2, 1.0, 0.1)])
-    with pytest.raises(ModelError, match="state 1"):
+    with pytest.raises(InputError, match="state 1"):
         is_proper(ssp, np.array([0, 0]))
-    with pytest.raises(ModelError):
+    with pytest.raises(InputError):
         is_proper(ssp, np.array([0]))
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from goalbound.models import SSP
 from tests.reference import linear_program
 from tests.reference.protocols import root_contention, shared_coin
-from tests.strategies import examples, ssps
+from tests.support.strategies import examples, ssps
 
 
 def test_the_shared_coin_has_the_size_and_the_value_of_the_benchmark_by_the_linear_program() -> None:

@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from goalbound.models import SSP, ModelError
-from goalbound.planning import NoProperPolicy, Status, evaluate, is_proper, solve
+from goalbound.errors import InputError, NoProperPolicy
+from goalbound.models import SSP
+from goalbound.planning import Status, evaluate, is_proper, solve
 from tests.reference import exact, graph
 from tests.reference.certified import assert_bounds, assert_certified
 
@@ -147,7 +148,7 @@ def test_states_without_a_proper_policy_are_refused_by_name() -> None:
     assert tuple(caught.value.states) == (1, 2)
     assert '"pit"' in str(caught.value)
     assert '"edge"' in str(caught.value)
-    assert isinstance(caught.value, ModelError)
+    assert isinstance(caught.value, InputError)
 
 
 def test_excluding_them_solves_the_rest() -> None:

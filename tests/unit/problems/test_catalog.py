@@ -2,7 +2,8 @@ import inspect
 
 import pytest
 
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.errors import InputError
+from goalbound.models import LinearCSSP
 from goalbound.problems import CATALOG, catalog_entry, windy_grid
 
 
@@ -29,7 +30,7 @@ def test_settings_reach_the_family():
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ModelError, match=r'"windy-gird" \(did you mean "windy-grid"\?\); there are demo, random, '):
+    with pytest.raises(InputError, match=r'"windy-gird" \(did you mean "windy-grid"\?\); there are demo, random, '):
         catalog_entry("windy-gird")
     assert catalog_entry("demo") is CATALOG["demo"]
 
@@ -47,12 +48,12 @@ def test_an_unknown_name_lists_the_known_ones():
     ],
 )
 def test_a_wrong_setting_is_an_error_that_lists_the_right_ones(settings, message):
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         CATALOG["windy-grid"].make(settings)
 
 
 def test_a_problem_without_settings_says_so():
-    with pytest.raises(ModelError, match=r'demo has no setting "rows"; it has no settings'):
+    with pytest.raises(InputError, match=r'demo has no setting "rows"; it has no settings'):
         CATALOG["demo"].make({"rows": 3})
 
 
@@ -72,5 +73,5 @@ def test_settings_are_read_from_words():
     ],
 )
 def test_words_that_are_no_settings_are_an_error(words, message):
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         CATALOG["windy-grid"].parse(words)

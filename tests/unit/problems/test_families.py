@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.errors import InputError
+from goalbound.models import LinearCSSP
 from goalbound.planning import Status, evaluate, is_proper, solve
 from goalbound.problems import (
     deceptive_lock,
@@ -100,7 +101,7 @@ def test_another_seed_gives_another_problem_and_a_generator_is_a_seed(family):
     ],
 )
 def test_a_setting_that_makes_no_sense_is_an_error_that_names_it(make, message):
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         make()
 
 

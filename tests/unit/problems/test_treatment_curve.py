@@ -7,9 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, ModelError, Status, is_proper, paper, play, scaled, solve
+from goalbound import LRCSSP, play, solve
 from goalbound.adapters.covariates import CovariateContexts, Hats
+from goalbound.errors import InputError
+from goalbound.estimation import paper, scaled
 from goalbound.learners.context_map import MappedContexts
+from goalbound.planning import Status, is_proper
 from goalbound.problems.treatment_curve import biomarker, helping_chances, treatment_curve
 
 FINE = Hats(np.linspace(0, 1, 33))
@@ -93,5 +96,5 @@ def test_a_learner_that_sees_the_curve_loses_far_less_than_one_that_sees_a_line(
     ],
 )
 def test_a_setting_that_makes_no_sense_is_an_error_that_names_it(make, message) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         make()

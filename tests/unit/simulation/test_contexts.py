@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goalbound.errors import InputError
 from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.models import ModelError, Support
+from goalbound.models import Support
 from goalbound.simulation.contexts import Adversary, ContextSource, Cyclic, Dirichlet, Drifting, FromArray, OneHot
-from tests.strategies import contexts, examples
+from tests.support.strategies import contexts, examples
 
 LENGTH = 12
 alphas = st.floats(1e-3, 1e3)
@@ -77,9 +78,9 @@ def test_corners_are_drawn_uniformly() -> None:
 
 def test_a_list_that_runs_out_names_the_episode() -> None:
     source = FromArray(np.eye(2))
-    with pytest.raises(ModelError, match=r"no context for episode 2: 2 are listed.*Cyclic"):
+    with pytest.raises(InputError, match=r"no context for episode 2: 2 are listed.*Cyclic"):
         source.draw(np.random.default_rng(0), 1, 2)
-    with pytest.raises(ModelError, match="no context for episode 7"):
+    with pytest.raises(InputError, match="no context for episode 7"):
         source.draw(np.random.default_rng(0), 7, 1)
 
 
@@ -119,7 +120,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
 
 @pytest.mark.parametrize(("make", "message"), MISTAKES)
 def test_mistakes_are_named_at_the_door(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         make()
 
 
@@ -179,14 +180,14 @@ def test_an_adversary_may_be_confined_to_candidates() -> None:
 
 def test_a_learner_that_tells_nothing_is_an_error() -> None:
     adversary = Adversary.anywhere(2)
-    with pytest.raises(ModelError, match="a SimpleNamespace has none; take other contexts"):
+    with pytest.raises(InputError, match="a SimpleNamespace has none; take other contexts"):
         adversary.choose(np.random.default_rng(0), 0, SimpleNamespace())
-    with pytest.raises(ModelError, match="have 3 entries, the adversary's have 2"):
+    with pytest.raises(InputError, match="have 3 entries, the adversary's have 2"):
         adversary.choose(np.random.default_rng(0), 0, knowing([np.eye(3).tolist()], [0]))
 
 
 def test_an_adversary_does_not_take_what_is_seen_for_the_contexts_themselves() -> None:
     # the learner inside has statistics of two entries too, but of contexts that are swapped
     learner = MappedContexts(LRCSSP(Support.full(1, 1), 2, loss_floor=0.1), [[0.0, 1.0], [1.0, 0.0]])
-    with pytest.raises(ModelError, match="a MappedContexts is shown something else"):
+    with pytest.raises(InputError, match="a MappedContexts is shown something else"):
         Adversary.anywhere(2).choose(np.random.default_rng(0), 0, learner)

@@ -9,23 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import (
-    LRCSSP,
-    Adversary,
-    Dirichlet,
-    LinearCSSP,
-    ModelEnvironment,
-    OneHot,
-    Step,
-    Support,
-    bernoulli,
-    paper,
-)
-from goalbound.estimation import printed, scaled
-from goalbound.learners.errors import LearnerError
-from goalbound.models import ModelError
+from goalbound import LRCSSP, Adversary, Dirichlet, LinearCSSP, ModelEnvironment, OneHot, Step, Support
+from goalbound.errors import InputError, LearnerError
+from goalbound.estimation import paper, printed, scaled
 from goalbound.planning import context_bounds
 from goalbound.problems import treatment_ladder
+from goalbound.simulation import bernoulli
 from goalbound.simulation.diagnostics import AuditedLearner, RegretDiagnostics
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.simulation.play import play
@@ -59,8 +48,8 @@ def learner_of(settings: dict[str, Any], problem: LinearCSSP = PROBLEM) -> LRCSS
 
 def run(learner: Any, problem: LinearCSSP = PROBLEM, *, contexts: Any = None, **others: Any) -> History:
     environment = partial(ModelEnvironment, problem, losses=bernoulli())
-    told = {"episodes": 200, "seed": 3, "environment": environment, **others}
-    return play(problem, learner, contexts or Dirichlet.symmetric(problem.context_size), **told)
+    given = {"episodes": 200, "seed": 3, "environment": environment, **others}
+    return play(problem, learner, contexts or Dirichlet.symmetric(problem.context_size), **given)
 
 
 def same(one: RegretDiagnostics, other: RegretDiagnostics) -> None:
@@ -282,7 +271,7 @@ def test_a_step_that_is_refused_is_not_in_the_books() -> None:
     for wrong, error in (
         (Step(1, action, 0.5, 2), LearnerError),
         (Step(0, 1 - action, 0.5, 2), LearnerError),
-        (Step(0, action, 1.5, 2), ModelError),
+        (Step(0, action, 1.5, 2), InputError),
     ):
         with pytest.raises(error):
             episode.observe(wrong)
@@ -295,13 +284,13 @@ def test_a_step_that_is_refused_is_not_in_the_books() -> None:
 
 
 def test_misuse_is_named() -> None:
-    with pytest.raises(ModelError, match="give the loss_bound of the checks"):
+    with pytest.raises(InputError, match="give the loss_bound of the checks"):
         AuditedLearner(learner_of(SETTINGS["doubling"]), PROBLEM)
-    with pytest.raises(ModelError, match="loss_bound is -1"):
+    with pytest.raises(InputError, match="loss_bound is -1"):
         AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM, loss_bound=-1)
-    with pytest.raises(ModelError, match="other states or actions"):
+    with pytest.raises(InputError, match="other states or actions"):
         AuditedLearner(learner_of(SETTINGS["paper widths"]), EASY)
-    with pytest.raises(ModelError, match="another problem"):
+    with pytest.raises(InputError, match="another problem"):
         run(AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM), dense(4, seed=1))
 
 

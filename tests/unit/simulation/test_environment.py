@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goalbound.errors import InputError
 from goalbound.kernels import environment as kernels
-from goalbound.models import SSP, LinearCSSP, ModelError, Step
+from goalbound.models import SSP, LinearCSSP, Step
 from goalbound.models.loss_law import LossLaw, bernoulli, bounded, deterministic
 from goalbound.problems import random_cssp
 from goalbound.simulation.environment import ModelEnvironment, components_of
-from tests.strategies import contexts, examples, linear_cssps
+from tests.support.strategies import contexts, examples, linear_cssps
 
 LARGEST = 1.0 - 2.0**-53
 """The largest number that ``Generator.random`` gives."""
@@ -127,11 +128,11 @@ def test_the_mean_of_a_law_is_the_mean(law: LossLaw, mean: float) -> None:
 
 def test_laws_that_are_none_are_refused() -> None:
     for spread in (0.0, 1.5, float("nan")):
-        with pytest.raises(ModelError, match="not in \\(0, 1\\]"):
+        with pytest.raises(InputError, match="not in \\(0, 1\\]"):
             bounded(spread)
-    with pytest.raises(ModelError, match="code 7"):
+    with pytest.raises(InputError, match="code 7"):
         LossLaw(7)
-    with pytest.raises(ModelError, match="means nothing"):
+    with pytest.raises(InputError, match="means nothing"):
         LossLaw(kernels.BERNOULLI, 0.5)
 
 
@@ -170,21 +171,21 @@ def test_a_start_takes_one_number_only_if_it_is_random() -> None:
 
 def test_misuse_is_named() -> None:
     environment = ModelEnvironment(WALK, rng=np.random.default_rng(0))
-    with pytest.raises(ModelError, match="no episode is open"):
+    with pytest.raises(InputError, match="no episode is open"):
         environment.step(0)
     environment.begin(np.array([0.0, 1.0]))
-    with pytest.raises(ModelError, match="no action 1"):
+    with pytest.raises(InputError, match="no action 1"):
         environment.step(1)
-    with pytest.raises(ModelError, match="not a whole number"):
+    with pytest.raises(InputError, match="not a whole number"):
         environment.step(0.0)  # type: ignore[arg-type]
     assert [environment.step(0).next_state, environment.step(0).next_state] == [1, 2]
-    with pytest.raises(ModelError, match="an episode ends at the goal"):
+    with pytest.raises(InputError, match="an episode ends at the goal"):
         environment.step(0)
-    with pytest.raises(ModelError, match="sums to 2"):
+    with pytest.raises(InputError, match="sums to 2"):
         environment.begin(np.array([1.0, 1.0]))
-    with pytest.raises(ModelError, match="plays a LinearCSSP"):
+    with pytest.raises(InputError, match="plays a LinearCSSP"):
         ModelEnvironment(WALK.component(0), rng=np.random.default_rng(0))  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="rng is of the type int"):
+    with pytest.raises(InputError, match="rng is of the type int"):
         ModelEnvironment(WALK, rng=3)  # type: ignore[arg-type]
 
 
@@ -192,7 +193,7 @@ def test_an_action_of_another_state_is_not_available() -> None:
     ragged = SSP.from_transitions([(0, 0, 1, 1.0, 0.5), (0, 2, 2, 1.0, 0.5), (1, 1, 2, 1.0, 0.5)])
     environment = ModelEnvironment(LinearCSSP.mix([ragged]), rng=np.random.default_rng(0))
     environment.begin(np.array([1.0]))
-    with pytest.raises(ModelError, match="state 0 has no action 1; it has action 0, action 2"):
+    with pytest.raises(InputError, match="state 0 has no action 1; it has action 0, action 2"):
         environment.step(1)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from goalbound.models import ModelError
+from goalbound.errors import InputError
 from goalbound.simulation.history import History
 
 
@@ -48,11 +48,11 @@ def test_the_growth_exponent_looks_at_the_end_of_the_run_only() -> None:
 
 
 def test_a_growth_that_has_no_logarithm_is_an_error() -> None:
-    with pytest.raises(ModelError, match="regret of the first 10 episodes is 0; only a positive one"):
+    with pytest.raises(InputError, match="regret of the first 10 episodes is 0; only a positive one"):
         history(np.r_[np.zeros(50), np.ones(50)]).growth_exponent()
-    with pytest.raises(ModelError, match="needs at least 10 episodes; there are 3"):
+    with pytest.raises(InputError, match="needs at least 10 episodes; there are 3"):
         history([1.0, 1.0, 1.0]).growth_exponent()
-    with pytest.raises(ModelError, match="decades is 0"):
+    with pytest.raises(InputError, match="decades is 0"):
         history([1.0] * 20).growth_exponent(decades=0.0)
 
 
@@ -66,16 +66,16 @@ def test_parts_are_joined_in_order_and_the_last_says_how_it_ended() -> None:
 
 
 def test_parts_of_different_runs_are_not_joined() -> None:
-    with pytest.raises(ModelError, match="seed 3 and 4"):
+    with pytest.raises(InputError, match="seed 3 and 4"):
         History.concatenate([history([1.0]), history([1.0], seed=4)])
-    with pytest.raises(ModelError, match="contexts of different length"):
+    with pytest.raises(InputError, match="contexts of different length"):
         History.concatenate([history([1.0]), history([1.0], contexts=np.ones((1, 1)))])
-    with pytest.raises(ModelError, match="nothing to concatenate"):
+    with pytest.raises(InputError, match="nothing to concatenate"):
         History.concatenate([])
 
 
 def test_a_history_is_checked_and_read_only() -> None:
-    with pytest.raises(ModelError, match=r"steps has shape \(2,\); it needs \[1\]"):
+    with pytest.raises(InputError, match=r"steps has shape \(2,\); it needs \[1\]"):
         history([1.0], steps=np.array([1, 2]))
     with pytest.raises(ValueError, match="read-only"):
         history([1.0]).loss[0] = 0.0

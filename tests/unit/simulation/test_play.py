@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goalbound.errors import InputError
 from goalbound.learners.reference import Clairvoyant
-from goalbound.models import LinearCSSP, ModelError, Step, Support
+from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.loss_law import bernoulli
 from goalbound.planning import solve
 from goalbound.problems import random_cssp
@@ -221,10 +222,10 @@ def test_an_interruption_while_planning_loses_no_context(monkeypatch: pytest.Mon
 
 def test_progress_is_told_after_each_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PLAY, "CHUNK", 4)
-    told: list[tuple[int, int, float]] = []
-    run = play(DRUGS, Always(1), Cyclic(np.array([[1.0, 0.0]])), episodes=10, progress=lambda *news: told.append(news))
-    assert [news[:2] for news in told] == [(4, 10), (8, 10), (10, 10)]
-    assert told[-1][2] == pytest.approx(run.total_regret)
+    given: list[tuple[int, int, float]] = []
+    run = play(DRUGS, Always(1), Cyclic(np.array([[1.0, 0.0]])), episodes=10, progress=lambda *news: given.append(news))
+    assert [news[:2] for news in given] == [(4, 10), (8, 10), (10, 10)]
+    assert given[-1][2] == pytest.approx(run.total_regret)
 
 
 class Recording:
@@ -283,7 +284,7 @@ def test_a_compiled_loop_that_stops_early_is_an_error() -> None:
         def play_episodes(self, environment: Any, contexts: Any, values: Any, *, step_limit: int, results: Any) -> None:
             results.steps[:2] = 2
 
-    with pytest.raises(ModelError, match="a Lazy ended after 2 of 5 episodes"):
+    with pytest.raises(InputError, match="a Lazy ended after 2 of 5 episodes"):
         play(ROAD, Lazy(), Cyclic(np.array([[1.0, 0.0]])), episodes=5)
 
 
@@ -292,7 +293,7 @@ def test_values_that_are_not_optimal_stop_the_run(monkeypatch: pytest.MonkeyPatc
         return np.array([2.0 * solve(problem.at(context)).values for context in contexts])
 
     monkeypatch.setattr(PLAY, "optimal_values", too_large)
-    with pytest.raises(ModelError, match="episode 0 played a pair that is better than optimal"):
+    with pytest.raises(InputError, match="episode 0 played a pair that is better than optimal"):
         play(ROAD, Always(0), OneHot(2), episodes=2)
 
 
@@ -314,32 +315,32 @@ def test_worlds_that_cheat_are_named() -> None:
         (Expensive(), "loss=1.5"),
         (Beyond(), "0 to 1"),
     ):
-        with pytest.raises(ModelError, match=message):
+        with pytest.raises(InputError, match=message):
             play(ROAD, Always(0), OneHot(2), episodes=1, environment=environment)
 
 
 def test_a_learner_that_plays_what_is_not_there_is_named() -> None:
-    with pytest.raises(ModelError, match="no action 4"):
+    with pytest.raises(InputError, match="no action 4"):
         play(ROAD, Always(4), OneHot(2), episodes=1)
 
 
 def test_misuse_is_named_at_the_door() -> None:
     learner, contexts = Always(0), OneHot(2)
-    with pytest.raises(ModelError, match="contexts have 3 entries, the problem 2"):
+    with pytest.raises(InputError, match="contexts have 3 entries, the problem 2"):
         play(ROAD, learner, OneHot(3), episodes=1)
-    with pytest.raises(ModelError, match="step_limit is 0"):
+    with pytest.raises(InputError, match="step_limit is 0"):
         play(ROAD, learner, contexts, episodes=1, step_limit=0)
-    with pytest.raises(ModelError, match="episodes is 0"):
+    with pytest.raises(InputError, match="episodes is 0"):
         play(ROAD, learner, contexts, episodes=0)
-    with pytest.raises(ModelError, match="seed -1"):
+    with pytest.raises(InputError, match="seed -1"):
         play(ROAD, learner, contexts, episodes=1, seed=-1)
-    with pytest.raises(ModelError, match="a int can neither"):
+    with pytest.raises(InputError, match="a int can neither"):
         play(ROAD, 3, contexts, episodes=1)  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="no context"):
+    with pytest.raises(InputError, match="no context"):
         play(ROAD.component(0), learner, contexts, episodes=1)  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="another problem"):
+    with pytest.raises(InputError, match="another problem"):
         play(ROAD, learner, contexts, episodes=1, environment=partial(ModelEnvironment, DRUGS))
-    with pytest.raises(ModelError, match="no context for episode 2"):
+    with pytest.raises(InputError, match="no context for episode 2"):
         play(ROAD, learner, FromArray(np.eye(2)), episodes=3)
 
 
@@ -350,5 +351,5 @@ def test_a_source_that_leaves_the_simplex_is_named_with_its_episode() -> None:
 
     simulation = Simulation(ROAD, Always(0), Crooked(2))
     simulation.run(3)
-    with pytest.raises(ModelError, match=r"contexts\[3\] sums to 0.5"):
+    with pytest.raises(InputError, match=r"contexts\[3\] sums to 0.5"):
         simulation.run(1)

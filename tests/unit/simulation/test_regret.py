@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.errors import InputError
+from goalbound.models import LinearCSSP
 from goalbound.planning import solve
 from goalbound.simulation.regret import step_regret
-from tests.strategies import contexts, examples, linear_cssps
+from tests.support.strategies import contexts, examples, linear_cssps
 
 # Drug A heals with 0.9 (young) or 0.1 (old) at a loss of 0.2; drug B always, at 0.5.
 DRUGS = LinearCSSP.dense([[[0.2, 0.5]], [[0.2, 0.5]]], [[[[0.1, 0.9], [0.0, 1.0]]], [[[0.9, 0.1], [0.0, 1.0]]]])
@@ -43,16 +44,16 @@ def test_no_pair_is_better_than_optimal_and_the_planners_pair_is_optimal(
 
 
 def test_values_that_are_not_optimal_are_an_error_and_not_a_number() -> None:
-    with pytest.raises(ModelError, match="state 0, action 0 is better than optimal: the values are not"):
+    with pytest.raises(InputError, match="state 0, action 0 is better than optimal: the values are not"):
         step_regret(DRUGS, 0, 0, context=[1.0, 0.0], optimal_values=np.array([0.3, 0.0]))
     # 0.2 / 0.9 raised by a relative 1e-8 makes the gap -0.9 * 2.2e-9: more than 2e-9 (0.2 + 0.02 + 0.22) allows
     best = 0.2 / 0.9
-    with pytest.raises(ModelError, match="better than optimal"):
+    with pytest.raises(InputError, match="better than optimal"):
         step_regret(DRUGS, 0, 0, context=[1.0, 0.0], optimal_values=np.array([best * (1 + 1e-8), 0.0]))
     # within the error that the values may have, it is 0
     assert step_regret(DRUGS, 0, 0, context=[1.0, 0.0], optimal_values=np.array([best * (1 + 5e-10), 0.0])) == 0.0
 
 
 def test_the_values_need_one_entry_for_the_goal() -> None:
-    with pytest.raises(ModelError, match="then the goal's 0"):
+    with pytest.raises(InputError, match="then the goal's 0"):
         step_regret(DRUGS, 0, 0, context=[1.0, 0.0], optimal_values=np.array([0.3]))

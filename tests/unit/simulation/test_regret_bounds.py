@@ -7,10 +7,11 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Support, paper
-from goalbound.estimation import scaled
+from goalbound import LRCSSP, Support
+from goalbound.errors import InputError
+from goalbound.estimation import paper, scaled
 from goalbound.learners.settings import LearnerOptions
-from goalbound.models import ModelError, Step
+from goalbound.models import Step
 from goalbound.simulation.regret_bounds import (
     a_posteriori_bound,
     corollary_rate,
@@ -55,15 +56,15 @@ def test_the_a_posteriori_bound_is_the_corrected_lemma_for_full_supports() -> No
         + (raised + 1) * sqrt(steps * log(4 * steps / 0.05))
         + 1e-3 * (episodes * bound + 0.2 * steps)
     )
-    told = {"steps": steps, "episodes": episodes, "unknown_visits": unknown, "loss_bound": bound}
-    assert a_posteriori_bound(learner, **told) == pytest.approx(expected, rel=1e-12)
+    given = {"steps": steps, "episodes": episodes, "unknown_visits": unknown, "loss_bound": bound}
+    assert a_posteriori_bound(learner, **given) == pytest.approx(expected, rel=1e-12)
 
 
 def test_scaled_widths_scale_the_middle_of_the_bound_only() -> None:
-    told = {"steps": 10_000, "episodes": 900, "unknown_visits": 500, "loss_bound": 4.0}
+    given = {"steps": 10_000, "episodes": 900, "unknown_visits": 500, "loss_bound": 4.0}
     full, half, tenth = (
         a_posteriori_bound(
-            LRCSSP(Support.full(3, 2), 2, loss_floor=0.2, loss_bound=4.0, widths=scaled(paper(), by=by)), **told
+            LRCSSP(Support.full(3, 2), 2, loss_floor=0.2, loss_bound=4.0, widths=scaled(paper(), by=by)), **given
         )
         for by in (1.0, 0.5, 0.1)
     )
@@ -72,9 +73,9 @@ def test_scaled_widths_scale_the_middle_of_the_bound_only() -> None:
 
 def test_what_the_zero_loss_variant_adds_needs_t_star() -> None:
     learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.0, loss_bound=5.0, options=LearnerOptions(episodes=10**6))
-    told = {"steps": 100, "episodes": 50, "unknown_visits": 10, "loss_bound": 5.0}
-    assert a_posteriori_bound(learner, **told) == np.inf
-    short, long = (a_posteriori_bound(learner, **told, time_bound=t) for t in (3.0, 4.0))
+    given = {"steps": 100, "episodes": 50, "unknown_visits": 10, "loss_bound": 5.0}
+    assert a_posteriori_bound(learner, **given) == np.inf
+    short, long = (a_posteriori_bound(learner, **given, time_bound=t) for t in (3.0, 4.0))
     assert long - short == pytest.approx(50 * learner.added_loss)  # K epsilon (4 - 3)
 
 
@@ -111,21 +112,21 @@ def test_contexts_from_every_side_do_not_beat_the_bound() -> None:
 
 
 def test_rates_are_the_expressions_of_the_paper_for_full_supports() -> None:
-    support, told = Support.full(3, 2), {"episodes": 1000, "delta": 0.05, "loss_bound": 4.0}
+    support, given = Support.full(3, 2), {"episodes": 1000, "delta": 0.05, "loss_bound": 4.0}
     logs, cubed = log(20.0), 3**3 * 2
     rate = 4 * 2 * 27 * 64 / 0.04 * logs + sqrt(1000 * 4 * 27 * 2 * 64 * logs / 0.2)
-    assert theorem_rate(support, 2, **told, loss_floor=0.2) == pytest.approx(rate)
+    assert theorem_rate(support, 2, **given, loss_floor=0.2) == pytest.approx(rate)
     rate = 1000 * 4.0 / 0.2 + cubed * 4 * 64 / 0.008 * logs**2
-    assert steps_rate(support, 2, **told, loss_floor=0.2) == pytest.approx(rate)
+    assert steps_rate(support, 2, **given, loss_floor=0.2) == pytest.approx(rate)
     rate = 100.0 * 2 ** (2 / 3) * 3 * 2 ** (1 / 3) * 16 * 7.0 * logs
-    assert corollary_rate(support, 2, **told, time_bound=7.0) == pytest.approx(rate)
-    with pytest.raises(ModelError, match="see corollary_rate"):
-        theorem_rate(support, 2, **told, loss_floor=0.0)
+    assert corollary_rate(support, 2, **given, time_bound=7.0) == pytest.approx(rate)
+    with pytest.raises(InputError, match="see corollary_rate"):
+        theorem_rate(support, 2, **given, loss_floor=0.0)
 
 
 def test_rates_grow_as_they_are_named() -> None:
-    told = {"delta": 0.1, "loss_bound": 2.0, "loss_floor": 0.5}
-    late = [theorem_rate(Support.full(2, 2), 2, episodes=k, **told) for k in (10**12, 10**14)]
+    given = {"delta": 0.1, "loss_bound": 2.0, "loss_floor": 0.5}
+    late = [theorem_rate(Support.full(2, 2), 2, episodes=k, **given) for k in (10**12, 10**14)]
     assert late[1] / late[0] == pytest.approx(10.0, rel=1e-3)
     late = [corollary_rate(Support.full(2, 2), 2, episodes=k, delta=0.1, loss_bound=2, time_bound=3) for k in (1, 1000)]
     assert late[1] / late[0] == pytest.approx(100.0)

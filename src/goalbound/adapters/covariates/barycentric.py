@@ -30,7 +30,7 @@ from goalbound.adapters.covariates.triangulation import (
     hull_faces,
     nearest_weights,
 )
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.models.validation import restore_readonly
 
 MAX_COLUMNS = 4
@@ -68,7 +68,9 @@ class Barycentric:
     def __post_init__(self) -> None:
         points = checked_points(self.points, "points")
         if not 2 <= points.shape[1] <= MAX_COLUMNS:
-            raise ModelError(f"points have {points.shape[1]} columns; 2 to {MAX_COLUMNS} can be triangulated (1: Hats)")
+            raise ArgumentError(
+                f"points have {points.shape[1]} columns; 2 to {MAX_COLUMNS} can be triangulated (1: Hats)"
+            )
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "clamp", checked_flag(self.clamp, "clamp"))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))

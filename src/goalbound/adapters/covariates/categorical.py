@@ -23,7 +23,7 @@ from goalbound.adapters.covariates.checks import (
     number_rows,
 )
 from goalbound.adapters.covariates.columns import listed
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.models.validation import (
     check_names,
     restore_readonly,
@@ -57,15 +57,15 @@ class Categories:
     def __post_init__(self) -> None:
         given: Any = self.values
         if not _is_listed(given) or not len(given):
-            raise ModelError(f"values is {short_repr(given)}; it needs a list of at least one category")
+            raise ArgumentError(f"values is {short_repr(given)}; it needs a list of at least one category")
         values = tuple(plain_value(value) for value in self.values)
         for place, value in enumerate(values):
             if not isinstance(value, str | int):
-                raise ModelError(
+                raise ArgumentError(
                     f"values[{place}] is {short_repr(value)}; a category is a word, a whole number, True or False"
                 )
             if value in values[:place]:
-                raise ModelError(f"values[{place}] is {value!r}, which is given twice; categories must differ")
+                raise ArgumentError(f"values[{place}] is {value!r}, which is given twice; categories must differ")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "other", checked_flag(self.other, "other"))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
@@ -127,7 +127,7 @@ class Composition:
     def __post_init__(self) -> None:
         given: Any = self.parts
         if not _is_listed(given) or not len(given):
-            raise ModelError(f"parts is {short_repr(given)}; it needs a list with the name of at least one part")
+            raise ArgumentError(f"parts is {short_repr(given)}; it needs a list with the name of at least one part")
         names = check_names(tuple(given), len(given), "parts", None)
         object.__setattr__(self, "parts", names)
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
@@ -193,4 +193,4 @@ def _place(places: dict[Any, int], value: Any) -> int:
         return -1
     if isinstance(value, str | int | float):
         return places.get(value, -1)
-    raise ModelError(f"{short_repr(value)} is no category; it needs a word, a whole number, True or False")
+    raise ArgumentError(f"{short_repr(value)} is no category; it needs a word, a whole number, True or False")

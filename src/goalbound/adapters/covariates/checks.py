@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError, InputError
 from goalbound.models.validation import check_distribution, check_float, readonly_copy, short_repr
 
 Floats = NDArray[np.float64]
@@ -56,13 +56,13 @@ class MapResult:
     def accepted(self) -> Floats:
         """[K, d] the contexts; an error if a row was rejected."""
         if self.rejection is not None:
-            raise ModelError(f"row {self.rejection.row}: {self.rejection.message}")
+            raise ArgumentError(f"row {self.rejection.row}: {self.rejection.message}")
         return self.contexts
 
     def single(self) -> Floats:
         """[d] the context of the only row; an error if it was rejected."""
         if self.rejection is not None:
-            raise ModelError(self.rejection.message)
+            raise ArgumentError(self.rejection.message)
         return self.contexts[0]
 
 
@@ -118,7 +118,7 @@ RejectionRule = tuple[Flags, Callable[[int], str]]
 def check_map(map: object) -> None:
     """An error unless this is a map of covariates."""
     if isinstance(map, type) or not callable(getattr(map, "apply", None)):
-        raise ModelError(f"map is {short_repr(map)}; it needs a map of covariates, such as Hats([20, 80])")
+        raise ArgumentError(f"map is {short_repr(map)}; it needs a map of covariates, such as Hats([20, 80])")
 
 
 def build_result(
@@ -183,11 +183,11 @@ def number_column(values: Any) -> Floats:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise ModelError(f"the values have shape {array.shape}; give one number for each row")
+        raise ArgumentError(f"the values have shape {array.shape}; give one number for each row")
     if array.dtype.kind in "fiub":
         return array.astype(np.float64)
     if array.dtype.kind in "mMc":
-        raise ModelError(f"the values are {array.dtype}; give one number for each row, such as days since some day")
+        raise ArgumentError(f"the values are {array.dtype}; give one number for each row, such as days since some day")
     return np.array([_number(value, row) for row, value in enumerate(array.tolist())], dtype=np.float64)
 
 
@@ -195,13 +195,13 @@ def number_rows(table: Any, width: int) -> Floats:
     """[K, n] float64, NaN where a value is missing; rows of n values each."""
     array = _as_array(table)
     if array.ndim == 0:
-        raise ModelError(f"the table is {short_repr(table)}; give rows of {width} values each")
+        raise ArgumentError(f"the table is {short_repr(table)}; give rows of {width} values each")
     if array.ndim == 2 and array.dtype.kind in "fiub" and array.shape[1] == width:
         return array.astype(np.float64)
     rows = [list(row) if np.iterable(row) and not isinstance(row, str) else [row] for row in table]
     for place, row in enumerate(rows):
         if len(row) != width:
-            raise ModelError(f"row {place} has {len(row)} values; the map takes {width} columns")
+            raise ArgumentError(f"row {place} has {len(row)} values; the map takes {width} columns")
     columns = [number_column([row[column] for row in rows]) for column in range(width)]
     return np.stack(columns, axis=1) if rows else np.empty((0, width))
 
@@ -214,7 +214,7 @@ def _as_array(values: Any) -> NDArray[Any]:
     try:
         return np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
     except Exception as error:  # an object may do anything when it is asked for its array
-        raise ModelError(f"the values are no table ({error!s:.200}); give one number for each row") from None
+        raise ArgumentError(f"the values are no table ({error!s:.200}); give one number for each row") from None
 
 
 def is_missing(value: Any) -> bool:
@@ -230,7 +230,7 @@ def _number(value: Any, row: int) -> float:
             return float(value)
         except (TypeError, ValueError, OverflowError):
             pass
-    raise ModelError(
+    raise ArgumentError(
         f"row {row}: {short_repr(value)} is no number; a missing one is None or NaN, and words are for Categories"
     )
 
@@ -247,7 +247,7 @@ def checked_missing(missing: Any, size: int) -> Floats | None:
 def checked_flag(value: Any, name: str) -> bool:
     """True or false."""
     if not isinstance(value, bool | np.bool_):
-        raise ModelError(f"{name} is {short_repr(value)}; it needs True or False")
+        raise ArgumentError(f"{name} is {short_repr(value)}; it needs True or False")
     return bool(value)
 
 
@@ -255,14 +255,14 @@ def checked_positive(value: Any, name: str, meaning: str) -> float:
     """A number from 1e-70 to 1e70."""
     found = check_float(value, name, f"a positive number, {meaning}")
     if not 1.0 / LARGEST <= found <= LARGEST:
-        raise ModelError(f"{name} is {short_repr(value)}; it needs a positive number, {meaning}")
+        raise ArgumentError(f"{name} is {short_repr(value)}; it needs a positive number, {meaning}")
     return found
 
 
 def checked_size(size: int, what: str) -> int:
     """A number of components that a learner can handle."""
     if size > MAX_COMPONENTS:
-        raise ModelError(
+        raise ArgumentError(
             f"{what} would have {short_repr(size)} components; at most {MAX_COMPONENTS} are allowed, and few are best"
         )
     return size
@@ -272,20 +272,20 @@ def checked_grid(values: Any, name: str, least: int) -> Floats:
     """[k] finite numbers, ascending, at least so many, whose span is finite."""
     try:
         array = number_column(values)
-    except ModelError as error:
-        raise ModelError(f"{name}: {error}") from None
+    except InputError as error:
+        raise ArgumentError(f"{name}: {error}") from None
     if len(array) < least:
-        raise ModelError(f"{name} has {len(array)} numbers; it needs at least {least}")
+        raise ArgumentError(f"{name} has {len(array)} numbers; it needs at least {least}")
     checked_size(len(array), name)
     with np.errstate(all="ignore"):
         span = array[-1] - array[0]
     bad = array[~np.isfinite(array)]
     if len(bad) or not np.isfinite(span):
-        raise ModelError(f"{name} holds {bad[0] if len(bad) else 'numbers too far apart'}; it needs finite numbers")
+        raise ArgumentError(f"{name} holds {bad[0] if len(bad) else 'numbers too far apart'}; it needs finite numbers")
     flat = np.flatnonzero(~(np.diff(array) > 0.0))
     if len(flat):
         at = int(flat[0])
-        raise ModelError(f"{name}[{at + 1}] is {array[at + 1]:g} after {array[at]:g}; numbers must ascend")
+        raise ArgumentError(f"{name}[{at + 1}] is {array[at + 1]:g} after {array[at]:g}; numbers must ascend")
     return readonly_copy(array, np.float64)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.models.validation import check_list, short_repr
 
 Column = str | int | tuple[str | int, ...]
@@ -17,18 +17,18 @@ Column = str | int | tuple[str | int, ...]
 def checked_columns(columns: Iterable[Any], count: int) -> tuple[Column, ...]:
     """One column, or one tuple of columns, for each of so many maps; either all names or all places."""
     if isinstance(columns, str) or not isinstance(columns, Iterable):
-        raise ModelError(
+        raise ArgumentError(
             f"columns is {short_repr(columns)}; it needs a list with one column, or tuple of columns, for each map"
         )
     given = check_list(columns, "columns", "a list with one column, or tuple of columns, for each map")
     found = tuple(tuple(one) if isinstance(one, list | tuple) else one for one in given)
     if len(found) != count:
-        raise ModelError(f"there are {len(found)} columns for {count} maps; give one, or a tuple, for each map")
+        raise ArgumentError(f"there are {len(found)} columns for {count} maps; give one, or a tuple, for each map")
     flat = [one for column in found for one in (column if isinstance(column, tuple) else (column,))]
     by_name = all(isinstance(one, str) for one in flat)
     by_place = all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in flat)
     if not (flat and (by_name or by_place)) or any(column == () for column in found):
-        raise ModelError(f"columns is {short_repr(found)}; it needs names only, or places in a row (0, 1, ...) only")
+        raise ArgumentError(f"columns is {short_repr(found)}; it needs names only, or places in a row (0, 1, ...) only")
     if by_name:
         return found
     return tuple(tuple(map(int, one)) if isinstance(one, tuple) else int(one) for one in found)
@@ -81,7 +81,7 @@ def _lookup(holder: Any, column: str | int, where: str) -> Any:
         keys = column_keys(holder)
         has = f": {short_repr(holder)}" if keys is None else f"; there are {', '.join(map(str, keys))}"
         kind = "name" if isinstance(column, str) else "place"
-        raise ModelError(f"{where} has no {column_label(column)} (by {kind}){has}") from None
+        raise ArgumentError(f"{where} has no {column_label(column)} (by {kind}){has}") from None
 
 
 def listed(values: Any) -> list[Any]:

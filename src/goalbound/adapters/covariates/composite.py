@@ -20,7 +20,7 @@ from goalbound.adapters.covariates.checks import (
     map_rows,
 )
 from goalbound.adapters.covariates.columns import Column, checked_columns, column_label, column_labels, column_of
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError, InputError
 from goalbound.models.validation import (
     check_distribution,
     check_list,
@@ -151,10 +151,10 @@ class Tensor:
 def _checked_maps(maps: Sequence[CovariateMap]) -> tuple[CovariateMap, ...]:
     found = tuple(check_list(maps, "maps", "a list of maps of covariates"))
     if not found:
-        raise ModelError("maps is empty; it needs at least one map")
+        raise ArgumentError("maps is empty; it needs at least one map")
     for place, one in enumerate(found):
         if not callable(getattr(one, "apply", None)) or isinstance(one, type):
-            raise ModelError(
+            raise ArgumentError(
                 f"maps[{place}] is {short_repr(one)}; it needs a map of covariates, such as Hats([20, 80])"
             )
     return found
@@ -184,11 +184,11 @@ def _apply_all(maps: Sequence[CovariateMap], columns: Sequence[Column], table: A
         values = column_of(table, column)
         try:
             results.append(one.apply(values))
-        except ModelError as error:
-            raise ModelError(f"{_label(column)}: {error}") from None
+        except InputError as error:
+            raise ArgumentError(f"{_label(column)}: {error}") from None
     lengths = [len(one.contexts) for one in results]
     if len(set(lengths)) > 1:
-        raise ModelError(f"the columns have {lengths} rows; all need the same number")
+        raise ArgumentError(f"the columns have {lengths} rows; all need the same number")
     return results
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from goalbound.adapters.covariates.checks import CovariateMap, Floats
 from goalbound.adapters.covariates.columns import column_keys, listed
 from goalbound.adapters.covariates.univariate import Hats
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 
 Draw = Callable[[np.random.Generator, int, int], Any]
 """The raw covariates of episodes ``first .. first + count - 1``: ``draw(rng, first, count)``."""
@@ -40,7 +40,7 @@ class CovariateContexts:
 
     def __post_init__(self) -> None:
         if not callable(self.draw_rows):
-            raise ModelError(
+            raise ArgumentError(
                 f"draw_rows is a {type(self.draw_rows).__name__}; it needs a function of (rng, first, count). From "
                 "data: rows_in_order(table) or rows_at_random(table)"
             )
@@ -73,7 +73,7 @@ def rows_in_order(table: Any) -> Draw:
 
     def draw(rng: np.random.Generator, first: int, count: int) -> Any:
         if first + count > len(rows):
-            raise ModelError(
+            raise ArgumentError(
                 f"there is no row for episode {max(first, len(rows))}: the table has {len(rows)}; give more, or draw "
                 "them again and again with rows_at_random"
             )
@@ -103,5 +103,5 @@ def _rows(table: Any) -> list[Any]:
         dict(zip(names, values, strict=True)) for values in zip(*(listed(table[name]) for name in names), strict=True)
     ]  # fmt: skip
     if not rows:
-        raise ModelError("the table is empty; it needs at least one row")
+        raise ArgumentError("the table is empty; it needs at least one row")
     return rows

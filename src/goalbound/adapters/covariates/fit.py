@@ -25,7 +25,7 @@ from goalbound.adapters.covariates.composite import Additive, Tensor
 from goalbound.adapters.covariates.sklearn import FromTransformer
 from goalbound.adapters.covariates.soft_clusters import SoftClusters, products
 from goalbound.adapters.covariates.univariate import MAX_DEGREE, Hats, Splines
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.models.validation import check_int, check_list, generator_from_seed, set_readonly, short_repr
 
 MAX_LLOYD_ITERATIONS = 1000
@@ -53,7 +53,7 @@ def fit_splines(values: Any, count: int, *, degree: int = 3, clamp: bool = False
     """
     breaks = check_int(count, "count") - check_int(degree, "degree", least=0, most=MAX_DEGREE) + 1
     if breaks < 2:
-        raise ModelError(f"count is {short_repr(count)}; splines of degree {degree} are at least {degree + 1}")
+        raise ArgumentError(f"count is {short_repr(count)}; splines of degree {degree} are at least {degree + 1}")
     return Splines(_quantiles(values, breaks), degree=degree, clamp=clamp)
 
 
@@ -68,7 +68,7 @@ def fit_categories(values: Any, *, min_count: int = 1, other: bool = True) -> Ca
     given = [value for value in map(plain_value, listed(values)) if not is_missing(value)]
     for place, value in enumerate(given):
         if not isinstance(value, str | int | float):
-            raise ModelError(
+            raise ArgumentError(
                 f"values: {short_repr(value)} (number {place}) is no category, which is a word or a whole number"
             )
     counts = Counter(given)
@@ -77,7 +77,7 @@ def fit_categories(values: Any, *, min_count: int = 1, other: bool = True) -> Ca
     rare = [value for value in counts if value not in kept]
     if not kept or (rare and not other):
         what = f"{rare[0]!r} occurs {counts[rare[0]]} times" if rare else "there are no values"
-        raise ModelError(f"{what}, and min_count is {least}; lower it, or let rare ones be other=True")
+        raise ArgumentError(f"{what}, and min_count is {least}; lower it, or let rare ones be other=True")
     return Categories(tuple(kept), other=other)
 
 
@@ -95,7 +95,7 @@ def fit_clusters(table: Any, count: int, *, seed: int, temperature: float | None
     """
     data = _usable_rows(table)
     if not 1 <= check_int(count, "count") <= len(np.unique(data, axis=0)):
-        raise ModelError(
+        raise ArgumentError(
             f"count is {short_repr(count)}; it is from 1 to the number of different rows of the table, "
             f"{len(np.unique(data, axis=0))}"
         )
@@ -106,7 +106,7 @@ def fit_clusters(table: Any, count: int, *, seed: int, temperature: float | None
     if temperature is None:
         temperature = 2.0 * float(_squared_distances(data / scales, centres).min(axis=1).mean()) / data.shape[1]
         if temperature == 0.0:
-            raise ModelError("every row is a centre, so nothing says how soft the clusters are; give a temperature")
+            raise ArgumentError("every row is a centre, so nothing says how soft the clusters are; give a temperature")
     order = np.lexsort(centres.T[::-1])
     return SoftClusters(centres[order] * scales, temperature, scales)
 
@@ -125,12 +125,12 @@ def fill_missing(map: Map, table: Any) -> Map:
         filled = replace(map, maps=tuple(fill_missing(part, column_of(table, column)) for part, column in parts))
         return filled
     if isinstance(map, FromTransformer) or not hasattr(map, "missing"):
-        raise ModelError(f"a {type(map).__name__} has no rule for missing values; let the transformer fill them")
+        raise ArgumentError(f"a {type(map).__name__} has no rule for missing values; let the transformer fill them")
     anything: Any = replace(map, missing=np.eye(map.context_size)[0])  # type: ignore[type-var]
     result = anything.apply(table)
     complete = ~any_of(result.missing)
     if not complete.any():
-        raise ModelError("every row has something missing; a mean needs at least one complete row")
+        raise ArgumentError("every row has something missing; a mean needs at least one complete row")
     mean = result.accepted()[complete].mean(axis=0)
     filled = replace(map, missing=mean / mean.sum())  # type: ignore[type-var]
     return filled
@@ -138,15 +138,15 @@ def fill_missing(map: Map, table: Any) -> Map:
 
 def _quantiles(values: Any, count: int) -> Floats:
     if check_int(count, "count") < 2:
-        raise ModelError(f"count is {short_repr(count)}; there are at least 2 knots, the ends")
+        raise ArgumentError(f"count is {short_repr(count)}; there are at least 2 knots, the ends")
     checked_size(count, "by count, the knots")
     numbers = number_column(values)
     numbers = numbers[~np.isnan(numbers)]
     if not len(numbers) or np.isinf(numbers).any():
-        raise ModelError(f"values: there are {len(numbers)} numbers to fit to, and all must be finite")
+        raise ArgumentError(f"values: there are {len(numbers)} numbers to fit to, and all must be finite")
     knots = np.quantile(numbers, np.linspace(0.0, 1.0, count))
     if len(np.unique(knots)) < count:
-        raise ModelError(
+        raise ArgumentError(
             f"{count} quantiles of the values give only {len(np.unique(knots))} different knots, because many values "
             "are equal; ask for fewer, or place the knots yourself"
         )
@@ -157,13 +157,13 @@ def _usable_rows(table: Any) -> Floats:
     table = table if isinstance(table, np.ndarray) and table.ndim else check_list(table, "table", "rows of numbers")
     first: Any = next(iter(table), None)
     if first is None or not np.iterable(first):
-        raise ModelError("clusters need rows of numbers, a table [K, n]; for one column use fit_hats")
+        raise ArgumentError("clusters need rows of numbers, a table [K, n]; for one column use fit_hats")
     if not len(list(first)):
-        raise ModelError("the first row of the table is empty; clusters need rows of numbers, [K, n]")
+        raise ArgumentError("the first row of the table is empty; clusters need rows of numbers, [K, n]")
     data = number_rows(table, len(list(first)))
     data = data[~any_of(np.isnan(data))]
     if not len(data) or not all_finite(data).all():
-        raise ModelError(f"the table has {len(data)} rows without gaps to fit to, and all must be finite")
+        raise ArgumentError(f"the table has {len(data)} rows without gaps to fit to, and all must be finite")
     return data
 
 
@@ -199,6 +199,6 @@ def _lloyd(rows: Floats, centres: Floats) -> Floats:
             mine = rows[owner == k]
             # A centre that lost all its rows restarts at the row furthest from its centre.
             centres[k] = mine.mean(axis=0) if len(mine) else rows[np.argmax(distances.min(axis=1))]
-    raise ModelError(
+    raise ArgumentError(
         f"k-means did not converge in {MAX_LLOYD_ITERATIONS} iterations; ask for fewer clusters, or fit to a sample"
     )

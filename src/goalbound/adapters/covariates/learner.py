@@ -16,6 +16,7 @@ from goalbound.adapters.covariates.checks import (
     check_map,
 )
 from goalbound.adapters.covariates.serialization import check_digest, map_as_json, map_digest, map_from_json
+from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.learners.card import MAPPED, Card, wrapped_card
 from goalbound.learners.checks import (
     check_learner,
@@ -29,7 +30,6 @@ from goalbound.learners.saving import bytes_of, with_limit
 from goalbound.learners.wrapper import (
     InnerAttribute,
 )
-from goalbound.models import FileFormatError, ModelError
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
@@ -71,7 +71,7 @@ class CovariateLearner:
         check_learner(learner)
         size = _context_size(learner)
         if size is not None and size != map.context_size:
-            raise ModelError(f"the map gives contexts of {map.context_size} entries, and the learner knows {size}")
+            raise ArgumentError(f"the map gives contexts of {map.context_size} entries, and the learner knows {size}")
         self.map = map
         self.learner = learner
         self._files = SavedFiles()
@@ -94,9 +94,9 @@ class CovariateLearner:
         """What the learner would do now; for learners that have a ``plan(context)``."""
         return self.learner.plan(self.map(covariates))
 
-    def interval_set(self, covariates: Any) -> Any:
-        """What is plausible for these covariates; for learners that have ``interval_set(context)``."""
-        return self.learner.interval_set(self.map(covariates))
+    def confidence_set(self, covariates: Any) -> Any:
+        """What is plausible for these covariates; for learners that have ``confidence_set(context)``."""
+        return self.learner.confidence_set(self.map(covariates))
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from goalbound.adapters.covariates.checks import CovariateMap, Floats, check_map
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.models.validation import set_readonly
 
 RARE = 0.1
@@ -79,7 +79,7 @@ def context_report(map: CovariateMap, table: Any) -> ContextReport:
             if result.rejection is None
             else f"row {result.rejection.row}: {result.rejection.message}"
         )
-        raise ModelError(f"no row is accepted by the map, so there is nothing to report ({why})")
+        raise ArgumentError(f"no row is accepted by the map, so there is nothing to report ({why})")
     size = map.context_size
     moments = np.linalg.eigvalsh(kept.T @ kept / len(kept))
     rounding = size * 2.0**-52 * float(moments[-1])

@@ -17,7 +17,7 @@ from goalbound.adapters.covariates.composite import Additive, Tensor
 from goalbound.adapters.covariates.sklearn import FromTransformer
 from goalbound.adapters.covariates.soft_clusters import SoftClusters
 from goalbound.adapters.covariates.univariate import Hats, Periodic, Splines
-from goalbound.models import FileFormatError, ModelError
+from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import (
     LIMIT,
@@ -45,10 +45,12 @@ def map_as_json(map: CovariateMap) -> dict[str, Any]:
     """
     if isinstance(map, FromTransformer):
         if map.identity is None:
-            raise ModelError("this FromTransformer has no identity; give identity=, words that change whenever it does")
+            raise ArgumentError(
+                "this FromTransformer has no identity; give identity=, words that change whenever it does"
+            )
         return {"kind": "FromTransformer", "names": list(map.names), "identity": map.identity}
     if _KINDS.get(type(map).__name__) is not type(map):
-        raise ModelError(
+        raise ArgumentError(
             f"a {type(map).__name__} is no map of goalbound, and cannot be written; see FromTransformer for your own"
         )
     return {"kind": type(map).__name__, **{one.name: _plain(getattr(map, one.name)) for one in fields(map)}}  # type: ignore[arg-type]
@@ -99,24 +101,24 @@ def check_digest(map: CovariateMap, digest: Any) -> None:
 
 def _build_map(values: Any, depth: int) -> CovariateMap:
     if depth > MAX_DEPTH:
-        raise ModelError(f"maps are nested more than {MAX_DEPTH} deep")
+        raise ArgumentError(f"maps are nested more than {MAX_DEPTH} deep")
     if not isinstance(values, dict) or not isinstance(values.get("kind"), str):
-        raise ModelError(f"a map is {short_repr(values)}; it needs an object with a kind")
+        raise ArgumentError(f"a map is {short_repr(values)}; it needs an object with a kind")
     if values["kind"] == "FromTransformer":
-        raise ModelError(
+        raise ArgumentError(
             f"the map is a FromTransformer ({values.get('identity')!r}), which no file can hold; make it again, and "
             "give it where the learner is loaded: CovariateLearner.load(path, map=...)"
         )
     kind = _KINDS.get(values["kind"])
     if kind is None:
-        raise ModelError(f"no map is of kind {values['kind']!r}; there are {', '.join(_KINDS)}")
+        raise ArgumentError(f"no map is of kind {values['kind']!r}; there are {', '.join(_KINDS)}")
     wanted = {"kind", *(one.name for one in fields(kind))}
     if set(values) != wanted:
-        raise ModelError(f"a {values['kind']} has {sorted(values)}; it needs {sorted(wanted)}")
+        raise ArgumentError(f"a {values['kind']} has {sorted(values)}; it needs {sorted(wanted)}")
     given = {name: value for name, value in values.items() if name != "kind"}
     if "maps" in given:
         if not isinstance(given["maps"], list):
-            raise ModelError(f"maps of a {values['kind']} is no list")
+            raise ArgumentError(f"maps of a {values['kind']} is no list")
         given["maps"] = [_build_map(one, depth + 1) for one in given["maps"]]
     made: CovariateMap = kind(**given)
     return made

@@ -17,7 +17,7 @@ from goalbound.adapters.covariates.checks import (
     map_row,
     map_rows,
 )
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.models.validation import check_names
 
 TOLERANCE = 1e-6
@@ -53,16 +53,18 @@ class FromTransformer:
 
     def __post_init__(self) -> None:
         if not callable(self.transform):
-            raise ModelError(
+            raise ArgumentError(
                 f"transform is a {type(self.transform).__name__}; give its method, such as splines.transform or "
                 "mixture.predict_proba"
             )
         names = check_names(self.names, len(self.names), "names", None)
         if not names:
-            raise ModelError("names is empty; it needs one name for each column that the transformer gives")
+            raise ArgumentError("names is empty; it needs one name for each column that the transformer gives")
         object.__setattr__(self, "names", names)
         if self.identity is not None and not (isinstance(self.identity, str) and self.identity):
-            raise ModelError(f"identity is {self.identity!r}; it needs words, such as the SHA-256 of the model's file")
+            raise ArgumentError(
+                f"identity is {self.identity!r}; it needs words, such as the SHA-256 of the model's file"
+            )
 
     @property
     def context_size(self) -> int:
@@ -79,7 +81,7 @@ class FromTransformer:
         given = self.transform(table)
         rows = np.asarray(given.toarray() if hasattr(given, "toarray") else given, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.context_size:
-            raise ModelError(
+            raise ArgumentError(
                 f"the transformer gave shape {rows.shape}; it needs [K, d] = (K, {self.context_size}), a column for "
                 "each of the names"
             )

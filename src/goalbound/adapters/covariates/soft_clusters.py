@@ -24,7 +24,7 @@ from goalbound.adapters.covariates.checks import (
     map_rows,
     number_rows,
 )
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.models.validation import check_array, readonly_copy, restore_readonly
 
 _MOST = np.finfo(np.float64).max
@@ -66,7 +66,7 @@ class SoftClusters:
             )
             bad = np.flatnonzero(~((scales >= 1.0 / LARGEST) & (scales <= LARGEST)))
             if len(bad):
-                raise ModelError(f"scales[{bad[0]}] is {scales[bad[0]]}; it needs a positive number")
+                raise ArgumentError(f"scales[{bad[0]}] is {scales[bad[0]]}; it needs a positive number")
             object.__setattr__(self, "scales", readonly_copy(scales, np.float64))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
 
@@ -112,13 +112,13 @@ def checked_points(values: ArrayLike, name: str) -> Floats:
     """[d, n] finite numbers, all rows different."""
     array = check_array(values, name, (None, None), "shape [d, n], one row for each component")
     if not array.size:
-        raise ModelError(f"{name} has shape {array.shape}; it needs at least one row and one column")
+        raise ArgumentError(f"{name} has shape {array.shape}; it needs at least one row and one column")
     checked_size(len(array), name)
     bad = np.argwhere(~(np.abs(array) <= LARGEST))
     if len(bad):
-        raise ModelError(f"{name}[{bad[0][0]}][{bad[0][1]}] is {array[tuple(bad[0])]}; it needs a finite number")
+        raise ArgumentError(f"{name}[{bad[0][0]}][{bad[0][1]}] is {array[tuple(bad[0])]}; it needs a finite number")
     if len(np.unique(array, axis=0)) < len(array):
-        raise ModelError(f"two rows of {name} are the same; they must differ")
+        raise ArgumentError(f"two rows of {name} are the same; they must differ")
     return readonly_copy(array, np.float64)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.adapters.covariates.checks import Floats
 from goalbound.adapters.covariates.soft_clusters import FURTHEST, products
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.models.validation import check_array, check_int_array, readonly_copy
 
 INSIDE = 1e-9
@@ -75,12 +75,12 @@ def delaunay(points: Floats) -> NDArray[np.int64]:
         found = Delaunay(points)
     except (QhullError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise ModelError(
+        raise ArgumentError(
             f"the {len(points)} points cannot be triangulated ({reason}); give at least {points.shape[1] + 1}, not all "
             "in one line or plane"
         ) from None
     if len(found.coplanar):
-        raise ModelError(f"points[{found.coplanar[0, 0]}] is too near to another to be a corner; leave it out")
+        raise ArgumentError(f"points[{found.coplanar[0, 0]}] is too near to another to be a corner; leave it out")
     return np.asarray(found.simplices, dtype=np.int64)
 
 
@@ -92,13 +92,13 @@ def checked_simplices(simplices: ArrayLike, points: Floats) -> NDArray[np.int64]
     array = flat.reshape(-1, width)
     nowhere = flat[(flat < 0) | (flat >= len(points))]
     if len(nowhere):
-        raise ModelError(f"simplices holds {nowhere[0]}; points are 0 to {len(points) - 1}")
+        raise ArgumentError(f"simplices holds {nowhere[0]}; points are 0 to {len(points) - 1}")
     unused = np.setdiff1d(np.arange(len(points)), flat)
     if len(unused):
-        raise ModelError(f"points[{unused[0]}] is the corner of no simplex; leave it out")
+        raise ArgumentError(f"points[{unused[0]}] is the corner of no simplex; leave it out")
     corners = points[array]
     volumes = np.abs(np.linalg.det(corners[:, :-1] - corners[:, -1:]))
     kept = array[volumes > 1e-14 * volumes.max()]  # flat ones at the rim, which Delaunay's rounding leaves
     if volumes.max() == 0.0 or len(np.unique(kept)) < len(points):
-        raise ModelError("a point is the corner of flat simplices only; leave it out, or scale the columns alike")
+        raise ArgumentError("a point is the corner of flat simplices only; leave it out, or scale the columns alike")
     return readonly_copy(kept, np.int64)

@@ -23,7 +23,7 @@ from goalbound.adapters.covariates.checks import (
     map_rows,
     number_column,
 )
-from goalbound.models import ModelError
+from goalbound.errors import ArgumentError
 from goalbound.models.validation import (
     check_int,
     restore_readonly,
@@ -110,7 +110,7 @@ class Splines:
     def __post_init__(self) -> None:
         object.__setattr__(self, "knots", checked_grid(self.knots, "knots", 2))
         if not 0 <= check_int(self.degree, "degree") <= MAX_DEGREE:
-            raise ModelError(f"degree is {short_repr(self.degree)}; it is 0 (steps) to {MAX_DEGREE}, mostly 3")
+            raise ArgumentError(f"degree is {short_repr(self.degree)}; it is 0 (steps) to {MAX_DEGREE}, mostly 3")
         object.__setattr__(self, "degree", int(self.degree))
         object.__setattr__(self, "clamp", checked_flag(self.clamp, "clamp"))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
@@ -193,7 +193,7 @@ class Periodic:
         period = checked_positive(self.period, "period", "such as 24 for hours")
         knots = checked_grid(self.knots, "knots", 2)
         if not knots[-1] - knots[0] < period:
-            raise ModelError(
+            raise ArgumentError(
                 f"knots reach from {knots[0]:g} to {knots[-1]:g}, and the period is {period:g}; the first knot comes "
                 "round again by itself, so leave out the last"
             )
@@ -205,7 +205,7 @@ class Periodic:
     def even(cls, period: float, *, count: int, start: float = 0.0) -> Periodic:
         """``count`` knots at equal distances, the first at ``start``."""
         if check_int(count, "count") < 2:
-            raise ModelError(f"count is {count}; a circle needs at least 2 knots")
+            raise ArgumentError(f"count is {count}; a circle needs at least 2 knots")
         return cls(period, start + period * np.arange(checked_size(count, "Periodic")) / count)
 
     @property

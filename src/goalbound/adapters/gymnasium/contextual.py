@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.adapters.gymnasium.gym_environment import GymEnvironment, StateTracker
 from goalbound.adapters.gymnasium.problem import GymProblem, from_environments
 from goalbound.adapters.gymnasium.transition_table import environment_name, unwrap
-from goalbound.models import ModelError, Step
+from goalbound.errors import ModelError
+from goalbound.models import Step
 
 MakeEnvironment = Callable[[NDArray[np.float64]], Any]
 """Gives the environment of a context [d]."""

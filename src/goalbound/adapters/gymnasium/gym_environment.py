@@ -8,7 +8,8 @@ from typing import Any
 from goalbound.adapters.gymnasium.problem import GymProblem
 from goalbound.adapters.gymnasium.rewards import Target, Transition
 from goalbound.adapters.gymnasium.transition_table import environment_name, unwrap
-from goalbound.models import ModelError, Step
+from goalbound.errors import ModelError
+from goalbound.models import Step
 
 
 class GymEnvironment:

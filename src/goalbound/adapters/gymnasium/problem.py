@@ -28,7 +28,8 @@ from goalbound.adapters.gymnasium.transition_table import (
     read_table,
     unwrap,
 )
-from goalbound.models import SSP, LinearCSSP, ModelError
+from goalbound.errors import ModelError
+from goalbound.models import SSP, LinearCSSP
 from goalbound.models.triples import from_triples, pair_losses
 
 

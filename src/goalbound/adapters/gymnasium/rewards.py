@@ -11,7 +11,7 @@ from enum import Enum
 from math import inf, isfinite
 from typing import NamedTuple
 
-from goalbound.models import ModelError
+from goalbound.errors import ModelError
 from goalbound.models.ssp import check_scale
 from goalbound.models.validation import check_float
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from goalbound.models import ModelError
+from goalbound.errors import ModelError
 
 _HARMLESS = frozenset(
     {

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import FileFormatError, ModelError
+from goalbound.errors import FileFormatError, ModelError
 from goalbound.models.files.io import UNPACKED_WEIGHT, read_bytes
 from goalbound.models.validation import check_array
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from goalbound.adapters.patients.arrays import DEATH, DISCHARGE, LIVE, Arrays, read_arrays
 from goalbound.adapters.patients.names import Names, published_names
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.errors import ModelError
+from goalbound.models import LinearCSSP
 from goalbound.models.files.io import as_format_errors
 from goalbound.models.triples import from_triples
 from goalbound.models.validation import check_float, check_list, check_names, check_size, check_type, set_readonly

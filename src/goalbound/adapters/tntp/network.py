@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.models import ModelError
+from goalbound.errors import ModelError
 from goalbound.models.validation import as_numeric_array, check_array, check_int, check_type, readonly_copy, short_repr
 
 MAX_NODES = 10_000_000

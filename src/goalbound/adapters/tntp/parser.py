@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.adapters.tntp.network import COLUMNS, REQUIRED, Network, count_fault, link_fault
-from goalbound.models import FileFormatError
+from goalbound.errors import FileFormatError
 from goalbound.models.files.io import LIMIT, as_format_errors, file_name, read_bytes
 from goalbound.models.validation import readonly_copy
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.adapters.tntp.network import Network
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.errors import ModelError
+from goalbound.models import LinearCSSP
 from goalbound.models.ssp import Start
 from goalbound.models.validation import check_bool, check_int, check_list, check_type, short_repr
 from goalbound.problems.roads import Links, Regime, road_problem

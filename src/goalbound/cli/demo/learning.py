@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from goalbound.cli.demo.progress import RunProgress, Show
 from goalbound.estimation import Widths, paper, scaled
-from goalbound.learners.context_free import ContextBlind
+from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP
 from goalbound.planning import optimal_values

@@ -7,13 +7,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from goalbound.errors import ArgumentError
 from goalbound.experiments.figures import style
 from goalbound.experiments.figures.curves import known_figure, regret_figure
 from goalbound.experiments.figures.policies import policies_figure
 from goalbound.experiments.figures.simplex import simplex_figures
 from goalbound.experiments.figures.terms import terms_figure
 from goalbound.experiments.groups import group_runs
-from goalbound.models import ModelError
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
@@ -49,7 +49,7 @@ def write_figures(
     by_group = {group.labels: list(group.records.values()) for group in group_runs(records, runs)}
     strange = [group for group in summary.groups if not by_group.get(group.labels)]
     if strange:
-        raise ModelError(
+        raise ArgumentError(
             f"the summary has {', '.join(strange[0].labels)}, of which there is no record; give the records, and the "
             "runs, that it was made of"
         )

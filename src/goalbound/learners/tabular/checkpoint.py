@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from goalbound.errors import FileFormatError
 from goalbound.kernels.records import named_arrays
 from goalbound.kernels.tabular.state import ULCVI, LearnerState, PlanningModel, new_episode_state
 from goalbound.learners.episode_arrays import ONE_EPISODE, stacked, unstacked, with_stacked
@@ -18,7 +19,7 @@ from goalbound.learners.tabular.episode import TabularEpisode
 from goalbound.learners.tabular.integrity import check_episode, check_numbers, check_state, checked_episodes
 from goalbound.learners.tabular.learner import TabularLearner
 from goalbound.learners.tabular.settings import TabularSettings
-from goalbound.models import FileFormatError, Support
+from goalbound.models import Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
@@ -104,9 +105,9 @@ def _model(prefix: str, model: PlanningModel) -> Iterator[tuple[str, NDArray[Any
 
 def _allowed() -> dict[str, str]:
     """The arrays that a checkpoint may have: names, or patterns for those of episodes, and their types."""
-    from goalbound.learners.tabular.method import bernstein_ssp
+    from goalbound.learners.tabular.method import bernstein_ssp_method
 
-    small = TabularLearner(Support.full(1, 1), bernstein_ssp(), loss_floor=1.0)
+    small = TabularLearner(Support.full(1, 1), bernstein_ssp_method(), loss_floor=1.0)
     allowed = {**SUPPORT_ARRAYS, _LOSSES: "<f8"}
     allowed |= {name: CODES[array.dtype] for name, array in _kept(small._state)}
     for name, array in named_arrays(ONE_EPISODE, new_episode_state(1)):

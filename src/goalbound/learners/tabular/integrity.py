@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from goalbound.errors import FileFormatError
 from goalbound.kernels.tabular.state import (
     EpisodeState,
     LearnerState,
@@ -14,7 +15,7 @@ from goalbound.kernels.tabular.state import (
     VisitCounts,
 )
 from goalbound.learners.filling import MANY, within, within_record
-from goalbound.models import FileFormatError, Support
+from goalbound.models import Support
 
 _MOST = np.finfo(np.float64).max
 _EPISODE_KEYS = {"state", "action"}

@@ -9,6 +9,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import FileFormatError, PlanningStopped
 from goalbound.kernels.compile import Effort
 from goalbound.kernels.environment import EpisodeResults
 from goalbound.kernels.tabular import algorithm, planning, psrl
@@ -34,17 +35,12 @@ from goalbound.learners.copying import (
     deep_copy,
     restore_state,
 )
-from goalbound.learners.errors import PlanningStopped
 from goalbound.learners.protocol import SimulatedEnvironment, environment_arrays
 from goalbound.learners.tabular.episode import TabularEpisode
 from goalbound.learners.tabular.method import Method
 from goalbound.learners.tabular.plan import TabularPlan
 from goalbound.learners.tabular.settings import TabularSettings, checked_losses
-from goalbound.models import (
-    FileFormatError,
-    LinearCSSP,
-    Support,
-)
+from goalbound.models import LinearCSSP, Support
 from goalbound.models.files.io import (
     LIMIT,
 )
@@ -66,22 +62,22 @@ class TabularLearner:
 
     Args:
         support: the pairs and where each may lead; :meth:`Support.full` if nothing is known.
-        method: what it does: :func:`uc_ssp`, :func:`hoeffding_ssp`, :func:`bernstein_ssp`, :func:`eb_ssp`,
-            :func:`ulcvi` or :func:`psrl_ssp`, where guarantees and sources stand.
+        method: what it does: one of :mod:`goalbound.learners.tabular.method`, where guarantees and sources stand. The
+            functions ``uc_ssp(support, ...)``, ``eb_ssp(support, ...)``, ... make a learner of each.
         delta: the guarantees hold with probability 1 - delta.
         loss_floor: a lower bound of all mean losses.
         added_loss: added to every loss inside the learner, for problems where losses may be zero.
         known_losses: [N] the mean losses, if they are known; else they are learned.
         tolerance: value iteration ends when no value changes by more than this share of the least loss (not in UC-SSP,
             EB-SSP and ULCVI, which say how far it goes).
-        rng: what PSRL-SSP draws from; the others draw nothing. ``np.random.default_rng(0)`` if left out.
+        rng: what PSRL-SSP draws from; the others draw nothing. Fresh entropy if left out.
 
     A step costs O(1) beside planning; only pairs visited since the last plan are looked at again. Memory is O(M),
     O(H S) more for ULCVI, and O(S) for each open episode. A learner is for one thread at a time.
 
     >>> from goalbound import Step, Support
-    >>> from goalbound.learners.tabular import TabularLearner, bernstein_ssp
-    >>> learner = TabularLearner(Support.full(2, 2), bernstein_ssp(), loss_floor=0.1)
+    >>> from goalbound.learners.tabular import bernstein_ssp
+    >>> learner = bernstein_ssp(Support.full(2, 2), loss_floor=0.1)
     >>> episode = learner.begin([1.0])
     >>> action = episode.act(0)
     >>> episode.observe(Step(0, action, 0.5, 2))
@@ -112,7 +108,7 @@ class TabularLearner:
         self.support = support
         self.settings = settings
         self.known_losses = known
-        self.rng = np.random.default_rng(0) if rng is None else rng
+        self.rng = np.random.default_rng() if rng is None else rng
         self._constants = settings.constants(support, known)
         ceiling = np.inf if method.value_cap is None else float(method.value_cap)
         self._state = new_learner_state(self._constants, ceiling=ceiling)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, fields
 from math import ceil, isfinite, log
 from typing import Any
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels.tabular.state import BERNSTEIN, EB, HOEFFDING, PSRL, UC, ULCVI
-from goalbound.models import ModelError
 from goalbound.models.validation import check_float, check_size
 
 CODES = {
@@ -40,8 +40,7 @@ _WHY = {
 
 @dataclass(frozen=True)
 class Method:
-    """A method with its constants: made by :func:`uc_ssp`, :func:`hoeffding_ssp`, :func:`bernstein_ssp`,
-    :func:`eb_ssp`, :func:`ulcvi` and :func:`psrl_ssp`, which say what it does.
+    """A method with its constants: made by the functions of this module, which say what it does.
 
     Attributes:
         name: what it is called where results are recorded.
@@ -62,15 +61,15 @@ class Method:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or self.name not in CODES:
-            raise ModelError(f"no method is called {self.name!r}; there are {', '.join(CODES)}")
+            raise ArgumentError(f"no method is called {self.name!r}; there are {', '.join(CODES)}")
         why = "it multiplies every radius or bonus, and 1 is the paper's"
         object.__setattr__(self, "scale", _check_positive(self.scale, "scale", why))
         for name, why in _WHY.items():
             value = getattr(self, name)
             if value is None and name in _NEEDS[self.name]:
-                raise ModelError(f"{self.name} needs {name}; {why}")
+                raise ArgumentError(f"{self.name} needs {name}; {why}")
             if value is not None and name not in _MAY_HAVE[self.name]:
-                raise ModelError(f"{self.name} has no {name}, and {value!r} was given; leave it out")
+                raise ArgumentError(f"{self.name} has no {name}, and {value!r} was given; leave it out")
             if value is not None and name == "episodes":
                 check_size(value, "episodes", f"{why}, at least 1", most=2**62)
             elif value is not None:
@@ -103,18 +102,18 @@ class Method:
         """What :meth:`as_json` gave; keys and types are checked."""
         names = [field.name for field in fields(cls)]
         if not isinstance(values, dict) or set(values) != set(names):
-            raise ModelError(f"a method is {values!r}; it needs {sorted(names)}")
+            raise ArgumentError(f"a method is {values!r}; it needs {sorted(names)}")
         kinds: dict[str, tuple[type, ...]] = {"name": (str,), "scale": (float,), "episodes": (int, type(None))}
         for name, value in values.items():
             if type(value) not in kinds.get(name, (float, type(None))):
-                raise ModelError(f"{name} of a method is {value!r}, of a wrong type")
+                raise ArgumentError(f"{name} of a method is {value!r}, of a wrong type")
         return cls(**values)
 
     def __str__(self) -> str:
         return self.name if self.scale == 1.0 else f"{self.scale:g} x {self.name}"
 
 
-def uc_ssp(*, scale: float = 1.0) -> Method:
+def uc_ssp_method(*, scale: float = 1.0) -> Method:
     """UC-SSP: optimism in L1 balls, and attempts that are given up when they take too long.
 
     Episode k = 1, 2, ... is a sequence of attempts j = 0, 1, ... An attempt plans with the losses l~ (j = 0) or with 1
@@ -137,7 +136,7 @@ def uc_ssp(*, scale: float = 1.0) -> Method:
     return Method("uc-ssp", scale)
 
 
-def hoeffding_ssp(*, loss_bound: float, scale: float = 1.0) -> Method:
+def hoeffding_ssp_method(*, loss_bound: float, scale: float = 1.0) -> Method:
     """Hoeffding-SSP: optimism in L1 balls, a new plan whenever a pair is met that is not known.
 
     Plans with the losses l~ in the most hopeful model of |p~ - p^|_1 <= 5 scale sqrt(m1 ln(N n1 / delta) / n1). A pair
@@ -159,7 +158,7 @@ def hoeffding_ssp(*, loss_bound: float, scale: float = 1.0) -> Method:
     return Method("hoeffding-ssp", scale, loss_bound=loss_bound)
 
 
-def bernstein_ssp(*, scale: float = 1.0) -> Method:
+def bernstein_ssp_method(*, scale: float = 1.0) -> Method:
     """Bernstein-SSP: optimism next state by next state, in epochs.
 
     With a = ln(N n1 / delta) / n1 the most hopeful row has max(0, p^ - scale (28 a + 4 sqrt(p^ a))) for every next
@@ -179,7 +178,7 @@ def bernstein_ssp(*, scale: float = 1.0) -> Method:
     return Method("bernstein-ssp", scale)
 
 
-def eb_ssp(*, loss_bound: float | None = None, scale: float = 1.0) -> Method:
+def eb_ssp_method(*, loss_bound: float | None = None, scale: float = 1.0) -> Method:
     """EB-SSP: a model skewed towards the goal and a bonus taken off the losses (VISGO). Losses may be 0.
 
     The data (n, p^, l^) of a pair is renewed when its visits reach 1, 2, 4, 8, ...; each time j += 1 and a plan is
@@ -205,7 +204,7 @@ def eb_ssp(*, loss_bound: float | None = None, scale: float = 1.0) -> Method:
     return Method("eb-ssp", scale, loss_bound=loss_bound)
 
 
-def ulcvi(*, loss_bound: float, time_bound: float, episodes: int, scale: float = 1.0) -> Method:
+def ulcvi_method(*, loss_bound: float, time_bound: float, episodes: int, scale: float = 1.0) -> Method:
     """ULCVI: lower and upper values over a finite horizon that ends with a penalty. Losses may be 0.
 
     H = ceil(8 T ln(8 K)) for the ``time_bound`` T and K ``episodes``; V_{H+1} = 8 B but at the goal. For h = H, ..., 1
@@ -234,7 +233,7 @@ def ulcvi(*, loss_bound: float, time_bound: float, episodes: int, scale: float =
     )  # fmt: skip
 
 
-def psrl_ssp(*, prior: float = 0.1, value_cap: float = 1000.0, scale: float = 1.0) -> Method:
+def psrl_ssp_method(*, prior: float = 0.1, value_cap: float = 1000.0, scale: float = 1.0) -> Method:
     """PSRL-SSP: the best policy of a model drawn from the posterior.
 
     Rows are drawn from Dirichlet posteriors with parameter ``prior`` + count for each possible next state, losses from
@@ -260,5 +259,5 @@ def psrl_ssp(*, prior: float = 0.1, value_cap: float = 1000.0, scale: float = 1.
 def _check_positive(value: object, name: str, why: str, *, least: float = 0.0) -> float:
     found = check_float(value, name, why)
     if not (isfinite(found) and (found >= least if least else found > 0.0)):
-        raise ModelError(f"{name} is {value!r}; {why}, a number {f'from {least:g} on' if least else 'above 0'}")
+        raise ArgumentError(f"{name} is {value!r}; {why}, a number {f'from {least:g} on' if least else 'above 0'}")
     return found

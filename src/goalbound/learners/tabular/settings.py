@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.kernels.elimination import MOST_ELIMINATED_STATES
 from goalbound.kernels.tabular.state import HOEFFDING, Constants
 from goalbound.learners.tabular.method import Method
-from goalbound.models import ModelError, Support
+from goalbound.models import Support
 from goalbound.models.validation import check_array, check_float, check_fraction, check_range, set_readonly
 
 LARGEST_TABLE = 50_000_000
@@ -39,23 +40,23 @@ class TabularSettings:
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Method):
-            raise ModelError(
+            raise ArgumentError(
                 f"method is a {type(self.method).__name__}; give one of goalbound.learners.tabular, such as eb_ssp()"
             )
         check_fraction(self.delta, "delta", "the probability of failure allowed")
         for name, meaning in _MEANINGS.items():
             object.__setattr__(self, name, check_float(getattr(self, name), name, meaning))
         if not 0.0 <= self.loss_floor <= 1.0:
-            raise ModelError(f"loss_floor {self.loss_floor} is not in [0, 1]; it is the least mean loss of a pair")
+            raise ArgumentError(f"loss_floor {self.loss_floor} is not in [0, 1]; it is the least mean loss of a pair")
         if not (np.isfinite(self.added_loss) and self.added_loss >= 0.0):
-            raise ModelError(f"added_loss {self.added_loss} is not a number from 0 on; it is added to every loss")
+            raise ArgumentError(f"added_loss {self.added_loss} is not a number from 0 on; it is added to every loss")
         if self.method.needs_positive_losses and self.loss_floor + self.added_loss <= 0.0:
-            raise ModelError(
+            raise ArgumentError(
                 f"loss_floor and added_loss are 0, and {self.method.name} plans with losses above 0; give a "
                 "loss_floor, or an added_loss where losses may be zero (eb_ssp and ulcvi take 0)"
             )
         if not 0.0 < self.tolerance <= 0.4:
-            raise ModelError(f"tolerance {self.tolerance} is not in (0, 0.4]; it is relative to the least loss")
+            raise ArgumentError(f"tolerance {self.tolerance} is not in (0, 0.4]; it is relative to the least loss")
 
     @property
     def context_size(self) -> int:
@@ -68,7 +69,7 @@ class TabularSettings:
         following = np.add.reduceat(support.next_state < support.states, support.next_start[:-1])
         width = np.maximum(following, 1).astype(np.float64)
         if method.horizon * support.states > LARGEST_TABLE:
-            raise ModelError(
+            raise ArgumentError(
                 f"H = {method.horizon} stages and {support.states} states make a table of more than {LARGEST_TABLE:,} "
                 "entries; give a smaller time_bound, or take eb_ssp, which needs none"
             )
@@ -113,10 +114,10 @@ class TabularSettings:
     def from_json(cls, values: dict[str, Any]) -> TabularSettings:
         """What :meth:`as_json` gave; keys and types are checked."""
         if not isinstance(values, dict) or set(values) != {"method", *_KINDS}:
-            raise ModelError(f"the settings are {values!r:.200}; they need {sorted(['method', *_KINDS])}")
+            raise ArgumentError(f"the settings are {values!r:.200}; they need {sorted(['method', *_KINDS])}")
         for name, kind in _KINDS.items():
             if type(values[name]) is not kind:
-                raise ModelError(f"{name} is {values[name]!r}, of a wrong type")
+                raise ArgumentError(f"{name} is {values[name]!r}, of a wrong type")
         return cls(**{**values, "method": Method.from_json(values["method"])})
 
 
@@ -129,7 +130,7 @@ def checked_losses(losses: ArrayLike, support: Support, loss_floor: float) -> ND
     below = np.flatnonzero(array < loss_floor)
     if len(below):
         at = int(below[0])
-        raise ModelError(
+        raise ArgumentError(
             f"known_losses[{at}] ({support.pair_name(at)}) is {array[at]}, below the loss_floor {loss_floor:g}; "
             "lower the floor"
         )

@@ -15,7 +15,7 @@ import os
 from os import PathLike
 from pathlib import Path
 
-from goalbound.models.errors import FileFormatError, ModelError
+from goalbound.errors import FileFormatError, ModelError
 from goalbound.models.files.drn import read_drn, write_drn
 from goalbound.models.files.io import GZIP, LIMIT, XZ, as_format_errors, file_name, open_regular
 from goalbound.models.files.npz import read_npz, write_npz

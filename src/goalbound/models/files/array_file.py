@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models.errors import FileFormatError, ModelError
+from goalbound.errors import FileFormatError, ModelError
 from goalbound.models.files.io import (
     LIMIT,
     as_format_errors,

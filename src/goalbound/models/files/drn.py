@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models.errors import FileFormatError
+from goalbound.errors import FileFormatError
 from goalbound.models.files.drn_text import NO_LABEL, Body, Header, read_body, read_header
 from goalbound.models.files.explicit_mdp import UNNAMED, ExplicitMDP, from_ssp, select_name, sum_rewards, to_ssp
 from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, read_bytes, warn_if_large

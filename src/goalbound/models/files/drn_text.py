@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from goalbound.models.errors import FileFormatError
+from goalbound.errors import FileFormatError
 from goalbound.models.files.io import strict_json
 
 NO_LABEL = "__NOLABEL__"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models.errors import FileFormatError, ModelError
+from goalbound.errors import FileFormatError, ModelError
 from goalbound.models.ssp import SSP
 from goalbound.models.support import Support
 from goalbound.models.validation import set_readonly

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from goalbound.models.errors import FileFormatError, LargeFileWarning, ModelError
+from goalbound.errors import FileFormatError, InputError, LargeFileWarning, ModelError
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.validation import check_int
 
@@ -49,7 +49,7 @@ def as_format_errors(path: str | PathLike[str], kind: str) -> Iterator[None]:
     try:
         with np.errstate(all="ignore"):  # what is not finite is an error later, with a place
             yield
-    except ModelError as error:
+    except InputError as error:
         raise FileFormatError(f"{name}: {error}") from None
     except _PARSING_ERRORS as error:
         raise FileFormatError(f"{name}: damaged {kind} file ({type(error).__name__}: {error})") from error

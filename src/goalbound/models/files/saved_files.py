@@ -12,7 +12,7 @@ import stat
 from os import PathLike
 from pathlib import Path
 
-from goalbound.models.errors import FileConflictError
+from goalbound.errors import FileConflictError
 from goalbound.models.files.lock import locked
 
 _REMEDY = "save to another path, or replace it with overwrite=True"

@@ -12,7 +12,7 @@ import tarfile
 from collections.abc import Iterable
 from typing import BinaryIO
 
-from goalbound.models.errors import FileFormatError
+from goalbound.errors import FileFormatError
 
 BLOCK = 512
 _MOST_MEMBERS = 65536

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models.errors import FileFormatError, ModelError
+from goalbound.errors import FileFormatError, ModelError
 from goalbound.models.files.explicit_mdp import ExplicitMDP, from_ssp, select_name, sum_rewards, to_ssp
 from goalbound.models.files.io import (
     LIMIT,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models.errors import FileFormatError
+from goalbound.errors import FileFormatError
 
 _EXACT = 2**53  # whole numbers up to here are doubles
 _LARGEST_RATIONAL = 2**16

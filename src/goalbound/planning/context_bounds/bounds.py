@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import LinearCSSP, ModelError
+from goalbound.errors import ArgumentError
+from goalbound.models import LinearCSSP
 from goalbound.models.validation import check_float, check_fraction, check_int, short_repr
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.context_bounds.branch_and_bound import BoundStatus, Budget, Incumbent, maximise
@@ -145,9 +146,9 @@ def context_bounds(
     require_contextual(problem)
     tolerance = check_fraction(tolerance, "tolerance", "a relative width")
     if check_int(most_regions, "most_regions") < 1:
-        raise ModelError(f"most_regions is {short_repr(most_regions)}; at least 1 region must be examined")
+        raise ArgumentError(f"most_regions is {short_repr(most_regions)}; at least 1 region must be examined")
     if not check_float(seconds, "seconds", "the time that may be taken") > 0.0:
-        raise ModelError(f"seconds is {seconds}; it must be positive (infinity: no limit)")
+        raise ArgumentError(f"seconds is {seconds}; it must be positive (infinity: no limit)")
     loss_floor = float(problem.losses.min())
     for component, corner in enumerate(np.eye(problem.context_size)):
         blocked = blocking_states(problem.component(component))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goalbound import ModelError
 from goalbound.adapters.covariates import Categories, Composition
+from goalbound.errors import InputError
 
 
 def test_a_category_has_all_weight_and_an_unknown_one_is_other() -> None:
@@ -16,7 +16,7 @@ def test_a_category_has_all_weight_and_an_unknown_one_is_other() -> None:
 
 
 def test_without_other_an_unknown_category_is_refused_by_name() -> None:
-    with pytest.raises(ModelError, match=r"^row 1: 'west' is none of the categories 'north', 'south'; add it, or give"):
+    with pytest.raises(InputError, match=r"^row 1: 'west' is none of the categories 'north', 'south'; add it, or give"):
         Categories(["north", "south"], other=False).many(["north", "west"])
 
 
@@ -58,5 +58,5 @@ def test_parts_are_divided_by_the_whole_however_large() -> None:
     ],
 )
 def test_what_makes_no_sense_is_an_error_that_says_why(make, message) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         make()

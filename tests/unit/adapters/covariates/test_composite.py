@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound import ModelError
 from goalbound.adapters.covariates import (
     Additive,
     Categories,
@@ -18,6 +17,7 @@ from goalbound.adapters.covariates import (
     Tensor,
     fill_missing,
 )
+from goalbound.errors import InputError
 
 AGE, KIND = Hats([20, 50, 80], clamp=True), Categories(["A", "B"])
 
@@ -68,9 +68,9 @@ def test_data_frames_are_tables() -> None:
     data = {"age": [35.0, None], "kind": ["A", "C"]}
     filled = fill_missing(map, Frame(data))
     assert np.array_equal(filled.many(Frame(data)), filled.many(data))
-    with pytest.raises(ModelError, match=r"the table has no age \(by name\); there are kind"):
+    with pytest.raises(InputError, match=r"the table has no age \(by name\); there are kind"):
         map.many(Frame({"kind": ["A"]}))
-    with pytest.raises(ModelError, match=r"the table has no column 0 \(by place\); there are age, kind"):
+    with pytest.raises(InputError, match=r"the table has no column 0 \(by place\); there are age, kind"):
         Additive([AGE], [0]).many(Frame(data))
 
 
@@ -103,7 +103,7 @@ def test_joint_maps_may_stand_in_joint_maps() -> None:
     assert outer.column_names == ("age", "kind", "hour")
 
 
-def test_two_maps_may_read_one_column_and_their_components_are_told_apart() -> None:
+def test_two_maps_may_read_one_column_and_their_components_are_distinguished() -> None:
     both = Tensor([Hats([0, 48]), Periodic.even(24, count=2)], ["hour", "hour"])
     assert both.names[0] == "hour (1): at 0, hour (2): at 0"
     np.testing.assert_allclose(both({"hour": 12}), np.outer([0.75, 0.25], [0.0, 1.0]).ravel())
@@ -117,13 +117,13 @@ def test_the_weights_limit_what_a_column_can_change() -> None:
 
 def test_an_error_names_the_row_the_column_and_the_value() -> None:
     strict = Additive([Hats([20, 80]), Categories(["A"], other=False)], ["age", "kind"])
-    with pytest.raises(ModelError, match=r"^row 1: age: 95.0 is outside 20 to 80"):
+    with pytest.raises(InputError, match=r"^row 1: age: 95.0 is outside 20 to 80"):
         strict.many([{"age": 30, "kind": "A"}, {"age": 95, "kind": "Z"}, {"age": 30, "kind": "Z"}])
-    with pytest.raises(ModelError, match=r"^kind: 'Z' is none of the categories 'A'"):
+    with pytest.raises(InputError, match=r"^kind: 'Z' is none of the categories 'A'"):
         strict({"age": 30, "kind": "Z"})
-    with pytest.raises(ModelError, match=r"^age: the value is missing \(None or NaN\)"):
+    with pytest.raises(InputError, match=r"^age: the value is missing \(None or NaN\)"):
         strict({"age": None, "kind": "A"})
-    with pytest.raises(ModelError, match=r"^age: row 0: 'thirty' is no number"):
+    with pytest.raises(InputError, match=r"^age: row 0: 'thirty' is no number"):
         strict({"age": "thirty", "kind": "A"})
 
 
@@ -146,5 +146,5 @@ def test_an_error_names_the_row_the_column_and_the_value() -> None:
     ],
 )
 def test_what_makes_no_sense_is_an_error_that_says_why(make, message) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         make()

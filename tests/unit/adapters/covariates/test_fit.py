@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goalbound import ModelError
 from goalbound.adapters.covariates import (
     Additive,
     Barycentric,
@@ -19,6 +18,7 @@ from goalbound.adapters.covariates import (
     fit_splines,
     map_digest,
 )
+from goalbound.errors import InputError
 
 
 def test_knots_lie_at_quantiles_from_the_least_to_the_largest_value() -> None:
@@ -113,5 +113,5 @@ def test_several_columns_with_one_gap_count_as_missing_together() -> None:
     ],
 )
 def test_data_that_cannot_be_fitted_to_is_an_error_that_says_why(make, message) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         make()

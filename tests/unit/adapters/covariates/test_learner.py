@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, FileFormatError, ModelEnvironment, ModelError, Step, paper, scaled
+from goalbound import LRCSSP, FileFormatError, ModelEnvironment, Step
 from goalbound.adapters.covariates import (
     Additive,
     Categories,
@@ -20,6 +20,8 @@ from goalbound.adapters.covariates import (
     map_as_json,
     map_digest,
 )
+from goalbound.errors import InputError
+from goalbound.estimation import paper, scaled
 from goalbound.models.files.array_file import read_array_file, write_array_file
 from goalbound.problems import random_cssp
 from goalbound.testing import check_learner
@@ -61,7 +63,7 @@ def test_what_was_out_of_range_or_missing_is_counted_by_column() -> None:
     learner = fresh(map)
     for age in (10, 50, None, 90, None):
         learner.begin({"age": age, "kind": 0})
-    with pytest.raises(ModelError, match=r"^kind: 1 is none of the categories 0"):
+    with pytest.raises(InputError, match=r"^kind: 1 is none of the categories 0"):
         learner.begin({"age": 90, "kind": 1})
     assert learner.begun == 5
     assert learner.outside.tolist() == [2, 0]
@@ -91,7 +93,7 @@ def test_another_map_than_the_one_learned_with_is_refused(tmp_path: Path) -> Non
 
 def test_a_map_that_no_file_can_hold_is_given_again_at_loading(tmp_path: Path) -> None:
     made = partial(FromTransformer, AGES.many, ["young", "middle", "old"])
-    with pytest.raises(ModelError, match="has no identity"):
+    with pytest.raises(InputError, match="has no identity"):
         fresh(made()).save(tmp_path / "saved")
     assert not (tmp_path / "saved").exists()
     fresh(made(identity="ages 1")).save(tmp_path / "saved")
@@ -129,7 +131,7 @@ def test_any_learner_that_saves_itself_can_be_kept_with_a_map(tmp_path: Path) ->
 
 
 def test_sizes_that_differ_are_an_error_at_once() -> None:
-    with pytest.raises(ModelError, match="the map gives contexts of 2 entries, and the learner knows 3"):
+    with pytest.raises(InputError, match="the map gives contexts of 2 entries, and the learner knows 3"):
         fresh(Hats([0, 1]))
 
 

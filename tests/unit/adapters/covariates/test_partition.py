@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound import ModelError
 from goalbound.adapters.covariates import (
     CovariateMap,
     load_map,
@@ -19,6 +18,7 @@ from goalbound.adapters.covariates import (
     map_from_json,
     save_map,
 )
+from goalbound.errors import InputError
 from goalbound.models.validation import check_distribution
 from tests.unit.adapters.covariates.maps import MAPS
 
@@ -89,7 +89,7 @@ def test_a_gap_is_refused_unless_there_is_a_rule_for_it(name: str, gap: Any) -> 
         covariates = {"a": gap, "b": 1.0, "c": 1.0}
     elif len(map.column_names) > 1:
         covariates = [gap] * len(map.column_names)
-    with pytest.raises(ModelError, match=r"missing \(None or NaN\); give the map a context for missing values"):
+    with pytest.raises(InputError, match=r"missing \(None or NaN\); give the map a context for missing values"):
         map(covariates)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goalbound import Clairvoyant, ModelError, play
+from goalbound import Clairvoyant, play
 from goalbound.adapters.covariates import (
     Additive,
     Categories,
@@ -16,6 +16,7 @@ from goalbound.adapters.covariates import (
     rows_in_order,
     uniform_numbers,
 )
+from goalbound.errors import InputError
 from goalbound.problems import random_cssp
 
 
@@ -57,9 +58,9 @@ def test_components_that_hardly_occur_are_named() -> None:
 
 
 def test_where_every_row_is_refused_there_is_nothing_to_report() -> None:
-    with pytest.raises(ModelError, match=r"no row is accepted by the map, .* \(row 0: 5.0 is outside 0 to 1"):
+    with pytest.raises(InputError, match=r"no row is accepted by the map, .* \(row 0: 5.0 is outside 0 to 1"):
         context_report(Hats([0, 1]), [5, 6])
-    with pytest.raises(ModelError, match="the table is empty"):
+    with pytest.raises(InputError, match="the table is empty"):
         context_report(Hats([0, 1]), [])
 
 
@@ -81,7 +82,7 @@ def test_rows_come_in_order_and_run_out() -> None:
     source = CovariateContexts(Hats([0, 10]), rows_in_order([0, 5, 10]))
     assert source.draw(np.random.default_rng(0), 1, 2).tolist() == [[0.5, 0.5], [0.0, 1.0]]
     with pytest.raises(
-        ModelError, match="there is no row for episode 3: the table has 3; give more, or draw them again"
+        InputError, match="there is no row for episode 3: the table has 3; give more, or draw them again"
     ):
         source.draw(np.random.default_rng(0), 2, 2)
 
@@ -102,7 +103,7 @@ def test_a_run_may_take_its_contexts_from_covariates() -> None:
 
 
 def test_something_that_cannot_draw_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"draw_rows is a list; it needs a function .* rows_in_order\(table\)"):
+    with pytest.raises(InputError, match=r"draw_rows is a list; it needs a function .* rows_in_order\(table\)"):
         CovariateContexts(Hats([0, 1]), [0.5])
-    with pytest.raises(ModelError, match="the table is empty"):
+    with pytest.raises(InputError, match="the table is empty"):
         rows_in_order([])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from goalbound import FileFormatError, ModelError
+from goalbound import FileFormatError
 from goalbound.adapters.covariates import (
     Additive,
     Categories,
@@ -25,8 +25,9 @@ from goalbound.adapters.covariates import (
     map_from_json,
     save_map,
 )
+from goalbound.errors import InputError
 from goalbound.models.files.array_file import write_array_file
-from tests.strategies import examples
+from tests.support.strategies import examples
 from tests.unit.adapters.covariates.maps import MAPS
 
 
@@ -87,7 +88,7 @@ def nested(depth: int) -> dict[str, Any]:
     ],
 )
 def test_json_of_another_kind_is_an_error_and_nothing_else(values: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         map_from_json(values)
     header = {"format": "goalbound", "version": 1, "kind": "CovariateMap", "map": values, "digest": ""}
     write_array_file(tmp_path / "map", header, {})
@@ -119,7 +120,7 @@ def test_whatever_stands_in_the_json_of_a_map_is_a_map_or_an_error_of_ours(data:
     inside[last] = data.draw(anything)
     try:
         map = map_from_json(values)
-    except ModelError:
+    except InputError:
         return
     assert map_digest(map_from_json(map_as_json(map))) == map_digest(map)
 
@@ -136,7 +137,7 @@ def test_a_map_of_someone_elses_is_not_written(tmp_path: Path) -> None:
     class Mine:
         context_size = 1
 
-    with pytest.raises(ModelError, match="a Mine is no map of goalbound, and cannot be written; see FromTransformer"):
+    with pytest.raises(InputError, match="a Mine is no map of goalbound, and cannot be written; see FromTransformer"):
         save_map(Mine(), tmp_path / "map")
     assert not (tmp_path / "map").exists()
 
@@ -170,7 +171,7 @@ def test_a_transformer_whose_rows_are_contexts_is_a_map() -> None:
     ],
 )
 def test_a_transformer_whose_rows_are_no_contexts_is_refused(rows: Any, message: str) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         FromTransformer(Rows(rows).transform, ["a", "b"]).many([[0]])
 
 
@@ -187,18 +188,18 @@ def test_scikit_learns_splines_and_mixtures_are_maps() -> None:
 
 def test_a_transformer_is_not_saved_and_has_a_digest_only_by_its_identity(tmp_path: Path) -> None:
     nameless = FromTransformer(Rows([[1.0]]).transform, ["a"])
-    with pytest.raises(ModelError, match="this FromTransformer has no identity; give identity="):
+    with pytest.raises(InputError, match="this FromTransformer has no identity; give identity="):
         map_digest(nameless)
     one, other = (FromTransformer(Rows([[1.0]]).transform, ["a"], identity=word) for word in ("v1", "v2"))
     assert map_digest(one) != map_digest(other)
     for map in (one, Additive([Hats([0, 1]), one], [0, 1])):
-        with pytest.raises(ModelError, match=r"which no file can hold; .* CovariateLearner.load\(path, map=...\)"):
+        with pytest.raises(InputError, match=r"which no file can hold; .* CovariateLearner.load\(path, map=...\)"):
             save_map(map, tmp_path / "map")
     assert not (tmp_path / "map").exists()
 
 
 def test_a_transformer_needs_a_function_and_names() -> None:
-    with pytest.raises(ModelError, match=r"transform is a Rows; give its method, such as splines.transform"):
+    with pytest.raises(InputError, match=r"transform is a Rows; give its method, such as splines.transform"):
         FromTransformer(Rows([]), ["a"])
-    with pytest.raises(ModelError, match="names is empty"):
+    with pytest.raises(InputError, match="names is empty"):
         FromTransformer(list, [])

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from goalbound import ModelError
 from goalbound.adapters.covariates import Barycentric, SoftClusters, map_from_json
+from goalbound.errors import InputError
 
 SQUARE = [[0, 0], [1, 0], [0, 1], [1, 1]]
 
@@ -37,7 +37,7 @@ def test_far_from_all_centres_the_nearest_takes_all() -> None:
 
 
 def test_infinity_is_near_to_no_centre() -> None:
-    with pytest.raises(ModelError, match=r"^row 1: column 1 is inf; it needs a finite number"):
+    with pytest.raises(InputError, match=r"^row 1: column 1 is inf; it needs a finite number"):
         SoftClusters([[0, 0], [1, 1]], 1.0).many([[0, 0], [0, np.inf]])
 
 
@@ -69,7 +69,7 @@ def test_the_nearest_point_of_a_square_is_on_its_edge_or_corner() -> None:
 
 
 def test_outside_the_hull_a_row_is_refused_if_the_map_was_not_told_to_clamp() -> None:
-    with pytest.raises(ModelError, match=r"^\(2.0, 2.0\) is outside the hull of the points; .* clamp=True"):
+    with pytest.raises(InputError, match=r"^\(2.0, 2.0\) is outside the hull of the points; .* clamp=True"):
         Barycentric(SQUARE)([2, 2])
 
 
@@ -107,11 +107,11 @@ def test_a_square_of_many_points_is_read_in_parts_without_a_seam() -> None:
     ],
 )
 def test_what_is_no_map_or_no_row_is_an_error_that_says_why(make, message) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         make()
 
 
 def test_simplices_from_a_file_are_checked_like_typed_ones() -> None:
     bad = {"kind": "Barycentric", "points": SQUARE, "clamp": False, "missing": None, "simplices": [[0, 1, -2]]}
-    with pytest.raises(ModelError, match="simplices holds"):
+    with pytest.raises(InputError, match="simplices holds"):
         map_from_json(bad)

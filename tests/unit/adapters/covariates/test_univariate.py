@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import BSpline
 
-from goalbound import ModelError
 from goalbound.adapters.covariates import Hats, Periodic, Splines, Tensor
+from goalbound.errors import InputError
 
 knot_lists = st.lists(st.integers(-50, 50), min_size=2, max_size=8, unique=True).map(
     lambda k: [x / 4 for x in sorted(k)]
@@ -84,11 +84,11 @@ def test_beyond_the_ends_a_clamped_map_stays_as_it_is_at_the_end() -> None:
 
 
 def test_beyond_the_ends_a_map_refuses_if_it_was_not_told_to_clamp() -> None:
-    with pytest.raises(ModelError, match=r"^row 1: 81.0 is outside 20 to 80; .* clamp=True, or move the end knots$"):
+    with pytest.raises(InputError, match=r"^row 1: 81.0 is outside 20 to 80; .* clamp=True, or move the end knots$"):
         Hats([20, 80]).many([80, 81])
-    with pytest.raises(ModelError, match=r"^-inf is outside 20 to 80"):
+    with pytest.raises(InputError, match=r"^-inf is outside 20 to 80"):
         Splines([20, 80])(-np.inf)
-    with pytest.raises(ModelError, match=r"^inf has no place on a circle"):
+    with pytest.raises(InputError, match=r"^inf has no place on a circle"):
         Periodic.even(24, count=3)(np.inf)
 
 
@@ -120,7 +120,7 @@ def test_names_say_where_components_are() -> None:
     ],
 )
 def test_what_is_no_map_is_an_error_that_says_why(make, message) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         make()
 
 
@@ -134,7 +134,7 @@ def test_what_is_no_map_is_an_error_that_says_why(make, message) -> None:
     ],
 )
 def test_what_is_no_number_is_an_error_that_names_it(values, message) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         Hats([0, 100]).many(values)
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from goalbound.kernels.planner import bellman
 from goalbound.kernels.planner.chain import Chain
 from tests.reference import kernels as twin
-from tests.strategies import examples
-from tests.unit.kernels import drawn
+from tests.support import drawn
+from tests.support.strategies import examples
 
 ROUNDING = Fraction(1, 2**53)
 NOTHING = np.empty(0)
@@ -135,7 +135,7 @@ def test_the_spread_is_half_the_variance_of_the_next_value_over_the_value(data: 
         np.testing.assert_allclose(unit[s], expected, rtol=1e-12)
 
 
-def rooms(rows: drawn.Rows, order: np.ndarray) -> Chain:
+def buffers(rows: drawn.Rows, order: np.ndarray) -> Chain:
     start = np.empty(len(rows.pair_start), dtype=np.int64)
     bellman.chain_rows.python(rows, order, start)
     room, states = int(start[-1]), len(start) - 1
@@ -149,7 +149,7 @@ def test_a_row_has_room_for_the_longest_pair_of_its_state(data: st.DataObject) -
     states, pairs = twin.states_of(rows), twin.pairs_of(rows)
     order = np.array(data.draw(st.permutations(range(states))), dtype=np.int32)
     for given_order in (order, np.empty(0, dtype=np.int32)):
-        room = np.diff(rooms(rows, given_order).start).tolist()
+        room = np.diff(buffers(rows, given_order).start).tolist()
         named = given_order if len(given_order) else range(states)
         assert room == [max(len(pair.entries) for pair in pairs if pair.state == s) for s in named]
 
@@ -162,13 +162,13 @@ def test_a_chain_brought_up_to_date_is_the_chain_built_afresh(data: st.DataObjec
     order = np.array(data.draw(st.permutations(range(states))) if renumbered else [], dtype=np.int32)
     rank = np.argsort(order).astype(np.int32)
     named = order if renumbered else np.arange(states)
-    kept, known = rooms(rows, order), np.full(states, -1, dtype=np.int64)
+    kept, known = buffers(rows, order), np.full(states, -1, dtype=np.int64)
     for _ in range(3):
         left_out = ~data.draw(drawn.masks(states))
         policy = np.where(left_out, -1, data.draw(drawn.policies(rows, usable)))
         bellman.update_chain.python(rows, policy, known, order, rank, kept)
         np.testing.assert_array_equal(known, policy)
-        fresh = rooms(rows, order)
+        fresh = buffers(rows, order)
         bellman.update_chain.python(rows, policy, np.full(states, -1, dtype=np.int64), order, rank, fresh)
         for n in range(states):
             here = slice(kept.start[n], kept.stop[n])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from goalbound.kernels.planner import bellman
 from tests.reference import kernels as twin
-from tests.strategies import examples
-from tests.unit.kernels import drawn
+from tests.support import drawn
+from tests.support.strategies import examples
 
 NOTHING = np.empty(0)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from goalbound.kernels.planner import chain as kernels
 from goalbound.kernels.planner.chain import Chain
 from tests.reference import kernels as twin
-from tests.strategies import examples
-from tests.unit.kernels import drawn
+from tests.support import drawn
+from tests.support.strategies import examples
 
 
 def with_vectors(count: int) -> st.SearchStrategy[tuple]:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from goalbound.kernels.planner import dijkstra
 from tests.reference import kernels as twin
-from tests.strategies import examples
-from tests.unit.kernels import drawn
+from tests.support import drawn
+from tests.support.strategies import examples
 
 
 def ways(rows: drawn.Rows, usable: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:

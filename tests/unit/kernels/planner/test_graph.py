@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from goalbound.kernels.planner import graph
 from goalbound.kernels.planner.chain import Chain
 from tests.reference import kernels as twin
-from tests.strategies import examples
-from tests.unit.kernels import drawn
+from tests.support import drawn
+from tests.support.strategies import examples
 
 
 def some_usable(data: st.DataObject, **kind: bool) -> tuple:

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from goalbound.errors import FileFormatError
 from goalbound.learners.episode_arrays import unstacked
 from goalbound.learners.generator import generator_from, state_of
-from goalbound.learners.tabular import TabularLearner, psrl_ssp
-from goalbound.models import FileFormatError
+from goalbound.learners.tabular import TabularLearner
+from goalbound.learners.tabular.method import psrl_ssp_method
 from goalbound.models.files.array_file import write_array_file
-from tests.unit.learners.driving import COMPILED, NO_WAITING, kernels
-from tests.unit.learners.tabular.driving import KINDS, METHODS, clinic, learner_of, loaded, small_problem, stop, written
+from tests.support.driving import COMPILED, NO_WAITING, kernels
+from tests.support.tabular_driving import KINDS, METHODS, clinic, learner_of, loaded, small_problem, stop, written
 
 TICKS = 120
 Header = dict[str, Any]
@@ -189,5 +190,5 @@ def test_what_was_told_other_things_is_not_resumed(tmp_path: Path) -> None:
 
 
 def test_a_learner_that_nobody_drew_from_goes_on_with_its_generator() -> None:
-    learner = TabularLearner(small_problem().support, psrl_ssp(), loss_floor=0.1, rng=np.random.default_rng(9))
+    learner = TabularLearner(small_problem().support, psrl_ssp_method(), loss_floor=0.1, rng=np.random.default_rng(9))
     assert loaded(written(learner)).rng.random() == np.random.default_rng(9).random()

@@ -7,15 +7,14 @@ import pytest
 
 from goalbound import Dirichlet, play
 from goalbound.learners.reference import RandomWalk
-from goalbound.learners.tabular import (
-    Method,
-    TabularLearner,
-    bernstein_ssp,
-    eb_ssp,
-    hoeffding_ssp,
-    psrl_ssp,
-    uc_ssp,
-    ulcvi,
+from goalbound.learners.tabular import Method, TabularLearner
+from goalbound.learners.tabular.method import (
+    bernstein_ssp_method,
+    eb_ssp_method,
+    hoeffding_ssp_method,
+    psrl_ssp_method,
+    uc_ssp_method,
+    ulcvi_method,
 )
 from goalbound.models.loss_law import bernoulli
 from goalbound.problems import random_cssp
@@ -24,12 +23,12 @@ from goalbound.simulation.environment import ModelEnvironment
 EPISODES = 20_000
 SEEDS = (0, 1, 2)
 LEARNING: dict[str, Method] = {
-    "uc-ssp": uc_ssp(scale=0.1),
-    "hoeffding-ssp": hoeffding_ssp(loss_bound=3.1, scale=0.1),
-    "bernstein-ssp": bernstein_ssp(scale=0.1),
-    "eb-ssp": eb_ssp(loss_bound=3.1, scale=0.1),
-    "ulcvi": ulcvi(loss_bound=3.1, time_bound=5.3, episodes=EPISODES, scale=1e-10),
-    "psrl-ssp": psrl_ssp(),
+    "uc-ssp": uc_ssp_method(scale=0.1),
+    "hoeffding-ssp": hoeffding_ssp_method(loss_bound=3.1, scale=0.1),
+    "bernstein-ssp": bernstein_ssp_method(scale=0.1),
+    "eb-ssp": eb_ssp_method(loss_bound=3.1, scale=0.1),
+    "ulcvi": ulcvi_method(loss_bound=3.1, time_bound=5.3, episodes=EPISODES, scale=1e-10),
+    "psrl-ssp": psrl_ssp_method(),
 }
 """At scales at which they learn within the run. B* is 3.07 and T* 5.25 (context_bounds of the problem)."""
 

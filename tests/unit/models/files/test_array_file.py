@@ -10,7 +10,8 @@ import zlib
 import numpy as np
 import pytest
 
-from goalbound.models import SSP, FileFormatError, ModelError, Support
+from goalbound.errors import FileFormatError, InputError
+from goalbound.models import SSP, Support
 from goalbound.models.files import load
 from goalbound.models.files.array_file import check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
@@ -145,7 +146,7 @@ def test_true_is_no_version(path):
 
 
 def test_four_dimensions_are_refused_both_ways(path):
-    with pytest.raises(ModelError, match="gram has 4 dimensions; at most 3"):
+    with pytest.raises(InputError, match="gram has 4 dimensions; at most 3"):
         write_array_file(path, HEADER, {"gram": np.zeros((1, 1, 1, 1))})
     with_member(path, "gram.npy", npy(np.zeros((1, 1, 1, 1))))
     with pytest.raises(FileFormatError, match=r"gram.npy is no array of npy .* three dimensions"):
@@ -204,7 +205,7 @@ def test_damage_inside_an_array_is_noticed(path):
     ],
 )
 def test_what_could_not_be_read_back_is_not_written(tmp_path, header, arrays, message):
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(InputError, match=message):
         write_array_file(tmp_path / "wrong.npz", header, arrays)
     assert not list(tmp_path.iterdir())
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from goalbound.models import SSP, FileFormatError
+from goalbound.errors import FileFormatError
+from goalbound.models import SSP
 from goalbound.models.files import load, read_drn, write_drn
 from tests.unit.models.files.test_npz import ssps
 from tests.unit.models.files.test_umb import least_losses, powers_of_two, storm_example, storm_value

@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goalbound.models import SSP, FileFormatError, LinearCSSP, ModelError
+from goalbound.errors import FileFormatError, InputError
+from goalbound.models import SSP, LinearCSSP
 from goalbound.models.files import load, read_drn, read_npz, read_umb, save, write_umb
 from tests.unit.models.files.test_umb import a_model, archive, f8, flags, u8
 
@@ -91,7 +92,7 @@ def test_a_damaged_file_is_a_problem_or_a_clear_error(valid, tmp_path_factory, k
     for reader in (load, READERS[kind.split(".")[0] if kind != "linear.npz" else "npz"]):
         try:
             problem = reader(path)
-        except ModelError as error:
+        except InputError as error:
             message = str(error)
         else:
             assert isinstance(problem, SSP | LinearCSSP)
@@ -120,7 +121,7 @@ def test_noise_is_a_clear_error(tmp_path_factory, raw, head):
     path = tmp_path_factory.getbasetemp() / "noise"
     path.write_bytes(head + raw)
     for reader in (load, *READERS.values()):
-        with pytest.raises(ModelError, match="noise"):
+        with pytest.raises(InputError, match="noise"):
             reader(path)
 
 

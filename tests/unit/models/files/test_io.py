@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 
 import goalbound
-from goalbound import LRCSSP, SSP, FileFormatError, ModelError, Support
+from goalbound import LRCSSP, SSP, FileFormatError, Support
 from goalbound.adapters.covariates import CovariateLearner, Hats, load_map, save_map
 from goalbound.adapters.patients import read_patients
 from goalbound.adapters.tntp import read_flows, read_network
 from goalbound.cli import main
+from goalbound.errors import InputError
 from goalbound.learners.tabular import TabularLearner
 from goalbound.models.files import io as files_io
 from goalbound.models.files import load, read_drn, read_npz, read_umb, save
@@ -72,7 +73,7 @@ def special(tmp_path):
 @pytest.mark.parametrize("reader", READERS)
 def test_what_is_no_regular_file_is_refused_without_waiting_for_it(special, reader):
     for kind, path in special.items():
-        with pytest.raises(ModelError, match=f"{path.name}: this is {kind}") as caught:
+        with pytest.raises(InputError, match=f"{path.name}: this is {kind}") as caught:
             READERS[reader](path)
         assert "give" in str(caught.value)
 
@@ -120,7 +121,7 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(tmp_path, monke
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("path", [1, True, None, 3.5, b"model.npz", ["model.npz"], "mo\0del.npz"])
 def test_what_is_no_path_is_refused(reader, path):
-    with pytest.raises(ModelError, match="is no path"):
+    with pytest.raises(InputError, match="is no path"):
         READERS[reader](path)
 
 
@@ -128,7 +129,7 @@ def test_a_number_is_no_path_and_stdout_stays_open():
     script = (
         "import goalbound\n"
         "for number in (0, 1, 2):\n    try:\n        goalbound.load(number)\n"
-        "    except goalbound.ModelError as error:\n        print(error)\n"
+        "    except goalbound.InputError as error:\n        print(error)\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 0, ended.stderr
@@ -144,7 +145,7 @@ def test_nothing_is_written_to_what_is_no_path(path):
         lambda: save(problem, path), lambda: problem.save(path), lambda: save_map(Hats([0, 1]), path),
         lambda: LRCSSP(Support.full(1, 1), 1, loss_floor=0.1).save(path),
     ):  # fmt: skip
-        with pytest.raises(ModelError, match="is no path"):
+        with pytest.raises(InputError, match="is no path"):
             write()
 
 
@@ -154,10 +155,10 @@ def test_writing_never_takes_the_place_of_a_device_a_pipe_or_a_folder(special, t
     (tmp_path / "link.npz").symlink_to(special["a pipe"])
     for path in (special["a pipe"], special["a directory"], special["a socket"], tmp_path / "link.npz"):
         before = os.stat(path).st_mode
-        with pytest.raises(ModelError, match=f"{path.name}: this is .*: give the name of a file"):
+        with pytest.raises(InputError, match=f"{path.name}: this is .*: give the name of a file"):
             LRCSSP(Support.full(1, 1), 1, loss_floor=0.1).save(path)
         assert os.stat(path).st_mode == before
-    with pytest.raises(ModelError, match="this is a device"), atomic_write(os.devnull):
+    with pytest.raises(InputError, match="this is a device"), atomic_write(os.devnull):
         pass
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.npz", "link.npz", "pipe.umb", "socket.drn"]
@@ -304,7 +305,7 @@ def test_an_experiment_of_megabytes_is_refused(tmp_path):
     from goalbound.experiments.spec import ExperimentSpec
 
     (tmp_path / "a.toml").write_text("#" * (17 * MIB))
-    with pytest.raises(ModelError, match=r"a\.toml: .* bytes, and the limit is 16777216; no experiment is as large"):
+    with pytest.raises(InputError, match=r"a\.toml: .* bytes, and the limit is 16777216; no experiment is as large"):
         ExperimentSpec.load(tmp_path / "a.toml")
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goalbound.models import SSP, FileFormatError, LinearCSSP, ModelError, Support
+from goalbound.errors import FileFormatError, InputError
+from goalbound.models import SSP, LinearCSSP, Support
 from goalbound.models.files import load, read_npz, save, write_npz
 
 unit = st.floats(0.0, 1.0)
@@ -130,7 +131,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
 
 def test_a_contextual_problem_is_not_read_where_a_plain_one_stands(tmp_path):
     small().save(tmp_path / "drug.npz")
-    with pytest.raises(ModelError, match="without context"):
+    with pytest.raises(InputError, match="without context"):
         LinearCSSP.load(tmp_path / "drug.npz")
 
 
@@ -140,11 +141,11 @@ def test_a_missing_file_is_missing(tmp_path):
 
 
 def test_save_goes_by_the_suffix_and_lists_the_known_ones(tmp_path):
-    with pytest.raises(ModelError, match=r"unknown suffix '.csv'; known are .npz .*, .umb .* and .drn"):
+    with pytest.raises(InputError, match=r"unknown suffix '.csv'; known are .npz .*, .umb .* and .drn"):
         save(small(), tmp_path / "drug.csv")
     contextual = LinearCSSP.mix([small(), small()])
     for suffix in (".umb", ".drn"):
-        with pytest.raises(ModelError, match=r"hold no contexts; save as \.npz"):
+        with pytest.raises(InputError, match=r"hold no contexts; save as \.npz"):
             save(contextual, tmp_path / f"drug{suffix}")
 
 
@@ -160,7 +161,7 @@ def test_load_goes_by_the_bytes_and_not_by_the_suffix(tmp_path):
 
 def test_loss_and_goal_are_refused_for_a_file_that_holds_one_problem(tmp_path):
     small().save(tmp_path / "drug.npz")
-    with pytest.raises(ModelError, match="loss= and goal= are for UMB and DRN"):
+    with pytest.raises(InputError, match="loss= and goal= are for UMB and DRN"):
         load(tmp_path / "drug.npz", goal="goal")
 
 

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goalbound.models import SSP, FileFormatError, ModelError
+from goalbound.errors import FileFormatError, InputError
+from goalbound.models import SSP
 from goalbound.models.files import load, read_umb, write_umb
 from tests.unit.models.files.test_npz import ssps
 
@@ -117,7 +118,7 @@ def test_a_model_becomes_the_problem_it_means(tmp_path):
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
-def test_plain_gzip_and_xz_are_told_apart_by_their_bytes(tmp_path, pack):
+def test_plain_gzip_and_xz_are_distinguished_by_their_bytes(tmp_path, pack):
     path = tmp_path / "model"
     path.write_bytes(pack(archive(*a_model())))
     assert load(path) == read(tmp_path, *a_model())
@@ -290,7 +291,7 @@ def test_names_that_are_missing_or_ambiguous_are_listed(tmp_path):
 
 def test_a_start_that_umb_cannot_say_is_refused(tmp_path):
     problem = SSP.dense([[0.5], [0.5]], [[[0, 0, 1.0]], [[0, 0, 1.0]]], start=[0.25, 0.75])
-    with pytest.raises(ModelError, match=r"not uniform.*npz.*dataclasses.replace\(problem, start=0\)"):
+    with pytest.raises(InputError, match=r"not uniform.*npz.*dataclasses.replace\(problem, start=0\)"):
         write_umb(problem, tmp_path / "start.umb")
     assert not list(tmp_path.iterdir())
 

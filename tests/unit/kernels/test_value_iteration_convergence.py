@@ -1,0 +1,285 @@
+"""Value iteration that evaluates policies in between, the ceiling of values, and the projection on the sub-simplex."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import clarabel
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+from goalbound.kernels import value_iteration as kernels
+from goalbound.kernels.confidence import to_simplex
+from goalbound.kernels.elimination import new_evaluation_workspace
+from goalbound.kernels.value_iteration import L1_BALL, L2_BALL, UncertaintySet, ValueIterationState
+from goalbound.models import SSP
+from goalbound.planning import solve
+from goalbound.planning.extended_value_iteration import value_bounds
+from tests.reference.optimism import on_the_simplex
+from tests.reference.projection import clarabel_answer
+from tests.reference.ridge_baselines import best_of_all_policies, sub_simplex_by_sorting
+from tests.support.strategies import examples, ssps
+from tests.unit.kernels.test_value_iteration import backups, iteration_from, plausible_problems
+from tests.unit.kernels.test_value_iteration_l1 import least_by_sorting
+
+Floats = NDArray[np.float64]
+
+FLOOR = 0.1
+TOLERANCE = 1e-7
+
+
+class Settled(NamedTuple):
+    iteration: ValueIterationState
+    sweeps: int
+    lower: Floats
+    upper: Floats
+
+
+def settled(sets: UncertaintySet, *, by_policies: bool, start: float = FLOOR, tolerance: float = TOLERANCE) -> Settled:
+    """Values from a start, with the bounds that their residual certifies."""
+    states = len(sets.pair_start) - 1
+    iteration = iteration_from(sets, np.array([*np.full(states, start), 0.0]))
+    if by_policies:
+        sweeps = kernels.policy_iteration.python(sets, iteration, tolerance, 100_000, new_evaluation_workspace(states))
+    else:
+        sweeps = kernels.value_iteration.python(sets, iteration, tolerance, 100_000)
+    assert iteration.progress["residual"] <= tolerance
+    floor = float(sets.losses.min())
+    return Settled(iteration, sweeps, *value_bounds(iteration.values, float(iteration.progress["residual"]), floor))
+
+
+def plain_model(ssp: SSP) -> UncertaintySet:
+    """A problem as kernels know it, its losses raised to the floor: a ball of radius 0 around each row."""
+    support = ssp.support
+    used = np.array([int((support.next_state[support.row(i)] != support.states).sum()) for i in range(support.pairs)])
+    squares = [float(np.square(ssp.probabilities[support.row(i)][: used[i]]).sum()) for i in range(support.pairs)]
+    return UncertaintySet(
+        L2_BALL, np.inf, np.array(support.pair_start), np.array(support.next_start), used, np.array(support.next_state),
+        np.array(ssp.probabilities), np.zeros(support.pairs), np.array(squares), np.maximum(ssp.losses, FLOOR),
+        np.empty(0), np.empty(0),
+    )  # fmt: skip
+
+
+def rows_of(sets: UncertaintySet) -> list[dict[int, float]]:
+    """Each row of a model as {next state: probability}."""
+    rows = []
+    for pair, first in enumerate(sets.next_start[:-1]):
+        places = slice(first, first + sets.used[pair])
+        rows.append(dict(zip(sets.state[places].tolist(), sets.centre[places].tolist(), strict=True)))
+    return rows
+
+
+def as_taking(sets: UncertaintySet) -> UncertaintySet:
+    """The same rows; as much mass may be taken as the ball was wide."""
+    sums = np.array([sum(row.values()) for row in rows_of(sets)])
+    return sets._replace(shape=L1_BALL, ball=np.sqrt(sets.ball), mass=sums)
+
+
+def best_backups(sets: UncertaintySet, values: Floats) -> Floats:
+    """[S] one backup of every state, by the witnesses of the inner minimum."""
+    best = []
+    for s in range(len(sets.pair_start) - 1):
+        if sets.shape == L2_BALL:
+            worth = backups(sets, values, s)
+        else:
+            worth = [
+                float(sets.losses[pair]) + least_by_sorting(
+                    np.array([*row.values()]), float(sets.ball[pair]), values[[*row]]
+                )
+                for pair, row in enumerate(rows_of(sets))
+                if sets.pair_start[s] <= pair < sets.pair_start[s + 1]
+            ]  # fmt: skip
+        best.append(min(*worth, sets.ceiling))
+    return np.array(best)
+
+
+@examples(30)
+@given(ssps(proper=True, most_states=5), st.sampled_from([FLOOR, 3.0, 100.0]))
+def test_in_a_plain_model_both_ways_end_at_the_planners_values(ssp: SSP, start: float) -> None:
+    model = plain_model(ssp)
+    exact = solve(SSP(ssp.support, model.losses, ssp.probabilities))
+    for by_policies in (False, True):
+        found = settled(model, by_policies=by_policies, start=start)
+        assert (found.lower <= exact.upper * (1.0 + 1e-12)).all()
+        assert (exact.lower <= found.upper * (1.0 + 1e-12)).all()
+        np.testing.assert_allclose(found.iteration.values, exact.values, rtol=3.0 * TOLERANCE / FLOOR)
+
+
+@examples(25)
+@given(plausible_problems(), st.booleans(), st.sampled_from([FLOOR, 3.0, 100.0]))
+def test_in_both_shapes_both_ways_end_within_their_certificates(
+    sets: UncertaintySet, taking: bool, start: float
+) -> None:
+    sets = as_taking(sets) if taking else sets
+    sure, quick = (settled(sets, by_policies=way, start=start) for way in (False, True))
+    assert (quick.lower <= sure.upper).all()
+    assert (sure.lower <= quick.upper).all()
+    for found in (sure, quick):
+        again = best_backups(sets, found.iteration.values)
+        room = found.iteration.progress["residual"] + 1e-11 * found.iteration.values.max()
+        assert np.abs(again - found.iteration.values[:-1]).max() <= room
+
+
+@examples(25)
+@given(ssps(proper=False, most_states=3), st.sampled_from([1.0, 2.5, 7.0]), st.booleans())
+def test_no_value_is_above_the_ceiling_and_below_it_all_is_as_it_was(ssp: SSP, ceiling: float, quick: bool) -> None:
+    # The witness: a ceiling is one more choice in every state, to pay it and be at the goal.
+    model = plain_model(ssp)._replace(ceiling=ceiling)
+    found = settled(model, by_policies=quick)
+    exact = best_of_all_policies(model.pair_start, model.losses.tolist(), rows_of(model), ceiling=ceiling)
+    assert found.iteration.values.max() <= ceiling
+    np.testing.assert_allclose(found.iteration.values, exact, rtol=3.0 * TOLERANCE / FLOOR)
+
+
+@pytest.mark.parametrize("by_policies", [False, True])
+@pytest.mark.parametrize("start", [0.1, 50.0])
+def test_what_never_arrives_ends_at_the_ceiling(by_policies: bool, start: float) -> None:
+    # States 0 and 1 lead to one another for ever; state 2 leads to the goal, or to them.
+    ssp = SSP.dense(
+        [[0.3, 1.0], [0.7, 1.0], [0.2, 0.1]],
+        [[[0, 1, 0, 0], [1, 0, 0, 0]], [[1, 0, 0, 0], [0, 1, 0, 0]], [[0, 0, 0, 1], [1, 0, 0, 0]]],
+    )
+    model = plain_model(ssp)._replace(ceiling=20.0)
+    found = settled(model, by_policies=by_policies, start=start)
+    assert found.iteration.values.tolist() == [20.0, 20.0, 0.2, 0.0]
+    assert found.iteration.policy[2] == 4
+
+
+def test_a_policy_that_never_arrives_is_not_evaluated_and_changes_nothing() -> None:
+    model = plain_model(SSP.dense([[0.5, 0.5]], [[[1, 0], [0, 1]]]))
+    iteration = iteration_from(model, np.array([3.0, 0.0]))
+    assert not kernels.evaluate.python(model, iteration, new_evaluation_workspace(1), 0.0)
+    assert iteration.values.tolist() == [3.0, 0.0]
+    iteration.policy[0] = 1
+    assert kernels.evaluate.python(model, iteration, new_evaluation_workspace(1), 0.0)
+    assert iteration.values.tolist() == [0.5, 0.0]
+
+
+@examples(25)
+@given(plausible_problems(), st.booleans())
+def test_an_evaluated_policy_is_a_linear_system(sets: UncertaintySet, taking: bool) -> None:
+    sets = as_taking(sets) if taking else sets
+    states = len(sets.pair_start) - 1
+    values = np.array([*np.linspace(1.0, 2.0, states), 0.0])
+    iteration = iteration_from(sets, values)
+    chain = np.zeros((states, states))
+    for s, pair in enumerate(iteration.policy):
+        first, count = sets.next_start[pair], sets.used[pair]
+        row = np.empty(count)
+        kernels.optimistic_row.python(sets, pair, values, 0.0, row)
+        chain[s, sets.state[first : first + count]] = row
+    assert kernels.evaluate.python(sets, iteration, new_evaluation_workspace(states), 0.0)
+    exact = np.linalg.solve(np.eye(states) - chain, sets.losses[iteration.policy])
+    np.testing.assert_allclose(iteration.values, [*exact, 0.0], rtol=1e-12)
+
+
+def test_where_exits_are_rare_a_few_sweeps_do() -> None:
+    # Ten states that leave with probability 1/10000, at a loss of 1/2 a step: 5000. A sweep alone removes one
+    # ten-thousandth of the error.
+    states, leave = 10, 1e-4
+    rows = np.full((states, 1, states + 1), (1.0 - leave) / states)
+    rows[..., -1] = leave
+    model = plain_model(SSP.dense(np.full((states, 1), 0.5), rows))
+    quick = settled(model, by_policies=True, tolerance=1e-6)
+    assert quick.sweeps <= 4
+    np.testing.assert_allclose(quick.iteration.values[:-1], 5000.0, rtol=1e-9)
+    iteration = iteration_from(model, np.array([*np.full(states, FLOOR), 0.0]))
+    assert kernels.value_iteration.python(model, iteration, 1e-6, 50) == 50
+    assert iteration.progress["residual"] > 0.1
+
+
+@examples(20)
+@given(plausible_problems(), st.booleans())
+def test_python_and_compiled_settle_to_the_same_bits(sets: UncertaintySet, taking: bool) -> None:
+    sets = as_taking(sets) if taking else sets
+    states = len(sets.pair_start) - 1
+    one, other = (iteration_from(sets, np.array([*np.full(states, 2.0), 0.0])) for _ in range(2))
+    made = kernels.policy_iteration.python(sets, one, 1e-9, 1000, new_evaluation_workspace(states))
+    assert kernels.policy_iteration.compiled(sets, other, 1e-9, 1000, new_evaluation_workspace(states)) == made
+    for mine, theirs in zip(one, other, strict=True):
+        assert mine.tobytes() == theirs.tobytes()
+
+
+entries = st.one_of(
+    st.sampled_from([0.0, 0.5, 1.0, -1.0, 1.0 / 3.0, 1e-300]),
+    st.floats(-3.0, 3.0, allow_subnormal=False),
+    st.builds(lambda x, e: x * 10.0**e, st.floats(-9.0, 9.0), st.integers(-9, 9)),
+)
+"""what a draw may be, and worse"""
+
+draws = st.lists(entries, min_size=0, max_size=8).map(np.array)
+
+
+def projection(row: Floats, *, stochastic: bool = False) -> Floats:
+    out = np.array(row, dtype=np.float64)
+    to_simplex.python(out, stochastic)
+    return out
+
+
+def size_of(*rows: Floats) -> float:
+    return max(1.0, *(float(np.abs(row).max(initial=0.0)) for row in rows))
+
+
+@examples(80)
+@given(draws)
+def test_the_projection_is_that_of_sorting(row: Floats) -> None:
+    found = projection(row)
+    np.testing.assert_allclose(found, sub_simplex_by_sorting(row), atol=1e-15 * size_of(row) * 8)
+    assert found.min(initial=0.0) >= 0.0
+    assert found.sum() <= 1.0 + 1e-15 * size_of(row) * 8
+
+
+@examples(30)
+@given(st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=6).map(np.array))
+def test_the_projection_is_that_of_a_quadratic_program(row: Floats) -> None:
+    m = len(row)
+    answer = clarabel_answer(
+        csc_array(np.eye(m)), -row, csc_array(np.vstack((-np.eye(m), np.ones((1, m))))),
+        np.array([*np.zeros(m), 1.0]), [clarabel.NonnegativeConeT(m + 1)],
+    )  # fmt: skip
+    np.testing.assert_allclose(projection(row), answer.x, atol=1e-6)
+
+
+@examples(80)
+@given(draws.filter(len))
+def test_the_projection_on_the_simplex_is_that_of_exact_sorting(row: Floats) -> None:
+    found = projection(row, stochastic=True)
+    exact = on_the_simplex([Fraction(float(q)) for q in row])
+    np.testing.assert_allclose(found, [float(q) for q in exact], atol=1e-15 * size_of(row) * 8)
+    assert found.min() >= 0.0
+    assert found.sum() == pytest.approx(1.0, abs=1e-15 * size_of(row) * 8)
+    if len(row) == 1:
+        assert found[0] == 1.0
+
+
+@examples(50)
+@given(draws)
+def test_projecting_twice_is_projecting_once(row: Floats) -> None:
+    once = projection(row)
+    np.testing.assert_allclose(projection(once), once, atol=1e-15 * size_of(row) * 8)
+
+
+@examples(50)
+@given(draws, st.data())
+def test_projecting_brings_no_two_rows_apart(row: Floats, data: st.DataObject) -> None:
+    other = np.array(data.draw(st.lists(entries, min_size=len(row), max_size=len(row))))
+    apart = float(np.linalg.norm(projection(row) - projection(other)))
+    assert apart <= float(np.linalg.norm(row - other)) + 1e-14 * size_of(row, other)
+
+
+def test_the_projection_by_hand() -> None:
+    # 0.9 + 0.5 is 0.4 too much: 0.2 from each; what is negative is 0 and gives nothing.
+    assert projection(np.array([0.9, -0.3, 0.5])).tolist() == pytest.approx([0.7, 0.0, 0.3], rel=1e-15)
+    # 1.5 + 0.2: taking 0.35 from each would leave -0.15, so all is taken from the first.
+    assert projection(np.array([1.5, 0.2])).tolist() == [1.0, 0.0]
+    # What sums to at most 1 stays.
+    assert projection(np.array([0.25, 0.5, -2.0])).tolist() == [0.25, 0.5, 0.0]
+    assert math.fsum(projection(np.full(3, 1e9))) == pytest.approx(1.0, abs=1e-6)
+    # On the simplex what is missing is shared: 0.25 + 0.5 lacks 0.25, and -2 is too far below to get any of it.
+    assert projection(np.array([0.25, 0.5, -2.0]), stochastic=True).tolist() == pytest.approx([0.375, 0.625, 0.0])
