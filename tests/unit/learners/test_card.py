@@ -16,6 +16,7 @@ from goalbound.learners.card import COROLLARY, THEOREM, THIRD_PARTY, Card, Learn
 from goalbound.learners.context_free import Discretized
 from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.reference import Clairvoyant, RandomWalk
+from goalbound.learners.settings import LearnerOptions
 from goalbound.learners.tabular import TabularLearner, bernstein_ssp, hoeffding_ssp, uc_ssp
 from goalbound.models import LinearCSSP, ModelError, Support
 from goalbound.simulation.diagnostics import AuditedLearner
@@ -56,14 +57,14 @@ def test_a_name_that_begins_like_a_proven_rule_proves_nothing_and_another_name_t
 
 def test_practical_at_a_scale_of_1_has_the_card_of_sharp_widths() -> None:
     practical = LRCSSP.practical(SUPPORT, 2, loss_floor=0.1, scale=1.0)
-    assert practical.card == lr_cssp(widths=sharp(), replan_factor=2.0).card
+    assert practical.card == lr_cssp(widths=sharp(), options=LearnerOptions(replan_factor=2.0)).card
     assert practical.card.guarantee == "proven"
     assert LRCSSP.practical(SUPPORT, 2, loss_floor=0.1).card.guarantee == "unproven"
 
 
 def test_the_theorem_is_named_and_is_the_corollary_where_losses_may_be_zero() -> None:
     assert lr_cssp().card.theorem == THEOREM
-    assert lr_cssp(loss_floor=0.0, episodes=1000).card.theorem == COROLLARY
+    assert lr_cssp(loss_floor=0.0, options=LearnerOptions(episodes=1000)).card.theorem == COROLLARY
     assert lr_cssp(widths=scaled(paper(), by=0.5)).card.theorem == ""
 
 
@@ -71,10 +72,10 @@ def test_only_learners_with_a_known_test_say_so() -> None:
     arguments: dict[str, Any] = {"loss_floor": 0.1}
     told = {
         "lr-cssp": lr_cssp(),
-        "greedy": ridge.greedy_ridge(SUPPORT, 2, **arguments),
-        "epsilon": ridge.epsilon_greedy(SUPPORT, 2, **arguments),
-        "posterior": ridge.ps_cssp(SUPPORT, 2, **arguments),
-        "rmax": ridge.kwik_rmax(SUPPORT, 2, **arguments),
+        "greedy": ridge.GreedyRidge(SUPPORT, 2, **arguments),
+        "epsilon": ridge.EpsilonGreedy(SUPPORT, 2, **arguments),
+        "posterior": ridge.PosteriorSampling(SUPPORT, 2, **arguments),
+        "rmax": ridge.KwikRmax(SUPPORT, 2, **arguments),
         "hoeffding": TabularLearner(SUPPORT, hoeffding_ssp(loss_bound=2.0), **arguments),
         "bernstein": TabularLearner(SUPPORT, bernstein_ssp(), **arguments),
         "oracle": Clairvoyant(PROBLEM),
@@ -85,8 +86,8 @@ def test_only_learners_with_a_known_test_say_so() -> None:
 
 
 def test_ridge_learners_that_are_not_optimistic_have_constants_and_no_guarantee() -> None:
-    assert ridge.greedy_ridge(SUPPORT, 2, loss_floor=0.1).card.description == "no constants"
-    epsilon = ridge.epsilon_greedy(SUPPORT, 2, loss_floor=0.1, explore=0.5)
+    assert ridge.GreedyRidge(SUPPORT, 2, loss_floor=0.1).card.description == "no constants"
+    epsilon = ridge.EpsilonGreedy(SUPPORT, 2, loss_floor=0.1, explore=0.5)
     assert (epsilon.card.guarantee, epsilon.card.description) == ("none", "explore 0.5; fade 0.333")
 
 
