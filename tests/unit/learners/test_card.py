@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP
+from goalbound import LRCSSP, ContextBlind
 from goalbound.errors import InputError
 from goalbound.estimation import Widths, paper, printed, scaled, sharp
 from goalbound.estimation.widths import IntervalPieces
 from goalbound.learners import ridge
 from goalbound.learners.card import COROLLARY, THEOREM, THIRD_PARTY, Card, LearnerCard, learner_card, weakest
-from goalbound.learners.context_map import ContextBlind, MappedContexts
+from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.discretized import Discretized
 from goalbound.learners.reference import Clairvoyant, RandomWalk
+from goalbound.learners.settings import LearnerOptions
 from goalbound.learners.tabular import TabularLearner
-from goalbound.learners.tabular.method import bernstein_ssp_method, hoeffding_ssp_method, uc_ssp_method
+from goalbound.learners.tabular.method import bernstein_ssp_method as bernstein_ssp
+from goalbound.learners.tabular.method import hoeffding_ssp_method as hoeffding_ssp
+from goalbound.learners.tabular.method import uc_ssp_method as uc_ssp
 from goalbound.models import LinearCSSP, Support
 from goalbound.simulation.diagnostics import AuditedLearner
 
@@ -58,51 +61,49 @@ def test_a_name_that_begins_like_a_proven_rule_proves_nothing_and_another_name_t
 
 def test_practical_at_a_scale_of_1_has_the_card_of_sharp_widths() -> None:
     practical = LRCSSP.practical(SUPPORT, 2, loss_floor=0.1, scale=1.0)
-    assert practical.card == lr_cssp(widths=sharp(), replan_factor=2.0).card
+    assert practical.card == lr_cssp(widths=sharp(), options=LearnerOptions(replan_factor=2.0)).card
     assert practical.card.guarantee == "proven"
     assert LRCSSP.practical(SUPPORT, 2, loss_floor=0.1).card.guarantee == "unproven"
 
 
 def test_the_theorem_is_named_and_is_the_corollary_where_losses_may_be_zero() -> None:
     assert lr_cssp().card.theorem == THEOREM
-    assert lr_cssp(loss_floor=0.0, episodes=1000).card.theorem == COROLLARY
+    assert lr_cssp(loss_floor=0.0, options=LearnerOptions(episodes=1000)).card.theorem == COROLLARY
     assert lr_cssp(widths=scaled(paper(), by=0.5)).card.theorem == ""
 
 
 def test_only_learners_with_a_known_test_say_so() -> None:
     arguments: dict[str, Any] = {"loss_floor": 0.1}
-    given = {
+    told = {
         "lr-cssp": lr_cssp(),
-        "greedy": ridge.greedy_ridge(SUPPORT, 2, **arguments),
-        "epsilon": ridge.epsilon_greedy(SUPPORT, 2, **arguments),
-        "posterior": ridge.ps_cssp(SUPPORT, 2, **arguments),
-        "rmax": ridge.kwik_rmax(SUPPORT, 2, **arguments),
-        "hoeffding": TabularLearner(SUPPORT, hoeffding_ssp_method(loss_bound=2.0), **arguments),
-        "bernstein": TabularLearner(SUPPORT, bernstein_ssp_method(), **arguments),
+        "greedy": ridge.GreedyRidge(SUPPORT, 2, **arguments),
+        "epsilon": ridge.EpsilonGreedy(SUPPORT, 2, **arguments),
+        "posterior": ridge.PosteriorSampling(SUPPORT, 2, **arguments),
+        "rmax": ridge.KwikRmax(SUPPORT, 2, **arguments),
+        "hoeffding": TabularLearner(SUPPORT, hoeffding_ssp(loss_bound=2.0), **arguments),
+        "bernstein": TabularLearner(SUPPORT, bernstein_ssp(), **arguments),
         "oracle": Clairvoyant(PROBLEM),
         "random": RandomWalk(SUPPORT),
     }
-    with_test = {name for name, learner in given.items() if learner_card(learner).has_known_test}
+    with_test = {name for name, learner in told.items() if learner_card(learner).has_known_test}
     assert with_test == {"lr-cssp", "rmax", "hoeffding"}
 
 
 def test_ridge_learners_that_are_not_optimistic_have_constants_and_no_guarantee() -> None:
-    assert ridge.greedy_ridge(SUPPORT, 2, loss_floor=0.1).card.description == "no constants"
-    epsilon = ridge.epsilon_greedy(SUPPORT, 2, loss_floor=0.1, explore=0.5)
+    assert ridge.GreedyRidge(SUPPORT, 2, loss_floor=0.1).card.description == "no constants"
+    epsilon = ridge.EpsilonGreedy(SUPPORT, 2, loss_floor=0.1, explore=0.5)
     assert (epsilon.card.guarantee, epsilon.card.description) == ("none", "explore 0.5; fade 0.333")
 
 
 def test_the_papers_of_others_prove_their_constants_as_they_are() -> None:
-    as_printed, wider = (
-        TabularLearner(SUPPORT, uc_ssp_method(scale=scale), loss_floor=0.1).card for scale in (1.0, 2.0)
-    )
+    as_printed, wider = (TabularLearner(SUPPORT, uc_ssp(scale=scale), loss_floor=0.1).card for scale in (1.0, 2.0))
     assert (as_printed.guarantee, as_printed.uses_paper_constants) == ("proven", True)
     assert (wider.guarantee, wider.description) == ("unproven", "radii: 2 x its paper, not proven; delta 0.1")
 
 
 def test_wrappers_say_what_the_learner_inside_sees_of_the_contexts() -> None:
     inside = lr_cssp(1)
-    tabular = TabularLearner(SUPPORT, uc_ssp_method(), loss_floor=0.1)
+    tabular = TabularLearner(SUPPORT, uc_ssp(), loss_floor=0.1)
     assert lr_cssp().card.sees == "contexts"
     assert ContextBlind(inside).card == replace(inside.card, sees="nothing")
     assert MappedContexts(lr_cssp(), np.eye(2)).card == replace(lr_cssp().card, sees="mapped contexts")
@@ -177,6 +178,6 @@ def test_a_card_that_is_none_is_refused(change: dict[str, Any]) -> None:
         LearnerCard.from_json({**good, **change})
 
 
-def test_of_cards_that_differ_the_weakest_guarantee_is_reported() -> None:
+def test_of_cards_that_differ_the_weakest_guarantee_is_told() -> None:
     proven = LearnerCard(guarantee="proven")
     assert weakest([proven, THIRD_PARTY, proven]) is THIRD_PARTY

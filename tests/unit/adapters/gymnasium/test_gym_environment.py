@@ -1,9 +1,9 @@
 """A real environment played in the states and losses of its problem."""
 
+import gymnasium
 import numpy as np
 import pytest
 
-import gymnasium
 from goalbound.adapters.gymnasium import GymEnvironment, from_environments, give_up, penalty_exit, refuse
 from goalbound.errors import InputError
 

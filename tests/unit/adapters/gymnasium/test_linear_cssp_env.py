@@ -4,16 +4,16 @@ import subprocess
 import sys
 import warnings
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 
-import gymnasium
 from goalbound import Builder, LinearCSSP
 from goalbound.adapters.gymnasium import LinearCSSPEnv, from_environments
 from goalbound.errors import InputError
 from goalbound.extras import install_command
 from goalbound.simulation import OneHot, bernoulli
-from gymnasium.utils.env_checker import check_env
 
 
 def two_drugs():

@@ -1,9 +1,9 @@
 """The traps of transition tables, one by one. `TableEnv` is a table written by hand, without Gymnasium."""
 
+import gymnasium
 import numpy as np
 import pytest
 
-import gymnasium
 from goalbound.adapters.gymnasium import (
     Losses,
     every_termination,

@@ -1,9 +1,9 @@
 """Optimal losses of Gymnasium's tables, as computed by independent programs from the installed package."""
 
+import gymnasium
 import numpy as np
 import pytest
 
-import gymnasium
 from goalbound.adapters.gymnasium import from_environments, penalty_exit
 from goalbound.planning import evaluate, is_proper, solve
 

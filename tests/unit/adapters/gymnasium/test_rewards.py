@@ -1,9 +1,9 @@
 """Terminations that are not goals: restart, penalty_exit, give_up, refuse."""
 
+import gymnasium
 import numpy as np
 import pytest
 
-import gymnasium
 from goalbound.adapters.gymnasium import from_environments, give_up, penalty_exit, per_step, refuse, restart
 from goalbound.errors import InputError
 
