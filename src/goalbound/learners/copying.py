@@ -104,7 +104,7 @@ def _packed(value: Any, records: dict[int, _Record]) -> Any:
 def _unpacked(value: Any, known: dict[int, Any]) -> Any:
     """The arrays as they were: what was one array, or one record, is one still."""
     if isinstance(value, _Record):
-        return known.setdefault(id(value), value.array[0])
+        return known.setdefault(id(value), np.array(value.array)[0])  # a copy: the file may be one to be read only
     if isinstance(value, _ReadOnly):
         value.array.flags.writeable = False
         return value.array

@@ -282,7 +282,7 @@ def test_cells_of_other_learners_are_refused(tmp_path: Path) -> None:
     learner = cells("ps")
     play_one(learner, [1.0, 0.0, 0.0], seed=1)
     file_of(learner, tmp_path)
-    with pytest.raises(FileFormatError, match="the learner in it was told other things"):
+    with pytest.raises(FileFormatError, match="the kind is 'PosteriorSampling', and 'GreedyRidge' is needed"):
         cells("greedy").restored(tmp_path / "learner")
 
 

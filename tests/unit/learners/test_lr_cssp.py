@@ -354,7 +354,7 @@ def test_after_a_projection_that_failed_nothing_is_planned_but_the_learner_can_b
         episode.observe(Step(0, action, 0.5, 1))
     assert episode.ended
     learner.save(tmp_path / "learner.npz")
-    for one in (learner, LRCSSP.load(tmp_path / "learner.npz")):
+    for one in (learner, GreedyRidge.load(tmp_path / "learner.npz")):
         with pytest.raises(ProjectionFailed):
             one.plan([1.0])
         assert one.statistics.visits[0] == 1

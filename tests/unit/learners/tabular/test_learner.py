@@ -273,7 +273,7 @@ def test_a_plan_that_does_not_settle_is_an_error_and_no_plan(monkeypatch: pytest
     play(problem, learner, ONCE, episodes=50, seed=1)
     learner._state.totals["stale"] = 1
     monkeypatch.setattr(module, "MOST_SWEEPS", 1)
-    learner._state.main.iteration.meter[0] = np.inf
+    learner._state.main.iteration.progress["residual"] = np.inf
     learner._state.main.iteration.values[:-1] = 1e6
     episode = learner.begin()
     with pytest.raises(PlanningStopped, match="raise loss_floor"):
