@@ -30,6 +30,7 @@ def exploring(
 ) -> RidgeLearner:  # fmt: skip
     """The learner that explores so, with a new plan after every step unless ``replan_factor`` is given."""
     chosen = LearnerOptions(**{"replan_factor": 1.0, **options})
+    rng = np.random.default_rng(0) if rng is None else rng
     given: dict[str, Any] = {"loss_floor": loss_floor, "options": chosen}
     if exploration.code == OPTIMISTIC:
         return LRCSSP(support, context_size, **given)
