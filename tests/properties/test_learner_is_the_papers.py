@@ -32,7 +32,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class PriorArrays:
+class Declared:
     """What both learners are told."""
 
     loss_floor: float = 0.1
@@ -62,10 +62,10 @@ class PriorArrays:
         )  # fmt: skip
 
 
-AS_PROVEN = PriorArrays(loss_bound=2.0)
-NARROW = PriorArrays(loss_bound=2.0, scale=0.05)
-DOUBLING = PriorArrays(loss_floor=0.3, scale=0.01, regularization=0.5)
-KNOWN = PriorArrays(loss_floor=0.95, loss_bound=1.0, scale=1e-3, regularization=500.0, delta=0.9)
+AS_PROVEN = Declared(loss_bound=2.0)
+NARROW = Declared(loss_bound=2.0, scale=0.05)
+DOUBLING = Declared(loss_floor=0.3, scale=0.01, regularization=0.5)
+KNOWN = Declared(loss_floor=0.95, loss_bound=1.0, scale=1e-3, regularization=500.0, delta=0.9)
 SETTINGS = {
     "as proven": AS_PROVEN,
     "as printed": replace(AS_PROVEN, widths="printed", scale=0.05),
@@ -73,7 +73,7 @@ SETTINGS = {
     "narrower": replace(NARROW, scale=0.01, regularization=0.5),
     "doubling": DOUBLING,
     "forgetting": replace(DOUBLING, forget=True),
-    "zero losses": PriorArrays(loss_floor=0.0, scale=0.01, episodes=20_000),
+    "zero losses": Declared(loss_floor=0.0, scale=0.01, episodes=20_000),
     "known": KNOWN,
 }
 
@@ -81,7 +81,7 @@ SETTINGS = {
 class Twins:
     """The learner and its naive twin, compared at every step. ``seen`` counts what has happened."""
 
-    def __init__(self, given: PriorArrays, support: Support, size: int) -> None:
+    def __init__(self, given: Declared, support: Support, size: int) -> None:
         self.support = support
         self.learner, self.naive = given.learner(support, size), given.naive(support, size)
         self.seen: Counter[str] = Counter()
@@ -223,7 +223,7 @@ def test_plans_above_the_bound_make_both_forget() -> None:
 def test_intervals_that_lose_too_much_double_it_alike() -> None:
     # All is known: 10 B sqrt(log(4 m / 0.5)) / sqrt(1e5) < 0.3 for B = 1, 2 and 4. 48 log(8) = 99.8: the first time
     # at step 100.
-    given = PriorArrays(loss_floor=0.9, scale=1e-6, regularization=1e5, delta=0.5)
+    given = Declared(loss_floor=0.9, scale=1e-6, regularization=1e5, delta=0.5)
     # Both may lead to the goal, and 1e5 zeros of the ridge say that they do: no plan is above the bound.
     twins = Twins(given, Support.from_pairs([{0: [1, 2]}, {0: [0, 2]}]), 1)
     twins.begin(np.array([1.0]))

@@ -165,7 +165,7 @@ def test_both_draw_the_same_numbers_and_no_others() -> None:
         assert twins.learner._rng.bit_generator.state == twins.twin.rng.bit_generator.state
 
 
-def given(exploration: Exploration, size: int, *, factor: float = 2.0) -> RidgeLearner:
+def learner_with(exploration: Exploration, size: int, *, factor: float = 2.0) -> RidgeLearner:
     return exploring(
         exploration, SUPPORT, size, loss_floor=FLOOR, tolerance=TOLERANCE, replan_factor=factor,
         rng=np.random.default_rng(1),
@@ -178,7 +178,7 @@ SUPPORT = Support.full(3, 2)
 @examples(10)
 @given(data(SUPPORT, 2), contexts(2))
 def test_a_draw_without_spread_is_the_estimate(seen: list[Seen], context: NDArray[np.float64]) -> None:
-    plain, still = given(greedy(), 2), given(sampled(spread=0.0, ceiling=1e9), 2)
+    plain, still = learner_with(greedy(), 2), learner_with(sampled(spread=0.0, ceiling=1e9), 2)
     one = plan_after(plain, seen, context)
     if one is None:
         return
@@ -196,14 +196,14 @@ def test_who_knows_everything_is_greedy_and_who_knows_nothing_hopes(
     seen: list[Seen], context: NDArray[np.float64]
 ) -> None:
     # The sum of |V^-1 c| is at most sqrt(d) / lambda = 1.42, and above 0.
-    nothing = teach(given(rmax(threshold=0.0), 2), seen).plan(context)
+    nothing = teach(learner_with(rmax(threshold=0.0), 2), seen).plan(context)
     np.testing.assert_allclose(nothing.values, [FLOOR] * 3 + [0.0], rtol=1e-8)
     assert nothing.policy.tolist() == [0, 0, 0]
     assert not nothing.known.any()
-    one = plan_after(given(greedy(), 2), seen, context)
+    one = plan_after(learner_with(greedy(), 2), seen, context)
     if one is None:
         return
-    everything = plan_after(given(rmax(threshold=1.5), 2), seen, context)
+    everything = plan_after(learner_with(rmax(threshold=1.5), 2), seen, context)
     assert everything is not None
     assert everything.known.all()
     np.testing.assert_allclose(everything.values, one.values, rtol=1e-8)
@@ -216,11 +216,11 @@ def test_the_names_of_the_components_do_not_matter(
     seen: list[Seen], context: NDArray[np.float64], order: list[int], exploration: Exploration
 ) -> None:
     renamed = [Seen(one.context[order], one.step) for one in seen]
-    if any(near_known(given(exploration, 3), seen, context)):
+    if any(near_known(learner_with(exploration, 3), seen, context)):
         return
     one, other = (
-        plan_after(given(exploration, 3), seen, context),
-        plan_after(given(exploration, 3), renamed, context[order]),
+        plan_after(learner_with(exploration, 3), seen, context),
+        plan_after(learner_with(exploration, 3), renamed, context[order]),
     )
     assert (one is None) == (other is None)
     if one is not None and other is not None:

@@ -25,8 +25,8 @@ from tests.reference.tabular import (
 from tests.reference.tabular_kinds import COARSE, KINDS, PRECISE, USUAL, Kind, learner_of
 from tests.reference.tabular_sets import (
     Data,
+    Declared,
     Floats,
-    PriorArrays,
     bernstein_row,
     hoeffding_radius,
     l1_minimum_by_lp,
@@ -51,12 +51,12 @@ def full_problems(draw: st.DrawFn) -> SSP:
 
 
 @st.composite
-def tellings(draw: st.DrawFn, truth: SSP, kind: Kind) -> PriorArrays:
+def tellings(draw: st.DrawFn, truth: SSP, kind: Kind) -> Declared:
     known = draw(st.sampled_from([False, False, True]))
     floor, added = draw(st.sampled_from([(0.2, 0.0), (0.05, 0.1), (0.0, 0.0) if kind.zero_floor else (0.0, 0.3)]))
     losses = tuple(np.maximum(truth.losses, floor).tolist()) if known else None
     scale = draw(st.sampled_from(kind.scales))
-    return PriorArrays(truth.support, draw(st.sampled_from([0.1, 0.5])), floor, added, scale, losses)
+    return Declared(truth.support, draw(st.sampled_from([0.1, 0.5])), floor, added, scale, losses)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -83,7 +83,7 @@ LADDER = SSP.dense(
 
 def test_uc_ssp_ends_long_attempts_when_its_definition_does() -> None:
     kind = KINDS["uc-ssp"]
-    twins = run(kind.twins(PriorArrays(LADDER.support, loss_floor=0.3, scale=0.02), 1), LADDER, 200, 1)
+    twins = run(kind.twins(Declared(LADDER.support, loss_floor=0.3, scale=0.02), 1), LADDER, 200, 1)
     assert twins.seen["attempts that were too long"] >= 5
     assert twins.seen["long attempts"] >= 10
     assert twins.seen["lengths determined"] >= 0.5 * twins.seen["plans"]
@@ -92,7 +92,7 @@ def test_uc_ssp_ends_long_attempts_when_its_definition_does() -> None:
 def test_hoeffding_ssp_keeps_plans_of_known_pairs_as_its_definition_does() -> None:
     # known after 0.0015^2 * 5000 * 1.5^2 / 0.3^2 * m * ln(1000 * 1.5 * 6 / (0.1 * 0.3)) = 3.5 m visits
     kind = KINDS["hoeffding-ssp"]
-    twins = run(kind.twins(PriorArrays(LADDER.support, loss_floor=0.3, scale=0.0015), 2), LADDER, 200, 2)
+    twins = run(kind.twins(Declared(LADDER.support, loss_floor=0.3, scale=0.0015), 2), LADDER, 200, 2)
     assert twins.seen["unknown steps"] >= 20
     assert twins.seen["plans"] <= 150
     assert twins.seen["steps"] == 200
@@ -100,20 +100,20 @@ def test_hoeffding_ssp_keeps_plans_of_known_pairs_as_its_definition_does() -> No
 
 @pytest.mark.parametrize(("name", "scale"), [("eb-ssp", 0.001), ("ulcvi", 1e-8)])
 def test_bonus_learners_have_values_above_zero_and_clear_choices(name: str, scale: float) -> None:
-    twins = run(KINDS[name].twins(PriorArrays(LADDER.support, scale=scale), 3), LADDER, 200, 3)
+    twins = run(KINDS[name].twins(Declared(LADDER.support, scale=scale), 3), LADDER, 200, 3)
     assert twins.seen["values above zero"] >= 0.5 * twins.seen["plans"]
     assert twins.seen["clear choices"] >= 0.9 * (twins.seen["clear choices"] + twins.seen["close choices"])
 
 
 def test_eb_ssp_doubles_its_bound_as_its_definition_does() -> None:
-    twins = run(KINDS["eb-ssp, doubling"].twins(PriorArrays(LADDER.support, scale=0.001), 4), LADDER, 200, 4)
+    twins = run(KINDS["eb-ssp, doubling"].twins(Declared(LADDER.support, scale=0.001), 4), LADDER, 200, 4)
     assert twins.learner.loss_bound == 2.0
 
 
 def test_psrl_ssp_draws_what_its_definition_draws() -> None:
     """The drawn models show in the choices only; over many plans, these tell a spread of 1/2 from one of 1/2.1."""
     for seed in range(8):
-        twins = run(KINDS["psrl-ssp"].twins(PriorArrays(LADDER.support, loss_floor=0.1), seed), LADDER, 250, seed)
+        twins = run(KINDS["psrl-ssp"].twins(Declared(LADDER.support, loss_floor=0.1), seed), LADDER, 250, seed)
         assert twins.seen["clear choices"] >= 0.95 * twins.seen["steps"]
         assert twins.seen["plans"] >= 20
 
@@ -155,7 +155,7 @@ def row_of(truth: SSP, pair: int) -> Floats:
     return row
 
 
-def l1_set_holds(given: PriorArrays, data: Data, truth: SSP, radius: Callable[[PriorArrays, int, int], float]) -> bool:
+def l1_set_holds(given: Declared, data: Data, truth: SSP, radius: Callable[[Declared, int, int], float]) -> bool:
     states = truth.support.states
     for pair in (pair for pair in range(truth.support.pairs) if data.visits[pair]):
         shares = np.array([data.share(pair, following) for following in range(states + 1)])
@@ -164,14 +164,14 @@ def l1_set_holds(given: PriorArrays, data: Data, truth: SSP, radius: Callable[[P
     return True
 
 
-def bernstein_set_holds(given: PriorArrays, data: Data, truth: SSP) -> bool:
+def bernstein_set_holds(given: Declared, data: Data, truth: SSP) -> bool:
     return all(
         (np.array(bernstein_row(given, data, pair)) <= row_of(truth, pair)[:-1]).all()
         for pair in range(truth.support.pairs)
     )
 
 
-SETS: dict[str, Callable[[PriorArrays, Data, SSP], bool]] = {
+SETS: dict[str, Callable[[Declared, Data, SSP], bool]] = {
     "uc-ssp": lambda given, data, truth: l1_set_holds(given, data, truth, uc_radius),
     "hoeffding-ssp": lambda given, data, truth: l1_set_holds(given, data, truth, hoeffding_radius),
     "bernstein-ssp": bernstein_set_holds,
@@ -205,7 +205,7 @@ def test_hope_is_not_above_the_truth_while_the_sets_hold_it(name: str, scale: fl
         rng = np.random.default_rng(seed)
         truth = SSP.dense(rng.uniform(0.2, 1.0, (3, 2)), rng.dirichlet(np.ones(4), (3, 2)))
         losses = tuple(truth.losses.tolist()) if known else None
-        given = PriorArrays(truth.support, loss_floor=0.2, scale=scale, known_losses=losses)
+        given = Declared(truth.support, loss_floor=0.2, scale=scale, known_losses=losses)
         twins = at_a_new_plan(KINDS[name].twins(given, seed), truth, 40 + 10 * (seed % 6), rng)
         naive = twins.naive
         assert isinstance(naive, NaiveUCSSP | NaiveHoeffdingSSP | NaiveBernsteinSSP)
@@ -218,7 +218,7 @@ def test_hope_is_not_above_the_truth_while_the_sets_hold_it(name: str, scale: fl
 @pytest.mark.parametrize(("name", "scale"), [("uc-ssp", 0.05), ("hoeffding-ssp", 0.02), ("bernstein-ssp", 0.005)])
 def test_values_that_were_not_iterated_to_the_end_are_lower_bounds_all_the_same(name: str, scale: float) -> None:
     """Value iteration that starts warm may end above its fixed point; the certificate takes off what it may be."""
-    given = PriorArrays(LADDER.support, loss_floor=0.2, scale=scale)
+    given = Declared(LADDER.support, loss_floor=0.2, scale=scale)
     for seed in range(8):
         twins = KINDS[name].twins(given, seed, tolerance=COARSE)
         at_a_new_plan(twins, LADDER, 20 + seed, np.random.default_rng(seed))
@@ -237,7 +237,7 @@ def test_eb_ssp_is_not_above_the_truth_while_its_bonus_covers_the_errors_at_the_
         rng = np.random.default_rng(seed)
         truth = SSP.dense(rng.uniform(0.2, 1.0, (2, 2)), rng.dirichlet(np.ones(3), (2, 2)))
         optimal = solve(truth)
-        given, bound = PriorArrays(truth.support, scale=scale), max(1.0, float(optimal.upper.max()))
+        given, bound = Declared(truth.support, scale=scale), max(1.0, float(optimal.upper.max()))
         learner = learner_of(given, eb_ssp_method(loss_bound=bound, scale=scale))
         held_data, counted = {}, Data()
         for step in played(learner, truth, 300, rng):
@@ -292,7 +292,7 @@ def test_bonus_learners_are_above_the_truth_in_at_most_a_share_delta_of_runs(
         method = ulcvi_method(loss_bound=2.6, time_bound=4.0, episodes=2, scale=scale)
     failures, optimistic = 0, []
     for seed in range(runs):
-        learner = learner_of(PriorArrays(support, scale=scale), method)
+        learner = learner_of(Declared(support, scale=scale), method)
         failures += too_hopeless(learner, SLIP, optimal, steps, np.random.default_rng(seed))
         optimistic.append(learner.plan().values[0])
     assert failures <= 12
@@ -321,7 +321,7 @@ def test_a_larger_scale_hopes_for_more(name: str, seed: int, steps: int) -> None
     last = np.zeros(LINE.support.states + 1)
     largest = min(KINDS[name].scales[1], 1.0)
     for scale in (1.0, largest, largest / 3.0, largest / 10.0, largest / 100.0):
-        learner = learner_of(PriorArrays(LINE.support, loss_floor=0.2, scale=scale), KINDS[name].method(scale))
+        learner = learner_of(Declared(LINE.support, loss_floor=0.2, scale=scale), KINDS[name].method(scale))
         played(learner, LINE, steps, np.random.default_rng(seed))
         values = learner.plan().values
         # UC-SSP stops at a precision of floor / (2 t): (2 t - 1) / (2 t + 1) of the exact values; EB-SSP at 2^-j / N
@@ -336,7 +336,7 @@ def test_psrl_ssp_draws_rows_with_the_mean_and_the_variance_of_the_posterior() -
     The mean is compared at 5 standard errors, the variance at 6% (its own standard error is below 1.1%, as the fourth
     moment of a share is below 3.5 squared variances here): false alarms below 1e-5 in all."""
     support = Support.from_pairs([{0: [0, 1, 2]}, {0: [0, 2]}])
-    naive = NaivePSRLSSP(PriorArrays(support, loss_floor=0.1), np.random.default_rng(5), prior=0.7)
+    naive = NaivePSRLSSP(Declared(support, loss_floor=0.1), np.random.default_rng(5), prior=0.7)
     for following in [0, 0, 1, 2, 2, 2]:
         naive.data.record(0, 0.5, following)
     draws = np.array([naive.drawn()[1][0] for _ in range(20_000)])

@@ -15,9 +15,9 @@ import numpy as np
 from tests.reference.tabular_sets import (
     Bonused,
     Data,
+    Declared,
     Floats,
     Optimum,
-    PriorArrays,
     ProblemInstance,
     attempt_lengths,
     bernstein_row,
@@ -34,14 +34,14 @@ from tests.reference.tabular_sets import (
 )
 
 
-def optimistic_losses(given: PriorArrays, data: Data) -> Floats:
+def optimistic_losses(given: Declared, data: Data) -> Floats:
     return np.array([optimistic_loss(given, data, pair) for pair in range(given.support.pairs)])
 
 
 class NaiveUCSSP:
     """UC-SSP (Tarbouriech et al. 2020): attempts of bounded length, the first with losses, later ones with 1."""
 
-    def __init__(self, given: PriorArrays) -> None:
+    def __init__(self, given: Declared) -> None:
         self.given, self.data = given, Data()
         self.episode = self.steps = self.late_attempts = self.intervals = 0
         self.attempt = -1
@@ -91,7 +91,7 @@ class NaiveUCSSP:
 class NaiveHoeffdingSSP:
     """Hoeffding-SSP (Rosenberg et al. 2020, Algorithm 1): plans anew before each step of an unknown pair."""
 
-    def __init__(self, given: PriorArrays, *, loss_bound: float) -> None:
+    def __init__(self, given: Declared, *, loss_bound: float) -> None:
         self.given, self.loss_bound, self.data = given, loss_bound, Data()
         self.intervals = self.unknown_steps = 0
         self.fresh, self.due = False, True
@@ -128,7 +128,7 @@ class NaiveHoeffdingSSP:
 class NaiveBernsteinSSP:
     """Bernstein-SSP (Rosenberg et al. 2020, Algorithm 2): a new epoch when the visits of a pair have doubled."""
 
-    def __init__(self, given: PriorArrays) -> None:
+    def __init__(self, given: Declared) -> None:
         self.given, self.data = given, Data()
         self.intervals, self.due = 0, True
         self.plan: Optimum
@@ -161,7 +161,7 @@ class NaiveBernsteinSSP:
 class NaiveEBSSP:
     """EB-SSP (Tarbouriech et al. 2021): VISGO each time the visits of a pair reach a power of two."""
 
-    def __init__(self, given: PriorArrays, *, loss_bound: float | None = None) -> None:
+    def __init__(self, given: Declared, *, loss_bound: float | None = None) -> None:
         self.given, self.data = given, Data()
         self.doubling, self.loss_bound = loss_bound is None, 1.0 if loss_bound is None else loss_bound
         self.held: dict[int, Data] = {}
@@ -209,7 +209,7 @@ class NaiveEBSSP:
 class NaiveULCVI:
     """ULCVI (Cohen et al. 2021): intervals of H steps, with lower and upper values for each stage."""
 
-    def __init__(self, given: PriorArrays, *, loss_bound: float, time_bound: float, episodes: int) -> None:
+    def __init__(self, given: Declared, *, loss_bound: float, time_bound: float, episodes: int) -> None:
         self.given, self.data, self.loss_bound = given, Data(), loss_bound
         self.horizon = ulcvi_horizon(time_bound, episodes)
         self.intervals, self.stage = 0, self.horizon
@@ -245,7 +245,7 @@ class NaivePSRLSSP:
     """PSRL-SSP (Jafarnia-Jahromi et al. 2021): plays the best policy of a draw from the posterior."""
 
     def __init__(
-        self, given: PriorArrays, rng: np.random.Generator, *, prior: float = 0.1, value_cap: float = 1000.0
+        self, given: Declared, rng: np.random.Generator, *, prior: float = 0.1, value_cap: float = 1000.0
     ) -> None:
         self.given, self.rng, self.prior, self.value_cap, self.data = given, rng, prior, value_cap, Data()
         self.intervals, self.due = 0, True

@@ -24,14 +24,14 @@ from tests.reference.tabular import (
     NaiveUCSSP,
     NaiveULCVI,
 )
-from tests.reference.tabular_sets import PriorArrays
+from tests.reference.tabular_sets import Declared
 from tests.reference.tabular_twins import Naive, Twins
 
 PRECISE, USUAL, COARSE = 1e-9, 1e-3, 0.05
 """tolerances of value iteration"""
 
 
-def learner_of(given: PriorArrays, method: Method, *, seed: int = 0, tolerance: float = PRECISE) -> TabularLearner:
+def learner_of(given: Declared, method: Method, *, seed: int = 0, tolerance: float = PRECISE) -> TabularLearner:
     return TabularLearner(
         given.support, method, delta=given.delta, loss_floor=given.loss_floor, added_loss=given.added_loss,
         known_losses=given.known_losses, tolerance=tolerance, rng=np.random.default_rng(seed),
@@ -44,12 +44,12 @@ class Kind:
 
     method: Callable[[float], Method]
     """from the scale"""
-    naive: Callable[[PriorArrays, np.random.Generator], Naive]
+    naive: Callable[[Declared, np.random.Generator], Naive]
     scales: tuple[float, ...]
     zero_floor: bool = False
     """whether a floor of 0 is allowed"""
 
-    def twins(self, given: PriorArrays, seed: int, *, tolerance: float = PRECISE) -> Twins:
+    def twins(self, given: Declared, seed: int, *, tolerance: float = PRECISE) -> Twins:
         learner = learner_of(given, self.method(given.scale), seed=seed, tolerance=tolerance)
         return Twins(learner, self.naive(given, np.random.default_rng(seed)), tolerance=tolerance)
 

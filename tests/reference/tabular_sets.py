@@ -26,7 +26,7 @@ Rows = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
-class PriorArrays:
+class Declared:
     """What a learner is told."""
 
     support: Support
@@ -91,7 +91,7 @@ class Data:
         return copy
 
 
-def optimistic_loss(given: PriorArrays, data: Data, pair: int) -> float:
+def optimistic_loss(given: Declared, data: Data, pair: int) -> float:
     """l~ of UC-SSP, Hoeffding-SSP and Bernstein-SSP, the added loss included."""
     if given.known_losses is not None:
         return given.known_losses[pair] + given.added_loss
@@ -102,19 +102,19 @@ def optimistic_loss(given: PriorArrays, data: Data, pair: int) -> float:
     return max(given.floor, min(1.0, data.mean_loss(pair) - radius) + given.added_loss)
 
 
-def uc_radius(given: PriorArrays, visits: int, pair: int) -> float:
+def uc_radius(given: Declared, visits: int, pair: int) -> float:
     """UC-SSP: of the L1 ball around p^."""
     n1 = max(1, visits)
     return given.scale * math.sqrt(8 * given.m1(pair) * math.log(2 * given.support.actions * n1 / given.delta) / n1)
 
 
-def hoeffding_radius(given: PriorArrays, visits: int, pair: int) -> float:
+def hoeffding_radius(given: Declared, visits: int, pair: int) -> float:
     """Hoeffding-SSP: of the L1 ball around p^."""
     n1 = max(1, visits)
     return 5 * given.scale * math.sqrt(given.m1(pair) * math.log(given.support.pairs * n1 / given.delta) / n1)
 
 
-def known_threshold(given: PriorArrays, loss_bound: float, pair: int) -> float:
+def known_threshold(given: Declared, loss_bound: float, pair: int) -> float:
     """Hoeffding-SSP: a pair is known with more visits than this."""
     inside = 1000 * loss_bound * given.support.pairs / (given.delta * given.floor)
     return given.scale**2 * 5000 * loss_bound**2 * given.m1(pair) / given.floor**2 * math.log(inside)
@@ -152,7 +152,7 @@ def l1_minimum_by_lp(row: Sequence[float], radius: float, values: Sequence[float
     return float(answer.fun)
 
 
-def l1_rows(given: PriorArrays, data: Data, radii: Sequence[float]) -> Rows:
+def l1_rows(given: Declared, data: Data, radii: Sequence[float]) -> Rows:
     """The rows of :func:`optimistic_l1_row`, for all pairs; a pair without visits goes straight to the goal."""
     states, pairs = given.support.states, range(given.support.pairs)
     centres = [[data.share(pair, following) for following in range(states + 1)] for pair in pairs]
@@ -167,7 +167,7 @@ def l1_rows(given: PriorArrays, data: Data, radii: Sequence[float]) -> Rows:
     return rows
 
 
-def bernstein_row(given: PriorArrays, data: Data, pair: int) -> list[float]:
+def bernstein_row(given: Declared, data: Data, pair: int) -> list[float]:
     """[S] Bernstein-SSP: the least of each plausible probability; the same against all values."""
     n1 = max(1, data.visits[pair])
     a = math.log(given.support.pairs * n1 / given.delta) / n1
@@ -188,7 +188,7 @@ class Optimum(NamedTuple):
     """[S] the best pair of each state, the lowest one if equal"""
 
 
-def optimum(given: PriorArrays, losses: Floats, rows: Rows, *, cap: float = math.inf) -> Optimum:
+def optimum(given: Declared, losses: Floats, rows: Rows, *, cap: float = math.inf) -> Optimum:
     """Value iteration from 0: v(s) = min(cap, the least of loss + row . v over the pairs of s), to 1e-12 of the floor.
 
     Every tenth sweep guesses the end: the values of the chain that is best now. There is but one fixed point, as each
@@ -207,14 +207,14 @@ def optimum(given: PriorArrays, losses: Floats, rows: Rows, *, cap: float = math
     raise AssertionError(f"value iteration did not settle; the largest value is {values.max()}")
 
 
-def _backed_up(given: PriorArrays, losses: Floats, rows: Rows, values: Floats, cap: float) -> Optimum:
+def _backed_up(given: Declared, losses: Floats, rows: Rows, values: Floats, cap: float) -> Optimum:
     best_rows = rows(values)
     backups = losses + best_rows @ values[:-1]
     policy = [min(given.pairs_of(s), key=lambda pair: backups[pair]) for s in range(given.support.states)]
     return Optimum(np.append(np.minimum(cap, backups[policy]), 0.0), backups, best_rows, policy)
 
 
-def _guess(given: PriorArrays, losses: Floats, rows: Rows, now: Optimum, cap: float) -> Optimum:
+def _guess(given: Declared, losses: Floats, rows: Rows, now: Optimum, cap: float) -> Optimum:
     chain = np.eye(len(now.policy)) - now.rows[now.policy]
     if abs(np.linalg.det(chain)) < 1e-12:
         return now
@@ -253,7 +253,7 @@ class Bonused(NamedTuple):
     """[N] the backups before they were cut at 0; -inf without visits"""
 
 
-def visgo_backup(given: PriorArrays, data: Data, pair: int, values: Floats, loss_bound: float) -> float:
+def visgo_backup(given: Declared, data: Data, pair: int, values: Floats, loss_bound: float) -> float:
     """EB-SSP: l^ + e + P~ v - b(v) of a pair with data, not cut at 0 (VISGO's inner line)."""
     n, m1 = data.visits[pair], given.m1(pair)
     iota = math.log(12 * given.support.pairs * (m1 + 1) * n**2 / given.delta)
@@ -270,7 +270,7 @@ def visgo_backup(given: PriorArrays, data: Data, pair: int, values: Floats, loss
     return loss + given.added_loss + mean - bonus
 
 
-def visgo(given: PriorArrays, held: dict[int, Data], loss_bound: float, precision: float) -> Bonused:
+def visgo(given: Declared, held: dict[int, Data], loss_bound: float, precision: float) -> Bonused:
     """EB-SSP: the values v = min max(0, l^ + e + P~ v - b(v)), iterated from 0 until no change exceeds the precision.
 
     ``held`` has the data of each visited pair, as it was when it was last refreshed.
@@ -303,7 +303,7 @@ def ulcvi_horizon(time_bound: float, episodes: int) -> int:
     return math.ceil(8 * time_bound * math.log(8 * episodes))
 
 
-def ulcvi_tables(given: PriorArrays, data: Data, loss_bound: float, horizon: int) -> list[ProblemInstance]:
+def ulcvi_tables(given: Declared, data: Data, loss_bound: float, horizon: int) -> list[ProblemInstance]:
     """ULCVI: the stages h = 1 to H, from the last to the first."""
     states = given.support.states
     low = up = np.append(np.full(states, 8.0 * loss_bound), 0.0)
@@ -323,7 +323,7 @@ def ulcvi_tables(given: PriorArrays, data: Data, loss_bound: float, horizon: int
 
 
 def _ulcvi_bounds(
-    given: PriorArrays, data: Data, pair: int, bounds: tuple[Floats, Floats], horizon: int
+    given: Declared, data: Data, pair: int, bounds: tuple[Floats, Floats], horizon: int
 ) -> tuple[float, float]:
     low, up = bounds
     n, m1 = data.visits[pair], given.m1(pair)

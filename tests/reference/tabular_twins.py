@@ -24,7 +24,7 @@ from tests.reference.tabular import (
     NaiveUCSSP,
     NaiveULCVI,
 )
-from tests.reference.tabular_sets import Bonused, Optimum, PriorArrays, attempt_lengths, l1_rows, uc_radius
+from tests.reference.tabular_sets import Bonused, Declared, Optimum, attempt_lengths, l1_rows, uc_radius
 
 Naive = NaiveUCSSP | NaiveHoeffdingSSP | NaiveBernsteinSSP | NaiveEBSSP | NaiveULCVI | NaivePSRLSSP
 
@@ -164,7 +164,7 @@ class Twins:
         return close_to_best(self.given, naive.plan, state, self.workspace.choice)
 
 
-def close_to_best(given: PriorArrays, plan: Optimum, state: int, room: float) -> list[int]:
+def close_to_best(given: Declared, plan: Optimum, state: int, room: float) -> list[int]:
     """The pairs of a state whose backup is within the room of the best; pairs whose backup does not depend on the
     values (no mass stays) are exact, so of these only the first of the best is fitting."""
     pairs = given.pairs_of(state)
@@ -175,7 +175,7 @@ def close_to_best(given: PriorArrays, plan: Optimum, state: int, room: float) ->
     return close
 
 
-def close_to_least(given: PriorArrays, plan: Bonused, state: int, chosen: int) -> list[int]:
+def close_to_least(given: Declared, plan: Bonused, state: int, chosen: int) -> list[int]:
     """The pairs of a state whose backup is the least up to rounding. Backups that were cut at 0 are equal without
     rounding, so of these the rule for ties (``chosen``) decides."""
     room = ROUNDING * (1.0 + plan.values.max())

@@ -16,7 +16,7 @@ from goalbound.simulation import Dirichlet
 SEEN: dict[str, Any] = {}
 
 
-class PriorArrays:
+class Declared:
     """Plays one policy whatever the context, and says so."""
 
     def __init__(self, problem: LinearCSSP, policy: list[int]) -> None:
@@ -49,8 +49,8 @@ def drugs(*, start: list[float] | None = None) -> LinearCSSP:
 
 
 @plugin
-def given(problem: LinearCSSP, *, policy: list[int] | None = None) -> PriorArrays:
-    return PriorArrays(problem, [0] * problem.support.states if policy is None else policy)
+def given(problem: LinearCSSP, *, policy: list[int] | None = None) -> Declared:
+    return Declared(problem, [0] * problem.support.states if policy is None else policy)
 
 
 @plugin
