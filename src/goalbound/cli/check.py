@@ -133,13 +133,13 @@ def _baseline_learner(arguments: Namespace) -> str:
 
 def _covariate_learner(arguments: Namespace) -> str:
     from goalbound.adapters.covariates import CovariateLearner, FromTransformer
+    from goalbound.learners.wrapper import unwrap
 
     said, found = _header(arguments.file).get("map"), None
     if isinstance(said, dict) and said.get("kind") == "FromTransformer":  # not stored; only its description is
         found = FromTransformer(_missing_transformer, said.get("names", ()), said.get("identity"))
     learner = CovariateLearner.load(arguments.file, map=found, load_learner=_load_inner_learner)
-    inner = getattr(learner.learner, "learner", learner.learner)
-    waiting = pluralize(len(getattr(inner, "open_episodes", ())), "open episode")
+    waiting = pluralize(len(getattr(unwrap(learner), "open_episodes", ())), "open episode")
     return (
         f"{one_line(arguments.file)}: a learner with its map of covariates; {learner}; "
         f"{pluralize(learner.begun, 'episode')} begun, {waiting}"

@@ -43,7 +43,7 @@ def can_be_saved(simulation: Simulation) -> bool:
     """Whether all state can be saved: a simulated environment, a learner with ``save``, and stateless contexts."""
     return (
         isinstance(simulation.environment, ModelEnvironment)
-        and saving.can_be_saved(_unwrapped(simulation))
+        and saving.can_be_saved(_without_audit(simulation))
         and (type(simulation.contexts) in _STATELESS or getattr(simulation.contexts, "stateless", False))
     )
 
@@ -59,7 +59,7 @@ def save(run_state: RunState, path: Path) -> None:
         "provenance": provenance(spec),
         "problem": problem_digest(simulation.problem),
     }  # fmt: skip
-    arrays = {**accumulator.arrays(), **_audit(simulation), "learner": saving.bytes_of(_unwrapped(simulation))}
+    arrays = {**accumulator.arrays(), **_audit(simulation), "learner": saving.bytes_of(_without_audit(simulation))}
     path.parent.mkdir(parents=True, exist_ok=True)
     write_array_file(path, header, arrays, any_size=True)
 
@@ -107,7 +107,7 @@ def _restore(run_state: RunState, path: Path) -> None:
         if type(done) is not int or not 0 <= done <= spec.episodes:
             raise FileFormatError(f"episodes is {done!r}; the run has {spec.episodes}")
         states = _checked_states(header["streams"], simulation)
-        learner = saving.restored_from(_unwrapped(simulation), arrays["learner"], limit=limit)
+        learner = saving.restored_from(_without_audit(simulation), arrays["learner"], limit=limit)
     accumulator.restore(arrays, done)
     for name, array in _audit(simulation).items():
         array[...] = arrays[name]
@@ -126,14 +126,14 @@ def _audit(simulation: Simulation) -> dict[str, NDArray[Any]]:
 
 def _set_learner(simulation: Simulation, learner: Learner) -> None:
     if isinstance(simulation.learner, AuditedLearner):
-        simulation.learner.learner = learner  # type: ignore[assignment]
+        simulation.learner.inner = learner
     else:
         simulation.learner = learner
 
 
-def _unwrapped(simulation: Simulation) -> Learner:
+def _without_audit(simulation: Simulation) -> Learner:
     """The learner without the audit."""
-    return simulation.learner.learner if isinstance(simulation.learner, AuditedLearner) else simulation.learner
+    return simulation.learner.inner if isinstance(simulation.learner, AuditedLearner) else simulation.learner
 
 
 def _check_same_environment(header: dict[str, Any], spec: RunSpec, problem: LinearCSSP) -> None:

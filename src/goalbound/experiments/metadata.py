@@ -16,9 +16,9 @@ import goalbound
 from goalbound.errors import PlanningStopped
 from goalbound.experiments.learners import BOUNDS_TOLERANCE
 from goalbound.experiments.spec import RunSpec
-from goalbound.learners.context_map import ContextBlind, MappedContexts
 from goalbound.learners.settings import Settings
 from goalbound.learners.tabular.settings import TabularSettings
+from goalbound.learners.wrapper import unwrap
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
 from goalbound.simulation.diagnostics import AuditedLearner
@@ -30,13 +30,6 @@ MAX_CONTEXTS = 100
 OPTIMALITY_TOLERANCE = 1e-6
 """An action is optimal if it is worse than the best by no more than this share of the state's value."""
 _GRID_STEPS = {2: 40, 3: 10}
-
-
-def unwrapped(learner: Any) -> Any:
-    """The learner without its wrappers."""
-    while isinstance(learner, AuditedLearner | ContextBlind | MappedContexts):
-        learner = learner.learner
-    return learner
 
 
 def provenance(spec: RunSpec) -> dict[str, Any]:
@@ -74,7 +67,7 @@ def problem_metadata(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[
 
 def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
     """The settings of the spec; for built-in learners with names resolved to numbers."""
-    inner = unwrapped(learner)
+    inner = unwrap(learner)
     found = getattr(inner, "settings", None)
     if isinstance(found, TabularSettings):
         settings = found.as_json()
@@ -95,7 +88,7 @@ def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
 
 def alarm(learner: Any) -> str | None:
     """The violation of linearity that the learner detected, as text; null if none, or if it does not test."""
-    found = getattr(unwrapped(learner), "alarm", None)
+    found = getattr(unwrap(learner), "alarm", None)
     return None if found is None else str(found)
 
 
@@ -180,7 +173,7 @@ def context_grid(size: int) -> NDArray[np.float64]:
 
 def _planner(learner: Any) -> Callable[[NDArray[np.float64]], ArrayLike] | None:
     """The policy [S] that a learner would play under a context, or None if it has no ``plan``."""
-    planner = learner.learner if isinstance(learner, AuditedLearner) else learner
+    planner = learner.inner if isinstance(learner, AuditedLearner) else learner
     if not callable(getattr(planner, "plan", None)):
         return None
     return lambda context: planner.plan(context).policy

@@ -270,7 +270,7 @@ def _audited(learner: Any, problem: LinearCSSP, bounds: ContextBounds | None) ->
     """LR-CSSP is audited; a context-blind learner only if the problem has a single component."""
     inner = learner
     if isinstance(learner, ContextBlind) and problem.context_size == 1:
-        inner = learner.learner
+        inner = learner.inner
     if not isinstance(inner, LRCSSP):
         return learner
     loss_bound, time_bound = _audit_bounds(inner, bounds)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,21 +13,16 @@ from goalbound.errors import ArgumentError
 from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.card import MAPPED, NOTHING, Card, wrapped_card
 from goalbound.learners.checks import check_learner, one_component
-from goalbound.learners.copying import (
-    deep_copy,
-)
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
-from goalbound.learners.saving import save_inner, with_limit
-from goalbound.learners.wrapper import (
-    InnerAttribute,
-)
+from goalbound.learners.saving import save_inner, takes, with_limit
+from goalbound.learners.wrapper import Wrapper
 from goalbound.models.files.io import LIMIT
 from goalbound.models.validation import check_array, check_distribution, set_readonly
 
 Floats = NDArray[np.float64]
 
 
-class MappedContexts:
+class MappedContexts(Wrapper):
     """Plays contextual problems with a learner that sees the contexts through a function.
 
     The environment mixes by the true context [d]; the learner is shown ``see(context)`` [d'], a point of a simplex.
@@ -47,43 +41,40 @@ class MappedContexts:
     array([0.5, 0.5])
     """
 
-    card = Card(lambda wrapper: wrapped_card(wrapper.learner, MAPPED))
-    support = InnerAttribute("The pairs of the learner, and where each may lead.")
-    open_episodes = InnerAttribute("The learner's episodes that were begun and have not ended; also those of a file.")
-    statistics = InnerAttribute("What the learner has seen, under the contexts [d'] that it was shown.")
-    estimate = InnerAttribute("The learner's estimate, for contexts [d'] as it is shown them.")
-    alarm = InnerAttribute("What first contradicted the learner's model; None while nothing has.")
+    card = Card(lambda wrapper: wrapped_card(wrapper.inner, MAPPED))
 
     def __init__(self, learner: Any, see: Callable[[Floats], ArrayLike] | ArrayLike) -> None:
         check_learner(learner)
-        self.learner = learner
+        self.inner = learner
         self.see: Callable[[Floats], ArrayLike] = see if callable(see) else _ByMatrix(see)
-        inner = getattr(learner, "play_episodes", None)
-        if inner is not None and "shown" in inspect.signature(inner).parameters:
+        loop = getattr(learner, "play_episodes", None)
+        if loop is not None and takes(loop, "shown"):
             self.play_episodes = self._play_episodes
-
-    __copy__ = deep_copy  # all that learns is in the learners inside
 
     def begin(self, context: ArrayLike) -> Episode:
         """An episode of the learner under what it sees of the context."""
-        episode: Episode = self.learner.begin(self._seen(context))
+        episode: Episode = self.inner.begin(self._seen(context))
         return episode
 
     def plan(self, context: ArrayLike) -> Any:
         """What the learner would do now, by what it sees of the context."""
-        return self.learner.plan(self._seen(context))
+        return self.inner.plan(self._seen(context))
 
     def confidence_set(self, context: ArrayLike) -> Any:
         """What is plausible, by what the learner sees of the context."""
-        return self.learner.confidence_set(self._seen(context))
+        return self.inner.confidence_set(self._seen(context))
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """The learner inside, as it saves itself; what it sees through is not in the file."""
-        save_inner(self.learner, path, overwrite=overwrite)
+        save_inner(self.inner, path, overwrite=overwrite)
 
-    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> MappedContexts:
+    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
         """One that sees as this one does, and goes on from the file of :meth:`save`, of at most ``limit`` bytes."""
-        return MappedContexts(with_limit(self.learner.restored, path, limit), self.see)
+        return self._around(with_limit(self.inner.restored, path, limit))
+
+    def _around(self, inner: Any) -> Self:
+        """Another learner, seeing as this one does."""
+        return type(self)(inner, self.see)
 
     def _seen(self, context: ArrayLike) -> Floats:
         return np.asarray(self.see(_context(context)), dtype=np.float64)
@@ -103,10 +94,10 @@ class MappedContexts:
     ) -> None:
         """The compiled loop of the learner; the environment has the true contexts."""
         shown = set_readonly(self._all_seen(contexts))
-        self.learner.play_episodes(environment, contexts, values, step_limit=step_limit, results=results, shown=shown)
+        self.inner.play_episodes(environment, contexts, values, step_limit=step_limit, results=results, shown=shown)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.learner!r})"
+        return f"{type(self).__name__}({self.inner!r})"
 
 
 class ContextBlind(MappedContexts):
@@ -121,14 +112,13 @@ class ContextBlind(MappedContexts):
     array([1.])
     """
 
-    card = Card(lambda wrapper: wrapped_card(wrapper.learner, NOTHING))
+    card = Card(lambda wrapper: wrapped_card(wrapper.inner, NOTHING))
 
     def __init__(self, learner: Any) -> None:
         super().__init__(one_component(learner), _constant)
 
-    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> ContextBlind:
-        """One that goes on from the file of :meth:`save`, of at most ``limit`` bytes."""
-        return ContextBlind(with_limit(self.learner.restored, path, limit))
+    def _around(self, inner: Any) -> Self:
+        return type(self)(inner)
 
     def _seen(self, context: ArrayLike) -> Floats:
         return np.ones(1)

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import LargeFileWarning
+from goalbound.learners.wrapper import Wrapper
 from goalbound.models.files.io import LIMIT
 
 
 def can_be_saved(learner: Any) -> bool:
     """Whether it has ``save`` and ``restored``, and so has what it may be made of."""
-    inner = getattr(learner, "learner", None)
+    inner = learner.inner if isinstance(learner, Wrapper) else None
     if inner is None and callable(getattr(learner, "example", None)):
         inner = learner.example()
     able = callable(getattr(learner, "save", None)) and callable(getattr(learner, "restored", None))

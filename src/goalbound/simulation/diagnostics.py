@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
-from goalbound.estimation import Statistics
 from goalbound.estimation.statistics import checked_step
 from goalbound.kernels import audit as kernels
 from goalbound.kernels.audit import (
@@ -34,6 +33,7 @@ from goalbound.learners.card import LearnerCard, learner_card
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import SimulatedEnvironment
+from goalbound.learners.wrapper import Wrapper
 from goalbound.models import LinearCSSP, Step
 from goalbound.models.validation import check_float, check_type, set_readonly
 from goalbound.planning.checks import require_contextual
@@ -139,7 +139,7 @@ class RegretDiagnostics:
         return "\n".join(lines)
 
 
-class AuditedLearner:
+class AuditedLearner(Wrapper):
     """A learner audited against the true problem. It plays exactly as it does without the audit.
 
     The audit costs less than learning does; it works in the compiled loop, in the plain one, and so in real
@@ -178,7 +178,7 @@ class AuditedLearner:
             raise ArgumentError(
                 f"loss_bound is {loss_bound}; it is a positive number, at least the largest optimal loss"
             )
-        self.learner = learner
+        self.inner = learner
         self.problem = problem
         self.time_bound = check_float(time_bound, "time_bound", "the longest optimal time T*, or infinity")
         if not self.time_bound > 0.0:
@@ -196,12 +196,7 @@ class AuditedLearner:
     @property
     def card(self) -> LearnerCard:
         """That of the learner."""
-        return learner_card(self.learner)
-
-    @property
-    def statistics(self) -> Statistics:
-        """Those of the learner."""
-        return self.learner.statistics
+        return learner_card(self.inner)
 
     def begin(self, context: ArrayLike) -> AuditedEpisode:
         """An audited episode of the learner."""
@@ -219,13 +214,13 @@ class AuditedLearner:
         """The compiled loop of the learner, audited."""
         if environment.problem is not self.problem and environment.problem != self.problem:
             raise ArgumentError("the environment plays another problem than the one that the learner is audited with")
-        self.learner.play_episodes(
+        self.inner.play_episodes(
             environment, contexts, values, step_limit=step_limit, results=results, audit=self._audit
         )  # fmt: skip
 
     def report(self) -> RegretDiagnostics:
         """The audit up to now."""
-        learner, audit = self.learner, self._audit
+        learner, audit = self.inner, self._audit
         steps, episodes, unknown = int(audit.totals["steps"]), int(audit.totals["episodes"]), int(audit.unknown.sum())
         raised = 1.0 + learner.settings.tolerance
         others = (
@@ -257,7 +252,7 @@ class AuditedLearner:
         )  # fmt: skip
 
     def _unknown_visits_bound(self, steps: int) -> NDArray[np.float64]:
-        learner = self.learner
+        learner = self.inner
         if not learner.settings.forget:
             return unknown_visits_bound(learner, visits=learner.statistics.visits, intervals=learner.intervals)
         each = unknown_visits_bound(learner, visits=steps, intervals=learner.intervals)  # of each time it began anew
@@ -265,8 +260,8 @@ class AuditedLearner:
 
     def _run(self, kernel: Kernel, *arguments: Any) -> None:
         """Run an audit kernel on this learner."""
-        constants, learned = self.learner._constants, self.learner._state
-        engine(self.learner.support.triples)(kernel)(self._audit, self._components, constants, learned, *arguments)
+        constants, learned = self.inner._constants, self.inner._state
+        engine(self.inner.support.triples)(kernel)(self._audit, self._components, constants, learned, *arguments)
 
 
 class AuditedEpisode:
@@ -274,7 +269,7 @@ class AuditedEpisode:
 
     def __init__(self, audited: AuditedLearner, context: ArrayLike) -> None:
         self._audited = audited
-        self._episode = audited.learner.begin(context)
+        self._episode = audited.inner.begin(context)
         self._action: int | None = None
 
     __copy__ = deep_copy  # with the learner and its audit
@@ -294,7 +289,7 @@ class AuditedEpisode:
     def observe(self, step: Step) -> None:
         """The learner learns from a step."""
         audited, episode = self._audited, self._episode
-        support = audited.learner.support
+        support = audited.inner.support
         state, action, loss, following = step
         if self._action is not None and (support.state(state), support.action(action)) == (episode.state, self._action):
             pair, _ = checked_step(support, step)

@@ -14,6 +14,7 @@ from goalbound.kernels.compile import engine
 from goalbound.kernels.environment import VALUE_TOLERANCE, EpisodeResults, suboptimality_gap
 from goalbound.learners.card import learner_card
 from goalbound.learners.protocol import Learner
+from goalbound.learners.wrapper import unwrap
 from goalbound.models import LinearCSSP, Step
 from goalbound.models.validation import check_bool, check_int, check_memory, check_size, set_readonly, short_repr
 from goalbound.planning.checks import require_contextual
@@ -287,9 +288,7 @@ def _checked_step(step: Step, state: int, goal: int) -> Step:
 
 def _alarm_of(learner: Any) -> str | None:
     """What a learner, or the one inside it, found to contradict the linear model."""
-    while not hasattr(learner, "alarm") and hasattr(learner, "learner"):
-        learner = learner.learner
-    alarm = getattr(learner, "alarm", None)
+    alarm = getattr(unwrap(learner), "alarm", None)
     return None if alarm is None else str(alarm)
 
 

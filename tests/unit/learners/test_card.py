@@ -113,7 +113,7 @@ def test_wrappers_say_what_the_learner_inside_sees_of_the_contexts() -> None:
     assert tabular.card.sees == "nothing"
     assert ContextBlind(_Uniform()).card == replace(THIRD_PARTY, sees="nothing")
     audited = AuditedLearner(LRCSSP(PROBLEM.support, 1, loss_floor=0.1, loss_bound=2.0), PROBLEM)
-    assert audited.card == audited.learner.card
+    assert audited.card == audited.inner.card
 
 
 def test_an_oracle_that_is_shown_something_else_is_no_oracle() -> None:

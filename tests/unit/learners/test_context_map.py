@@ -86,7 +86,7 @@ def test_what_it_has_learned_is_saved_by_the_learner_inside(tmp_path: Path) -> N
     learner = MappedContexts(lr_cssp(PROBLEM.support, 2, **MODES["narrow"]), merged)
     run(learner, compiled=True)
     learner.save(tmp_path / "saved")
-    assert written(LRCSSP.load(tmp_path / "saved")) == written(learner.learner)
+    assert written(LRCSSP.load(tmp_path / "saved")) == written(learner.inner)
 
 
 @pytest.mark.parametrize(

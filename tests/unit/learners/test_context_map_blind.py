@@ -100,7 +100,7 @@ def test_episodes_are_those_of_the_learner_and_the_context_is_not_even_checked()
     action = episode.act(0)
     following = int(PROBLEM.support.next_state[PROBLEM.support.row(PROBLEM.support.pair(0, action))][0])
     episode.observe(Step(0, action, 0.5, following))
-    assert blind.learner.statistics.visits.sum() == 1
+    assert blind.inner.statistics.visits.sum() == 1
 
 
 def test_a_learner_of_several_components_is_not_blind() -> None:

@@ -250,10 +250,10 @@ def test_learners_around_learners_are_copied_with_what_is_inside(name: str, way:
 @pytest.mark.parametrize("way", WAYS)
 def test_open_episodes_inside_other_learners_are_copied(way: str) -> None:
     for learner, inside in (
-        (wrapped("blind"), lambda one: one.learner),
-        (wrapped("seen through"), lambda one: one.learner),
+        (wrapped("blind"), lambda one: one.inner),
+        (wrapped("seen through"), lambda one: one.inner),
         (wrapped("cells"), lambda one: one.cells[1, 0]),
-        (wrapped("watched"), lambda one: one.learner),
+        (wrapped("watched"), lambda one: one.inner),
     ):
         episode = learner.begin([0.9, 0.1])
         action = episode.act(0)
@@ -287,7 +287,7 @@ def test_a_learner_of_covariates_is_copied_with_its_map_and_counts(name: str, wa
     other = WAYS[way](learner)
     assert (other.begun, other.outside.tolist()) == (1, learner.outside.tolist())
     assert other.map(row).tobytes() == map(row).tobytes()
-    (its,) = other.learner.open_episodes
+    (its,) = other.inner.open_episodes
     assert its is not episode
     other.begin(row)
     assert (learner.begun, other.begun) == (1, 2)

@@ -185,7 +185,7 @@ def test_watching_says_of_every_plan_whether_the_truth_is_in_the_intervals(mode:
     # the problem and what is added. They may be above 1, so the intervals are compared here number by number.
     audited = AuditedLearner(learner_of(mode), PROBLEM, loss_bound=6.0)
     environment = ModelEnvironment(PROBLEM, losses=bernoulli(), rng=np.random.default_rng(1))
-    rng, learner, inside = np.random.default_rng(2), audited.learner, []
+    rng, learner, inside = np.random.default_rng(2), audited.inner, []
     for _ in range(25):
         context = rng.dirichlet(np.ones(2))
         truth = PROBLEM.at(context)

@@ -55,9 +55,9 @@ def test_a_wrapper_has_what_its_learner_has(wrap: Any, size: int, shown: Any, se
     assert wrapper.open_episodes == (second,)
     assert wrapper.support is SUPPORT
     assert wrapper.statistics.visits.sum() == 1
-    assert wrapper.estimate.losses.tolist() == wrapper.learner.estimate.losses.tolist()
+    assert wrapper.estimate.losses.tolist() == wrapper.inner.estimate.losses.tolist()
     assert wrapper.alarm is None
-    one, other = wrapper.confidence_set(shown), wrapper.learner.confidence_set(seen)
+    one, other = wrapper.confidence_set(shown), wrapper.inner.confidence_set(seen)
     np.testing.assert_array_equal(one.loss_high, other.loss_high)
 
 
@@ -67,13 +67,13 @@ def test_an_alarm_of_the_learner_is_that_of_its_wrapper(wrap: Any, size: int, sh
     with pytest.warns(WrongPriorWarning, match="loss_floor is too high"):
         free_steps(wrapper, shown)
     assert wrapper.alarm is not None
-    assert wrapper.alarm == wrapper.learner.alarm
+    assert wrapper.alarm == wrapper.inner.alarm
 
 
 @pytest.mark.parametrize("name", PASSED_ON)
 def test_what_the_learner_lacks_the_wrapper_lacks(name: str) -> None:
     blind = ContextBlind(TabularLearner(SUPPORT, eb_ssp_method(), loss_floor=0.1))
-    there = hasattr(blind.learner, name)
+    there = hasattr(blind.inner, name)
     assert hasattr(blind, name) == there
     if not there:
         with pytest.raises(AttributeError, match=f"the {name} of the learner inside, and a TabularLearner has none"):

@@ -117,11 +117,11 @@ def drive(audited: AuditedLearner, *, episodes: int) -> list[tuple[bool, int, fl
         context = np.array([0.3, 0.7]) if k % 3 else np.array([1.0, 0.0])
         state, episode, begun = environment.begin(context), audited.begin(context), 0
         while not episode.ended:
-            number = audited.learner.intervals
+            number = audited.inner.intervals
             step = environment.step(episode.act(state))
             if episode.intervals > begun:
                 begun = episode.intervals
-                intervals.append((inside(audited.learner, audited.problem), number, 0.0))
+                intervals.append((inside(audited.inner, audited.problem), number, 0.0))
             covered, number, loss = intervals[-1]
             intervals[-1] = (covered, number, loss + step.loss)
             episode.observe(step)
@@ -145,7 +145,7 @@ def test_coverage_counts_the_intervals_that_begin_with_the_truth_in_all_sets(set
     assert (report.intervals, report.covered_intervals) == (len(covered), sum(covered))
     assert report.covered == all(covered)
     assert report.coverage == np.mean(covered)
-    assert (audited.learner.doublings > 0) == ("forget" in settings)
+    assert (audited.inner.doublings > 0) == ("forget" in settings)
 
 
 def test_interval_losses_are_held_against_48_b_log() -> None:

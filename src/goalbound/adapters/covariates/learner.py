@@ -21,15 +21,10 @@ from goalbound.learners.card import MAPPED, Card, wrapped_card
 from goalbound.learners.checks import (
     check_learner,
 )
-from goalbound.learners.copying import (
-    deep_copy,
-)
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Episode
 from goalbound.learners.saving import bytes_of, with_limit
-from goalbound.learners.wrapper import (
-    InnerAttribute,
-)
+from goalbound.learners.wrapper import Wrapper
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
@@ -38,7 +33,7 @@ KIND, VERSION = "CovariateLearner", 1
 _COUNTS = ("begun", "outside", "missing")
 
 
-class CovariateLearner:
+class CovariateLearner(Wrapper):
     """Begins episodes from raw covariates: the map makes a context of them, and the learner does the rest.
 
     Args:
@@ -59,12 +54,7 @@ class CovariateLearner:
     (2, array([1]))
     """
 
-    card = Card(lambda wrapper: wrapped_card(wrapper.learner, MAPPED))
-    support = InnerAttribute("The pairs of the learner, and where each may lead.")
-    open_episodes = InnerAttribute("The learner's episodes that were begun and have not ended; also those of a file.")
-    statistics = InnerAttribute("What the learner has seen, in contexts as the map makes them.")
-    estimate = InnerAttribute("The learner's estimate, in contexts as the map makes them.")
-    alarm = InnerAttribute("What first contradicted the learner's model; None while nothing has. A finer map may help.")
+    card = Card(lambda wrapper: wrapped_card(wrapper.inner, MAPPED))
 
     def __init__(self, map: CovariateMap, learner: Any) -> None:
         check_map(map)
@@ -73,18 +63,16 @@ class CovariateLearner:
         if size is not None and size != map.context_size:
             raise ArgumentError(f"the map gives contexts of {map.context_size} entries, and the learner knows {size}")
         self.map = map
-        self.learner = learner
+        self.inner = learner
         self._files = SavedFiles()
         self.begun = 0
         self.outside: NDArray[np.int64] = np.zeros(len(map.column_names), dtype=np.int64)
         self.missing: NDArray[np.int64] = np.zeros(len(map.column_names), dtype=np.int64)
 
-    __copy__ = deep_copy  # all that learns is in the learners inside
-
     def begin(self, covariates: Any) -> Episode:
         """An episode for these covariates; what the map rejects is an error, and no episode."""
         result = self.map.apply([covariates])
-        episode: Episode = self.learner.begin(result.single())
+        episode: Episode = self.inner.begin(result.single())
         self.begun += 1
         self.outside += result.outside[0]
         self.missing += result.missing[0]
@@ -92,11 +80,11 @@ class CovariateLearner:
 
     def plan(self, covariates: Any) -> Any:
         """What the learner would do now; for learners that have a ``plan(context)``."""
-        return self.learner.plan(self.map(covariates))
+        return self.inner.plan(self.map(covariates))
 
     def confidence_set(self, covariates: Any) -> Any:
         """What is plausible for these covariates; for learners that have ``confidence_set(context)``."""
-        return self.learner.confidence_set(self.map(covariates))
+        return self.inner.confidence_set(self.map(covariates))
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all.
@@ -109,7 +97,7 @@ class CovariateLearner:
             "map": map_as_json(self.map), "digest": map_digest(self.map),
             "begun": self.begun, "outside": self.outside.tolist(), "missing": self.missing.tolist(),
         }  # fmt: skip
-        write_array_file(path, header, {"learner": bytes_of(self.learner)}, files=self._files, overwrite=overwrite)
+        write_array_file(path, header, {"learner": bytes_of(self.inner)}, files=self._files, overwrite=overwrite)
 
     @classmethod
     def load(
@@ -144,6 +132,10 @@ class CovariateLearner:
         learner._files = files
         return learner
 
+    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> CovariateLearner:
+        """One with the same map that goes on from the file of :meth:`save`; its learner was made as this one's."""
+        return self.load(path, map=self.map, load_learner=self.inner.restored, limit=limit)
+
     def _restore_counts(self, header: dict[str, Any]) -> None:
         """The counts of a file, checked."""
         begun, width = header["begun"], len(self.map.column_names)
@@ -158,7 +150,7 @@ class CovariateLearner:
             getattr(self, name)[:] = counts
 
     def __repr__(self) -> str:
-        return f"CovariateLearner({type(self.map).__name__} of {self.map.context_size} components, {self.learner!r})"
+        return f"CovariateLearner({type(self.map).__name__} of {self.map.context_size} components, {self.inner!r})"
 
 
 def _context_size(learner: Any) -> int | None:

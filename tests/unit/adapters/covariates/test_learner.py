@@ -50,9 +50,9 @@ def drive(learner: Any, show: Any, episodes: int = 20, *, seed: int = 0) -> list
 
 
 def test_it_plays_as_the_learner_does_that_is_shown_the_contexts_by_hand(tmp_path: Path) -> None:
-    wrapped, bare = fresh(), fresh().learner
+    wrapped, bare = fresh(), fresh().inner
     assert drive(wrapped, float) == drive(bare, AGES)
-    wrapped.learner.save(tmp_path / "one")
+    wrapped.inner.save(tmp_path / "one")
     bare.save(tmp_path / "other")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
     assert np.array_equal(wrapped.plan(33).values, bare.plan(AGES(33)).values)
@@ -127,7 +127,7 @@ def test_any_learner_that_saves_itself_can_be_kept_with_a_map(tmp_path: Path) ->
     learner.begin(30)
     learner.save(tmp_path / "saved")
     again = CovariateLearner.load(tmp_path / "saved", load_learner=Counting.load)
-    assert (again.learner.number, again.begun) == (1, 1)
+    assert (again.inner.number, again.begun) == (1, 1)
 
 
 def test_sizes_that_differ_are_an_error_at_once() -> None:
