@@ -79,7 +79,7 @@ def test_it_is_as_blind_as_it_is_in_cells() -> None:
     for history in histories[1:]:
         assert history.steps.tolist() == histories[0].steps.tolist()
     in_cells = [
-        run(Discretized(lambda rng: RandomWalk(PROBLEM.support, rng=rng), 2, parts=2), compiled=way)
+        run(Discretized(lambda rng: RandomWalk(PROBLEM.support, rng=rng), 2, parts=2, rng=np.random.default_rng(4)), compiled=way)
         for way in (True, False)
     ]
     assert in_cells[0].steps.tolist() == in_cells[1].steps.tolist()
@@ -97,9 +97,11 @@ def test_it_arrives_when_chance_says_so() -> None:
     assert history.expected_regret.mean() == pytest.approx(0.25 * (history.steps.mean() - 1.0), rel=1e-6)
 
 
-def test_without_a_stream_it_is_always_the_same_walk() -> None:
-    one, other = (run(RandomWalk(PROBLEM.support)) for _ in range(2))
+def test_the_same_stream_is_the_same_walk_and_without_one_every_walk_is_another() -> None:
+    one, other = (run(walk(5)) for _ in range(2))
     assert one.steps.tolist() == other.steps.tolist()
+    one, other = (run(RandomWalk(PROBLEM.support)) for _ in range(2))
+    assert one.steps.tolist() != other.steps.tolist()
     assert run(walk(5)).steps.tolist() != run(walk(6)).steps.tolist()
 
 
