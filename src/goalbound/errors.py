@@ -15,6 +15,10 @@
             ProjectionFailed
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 
 class GoalboundError(Exception):
     """Any error that goalbound raises on purpose: it names the place, the value and the remedy."""
@@ -33,7 +37,28 @@ class ModelError(InputError):
 
 
 class NoProperPolicy(ModelError):
-    """No policy reaches the goal from every state."""
+    """Some states have no policy that reaches the goal with probability one.
+
+    Attributes:
+        states: their numbers, in increasing order.
+    """
+
+    def __init__(self, states: Sequence[int], names: Sequence[str]) -> None:
+        self.states = tuple(states)
+        more = f" and {len(self.states) - len(names)} more" if len(self.states) > len(names) else ""
+        super().__init__(
+            f"no policy reaches the goal with probability one from {', '.join(names)}{more}; "
+            'repair these states, or solve the rest with unreachable="exclude"'
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored_no_proper_policy, (self.states, str(self))
+
+
+def _restored_no_proper_policy(states: tuple[int, ...], message: str) -> NoProperPolicy:
+    error = NoProperPolicy(states, ())
+    error.args = (message,)
+    return error
 
 
 class FileFormatError(InputError):

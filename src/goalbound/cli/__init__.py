@@ -68,9 +68,9 @@ def _exit_code(argv: Sequence[str] | None) -> int:
     except MemoryError:
         return _fail("the problem does not fit into memory", WRONG_INPUT)
     except ValueError as error:
-        from goalbound.errors import ArgumentError
+        from goalbound.errors import InputError
 
-        if not isinstance(error, ArgumentError):
+        if not isinstance(error, InputError):
             raise
         return _fail(_as_cli_options(str(error)), WRONG_INPUT)
 

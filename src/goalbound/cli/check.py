@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goalbound.cli.arguments import UsageError
-from goalbound.errors import ArgumentError
+from goalbound.errors import ArgumentError, InputError
 from goalbound.models import SSP, LinearCSSP
 from goalbound.models.files.io import open_regular
 from goalbound.terminal import one_line, pluralize
@@ -91,9 +91,9 @@ def _make_all(
             if play:
                 play_run(replace(run, episodes=1), plugins=spec.plugins)
         except Exception as error:
-            if not isinstance(error, ArgumentError) and not run.code:
+            if not isinstance(error, InputError) and not run.code:
                 raise
-            said = str(error) if isinstance(error, ArgumentError) else f"{type(error).__name__}: {error}"
+            said = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
             raise ArgumentError(f"{spec.name}: {', '.join(run.group)}: {said}") from error
     return firsts
 

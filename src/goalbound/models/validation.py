@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import ArgumentError
+from goalbound.errors import ArgumentError, InputError
 
 T = TypeVar("T")
 
@@ -186,7 +186,7 @@ def check_array(values: ArrayLike, name: str, shape: tuple[int | None, ...], mea
     try:
         array = as_numeric_array(values, name, meaning).astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        if isinstance(error, ArgumentError):
+        if isinstance(error, InputError):
             raise
         raise ArgumentError(f"{name} is not an array of numbers ({error}); it needs {meaning}") from None
     if array.ndim != len(shape) or any(

@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import InputError, ModelError
+from goalbound.errors import InputError, ModelError, NoProperPolicy
 from goalbound.models import SSP
 from goalbound.models.validation import as_numeric_array
 from goalbound.planning.chain import ChainSolver
 from goalbound.planning.checks import engine_for, require_ssp
 from goalbound.planning.reduction import reduce, rows_of
+
+
+def no_proper_policy(ssp: SSP, states: NDArray[np.int64]) -> NoProperPolicy:
+    """The error for states that cannot reach the goal; the first eight are named."""
+    return NoProperPolicy(states.tolist(), [ssp.support.state_name(s) for s in states[:8].tolist()])
 
 
 def blocking_states(ssp: SSP) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.errors import ModelError, NoProperPolicy
+from goalbound.errors import ModelError
 from goalbound.kernels.compile import Run
 from goalbound.kernels.planner import bellman, dijkstra, graph
 from goalbound.models import SSP
@@ -21,6 +21,7 @@ from goalbound.planning.certificate import Certificate, certify
 from goalbound.planning.chain import ChainSolver
 from goalbound.planning.checks import engine_for, require_ssp
 from goalbound.planning.policy_evaluation import PolicyEvaluator
+from goalbound.planning.properness import no_proper_policy
 from goalbound.planning.rational import solve_in_rationals
 from goalbound.planning.reduction import (
     Reduction,
@@ -69,7 +70,7 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
     run = engine_for(require_ssp(ssp))
     reduction = reduce(ssp, run)
     if reduction.lost.any() and unreachable == "refuse":
-        raise NoProperPolicy(ssp, np.flatnonzero(reduction.lost))
+        raise no_proper_policy(ssp, np.flatnonzero(reduction.lost))
     with np.errstate(all="ignore"):  # near the limits of float64; the certificate covers it
         search = _Search(reduction, run, tolerance)
         reduction = replace(reduction, reverse=None)  # not needed any more, and large

@@ -42,7 +42,8 @@ KINDS: dict[str, Callable[..., RidgeLearner]] = {
 
 
 def learner_of(kind: str, size: int = 2) -> RidgeLearner:
-    return KINDS[kind](SUPPORT, size, loss_floor=0.1)
+    stream = {"rng": np.random.default_rng(0)} if kind == "sampled" else {}
+    return KINDS[kind](SUPPORT, size, loss_floor=0.1, **stream)
 
 
 def sums_of(rows: Floats) -> Floats:

@@ -79,7 +79,10 @@ def test_it_is_as_blind_as_it_is_in_cells() -> None:
     for history in histories[1:]:
         assert history.steps.tolist() == histories[0].steps.tolist()
     in_cells = [
-        run(Discretized(lambda rng: RandomWalk(PROBLEM.support, rng=rng), 2, parts=2, rng=np.random.default_rng(4)), compiled=way)
+        run(
+            Discretized(lambda rng: RandomWalk(PROBLEM.support, rng=rng), 2, parts=2, rng=np.random.default_rng(4)),
+            compiled=way,
+        )
         for way in (True, False)
     ]
     assert in_cells[0].steps.tolist() == in_cells[1].steps.tolist()

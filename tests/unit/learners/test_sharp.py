@@ -9,9 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Dirichlet, ModelEnvironment, context_bounds, play
-from goalbound.errors import InputError
-from goalbound.estimation import paper, project, ridge_estimate, scaled, sharp
+from goalbound import (
+    LRCSSP,
+    BallSet,
+    Dirichlet,
+    IntervalSet,
+    ModelEnvironment,
+    context_bounds,
+    extended_value_iteration,
+    play,
+)
+from goalbound.estimation import Widths, paper, project, ridge_estimate, scaled, sharp
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import LinearCSSP, Step, Support
@@ -162,10 +170,18 @@ def test_the_estimate_is_the_projected_one_of_all_data() -> None:
     assert learner.estimate.projected
 
 
-def test_only_sharp_widths_have_intervals_to_show() -> None:
-    learner = LRCSSP(PROBLEM.support, 2, loss_floor=0.1, loss_bound=5.0, widths=paper())
-    with pytest.raises(InputError, match=r"the paper widths have no intervals; .* or use sharp\(\)"):
-        learner.confidence_set([0.5, 0.5])
+@pytest.mark.parametrize("widths", [paper(), scaled(paper(), by=0.1), sharp(), scaled(sharp(), by=0.5)])
+def test_extended_value_iteration_plans_in_the_sets_of_a_learner_as_the_learner_does(widths: Widths) -> None:
+    learner = LRCSSP(PROBLEM.support, 2, loss_floor=0.1, loss_bound=5.0, widths=widths)
+    run(learner, episodes=30)
+    for context in ([0.5, 0.5], [1.0, 0.0], [0.2, 0.8]):
+        sets, plan = learner.confidence_set(context), learner.plan(context)
+        assert isinstance(sets, IntervalSet if widths.intervals is not None else BallSet)
+        found = extended_value_iteration(sets)
+        # Both are within their tolerances of the exact optimistic values: 1e-3 of the loss floor, and 1e-6.
+        np.testing.assert_allclose(found.values, plan.values, rtol=5e-3)
+        assert (found.values <= plan.upper + 1e-9).all()
+        assert (plan.values <= found.upper + 1e-9).all()
 
 
 @pytest.mark.parametrize("compiled", [True, False])
