@@ -36,7 +36,7 @@ def plain_values(value: Any, where: str = "", depth: int = 0) -> Any:
     >>> plain_values({"learners": [{"scale": float("nan")}]})
     Traceback (most recent call last):
     ...
-    goalbound.models.errors.ArgumentError: learners[0].scale is nan; an experiment is made of finite numbers
+    goalbound.errors.ArgumentError: learners[0].scale is nan; an experiment is made of finite numbers
     """
     if depth > MAX_DEPTH:
         raise ArgumentError(f"{where[:80]}...: lists and tables are nested more than {MAX_DEPTH} deep")

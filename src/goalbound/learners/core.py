@@ -260,7 +260,7 @@ class RidgeLearner:
         What is loaded goes on as if there had been no stop, bit for bit, in the middle of an episode too.
 
         A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
-        :class:`~goalbound.models.errors.FileConflictError`, unless ``overwrite`` is set.
+        :class:`~goalbound.errors.FileConflictError`, unless ``overwrite`` is set.
         """
         from goalbound.learners.checkpoint import write_checkpoint
 

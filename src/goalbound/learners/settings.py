@@ -51,7 +51,7 @@ class LearnerOptions:
 
     >>> LearnerOptions(tolerance=0.5)
     Traceback (most recent call last):
-    goalbound.models.errors.ArgumentError: tolerance 0.5 is not in (0, 0.4]; it is relative to the loss floor
+    goalbound.errors.ArgumentError: tolerance 0.5 is not in (0, 0.4]; it is relative to the loss floor
     """
 
     regularization: float = 1.0

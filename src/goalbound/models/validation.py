@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import ArgumentError, InputError
+from goalbound.errors import ArgumentError, InputError, ModelError
 
 T = TypeVar("T")
 
@@ -225,7 +225,7 @@ def normalise_rows(
     off = np.abs(sums - 1.0)
     if (off > ROW_TOLERANCE).any():
         at = tuple(int(i) for i in np.argwhere(off > ROW_TOLERANCE)[0])
-        raise ArgumentError(
+        raise ModelError(
             f"{place(at)}: probabilities sum to {sums[at]:.12g}, not 1; "
             "each row is a distribution over the S + 1 next states, the goal last"
         )

@@ -20,7 +20,7 @@ def check_int(value: object, name: str, *, least: int, most: int | None = None) 
     >>> check_int(2.5, "rows", least=1)
     Traceback (most recent call last):
     ...
-    goalbound.models.errors.ArgumentError: rows is 2.5; it needs a whole number, at least 1
+    goalbound.errors.ArgumentError: rows is 2.5; it needs a whole number, at least 1
     """
     too_large = isinstance(value, int | np.integer) and value > MAX_INT
     limits = f"at least {least}" if most is None and not too_large else f"from {least} to {most or MAX_INT}"
@@ -42,7 +42,7 @@ def check_float(value: object, name: str, *, least: float, most: float) -> float
     >>> check_float(1.5, "drift_loss", least=0.0, most=1.0)
     Traceback (most recent call last):
     ...
-    goalbound.models.errors.ArgumentError: drift_loss is 1.5; it needs a number from 0 to 1
+    goalbound.errors.ArgumentError: drift_loss is 1.5; it needs a number from 0 to 1
     """
     wanted = f"it needs a number from {least:g} to {most:g}"
     try:

@@ -90,7 +90,7 @@ class CovariateLearner(Wrapper):
         """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all.
 
         A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
-        :class:`~goalbound.models.errors.FileConflictError`, unless ``overwrite`` is set.
+        :class:`~goalbound.errors.FileConflictError`, unless ``overwrite`` is set.
         """
         header = {
             "format": FORMAT, "version": VERSION, "kind": KIND,

@@ -47,7 +47,7 @@ class Method:
         scale: what every radius or bonus is multiplied by.
         loss_bound, time_bound, episodes, prior, value_cap: the constants of single methods, None for the others.
 
-    >>> print(eb_ssp(scale=0.1))
+    >>> print(eb_ssp_method(scale=0.1))
     0.1 x eb-ssp
     """
 

@@ -15,7 +15,7 @@ import os
 from os import PathLike
 from pathlib import Path
 
-from goalbound.errors import FileFormatError, ModelError
+from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.models.files.drn import read_drn, write_drn
 from goalbound.models.files.io import GZIP, LIMIT, XZ, as_format_errors, file_name, open_regular
 from goalbound.models.files.npz import read_npz, write_npz
@@ -41,7 +41,7 @@ def load(
     kind = _kind(path)
     if kind == "npz":
         if loss is not None or goal is not None:
-            raise ModelError(f"{os.fspath(path)} holds one problem; loss= and goal= are for UMB and DRN files")
+            raise ArgumentError(f"{os.fspath(path)} holds one problem; loss= and goal= are for UMB and DRN files")
         return read_npz(path, limit=limit)
     return (read_umb if kind == "umb" else read_drn)(path, loss=loss, goal=goal, limit=limit)
 
@@ -53,9 +53,9 @@ def save(problem: SSP | LinearCSSP, path: str | PathLike[str]) -> None:
         write_npz(problem, path)
         return
     if suffix not in (".umb", ".drn"):
-        raise ModelError(f"{os.fspath(path)}: unknown suffix {suffix!r}; known are {_KNOWN}")
+        raise ArgumentError(f"{os.fspath(path)}: unknown suffix {suffix!r}; known are {_KNOWN}")
     if not isinstance(problem, SSP):
-        raise ModelError(
+        raise ArgumentError(
             f"{os.fspath(path)}: {suffix} files hold no contexts; save as .npz, or save problem.at(context)"
         )
     (write_umb if suffix == ".umb" else write_drn)(problem, path)

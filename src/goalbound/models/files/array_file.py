@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.errors import FileFormatError, ModelError
+from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.models.files.io import (
     LIMIT,
     as_format_errors,
@@ -76,9 +76,9 @@ def write_array_file(
     record of the object being saved) an existing file is replaced only if it is in it, or with ``overwrite``.
     """
     if header.get("format") != FORMAT or type(header.get("version")) is not int or type(header.get("kind")) is not str:
-        raise ModelError(f'the header of an array file needs "format": "{FORMAT}", a whole "version" and a "kind"')
+        raise ArgumentError(f'the header of an array file needs "format": "{FORMAT}", a whole "version" and a "kind"')
     if len(arrays) > MOST_ARRAYS:
-        raise ModelError(f"{len(arrays)} arrays are more than the {MOST_ARRAYS} of one file; join some of them")
+        raise ArgumentError(f"{len(arrays)} arrays are more than the {MOST_ARRAYS} of one file; join some of them")
     members = {name: _storable(name, array) for name, array in arrays.items()}
     head = json.dumps(header, allow_nan=False).encode()
     replace = None if files is None else partial(files.replace, overwrite=overwrite)
@@ -157,12 +157,12 @@ def check_present(arrays: Mapping[str, NDArray[Any]], names: Collection[str]) ->
 def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     """The array by row, least byte first; an error if it is not of the few types that are read back."""
     if not _NAME.fullmatch(name):
-        raise ModelError(f"no array can be called {name!r}; use letters, digits, _ and . (at most 100)")
+        raise ArgumentError(f"no array can be called {name!r}; use letters, digits, _ and . (at most 100)")
     dtype = np.dtype(array.dtype).newbyteorder("<")
     if dtype.str not in _DTYPES:
-        raise ModelError(f"{name} holds {array.dtype}; only float64, int64, int32, bool and uint8 are written")
+        raise ArgumentError(f"{name} holds {array.dtype}; only float64, int64, int32, bool and uint8 are written")
     if array.ndim > _DIMENSIONS:
-        raise ModelError(f"{name} has {array.ndim} dimensions; at most {_DIMENSIONS} are written")
+        raise ArgumentError(f"{name} has {array.ndim} dimensions; at most {_DIMENSIONS} are written")
     return np.asarray(array, dtype=dtype, order="C")
 
 

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from goalbound.errors import FileFormatError, InputError, LargeFileWarning, ModelError
+from goalbound.errors import ArgumentError, FileFormatError, InputError, LargeFileWarning
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.validation import check_int
 
@@ -67,7 +67,7 @@ def file_name(path: Any) -> str:
     """
     name = os.fspath(path) if isinstance(path, str | PathLike) else None
     if not isinstance(name, str) or "\0" in name:
-        raise ModelError(f"{path!r:.80} is no path; give the name of a file, as text or as a pathlib.Path")
+        raise ArgumentError(f"{path!r:.80} is no path; give the name of a file, as text or as a pathlib.Path")
     return name
 
 
@@ -112,7 +112,7 @@ def read_bytes(
     ``files`` records the content of the file, as it is on disk.
     """
     if check_int(limit, "limit") < 0:
-        raise ModelError(f"limit is {limit}; it is the most bytes that a file may have")
+        raise ArgumentError(f"limit is {limit}; it is the most bytes that a file may have")
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
@@ -197,7 +197,7 @@ def writable_target(path: str | PathLike[str]) -> Path:
         try:
             _check_regular(os.lstat(target).st_mode, "nothing was written: give the name of a file")
         except FileFormatError as error:
-            raise ModelError(f"{file_name(path)}: {error}") from None
+            raise ArgumentError(f"{file_name(path)}: {error}") from None
     return target
 
 

@@ -127,9 +127,9 @@ def test_what_is_no_path_is_refused(reader, path):
 
 def test_a_number_is_no_path_and_stdout_stays_open():
     script = (
-        "import goalbound\n"
+        "import goalbound, goalbound.errors\n"
         "for number in (0, 1, 2):\n    try:\n        goalbound.load(number)\n"
-        "    except goalbound.InputError as error:\n        print(error)\n"
+        "    except goalbound.errors.InputError as error:\n        print(error)\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 0, ended.stderr
