@@ -45,7 +45,7 @@ def test_the_report_names_practical_among_what_is_not_proven_and_does_not_speak_
 
 
 def test_the_report_says_of_a_third_partys_learner_that_no_guarantee_is_known() -> None:
-    page = page_of({"use": "lr-cssp", "label": "papers"}, {"use": f"{HERE}:told", "label": "theirs"})
+    page = page_of({"use": "lr-cssp", "label": "papers"}, {"use": f"{HERE}:given", "label": "theirs"})
     assert PAPERS not in page
     assert "B theirs: no guarantee is known to goalbound" in page
 

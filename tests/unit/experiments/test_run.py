@@ -351,14 +351,14 @@ def test_long_runs_keep_rows_at_whole_numbers_that_grow_by_a_share() -> None:
 
 
 def test_a_long_run_keeps_the_sums_at_its_rows() -> None:
-    spec = spec_of({"use": f"{HERE}:told"}, episodes=2500, problems=[{"use": f"{HERE}:drugs"}])
+    spec = spec_of({"use": f"{HERE}:given"}, episodes=2500, problems=[{"use": f"{HERE}:drugs"}])
     record = run(spec)
     assert np.array_equal(record.table["steps"], kept_episodes(2500))  # the drug that always works: one step each
     assert record.table["loss"] == pytest.approx(0.5 * kept_episodes(2500))
 
 
 def drugs_given(policy: int) -> RunRecord:
-    problem, learner = {"use": f"{HERE}:drugs"}, {"use": f"{HERE}:told", "policy": [policy]}
+    problem, learner = {"use": f"{HERE}:drugs"}, {"use": f"{HERE}:given", "policy": [policy]}
     return run(spec_of(learner, problems=[problem], episodes=3, step_limit=20))
 
 
@@ -402,7 +402,7 @@ def test_the_grid_of_contexts_is_on_the_simplex(size: int, points: int) -> None:
 def test_learners_that_do_not_tell_and_large_problems_have_no_policies() -> None:
     assert run(spec_of({"use": "clairvoyant"}, episodes=1)).metadata["policies"] is None
     long = {"use": "long-corridor", "length": 301}
-    record = run(spec_of({"use": f"{HERE}:told"}, problems=[long], episodes=1))
+    record = run(spec_of({"use": f"{HERE}:given"}, problems=[long], episodes=1))
     assert record.metadata["policies"] is None
     assert record.metadata["problem"]["states"] == 301
     assert record.metadata["problem"]["loss_bound"] is None  # nobody asked for it, and it may take long
