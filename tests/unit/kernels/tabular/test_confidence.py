@@ -172,7 +172,8 @@ def test_planning_again_after_a_few_steps_is_planning_from_scratch(seed: int) ->
             one.main.dirty[one.main.dirty_count[0]] = pair
             one.main.is_dirty[pair] = True
             one.main.dirty_count[0] += 1
-    cold.main.iteration.meter[:] = np.inf, 0.0
+    cold.main.iteration.progress["residual"] = np.inf
+    cold.main.iteration.progress["total_decrease"] = 0.0
     cold.main.iteration.values[:-1] = 0.1
     cold.main.iteration.backup[:] = -np.inf
     for one in (learner, cold):
