@@ -208,7 +208,7 @@ CASES: dict[str, Case] = {
     "optimal_values": (gb.optimal_values, {"problem": PROBLEM, "contexts": [[0.5, 0.5]], "tolerance": 1e-6}),
     "context_bounds": (gb.context_bounds, {"problem": PROBLEM, "tolerance": 0.5, "most_regions": 3, "seconds": 9.0}),
     "extended_value_iteration": (gb.extended_value_iteration, {
-        "plausible": PLAUSIBLE, "tolerance": 1e-3, "start": None, "sweeps": 100,
+        "sets": PLAUSIBLE, "tolerance": 1e-3, "start": None, "sweeps": 100,
     }),
     # estimation
     "Statistics": (gb.Statistics, {"support": SUPPORT, "context_size": 2, "regularization": 1.0}),
@@ -396,6 +396,11 @@ NOT_TRIED = {
     "Simulation", "TabularLearner", "InputError", "FileFormatError", "LearnerError", "NoProperPolicy",
     "FileConflictError", "LargeFileWarning", "NotLinearWarning", "PlanningStopped", "ProjectionFailed",
     "WrongPriorWarning",
+    "ArgumentError", "GoalboundError", "ModelError",
+    # protocols, and what tests them
+    "ContextSource", "Environment", "Episode", "Learner", "check_learner",
+    # tested with the learners that take them
+    "LearnerCard", "LearnerOptions",
     # takes whatever is to be marked
     "plugin",
     # no arguments; files are tried by tests/unit/models/files/test_hostile_files.py; by their methods above

@@ -127,7 +127,7 @@ class Twins:
             self._compare_bonused(shown.values, naive.plan)
             naive.policy = self._taken_over(shown.policy)
         elif isinstance(naive, NaiveUCSSP):
-            self.lengths = possible_lengths(naive, self.workspace.choice)
+            self.lengths = possible_lengths(naive, self.room.choice)
             self.seen["lengths determined"] += self.lengths[0] == self.lengths[1]
             self.seen["long attempts"] += self.lengths[0] > 2
             self._compare_optima(shown.values, naive.planned(late=False))
@@ -139,7 +139,7 @@ class Twins:
 
     def _compare_optima(self, shown: NDArray[np.float64], exact: Optimum) -> None:
         assert shown[-1] == 0.0
-        assert (np.abs(shown - exact.values) <= self.workspace.values * exact.values).all(), (shown, exact.values)
+        assert (np.abs(shown - exact.values) <= self.room.values * exact.values).all(), (shown, exact.values)
 
     def _compare_bonused(self, shown: NDArray[np.float64], exact: Bonused) -> None:
         np.testing.assert_allclose(shown, exact.values, rtol=ROUNDING, atol=ROUNDING)
@@ -161,7 +161,7 @@ class Twins:
             return close_to_least(self.given, stage.low, state, stage.policy[state])
         if isinstance(naive, NaiveEBSSP):
             return close_to_least(self.given, naive.plan, state, naive.policy[state])
-        return close_to_best(self.given, naive.plan, state, self.workspace.choice)
+        return close_to_best(self.given, naive.plan, state, self.room.choice)
 
 
 def close_to_best(given: Declared, plan: Optimum, state: int, room: float) -> list[int]:
