@@ -210,7 +210,7 @@ def test_hope_is_not_above_the_truth_while_the_sets_hold_it(name: str, scale: fl
         naive = twins.naive
         assert isinstance(naive, NaiveUCSSP | NaiveHoeffdingSSP | NaiveBernsteinSSP)
         if SETS[name](given, naive.data, truth) and (optimistic_losses(given, naive.data) <= truth.losses).all():
-            assert (twins.learner.plan().values <= solve(truth).upper * (1.0 + twins.workspace.values)).all()
+            assert (twins.learner.plan().values <= solve(truth).upper * (1.0 + twins.room.values)).all()
             held += bool(naive.plan.rows[naive.policy].any())  # else all mass goes to the goal, and nothing is at stake
     assert held >= 3
 
