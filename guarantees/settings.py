@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goalbound import LRCSSP, Dirichlet, History, LinearCSSP, ModelEnvironment, Support
+from goalbound import LRCSSP, Dirichlet, History, LearnerOptions, LinearCSSP, ModelEnvironment, Support
 from goalbound.estimation import Widths, paper
 from goalbound.planning import context_bounds, optimal_values
 from goalbound.simulation import Simulation, bernoulli
@@ -29,10 +29,11 @@ class Instance(NamedTuple):
 
     def learner(self, *, widths: Widths | None = None, support: Support | None = None, **others: Any) -> LRCSSP:
         """LR-CSSP with the certified loss floor and loss bound by default."""
+        options = LearnerOptions(episodes=others.pop("episodes", None))
         arguments: dict[str, Any] = {"loss_floor": self.loss_floor, "loss_bound": self.loss_bound, **others}
         return LRCSSP(
             self.problem.support if support is None else support, self.problem.context_size, delta=DELTA,
-            widths=paper() if widths is None else widths, **arguments,
+            widths=paper() if widths is None else widths, options=options, **arguments,
         )  # fmt: skip
 
 
