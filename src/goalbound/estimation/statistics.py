@@ -54,7 +54,7 @@ class Statistics:
 
     @classmethod
     def over(cls, support: Support, regression: RegressionSums, regularization: float, pending: Pending) -> Statistics:
-        """A look at the memory of a learner: it shows what the learner learns, as it learns."""
+        """A view of the sums of a learner: it shows what the learner learns, as it learns."""
         statistics = object.__new__(cls)
         statistics.support, statistics.regularization = support, regularization
         statistics.context_size = regression.loss_sums.shape[1]
@@ -122,12 +122,12 @@ class Statistics:
         return f"Statistics({inside}, {self.context_size} components, {int(self.visits.sum())} steps)"
 
 
-def by_support(support: Support, regression: RegressionSums, slots: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[M, d] rows by slot brought into the order of the support; 0 where a next state was never seen."""
-    out = np.zeros_like(slots)
+def by_support(support: Support, regression: RegressionSums, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[M, d] rows by seen index brought into the order of the support; 0 where a next state was never seen."""
+    out = np.zeros_like(rows)
     seen = np.flatnonzero(regression.seen_index >= 0)
     pair = np.searchsorted(support.next_start, seen, side="right") - 1
-    out[seen] = slots[support.next_start[pair] + regression.seen_index[seen]]
+    out[seen] = rows[support.next_start[pair] + regression.seen_index[seen]]
     return out
 
 

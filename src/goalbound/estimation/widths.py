@@ -76,7 +76,7 @@ class Widths:
         name: what the rule is called where results are recorded.
         joint: whether the ball of a pair's matrix has the radius of all its rows together, sqrt(m_i) rho, or rho.
         scale: what all radii, and beta, are multiplied by.
-        boxes: an interval for each next state instead of a ball, or None.
+        intervals: an interval for each next state instead of a ball, or None.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Widths:
 
     def check(self, support: Support, context_size: int, *, delta: float, regularization: float) -> None:
         """An error if the regularization is too large for the proof (see the top of this file)."""
-        if not self.proven or self.intervals is not None:  # boxes count the bias as it is, whatever lambda
+        if not self.proven or self.intervals is not None:  # intervals count the bias as it is, whatever lambda
             return
         radii = self.radii(support, delta=delta)
         room = sqrt(context_size * min(radii.loss_log, radii.next_log)) / 2.0
@@ -144,7 +144,7 @@ class Widths:
                     f"{sorted(IntervalPieces.__annotations__)}"
                 )
             if any(type(used) is not bool for used in intervals.values()):
-                raise ArgumentError(f"the boxes of the widths are {intervals!r:.200}; each piece is true or false")
+                raise ArgumentError(f"the intervals of the widths are {intervals!r:.200}; each piece is true or false")
             intervals = IntervalPieces(**intervals)
         return cls(values["name"], values["joint"], values["scale"], intervals)
 

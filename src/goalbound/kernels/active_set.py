@@ -19,7 +19,7 @@ SLACK = 1e-13
 
 
 class ProjectionWorkspace(NamedTuple):
-    """Room to work in, for rows of up to m next states and contexts of size d."""
+    """Scratch arrays for rows of up to m next states and contexts of size d."""
 
     target: NDArray[np.float64]
     """[m, d]"""
@@ -50,7 +50,7 @@ class ProjectionWorkspace(NamedTuple):
 
 
 def new_projection_workspace(longest: int, size: int) -> ProjectionWorkspace:
-    """Room to project rows of up to ``longest`` next states."""
+    """Scratch arrays to project rows of up to ``longest`` next states."""
     longest = max(longest, 1)
     return ProjectionWorkspace(
         target=np.zeros((longest, size)),

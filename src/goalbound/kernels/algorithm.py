@@ -1,4 +1,4 @@
-"""The moves of LR-CSSP (Algorithm 1) and of its kin: begin an episode, plan, learn from a step.
+"""LR-CSSP (Algorithm 1) and its relatives step by step: begin an episode, plan, learn from a step.
 
 Learners by ridge regression differ in the set of a pair (:mod:`goalbound.kernels.confidence`) and in when they plan
 anew; all else is written once.
@@ -91,7 +91,7 @@ def update_estimate(constants, learner, scratch, pair, size):
     ridge(regression.loss_sums[pair : pair + 1], inverse, 1, learner.losses[pair : pair + 1])
     loss_error = 0.0
     gap = 0.0
-    if not constants.intervals.on:  # boxes are made from the sums
+    if not constants.intervals.on:  # intervals are made from the sums
         rows = learner.rows[first : first + count]
         ridge(regression.next_sums[first : first + count], inverse, count, scratch.target)
         stochastic = cannot_reach_goal(constants, pair)
@@ -132,7 +132,7 @@ def certify_estimate(constants, learner, pair, size):
 
 @inlined
 def mark_changed(learner, pair):
-    """Views that hold this pair will look at it again."""
+    """Episodes that hold the set of this pair will compute it again."""
     learner.revision[pair] += 1
     learner.change_log[learner.totals["changes"] % CHANGE_LOG_SIZE] = pair
     learner.totals["changes"] += 1
@@ -246,7 +246,7 @@ def select_pair(constants, episode, state, rng):
 
 @inlined
 def update_sets(constants, learner, episode):
-    """Look again at the pairs that changed since: O(1) of them if the view has missed little, else all are checked."""
+    """Compute the sets of the pairs that changed since: O(1) of them if few have, else all are checked."""
     iteration = episode.iteration
     written = learner.totals["changes"]
     read = episode.progress["changes_read"]
@@ -271,7 +271,7 @@ def update_sets(constants, learner, episode):
 
 @inlined
 def plan(constants, learner, episode, workspace, sweeps):
-    """A new plan for the context of the view (line 25). Returns whether value iteration came to its end.
+    """A new plan for the context of the episode (line 25). Returns whether value iteration came to its end.
 
     Only pairs visited since the last plan are looked at again, and states are swept only if the residual asks for it.
     ``workspace`` may be empty; if it is not, policies are evaluated too.
@@ -360,10 +360,10 @@ def plan_with_doubling(constants, learner, episode, workspace, sweeps):
         ended = plan(constants, learner, episode, workspace, sweeps)
         if not constants.doubling:
             return ended
-        hoped = max_optimistic_value(constants, episode)
-        if hoped <= episode.progress["loss_bound"]:
+        optimistic = max_optimistic_value(constants, episode)
+        if optimistic <= episode.progress["loss_bound"]:
             return ended
-        while episode.progress["loss_bound"] < hoped:
+        while episode.progress["loss_bound"] < optimistic:
             episode.progress["loss_bound"] *= 2.0
         if not constants.forget:
             return ended

@@ -45,7 +45,7 @@ class RegretAudit(NamedTuple):
 
 
 def new_regret_audit(pairs: int, size: int = 1, *, watch: bool = False, loss_bound: float = 1.0) -> RegretAudit:
-    """An empty ledger; without ``watch`` it stays empty."""
+    """An empty audit; without ``watch`` it stays empty."""
     return RegretAudit(
         watch=watch,
         loss_bound=loss_bound,
@@ -100,7 +100,7 @@ def truth_distances(components, constants, learner, pair, difference):
 def audit_pair(audit, components, constants, learner, pair):
     """Whether the truth of a pair lies in both its sets now (high-probability event, items 1 and 2).
 
-    Boxes are of a context: :func:`audit_intervals` looks at them.
+    Intervals are of a context: :func:`audit_intervals` tests them.
     """
     if constants.intervals.on:
         return
@@ -113,7 +113,7 @@ def audit_pair(audit, components, constants, learner, pair):
 
 @lean
 def audit_intervals(audit, components, constants, episode):
-    """Whether the truth of each pair lies in its intervals under the context of the view; what was told is not asked.
+    """Whether the truth of each pair lies in its intervals under the context of the episode.
 
     The learner's row may hold next states that the true one has not: they have probability 0.
     """
@@ -139,7 +139,7 @@ def audit_intervals(audit, components, constants, episode):
 
 @lean
 def audit_all_pairs(audit, components, constants, learner):
-    """Look at every pair: before the first step, and whenever all data was forgotten."""
+    """Test every pair: before the first step, and whenever all data was forgotten."""
     for pair in range(len(audit.uncovered)):
         audit_pair(audit, components, constants, learner, pair)
     audit.totals["doublings"] = learner.totals["doublings"]
@@ -170,15 +170,15 @@ def audit_plan(audit, components, constants, learner, episode, state, before, op
 def add_regret_terms(audit, components, episode, context, state, pair, following, loss):
     """The four terms of the regret decomposition for one step, with the plan that it is played by."""
     values = episode.iteration.values
-    hoped, _ = inner_minimum(episode.sets, pair, values, episode.iteration.dual[pair], np.inf)
+    optimistic, _ = inner_minimum(episode.sets, pair, values, episode.iteration.dual[pair], np.inf)
     expected = 0.0
     for k in range(components.next_start[pair], components.next_start[pair + 1]):
         expected += mixed(components.probabilities, k, context) * values[components.next_state[k]]
     audit.totals["switching"] += values[state] - values[following]
-    audit.totals["dynamics"] += expected - hoped
+    audit.totals["dynamics"] += expected - optimistic
     audit.totals["martingale"] += values[following] - expected
     audit.totals["losses"] += loss - episode.sets.losses[pair]
-    audit.totals["planning"] += episode.sets.losses[pair] + hoped - values[state]
+    audit.totals["planning"] += episode.sets.losses[pair] + optimistic - values[state]
     audit.totals["noise"] += loss - mixed(components.losses, pair, context)
 
 
@@ -190,9 +190,8 @@ def add_widths(audit, constants, learner, episode, pair):
     any case, and 2 rho_l w for the losses, which differ by 1 at most. The loss radius is that of now: it has only
     grown since the plan was made.
     """
-    if (
-        constants.intervals.on
-    ):  # both are in the box: their L1 distance is at most its sides, P V - P~ V at most B times half
+    if constants.intervals.on:
+        # Both are in the intervals: their L1 distance is at most the sum of the lengths, P V - P~ V at most B times half.
         audit.totals["widths"] += audit.loss_bound * min(1.0, episode.known_width[pair]) + min(
             1.0, 2.0 * episode.known_width[pair]
         )

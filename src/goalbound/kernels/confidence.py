@@ -1,4 +1,4 @@
-"""How a pair looks under a context: its most hopeful loss, and the rows that are plausible."""
+"""The confidence set of a pair under a context: its most optimistic loss, and the rows that are plausible."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from goalbound.kernels.value_iteration import INTERVAL_SET
 
 @inlined
 def estimated_row(constants, learner, episode, pair):
-    """The estimated row of a pair under the context of the view, by slot. O(count d)."""
+    """The estimated row of a pair under the context of the episode, by seen index. O(count d)."""
     sets = episode.sets
     first = constants.next_start[pair]
     count = learner.regression.seen[pair]
@@ -109,7 +109,7 @@ def known_loss(constants, episode, pair):
 
 @lean
 def known_row(constants, episode, pair):
-    """A row that is known, in the order of the support; in a box of no size, or as a plain model."""
+    """A row that is known, in the order of the support; in intervals of no length, or as a point estimate."""
     sets = episode.sets
     goal = len(constants.pair_start) - 1
     first = constants.next_start[pair]
@@ -136,10 +136,10 @@ def known_row(constants, episode, pair):
 
 @lean
 def pair_intervals(constants, learner, episode, pair, slack, spread):
-    """:func:`pair_set` where rows are boxes. O(m d^2) with bounds by the variance, else O(m d + d^2).
+    """:func:`pair_set` where rows are in intervals. O(m d^2) with bounds by the variance, else O(m d + d^2).
 
-    Two members of a box are no further apart, in the L1 norm, than its sides in all: half of that is the doubt of the
-    known test, or half the side of the losses if that is more.
+    Two members of the set are no further apart, in the L1 norm, than the sum of the lengths: half of that is the width
+    of the known test, or half the length of the interval of the losses if that is more.
     """
     low = 0.0
     high = 1.0
@@ -167,7 +167,7 @@ def pair_intervals(constants, learner, episode, pair, slack, spread):
 
 @inlined
 def pair_loss(constants, learner, episode, pair, norm):
-    """The loss of a pair as the attitude has it.
+    """The loss of a pair by the way of exploring.
 
     The true loss lies in [loss floor, 1], so clipping keeps the guarantee. Departs from the paper: it does not clip.
     """
@@ -185,7 +185,7 @@ def pair_loss(constants, learner, episode, pair, norm):
 
 @inlined
 def pair_row(constants, learner, episode, pair, norm):
-    """The row of a pair as the attitude has it."""
+    """The row of a pair by the way of exploring."""
     sets = episode.sets
     if constants.prior.row_known[pair]:
         known_row(constants, episode, pair)
@@ -209,7 +209,7 @@ def pair_row(constants, learner, episode, pair, norm):
 
 @lean
 def pair_set(constants, learner, episode, pair):
-    """The plausible losses and rows of a pair under the context of the view. O(count d + d^2)."""
+    """The plausible losses and rows of a pair under the context of the episode. O(count d + d^2)."""
     episode.revision[pair] = learner.revision[pair]
     episode.log_det[pair] = learner.log_det[pair]
     episode.iteration.backup[pair] = -np.inf

@@ -1,4 +1,4 @@
-"""Boxes: an interval for the loss and for each next state of a pair under a context. The sharp widths.
+"""Interval sets: an interval for the loss and for each next state of a pair under a context. The sharp widths.
 
 With x = V^-1 c, y the outcomes (0 or 1) of a next state, p its true coefficients and S = sum of c (y - p c):
 

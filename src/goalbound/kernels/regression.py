@@ -1,8 +1,8 @@
 """What a pair has shown so far: Gram matrix, its inverse, and sums, kept up to date one step at a time.
 
-Next states are stored in the order in which they were first seen (their *slot*), so that what was never seen costs
-nothing: all loops run over ``seen[pair]`` slots. The goal has no slot; a step into it is the zero vector. Where the
-goal cannot follow, learners give all next states their slots at the beginning, in the order of the support.
+Next states are stored in the order in which they were first seen (their *seen index*), so that what was never seen
+costs nothing: all loops run over ``seen[pair]`` entries. The goal has no index; a step into it is the zero vector. Where the
+goal cannot follow, learners give all next states an index at the beginning, in the order of the support.
 
 Rounding never makes a confidence set too small. Sums are compensated: what an addition rounds away is kept beside the
 sum (``*_low``) and put back in, so that a sum is within :data:`EPS` of the exact one, relatively, after any number of
@@ -29,7 +29,7 @@ REFINED = 1e-6
 
 
 class RegressionSums(NamedTuple):
-    """The sums of N pairs with contexts of size d. M triples; slots of a pair begin at ``next_start[pair]``."""
+    """The sums of N pairs with contexts of size d. M triples; entries of a pair begin at ``next_start[pair]``."""
 
     gram: NDArray[np.float64]
     """[N, d, d] lambda I + sum of c c^T"""
@@ -42,7 +42,7 @@ class RegressionSums(NamedTuple):
     loss_low: NDArray[np.float64]
     """[N, d]"""
     next_sums: NDArray[np.float64]
-    """[M, d] by slot: sum of the contexts of the steps that led there"""
+    """[M, d] by seen index: sum of the contexts of the steps that led there"""
     next_low: NDArray[np.float64]
     """[M, d]"""
     goal_sums: NDArray[np.float64]
@@ -52,11 +52,11 @@ class RegressionSums(NamedTuple):
     visits: NDArray[np.int64]
     """[N]"""
     seen: NDArray[np.int64]
-    """[N] how many next states have a slot: those seen, the goal not counted; all where the goal cannot follow"""
+    """[N] how many next states have an index: those seen, the goal not counted; all where the goal cannot follow"""
     seen_index: NDArray[np.int32]
-    """[M] in the order of the support: the slot of a next state within its pair, or -1"""
+    """[M] in the order of the support: the index of a next state within its pair, or -1"""
     seen_state: NDArray[np.int32]
-    """[M] by slot: the next state"""
+    """[M] by seen index: the next state"""
 
 
 def new_regression_sums(pairs: int, triples: int, size: int, regularization: float) -> RegressionSums:
@@ -144,7 +144,7 @@ def renew_inverse(gram, inverse, regularization, work):
 def add_to_gram(gram, low, inverse, context, visits, regularization, direction, work):
     """Add c c^T to a Gram matrix and bring its inverse up to date (Sherman and Morrison); O(d^2).
 
-    ``visits`` counts this one; ``direction[d]`` and ``work[d, d]`` are room to work in.
+    ``visits`` counts this one; ``direction[d]`` and ``work[d, d]`` are scratch arrays.
     """
     size = len(context)
     for r in range(size):
@@ -275,7 +275,7 @@ def solve_context(gram, inverse, context, regularization, out, residual):
     - an upper bound of |r p| plus the rounding of x b: entries of V are not negative and contexts sum to 1, so that
       |x| b is at most the sum of V |x|,
     - |x| V |x|, by which the rounding of other quadratic forms of x is bounded.
-    An x that is no number is replaced by 0, which claims nothing. ``residual[d]`` is room to work in.
+    An x that is no number is replaced by 0, which claims nothing. ``residual[d]`` is a scratch array.
     """
     size = len(context)
     for r in range(size):

@@ -19,7 +19,7 @@ from goalbound.kernels.value_iteration import (
 )
 
 OPTIMISTIC, GREEDY, POSTERIOR, RMAX = 0, 1, 2, 3
-"""Attitudes. HOPE: the most hopeful model of the confidence sets (LR-CSSP). PLAIN: the estimate as it is. SAMPLE: a
+"""Ways of exploring. OPTIMISTIC: the most optimistic model of the sets (LR-CSSP). GREEDY: the estimate. POSTERIOR: a
 draw from the Gaussian posterior around it. RMAX: the estimate where it is known, else straight to the goal."""
 
 LEARNER_TOTALS = record_type(
@@ -43,16 +43,16 @@ number of the episode from 1 on; of the visit whose outcome is awaited: the lear
 it counts already, the norm with which it does (in UNITs of :mod:`.pending`)."""
 
 CHANGE_LOG_SIZE = 64
-"""How many changes a view may have missed before it looks at all pairs again."""
+"""How many changes an episode may have missed before it checks all pairs."""
 
 
 class IntervalConstants(NamedTuple):
-    """How the boxes of the sharp widths are made (:func:`goalbound.estimation.sharp` says why they are valid)."""
+    """How the intervals of the sharp widths are made (:func:`goalbound.estimation.sharp` says why they are valid)."""
 
     on: bool
-    """whether rows are boxes at all; if not, nothing below matters"""
+    """whether rows are in intervals at all; if not, nothing below matters"""
     goal: bool
-    """whether the goal has a box of its own; else any mass may go there"""
+    """whether the goal has an interval of its own; else any mass may go there"""
     determinant: bool
     """whether the determinant of the Gram matrix is used, or a bound of it by the visits"""
     entrywise: bool
@@ -72,7 +72,7 @@ class IntervalConstants(NamedTuple):
 
 
 class PriorArrays(NamedTuple):
-    """What the learner was told of single pairs."""
+    """Prior knowledge of single pairs."""
 
     floor: NDArray[np.float64]
     """[N] a lower bound of the mean loss, what is added included"""
@@ -140,7 +140,7 @@ class Constants(NamedTuple):
 
 
 class LearnerState(NamedTuple):
-    """All of a learner that changes. Estimates are by slot, like the sums."""
+    """All of a learner that changes. Estimates are by seen index, like the sums."""
 
     regression: RegressionSums
     pending: Pending
@@ -170,7 +170,7 @@ class LearnerState(NamedTuple):
     totals: np.void
     """fields: LEARNER_TOTALS"""
     change_log: NDArray[np.int64]
-    """[JOURNAL] the pairs whose estimates changed last, in a ring"""
+    """[CHANGE_LOG_SIZE] the pairs whose estimates changed last, in a ring"""
 
 
 class EpisodeState(NamedTuple):
@@ -189,13 +189,13 @@ class EpisodeState(NamedTuple):
     log_det: NDArray[np.float64]
     """[N] ``log_det`` of a pair when it was looked at"""
     loss_high: NDArray[np.float64]
-    """[N] boxes: the largest plausible loss, what is added included; else empty"""
+    """[N] intervals: the largest plausible loss, what is added included; else empty"""
     noise: NDArray[np.float64]
     """[M + N] SAMPLE: standard normal numbers, by triple of the support and then by pair; else empty"""
     direction: NDArray[np.float64]
-    """[d] room to work in: V^-1 c of the pair that is being looked at"""
+    """[d] scratch: V^-1 c of the pair whose set is computed"""
     residual: NDArray[np.float64]
-    """[d] room to work in: c less V times that"""
+    """[d] scratch: c less V times that"""
     progress: np.void
     """fields: EPISODE_PROGRESS"""
 
@@ -245,7 +245,7 @@ def new_episode_state(
     ceiling: float = np.inf,
     sampled: bool = False,
 ) -> EpisodeState:  # fmt: skip
-    """Room for one episode. O(M + N)."""
+    """Arrays for one episode. O(M + N)."""
     states, pairs, triples = len(pair_start) - 1, len(next_start) - 1, int(next_start[-1])
     sets = new_uncertainty_set(pair_start, next_start, shape=shape, ceiling=ceiling)
     return EpisodeState(

@@ -22,7 +22,7 @@ def cannot_reach_goal(constants, pair):
 
 @lean
 def declare_rows(constants, learner):
-    """Without data: all next states of these pairs get their slots, and the estimate is the projection of 0 in the
+    """Without data: all next states of these pairs get their indices, and the estimate is the projection of 0 in the
     norm of lambda I, which is uniform; a single next state is certain."""
     regression = learner.regression
     for pair in range(len(regression.seen)):
@@ -129,7 +129,7 @@ def least_value(sets, first, last, values):
 
 @lean
 def simplex_ball_row(sets, pair, values, out_row):
-    """The row of :func:`min_over_simplex_ball`, by slot; returns what it is worth."""
+    """The row of :func:`min_over_simplex_ball`, by seen index; returns what it is worth."""
     least, t, w, v0 = min_over_simplex_ball(sets, pair, values, np.inf)
     first = sets.next_start[pair]
     for k in range(sets.used[pair]):

@@ -2,15 +2,15 @@
 
 The plausible rows of a pair have one of three shapes; mass taken away goes to the goal, whose value is 0, if it can.
 
-- BALL, a Euclidean ball around the estimate, cut by the sub-simplex. The most hopeful row against values v is
+- L2_BALL, a Euclidean ball around the estimate, cut by the sub-simplex. The most optimistic row against values v is
   q(t) = max(0, centre - t v), with t such that the ball is just left: closed form. With u = t^2, f(u) = sum of
   min(centre^2, u v^2) is concave, increasing and piecewise linear, and Newton's method for f(u) = radius^2 ends after
   finitely many steps, from anywhere. A ball of radius 0 is a plain model. Where the goal cannot follow, the ball is cut
   by the simplex instead: :func:`goalbound.kernels.stochastic_rows.min_over_simplex_ball`.
-- TAKE, an L1 ball: so much mass may be taken from anywhere, and is taken where values are largest. For every level t,
-  sum of centre min(v, t) - take t is a lower bound, concave in t, and the largest one is the minimum.
-- BOX, an interval for each next state, the goal included; rows sum to 1. Next states below a level t get as much, those
-  above as little as they may. For every t, t + sum of low (v - t)+ - high (t - v)+ is a lower bound, concave in t, and
+- L1_BALL, an L1 ball: so much mass may be taken from anywhere, and is taken where values are largest. For every level
+  t, sum of centre min(v, t) - take t is a lower bound, concave in t, and the largest one is the minimum.
+- INTERVAL_SET, an interval for each next state, the goal included; rows sum to 1. Next states below a level t get as
+  much, those above as little as they may. For every t, t + sum of low (v - t)+ - high (t - v)+ is a lower bound, concave in t, and
   the largest one is the minimum.
 """
 
@@ -32,7 +32,7 @@ ROUNDS = 30
 """As many policies are evaluated, where policies are; more is rounding going round."""
 
 ROUNDING = 1e-12
-"""Room for the rounding of a backup, relative to the largest value."""
+"""A bound of the rounding of a backup, relative to the largest value."""
 
 UNDERFLOW = 1e-300
 """More than a backup can lose to underflow, where rounding is not relative."""
@@ -46,33 +46,33 @@ a backup has fallen no further."""
 
 
 class UncertaintySet(NamedTuple):
-    """The models that a context may have: rows in slots, the goal left out. S states, N pairs, M triples."""
+    """The models that a context may have: rows by seen index, the goal left out. S states, N pairs, M triples."""
 
     shape: int
-    """BALL, TAKE or BOX"""
+    """L2_BALL, L1_BALL or INTERVAL_SET"""
     ceiling: float
     """no value is taken to be above it; infinity where there is no such bound"""
     pair_start: NDArray[np.int64]
     """[S + 1]"""
     next_start: NDArray[np.int64]
-    """[N + 1] where the slots of a pair begin"""
+    """[N + 1] where the entries of a pair begin"""
     used: NDArray[np.int64]
-    """[N] how many slots of a pair are in use"""
+    """[N] how many entries of a pair are in use"""
     state: NDArray[np.int32]
-    """[M] by slot: the next state"""
+    """[M] by seen index: the next state"""
     centre: NDArray[np.float64]
-    """[M] by slot: the estimated probability"""
+    """[M] by seen index: the estimated probability"""
     ball: NDArray[np.float64]
-    """[N] the squared radius of the ball around the centre (BALL), or the mass that may be taken (TAKE)"""
+    """[N] the squared radius of the ball around the centre (L2_BALL), or the mass that may be taken (L1_BALL)"""
     mass: NDArray[np.float64]
-    """[N] the squared norm of the centre (BALL), or its sum (TAKE): where ``ball`` is larger, all may go to the goal;
-    NO_GOAL (BALL) where nothing can: rows sum to 1"""
+    """[N] the squared norm of the centre (L2_BALL), or its sum (L1_BALL): where ``ball`` is larger, all may go to the
+    goal; NO_GOAL (L2_BALL) where nothing can: rows sum to 1"""
     losses: NDArray[np.float64]
-    """[N] the most hopeful loss"""
+    """[N] the most optimistic loss"""
     low: NDArray[np.float64]
-    """[M] BOX: the least probability, the goal in a slot of its own; else empty"""
+    """[M] INTERVAL_SET: the least probability, the goal has an entry of its own; else empty"""
     high: NDArray[np.float64]
-    """[M] BOX: the largest probability; else empty"""
+    """[M] INTERVAL_SET: the largest probability; else empty"""
 
 
 class ValueIterationState(NamedTuple):
@@ -150,7 +150,7 @@ def inner_minimum(sets, pair, values, dual, cutoff):
 
 @lean
 def min_over_l1_ball(sets, pair, values, dual, cutoff):
-    """:func:`inner_minimum` of the shape TAKE: the level t walks from value to value until all above it is taken."""
+    """:func:`inner_minimum` of the shape L1_BALL: the level t walks from value to value until all above it is taken."""
     take = sets.ball[pair]
     first = sets.next_start[pair]
     last = first + sets.used[pair]
@@ -189,9 +189,9 @@ def min_over_l1_ball(sets, pair, values, dual, cutoff):
 
 @lean
 def min_over_intervals(sets, pair, values, dual, cutoff):
-    """:func:`inner_minimum` of the shape BOX: the level t walks from value to value until the row sums to 1.
+    """:func:`inner_minimum` of the shape INTERVAL_SET: the level t walks from value to value until the row sums to 1.
 
-    If no row of the box does, t stops at the largest or the least value.
+    If no row fits, t stops at the largest or the least value.
     """
     first = sets.next_start[pair]
     last = first + sets.used[pair]
@@ -233,7 +233,7 @@ def min_over_intervals(sets, pair, values, dual, cutoff):
 
 @inlined
 def min_over_l2_ball(sets, pair, values, dual, cutoff):
-    """:func:`inner_minimum` of the shape BALL."""
+    """:func:`inner_minimum` of the shape L2_BALL."""
     ball = sets.ball[pair]
     first = sets.next_start[pair]
     last = first + sets.used[pair]
@@ -270,7 +270,7 @@ def min_over_l2_ball(sets, pair, values, dual, cutoff):
 
 @inlined
 def back_up(sets, iteration, pair, cutoff):
-    """The backup of a pair, or a lower bound of it that is at least ``cutoff``; remembered in the outlook."""
+    """The backup of a pair, or a lower bound of it that is at least ``cutoff``; kept in the iteration state."""
     loss = sets.losses[pair]
     least, dual = inner_minimum(sets, pair, iteration.values, iteration.dual[pair], cutoff - loss)
     worth = loss + least
@@ -388,7 +388,7 @@ def intervals_row(sets, pair, values, t, out_row):
 
 @lean
 def optimistic_row(sets, pair, values, dual, out_row):
-    """The most hopeful row of a pair against the values, by slot; returns what it is worth."""
+    """The most optimistic row of a pair against the values, by seen index; returns what it is worth."""
     if sets.shape == L2_BALL and sets.mass[pair] == NO_GOAL:
         return simplex_ball_row(sets, pair, values, out_row)
     least, t = inner_minimum(sets, pair, values, dual, np.inf)
@@ -398,7 +398,7 @@ def optimistic_row(sets, pair, values, dual, out_row):
         return least
     whole = sets.ball[pair] >= sets.mass[pair]
     left = sets.ball[pair]
-    for k in range(sets.used[pair]):  # of the shape TAKE: what lies above the level is taken whole
+    for k in range(sets.used[pair]):  # of the shape L1_BALL: what lies above the level is taken whole
         v = values[sets.state[first + k]]
         q = sets.centre[first + k]
         out_row[k] = 0.0 if whole else max(q - t * v, 0.0)
@@ -416,7 +416,7 @@ def optimistic_row(sets, pair, values, dual, out_row):
 
 @lean
 def evaluate(sets, iteration, workspace, leak):
-    """Give every state what the policy is worth with its most hopeful rows against the values as they are.
+    """Give every state what the policy is worth with its most optimistic rows against the values as they are.
 
     A share ``leak`` of every row leads to the goal besides. From there sweeps have little left to do: policy iteration.
     Returns False, and changes nothing, if that model never arrives. O(S^3).

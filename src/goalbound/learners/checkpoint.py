@@ -109,7 +109,7 @@ def _await_again(learner: RidgeLearner) -> None:
 
 
 def _knowledge(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> PriorKnowledge | None:
-    """What the learner was told of single pairs, checked as if it were told now."""
+    """The prior knowledge of single pairs, checked as if it were given now."""
     found = {name: arrays[f"prior.{name}"] for name in _KNOWN if f"prior.{name}" in arrays}
     if not found:
         return None
@@ -183,7 +183,7 @@ def _check_state(learner_state: LearnerState, support: Support) -> None:
     stands = regression.seen_state[support.next_start[pair] + regression.seen_index[taken]]
     within("seen_state", stands, support.next_state[taken], support.next_state[taken])
     within("seen", regression.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
-    whole = ~support.leads_to_goal  # all next states of such a pair have their slots
+    whole = ~support.leads_to_goal  # all next states of such a pair have their indices
     within("seen", regression.seen[whole], lengths[whole], lengths[whole])
     within("policy", learner_state.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
     within("change_log", learner_state.change_log, 0, support.pairs - 1)

@@ -277,10 +277,10 @@ class RidgeLearner:
         return read_checkpoint(cls, path, limit=limit)
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
-        """:meth:`load`, for a file whose learner was told the same things as this one; else an error."""
+        """:meth:`load`, for a file whose learner has the settings of this one; else an error."""
         learner = self.load(path, limit=limit)
         if (learner.settings, learner.support, learner.prior) != (self.settings, self.support, self.prior):
-            raise FileFormatError(f"{path}: the learner in it was told other things: {learner}, not {self}")
+            raise FileFormatError(f"{path}: the learner in it has other settings: {learner}, not {self}")
         return learner
 
     def _shown(self, episode_state: EpisodeState) -> Plan:

@@ -1,4 +1,4 @@
-"""How a learner by ridge regression takes what it does not know: hopes, ignores it, samples, or keeps away from it."""
+"""How a learner by ridge regression explores: by optimism, not at all, by posterior sampling, or as R-max does."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Exploration:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or self.name not in _CODES:
-            raise ArgumentError(f"no attitude is called {self.name!r}; there are {', '.join(_CODES)}")
+            raise ArgumentError(f"no way of exploring is called {self.name!r}; there are {', '.join(_CODES)}")
         for name, meaning in _MEANINGS.items():
             object.__setattr__(self, name, check_float(getattr(self, name), name, meaning))
         if not (0.0 <= self.explore <= 1.0 and isfinite(self.fade) and self.fade >= 0.0):
@@ -65,10 +65,10 @@ class Exploration:
     def from_json(cls, values: Any) -> Exploration:
         """What :meth:`as_json` gave; keys and types are checked."""
         if not isinstance(values, dict) or set(values) != set(cls.__annotations__):
-            raise ArgumentError(f"the attitude is {values!r}; it needs {sorted(cls.__annotations__)}")
+            raise ArgumentError(f"the exploration is {values!r}; it needs {sorted(cls.__annotations__)}")
         numbers = {key: inf if value is None else value for key, value in values.items() if key != "name"}
         if type(values["name"]) is not str or any(type(value) is not float for value in numbers.values()):
-            raise ArgumentError(f"the attitude is {values!r}; it is a name and numbers")
+            raise ArgumentError(f"the exploration is {values!r}; it is a name and numbers")
         return cls(values["name"], **numbers)
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class Exploration:
 
 _MEANINGS = {
     "spread": "a standard deviation, from 0 on",
-    "threshold": "the largest doubt about a pair that is known, from 0 on",
+    "threshold": "the largest width of a pair that is known, from 0 on",
     "explore": "the share of steps that explore in the first episode, in [0, 1]",
     "fade": "how fast exploring fades, from 0 on",
     "ceiling": "what no value of a plan is above, from 1 on",
@@ -86,7 +86,7 @@ _CODES = {"optimistic": OPTIMISTIC, "greedy": GREEDY, "sampled": POSTERIOR, "rma
 
 
 def optimistic() -> Exploration:
-    """The paper's: plan in the most hopeful model of the confidence sets."""
+    """The paper's: plan in the most optimistic model of the confidence sets."""
     return Exploration("optimistic")
 
 

@@ -1,4 +1,4 @@
-"""When what is observed contradicts the linear model, or what the learner was told."""
+"""When what is observed contradicts the linear model, or what was declared."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Cause(Enum):
 
 @dataclass(frozen=True)
 class ModelViolation:
-    """What first contradicted the linear model, or what the learner was told.
+    """What first contradicted the linear model, or what was declared.
 
     Attributes:
         pair: the number of the pair.
@@ -86,7 +86,7 @@ class ModelViolation:
 def model_violation(
     test: LinearityTest, support: Support, size: int, loss_floor: float = 0.0, prior: PriorKnowledge | None = None
 ) -> ModelViolation | None:
-    """The alarm, if there was one, of a learner that was told this floor and this knowledge."""
+    """The alarm, if there was one, of a learner with this loss floor and this prior knowledge."""
     if not test.violation["found"]:
         return None
     pair, place, part, episode = (int(test.violation[name]) for name in ("pair", "place", "part", "episode"))

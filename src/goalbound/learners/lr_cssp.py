@@ -160,9 +160,9 @@ class LRCSSP(RidgeLearner):
 
     @property
     def alarm(self) -> ModelViolation | None:
-        """What first contradicted the linear model, or what the learner was told; None while nothing has."""
-        told = self.settings.loss_floor, self.prior
-        return model_violation(self._state.linearity, self.support, self.settings.context_size, *told)
+        """What first contradicted the linear model, or what was declared; None while nothing has."""
+        declared = self.settings.loss_floor, self.prior
+        return model_violation(self._state.linearity, self.support, self.settings.context_size, *declared)
 
     @property
     def doublings(self) -> int:

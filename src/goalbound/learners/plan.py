@@ -18,7 +18,7 @@ class Plan:
     Attributes:
         context: [d]
         policy: [S] the action of each state.
-        values: [S + 1] what the learner hopes for: certified lower bounds of the exact optimistic values. While the
+        values: [S + 1] its optimistic values: certified lower bounds of the exact optimistic values. While the
             truth lies in the confidence sets, they are not above the true optimal values.
         upper: [S + 1] certified upper bounds of the exact optimistic values.
         losses: [N] the optimistic losses (what the zero-loss variant adds included).

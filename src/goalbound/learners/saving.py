@@ -35,7 +35,7 @@ def bytes_of(learner: Any) -> NDArray[np.uint8]:
     """The learner as it saves itself."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "learner.npz"
-        with warnings.catch_warnings():  # how large the file is that it becomes a part of will be told
+        with warnings.catch_warnings():  # how large the file is that it becomes a part of is said there
             warnings.simplefilter("ignore", LargeFileWarning)
             learner.save(path)
         return np.frombuffer(path.read_bytes(), np.uint8)

@@ -78,7 +78,7 @@ class LearnerOptions:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a learner was told. ``__post_init__`` checks it; see :class:`goalbound.learners.lr_cssp.LRCSSP`."""
+    """The settings of a learner. ``__post_init__`` checks it; see :class:`goalbound.learners.lr_cssp.LRCSSP`."""
 
     context_size: int
     delta: float

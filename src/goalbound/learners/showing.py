@@ -39,7 +39,7 @@ def make_plan(
 
 
 def in_support_order(support: Support, sets: UncertaintySet) -> UncertaintySet:
-    """From slots to the order of the support; 0 where a next state has no slot."""
+    """From seen indices to the order of the support; 0 where a next state has none."""
     width = support.states + 1
     pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
     index = np.arange(support.triples) - support.next_start[pair]

@@ -217,7 +217,7 @@ def uncertainty_arrays(sets: BallSet | IntervalSet) -> UncertaintySet:
 
 
 def optimistic_rows(support: Support, sets: UncertaintySet, iteration: ValueIterationState) -> NDArray[np.float64]:
-    """[M] the most optimistic row of every pair against the values, for slots that are in the order of the support."""
+    """[M] the most optimistic row of every pair against the values, for entries in the order of the support."""
     rows = np.zeros(support.triples)
     run = engine(support.triples)(kernels.optimistic_row)
     for pair in range(support.pairs):

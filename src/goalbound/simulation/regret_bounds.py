@@ -68,7 +68,7 @@ def a_posteriori_bound(
             epsilon to every loss raises no optimal value by more than epsilon T*.
     """
     settings, constants = learner.settings, learner.settings.constants(learner.support)
-    if constants.intervals.on:  # the width of a box is no function of the visits alone
+    if constants.intervals.on:  # the width of an interval is no function of the visits alone
         return inf
     size, lam = settings.context_size, settings.regularization
     grown = log1p(max(steps, int(learner.statistics.visits.max())) / lam)
@@ -127,7 +127,7 @@ def unknown_visits_bound(
         loss_bound: the largest B that the test has used; the learner's own now if left out.
     """
     settings, constants = learner.settings, learner.settings.constants(learner.support)
-    if constants.intervals.on:  # the width of a box is no function of the visits alone
+    if constants.intervals.on:  # the width of an interval is no function of the visits alone
         return np.full(learner.support.pairs, inf)
     bound = learner.loss_bound if loss_bound is None else loss_bound
     size, lam = settings.context_size, settings.regularization

@@ -170,7 +170,7 @@ DAMAGES: list[tuple[Callable[[Header, Arrays], None], str]] = [
     (in_header(2, "version"), "version 2"),  # rows without the goal were estimated otherwise
     (in_header(99, "version"), "version 99"),
     (in_header({"bit_generator": "PCG64"}, "stream"), "draws nothing"),
-    (settings(exploration={"name": "greedy"}), "the attitude is"),
+    (settings(exploration={"name": "greedy"}), "the exploration is"),
     (settings(replan_factor=0.5), "replan_factor 0.5"),
     (in_header("three", "begun"), "begun or acts is no whole number"),
     (in_header(None, "acts"), "begun or acts is no whole number"),

@@ -62,13 +62,16 @@ def test_a_learner_comes_back_from_a_file_with_its_attitude(exploration: Explora
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (None, r"the attitude is None; it needs \['ceiling', 'explore'"),
-        ({"name": "greedy"}, r"the attitude is \{'name': 'greedy'\}; it needs"),
+        (None, r"the exploration is None; it needs \['ceiling', 'explore'"),
+        ({"name": "greedy"}, r"the exploration is \{'name': 'greedy'\}; it needs"),
         ({**greedy().as_json(), "more": 1.0}, "it needs"),
         ({**greedy().as_json(), "explore": "1"}, "it is a name and numbers"),
         ({**greedy().as_json(), "explore": True}, "it is a name and numbers"),
         ({**greedy().as_json(), "name": 3}, "it is a name and numbers"),
-        ({**greedy().as_json(), "name": "reckless"}, "no attitude is called 'reckless'; there are optimistic, greedy"),
+        (
+            {**greedy().as_json(), "name": "reckless"},
+            "no way of exploring is called 'reckless'; there are optimistic, greedy",
+        ),
         ({**greedy().as_json(), "spread": None}, "spread inf and threshold 0.0 are finite numbers from 0 on"),
         ({**greedy().as_json(), "explore": 2.0}, r"explore 2.0 and fade 0.0 do not fit; explore is in \[0, 1\]"),
     ],
@@ -233,7 +236,7 @@ def test_settings_in_a_file_need_the_new_ones_too() -> None:
     for key, value, message in (
         ("replan_factor", 2, "replan_factor is 2, of a wrong type"),
         ("replan_factor", 0.5, "replan_factor 0.5 is not a number from 1 on"),
-        ("exploration", "greedy", "the attitude is 'greedy'; it needs"),
+        ("exploration", "greedy", "the exploration is 'greedy'; it needs"),
     ):
         with pytest.raises(InputError, match=message):
             Settings.from_json({**values, key: value})

@@ -1,1 +1,1 @@
-"""The context-free learners as kernels: one set of moves for six methods, told apart by a number."""
+"""The context-free learners as kernels: one algorithm for six methods, which differ by a code."""

@@ -1,4 +1,4 @@
-"""The moves of the context-free learners: begin an episode, plan, learn from a step.
+"""The context-free learners step by step: begin an episode, plan, learn from a step.
 
 The learner that people drive step by step and the loop that plays whole runs call these same functions.
 """
@@ -57,7 +57,7 @@ def needs_draws(constants, learner):
 
 @inlined
 def make_plan(constants, learner, sweeps):
-    """A plan that all episodes may follow, in the outlook of the learner. Returns whether it came to an end."""
+    """A plan that all episodes may follow, in the planning state of the learner. Returns whether it came to an end."""
     if constants.method == EB:
         return plan_eb_ssp(constants, learner, sweeps)
     if constants.method == ULCVI:
@@ -134,7 +134,7 @@ def note(constants, learner, pair, arrived):
 
 @lean
 def observe(constants, learner, episode, pair, place, loss):
-    """Learn from a step of the episode. O(1) but for EB-SSP, which looks at the pair now and then."""
+    """Learn from a step of the episode. O(1) but for EB-SSP, which updates the pair now and then."""
     if constants.method == HOEFFDING and not is_known(constants, learner, pair):
         episode.progress["unknown_steps"] += 1
     record(constants, learner.counts, pair, place, loss)

@@ -77,7 +77,7 @@ def l1_ball_around_mean(constants, learner, pair):
 
 @inlined
 def bernstein_row(constants, learner, pair):
-    """The most hopeful row, which does not depend on the values (Bernstein-SSP): what is taken goes to the goal."""
+    """The most optimistic row, which does not depend on the values (Bernstein-SSP): what is taken goes to the goal."""
     counts, sets = learner.counts, learner.main.sets
     n = max(float(counts.visits[pair]), 1.0)
     a = log(len(constants.pair_state) * n / constants.delta) / n

@@ -37,7 +37,7 @@ def eb_backup(constants, learner, pair, values, largest, bound):
 
 @inlined
 def eb_sweep(constants, learner, after, largest):
-    """One Jacobi sweep from the values of the outlook to ``after``; returns the largest change.
+    """One Jacobi sweep from the values of the planning state to ``after``; returns the largest change.
 
     Ties go to the pair with the fewest visits, then to the lowest.
     """

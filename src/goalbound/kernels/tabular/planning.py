@@ -30,7 +30,7 @@ def mark_dirty(model, pair):
 
 @lean
 def update_sets(constants, learner, model):
-    """Look at the pairs that wait. Values of their states are brought up to date if that is less than a sweep."""
+    """Update the pairs that changed. Values of their states are brought up to date if that is less than a sweep."""
     iteration = model.iteration
     count = model.dirty_count[0]
     model.dirty_count[0] = 0

@@ -34,7 +34,7 @@ def set_loss(constants, learner, pair, loss):
 
 @inlined
 def set_row(constants, learner, pair):
-    """A row of the model from the weights in the room. All 0: the last next state gets all."""
+    """A row of the model from the weights in the workspace. All 0: the last next state gets all."""
     sets, weights = learner.main.sets, learner.workspace.row
     first = constants.next_start[pair]
     last = constants.next_start[pair + 1]

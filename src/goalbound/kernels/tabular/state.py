@@ -75,7 +75,7 @@ class Constants(NamedTuple):
 
 
 class VisitCounts(NamedTuple):
-    """What was seen so far. Next states stand in slots, in the order in which they were first seen."""
+    """What was seen so far. Next states are indexed in the order in which they were first seen."""
 
     visits: NDArray[np.int64]
     """[N]"""
@@ -88,11 +88,11 @@ class VisitCounts(NamedTuple):
     goals: NDArray[np.int64]
     """[N] how often a pair led to the goal"""
     seen_index: NDArray[np.int32]
-    """[M] by triple: the slot of a next state in its row, or -1"""
+    """[M] by triple: the index of a next state in its row, or -1"""
     seen_state: NDArray[np.int32]
-    """[M] by slot: the next state"""
+    """[M] by seen index: the next state"""
     seen_count: NDArray[np.int64]
-    """[M] by slot: how often it came"""
+    """[M] by seen index: how often it came"""
 
 
 class PlanningModel(NamedTuple):
@@ -123,7 +123,7 @@ class MethodWorkspace(NamedTuple):
     """Where single methods work. What a method does not use has no entries."""
 
     row: NDArray[np.float64]
-    """[M] optimistic rows by slot (UC-SSP), or weights by triple (PSRL-SSP)"""
+    """[M] optimistic rows by seen index (UC-SSP), or weights by triple (PSRL-SSP)"""
     values: NDArray[np.float64]
     """[2, S + 1] values of two sweeps (UC-SSP, EB-SSP), or lower values of two stages (ULCVI)"""
     upper: NDArray[np.float64]
@@ -186,7 +186,7 @@ def new_learner_state(constants: Constants, *, ceiling: float = np.inf) -> Learn
 
 
 def new_episode_state(states: int) -> EpisodeState:
-    """Room for one episode. O(S)."""
+    """Arrays for one episode. O(S)."""
     return EpisodeState(np.zeros(states, dtype=np.int64), new_record(EPISODE_PROGRESS))
 
 

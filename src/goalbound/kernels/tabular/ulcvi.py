@@ -33,7 +33,7 @@ def stage_backups(constants, learner, pair, lower, upper, cap):
 
 @lean
 def plan_stage(constants, learner, stage, now):
-    """Values and pairs of one stage (0 is the first) from the values in half ``now`` of the room to the other half."""
+    """Values and pairs of one stage (0 is the first) from the values in half ``now`` of the workspace to the other."""
     workspace, counts = learner.workspace, learner.counts
     lower, upper = workspace.values[now], workspace.upper[now]
     cap = (constants.horizon - stage) * (1.0 + constants.added_loss) + 8.0 * constants.loss_bound
@@ -54,7 +54,7 @@ def plan_stage(constants, learner, stage, now):
 
 @lean
 def plan_stages(constants, learner):
-    """Fill the table for all stages; the values and pairs of the first stage go to the outlook too."""
+    """Fill the table for all stages; the values and pairs of the first stage go to the planning state too."""
     workspace, iteration = learner.workspace, learner.main.iteration
     states = len(iteration.policy)
     for s in range(states):

@@ -265,11 +265,11 @@ class TabularLearner:
         return read_checkpoint(path, limit=limit)
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:
-        """:meth:`load`, for a file whose learner was told the same things as this one; else an error."""
+        """:meth:`load`, for a file whose learner has the settings of this one; else an error."""
         learner = TabularLearner.load(path, limit=limit)
         same = learner.settings == self.settings and learner.support == self.support
         if not same or not np.array_equal(learner._constants.known_losses, self._constants.known_losses):
-            raise FileFormatError(f"{path}: the learner in it was told other things: {learner}, not {self}")
+            raise FileFormatError(f"{path}: the learner in it has other settings: {learner}, not {self}")
         return learner
 
     def _adopt(self, episode: TabularEpisode, entry: dict[str, Any]) -> None:

@@ -117,7 +117,7 @@ def uc_ssp_method(*, scale: float = 1.0) -> Method:
     """UC-SSP: optimism in L1 balls, and attempts that are given up when they take too long.
 
     Episode k = 1, 2, ... is a sequence of attempts j = 0, 1, ... An attempt plans with the losses l~ (j = 0) or with 1
-    everywhere (j >= 1) in the most hopeful model of |p~ - p^|_1 <= scale sqrt(8 m1 ln(2 A n1 / delta) / n1), by
+    everywhere (j >= 1) in the most optimistic model of |p~ - p^|_1 <= scale sqrt(8 m1 ln(2 A n1 / delta) / n1), by
     extended value iteration to precision (f + e) / (2 t) or 1 / (2 t), t = 1 + steps made so far. It is followed to the
     goal, or until more than H steps were made, H = min{h > 1: |Q^(h - 1)|_inf <= gamma}, Q the optimistic kernel of
     the policy on the states, gamma = 1 / sqrt(k) (j = 0) or 1 / sqrt(attempts with j >= 1 so far, this one included).
@@ -139,8 +139,8 @@ def uc_ssp_method(*, scale: float = 1.0) -> Method:
 def hoeffding_ssp_method(*, loss_bound: float, scale: float = 1.0) -> Method:
     """Hoeffding-SSP: optimism in L1 balls, a new plan whenever a pair is met that is not known.
 
-    Plans with the losses l~ in the most hopeful model of |p~ - p^|_1 <= 5 scale sqrt(m1 ln(N n1 / delta) / n1). A pair
-    is known if n > scale^2 (5000 B^2 m1 / (f + e)^2) ln(1000 B N / (delta (f + e))). A plan is made at the start of an
+    Plans with the losses l~ in the most optimistic model of |p~ - p^|_1 <= 5 scale sqrt(m1 ln(N n1 / delta) / n1). A
+    pair is known if n > scale^2 (5000 B^2 m1 / (f + e)^2) ln(1000 B N / (delta (f + e))). A plan is made at the start of an
     episode, and before a step (not the first of a plan) whose pair is not known.
 
     Source: Rosenberg, Cohen, Mansour, Kaplan: Near-optimal Regret Bounds for Stochastic Shortest Path, ICML 2020,
@@ -161,7 +161,7 @@ def hoeffding_ssp_method(*, loss_bound: float, scale: float = 1.0) -> Method:
 def bernstein_ssp_method(*, scale: float = 1.0) -> Method:
     """Bernstein-SSP: optimism next state by next state, in epochs.
 
-    With a = ln(N n1 / delta) / n1 the most hopeful row has max(0, p^ - scale (28 a + 4 sqrt(p^ a))) for every next
+    With a = ln(N n1 / delta) / n1 the most optimistic row has max(0, p^ - scale (28 a + 4 sqrt(p^ a))) for every next
     state but the goal, which gets the rest; losses l~. An epoch, with its plan, ends when the visits of a pair in it
     reach max(1, those before it); episodes do not end epochs.
 

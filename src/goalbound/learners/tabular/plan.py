@@ -1,4 +1,4 @@
-"""What a context-free learner would do, and what it hopes for."""
+"""What a context-free learner would do, and its optimistic values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class TabularPlan:
 
     Attributes:
         policy: [S] the action of each state.
-        values: [S + 1] what the learner hopes for, 0 at the goal, what is added to the losses included. UC-SSP,
-            Hoeffding-SSP and Bernstein-SSP: certified lower bounds of the values of the most hopeful model, and so of
-            the true ones while the truth is plausible. EB-SSP: the values of VISGO. ULCVI: the lower values of the
+        values: [S + 1] its optimistic values, 0 at the goal, what is added to the losses included. UC-SSP,
+            Hoeffding-SSP and Bernstein-SSP: certified lower bounds of the values of the most optimistic model, and so
+            of the true ones while the truth is plausible. EB-SSP: the values of VISGO. ULCVI: the lower values of the
             first stage. PSRL-SSP: certified lower bounds of the values in the mean of the posterior.
     """
 

@@ -28,7 +28,7 @@ _KINDS = {"delta": float, "loss_floor": float, "added_loss": float, "tolerance":
 
 @dataclass(frozen=True)
 class TabularSettings:
-    """What a learner was told. ``__post_init__`` checks it; see
+    """The settings of a learner. ``__post_init__`` checks it; see
     :class:`goalbound.learners.tabular.learner.TabularLearner`."""
 
     method: Method
