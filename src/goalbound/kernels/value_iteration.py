@@ -10,8 +10,8 @@ The plausible rows of a pair have one of three shapes; mass taken away goes to t
 - L1_BALL, an L1 ball: so much mass may be taken from anywhere, and is taken where values are largest. For every level
   t, sum of centre min(v, t) - take t is a lower bound, concave in t, and the largest one is the minimum.
 - INTERVAL_SET, an interval for each next state, the goal included; rows sum to 1. Next states below a level t get as
-  much, those above as little as they may. For every t, t + sum of low (v - t)+ - high (t - v)+ is a lower bound, concave in t, and
-  the largest one is the minimum.
+  much, those above as little as they may. For every t, t + sum of low (v - t)+ - high (t - v)+ is a lower bound,
+  concave in t, and the largest one is the minimum.
 """
 
 from math import sqrt

@@ -140,8 +140,8 @@ def hoeffding_ssp_method(*, loss_bound: float, scale: float = 1.0) -> Method:
     """Hoeffding-SSP: optimism in L1 balls, a new plan whenever a pair is met that is not known.
 
     Plans with the losses l~ in the most optimistic model of |p~ - p^|_1 <= 5 scale sqrt(m1 ln(N n1 / delta) / n1). A
-    pair is known if n > scale^2 (5000 B^2 m1 / (f + e)^2) ln(1000 B N / (delta (f + e))). A plan is made at the start of an
-    episode, and before a step (not the first of a plan) whose pair is not known.
+    pair is known if n > scale^2 (5000 B^2 m1 / (f + e)^2) ln(1000 B N / (delta (f + e))). A plan is made at the start
+    of an episode, and before a step (not the first of a plan) whose pair is not known.
 
     Source: Rosenberg, Cohen, Mansour, Kaplan: Near-optimal Regret Bounds for Stochastic Shortest Path, ICML 2020,
     Algorithm 1. LR-CSSP is its contextual heir.
