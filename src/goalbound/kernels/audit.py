@@ -191,7 +191,8 @@ def add_widths(audit, constants, learner, episode, pair):
     grown since the plan was made.
     """
     if constants.intervals.on:
-        # Both are in the intervals: their L1 distance is at most the sum of the lengths, P V - P~ V at most B / 2 times it.
+        # Both are in the intervals: their L1 distance is at most the sum of the lengths, P V - P~ V at most B times
+        # half of it.
         audit.totals["widths"] += audit.loss_bound * min(1.0, episode.known_width[pair]) + min(
             1.0, 2.0 * episode.known_width[pair]
         )

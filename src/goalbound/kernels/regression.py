@@ -1,8 +1,8 @@
 """What a pair has shown so far: Gram matrix, its inverse, and sums, kept up to date one step at a time.
 
 Next states are stored in the order in which they were first seen (their *seen index*), so that what was never seen
-costs nothing: all loops run over ``seen[pair]`` entries. The goal has no index; a step into it is the zero vector. Where
-the goal cannot follow, learners give all next states an index at the beginning, in the order of the support.
+costs nothing: all loops run over ``seen[pair]`` entries. The goal has no index; a step into it is the zero vector.
+Where the goal cannot follow, learners give all next states an index at the beginning, in the order of the support.
 
 Rounding never makes a confidence set too small. Sums are compensated: what an addition rounds away is kept beside the
 sum (``*_low``) and put back in, so that a sum is within :data:`EPS` of the exact one, relatively, after any number of
