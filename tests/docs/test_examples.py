@@ -91,7 +91,7 @@ def test_what_the_page_about_the_learner_says_is_printed(read: dict) -> None:
     assert np.isfinite(hitting_times(plan.model(), plan.policy)).all()  # the plan reaches the goal in its own model
 
 
-def test_the_learner_that_looks_loses_less_than_the_blind_one(read: dict) -> None:
+def test_the_learner_that_sees_loses_less_than_the_blind_one(read: dict) -> None:
     looking, blind = (float(line.split()[0]) for line in read["printed"][-2:])
     assert looking < blind
 

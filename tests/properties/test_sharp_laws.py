@@ -53,7 +53,7 @@ def walked(problem: LinearCSSP, draws: st.DataObject, most: int = 60) -> list[Se
 @pytest.mark.parametrize("scale", [1.0, 0.1])
 @examples(15)
 @given(draws=st.data())
-def test_while_the_truth_is_in_the_intervals_plans_hope_for_no_more_than_is_true(
+def test_while_the_truth_is_in_the_intervals_plans_promise_no_more_than_is_true(
     scale: float, draws: st.DataObject
 ) -> None:
     # At a tenth of the widths the truth is outside now and then, and nothing is promised; of the proven ones it is

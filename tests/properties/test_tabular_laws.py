@@ -198,7 +198,7 @@ def at_a_new_plan(twins: Twins, truth: SSP, steps: int, rng: np.random.Generator
     ("name", "scale", "known"),
     [("uc-ssp", 0.3, False), ("uc-ssp", 0.2, True), ("hoeffding-ssp", 0.08, True), ("bernstein-ssp", 0.02, True)],
 )
-def test_hope_is_not_above_the_truth_while_the_sets_hold_it(name: str, scale: float, known: bool) -> None:
+def test_optimism_is_not_above_the_truth_while_the_sets_hold_it(name: str, scale: float, known: bool) -> None:
     """At scales at which the sets hold the truth often but not always, and the values say something."""
     held = 0
     for seed in range(12):

@@ -69,7 +69,7 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         ("learners.loss_floor=2020-01-01", "learners.loss_floor is datetime.date(2020, 1, 1)"),
     ],
 )
-def test_a_change_that_cannot_be_is_told_in_one_line(given: Any, change: str, words: str) -> None:
+def test_a_change_that_cannot_be_is_reported_in_one_line(given: Any, change: str, words: str) -> None:
     assert words in given("run", "small.toml", "--set", change)
 
 
@@ -85,7 +85,7 @@ def test_a_change_that_cannot_be_is_told_in_one_line(given: Any, change: str, wo
     ids=["digits", "brackets", "nan", "large", "date"],
 )
 @pytest.mark.parametrize("command", ["run", "check"])
-def test_a_file_that_cannot_be_is_told_in_one_line(given: Any, command: str, line: str, words: str) -> None:
+def test_a_file_that_cannot_be_is_reported_in_one_line(given: Any, command: str, line: str, words: str) -> None:
     Path("small.toml").write_text(SPEC + line + "\n")
     said = given(command, "small.toml")
     assert "small.toml: " in said

@@ -284,7 +284,7 @@ def test_a_problem_is_checked_by_its_file(place, run):
     assert "closed.npz: component 1: no policy surely reaches the goal from state 0" in err
 
 
-def test_a_learner_is_told_by_its_checkpoint(place, run):
+def test_a_learner_is_identified_by_its_checkpoint(place, run):
     learner = LRCSSP(treatment_ladder(3).support, 3, loss_floor=0.1)
     waiting = learner.begin([1.0, 0.0, 0.0])
     waiting.act(2)
@@ -295,7 +295,7 @@ def test_a_learner_is_told_by_its_checkpoint(place, run):
     assert out.endswith("loss floor 0.1, loss bound 1 (found by doubling); 1 open episode\n")
 
 
-def test_a_record_is_told_by_its_file(done, run):
+def test_a_record_is_identified_by_its_file(done, run):
     name = next(iter(records("out/small")))
     code, out, _ = run("check", f"out/small/records/{name}")
     assert code == 0

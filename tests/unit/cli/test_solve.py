@@ -225,7 +225,7 @@ def test_a_problem_with_one_component_is_solved_there(run, tmp_path):
     assert strict(out)["contexts"][0]["context"] == [1.0]
 
 
-def test_an_answer_that_did_not_converge_is_told_by_the_exit_code_and_on_stderr(run):
+def test_an_answer_that_did_not_converge_is_identified_by_the_exit_code_and_on_stderr(run):
     code, out, err = run("solve", "demo", "--context", "calm", "--tolerance", "1e-17", "--json")
     assert code == 3
     assert err.startswith("goalbound: context calm: stopped by rounding")
@@ -455,7 +455,7 @@ def test_the_module_runs_as_a_command_with_exit_codes(tmp_path):
     assert "Traceback" not in wrong.stderr
 
 
-def test_a_reader_who_leaves_is_not_told_about_it():
+def test_a_reader_who_leaves_is_not_reported_about_it():
     words = [sys.executable, "-m", "goalbound", "solve", "demo", "--json"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()

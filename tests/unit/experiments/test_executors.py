@@ -190,7 +190,7 @@ def test_where_ctrl_c_is_ignored_it_stays_so_and_a_request_to_end_still_insists(
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 @pytest.mark.usefixtures("ctrl_c")
-def test_work_that_never_looks_up_is_interrupted_after_the_grace():
+def test_work_that_never_checks_is_interrupted_after_the_grace():
     with stop_on_signals(force_after=0.1):
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):

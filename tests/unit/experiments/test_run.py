@@ -487,7 +487,7 @@ def test_a_negative_time_between_checkpoints_is_refused() -> None:
         run(RUNS["lr-cssp"], checkpoint_every=-1.0)
 
 
-def test_progress_is_told_the_episodes_and_the_expected_regret_which_is_never_negative() -> None:
+def test_progress_is_reported_the_episodes_and_the_expected_regret_which_is_never_negative() -> None:
     heard = Breaking(EPISODES + 1)
     record = run(RUNS["lr-cssp"], progress=heard)
     assert [call[0] for call in heard.calls] == [7, 14, 21, 28, 30]

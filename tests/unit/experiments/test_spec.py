@@ -173,14 +173,14 @@ def saved(name: str) -> None:
         ("walk", "a learner (RandomWalk), restored by one with the same settings: resumed(path)"),
     ],
 )
-def test_every_learner_that_can_be_saved_is_told_by_its_file(tmp_path, monkeypatch, capsys, name, said):
+def test_every_learner_that_can_be_saved_is_identified_by_its_file(tmp_path, monkeypatch, capsys, name, said):
     monkeypatch.chdir(tmp_path)
     saved(name)
     assert main(["check", "learner.npz"]) == 0
     assert said in capsys.readouterr().out
 
 
-def test_a_learner_whose_map_no_file_can_hold_is_told_as_far_as_it_goes(tmp_path, monkeypatch, capsys):
+def test_a_learner_whose_map_no_file_can_hold_is_reported_as_far_as_it_goes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     seen = FromTransformer(lambda rows: [[1.0, 0.0] for _ in rows], ["one", "two"], identity="halves, version 1")

@@ -125,7 +125,7 @@ def test_the_alarm_names_the_first_contradiction(loss: float, place: int, expect
 
 
 @pytest.mark.parametrize(("floor", "place"), [(0.2, -2), (0.15, -1)])
-def test_losses_below_the_declared_floor_itself_are_told_from_losses_below_the_interval(
+def test_losses_below_the_declared_floor_itself_are_distinguished_from_losses_below_the_interval(
     floor: float, place: int
 ) -> None:
     # Losses of 0 below an interval that begins at 0.2 contradict it at n = 94: 18.8 >= sqrt(33.5 (1.209 + 9.210)) =

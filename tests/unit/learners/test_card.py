@@ -74,7 +74,7 @@ def test_the_theorem_is_named_and_is_the_corollary_where_losses_may_be_zero() ->
 
 def test_only_learners_with_a_known_test_say_so() -> None:
     arguments: dict[str, Any] = {"loss_floor": 0.1}
-    told = {
+    learners = {
         "lr-cssp": lr_cssp(),
         "greedy": ridge.GreedyRidge(SUPPORT, 2, **arguments),
         "epsilon": ridge.EpsilonGreedy(SUPPORT, 2, **arguments),
@@ -85,7 +85,7 @@ def test_only_learners_with_a_known_test_say_so() -> None:
         "oracle": Clairvoyant(PROBLEM),
         "random": RandomWalk(SUPPORT),
     }
-    with_test = {name for name, learner in told.items() if learner_card(learner).has_known_test}
+    with_test = {name for name, learner in learners.items() if learner_card(learner).has_known_test}
     assert with_test == {"lr-cssp", "rmax", "hoeffding"}
 
 
@@ -178,6 +178,6 @@ def test_a_card_that_is_none_is_refused(change: dict[str, Any]) -> None:
         LearnerCard.from_json({**good, **change})
 
 
-def test_of_cards_that_differ_the_weakest_guarantee_is_told() -> None:
+def test_of_cards_that_differ_the_weakest_guarantee_is_reported() -> None:
     proven = LearnerCard(guarantee="proven")
     assert weakest([proven, THIRD_PARTY, proven]) is THIRD_PARTY

@@ -238,7 +238,7 @@ def test_a_plan_that_is_held_stays_as_it_is_until_its_interval_ends() -> None:
 
 @pytest.mark.parametrize("missed", [0, 1, 63, 64, 65, 200])
 @pytest.mark.parametrize("mode", ["narrow", "forgetting"])
-def test_an_episode_that_looks_again_sees_what_a_new_one_sees(mode: str, missed: int) -> None:
+def test_an_episode_that_plans_again_sees_what_a_new_one_sees(mode: str, missed: int) -> None:
     """However much it has missed; a journal of 64 changes is kept for those who have missed little."""
     learner = learner_of(PROBLEM, **{**MODES[mode], "tolerance": 1e-9})
     context = np.array([0.3, 0.7])

@@ -230,7 +230,7 @@ def test_it_is_frozen_and_added_to_by_new_ones() -> None:
         more.losses[0] = 0.1
 
 
-def test_a_checkpoint_keeps_what_the_learner_was_told(tmp_path: Path) -> None:
+def test_a_checkpoint_keeps_what_the_learner_was_reported(tmp_path: Path) -> None:
     known = NOTHING.with_losses({(0, 0): 0.5}).with_rows({(0, 1): ROWS[0, 1]}).with_floors({(2, 1): 0.15})
     for given in (known, NOTHING, None):
         learner = Clinic(PROBLEM, learner_of(given), beds=1).run(31).learner

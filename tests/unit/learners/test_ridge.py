@@ -255,7 +255,7 @@ def test_regret_grows_ever_more_slowly(name: str, seed: int) -> None:
     assert not run.abandoned.any()
 
 
-def test_each_is_told_what_its_name_says() -> None:
+def test_each_is_reported_what_its_name_says() -> None:
     rng = np.random.default_rng(0)
     made = [GreedyRidge(BOTH, 2, loss_floor=0.2), EpsilonGreedy(BOTH, 2, loss_floor=0.2, rng=rng),
             PosteriorSampling(BOTH, 2, loss_floor=0.2, rng=rng), KwikRmax(BOTH, 2, loss_floor=0.2)]  # fmt: skip

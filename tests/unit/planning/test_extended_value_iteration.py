@@ -43,7 +43,7 @@ def test_two_next_states_share_the_radius_by_their_values() -> None:
     np.testing.assert_allclose(found.rows, [0.34, 0.32, 0.34, 1.0, 1.0], atol=1e-8)
 
 
-def test_hope_is_a_reason_to_choose() -> None:
+def test_optimism_is_a_reason_to_choose() -> None:
     # Action 0: loss 0.3, to the goal. Action 1: loss 0.1, back with 0.8 at the centre, worth 0.1 / 0.2 = 0.5: worse.
     # With radius 0.2 it comes back with 0.6 only, worth 0.1 / 0.4 = 0.25: better.
     support = Support.from_pairs([{0: [1], 1: [0, 1]}])
@@ -166,7 +166,7 @@ def test_the_optimistic_model_is_plausible(seed: int) -> None:
     assert sets.contains(extended_value_iteration(sets).model(), slack=1e-9)
 
 
-def test_a_sweep_limit_is_told_and_the_lower_bounds_hold_all_the_same() -> None:
+def test_a_sweep_limit_is_reported_and_the_lower_bounds_hold_all_the_same() -> None:
     sets = drawn_set(3, least_exit=0.02)
     exact = witness_values(sets)
     for sweeps in (1, 2, 3):

@@ -220,7 +220,7 @@ def test_a_tolerance_is_between_0_and_1(tolerance: Any) -> None:
         optimal_values(DRUGS, [[1.0, 0.0]], tolerance=tolerance)
 
 
-def test_a_problem_without_context_is_told_so() -> None:
+def test_a_problem_without_context_is_reported_so() -> None:
     with pytest.raises(InputError, match="has no context"):
         optimal_values(DRUGS.component(0), [[1.0]])  # type: ignore[arg-type]
 

@@ -304,7 +304,7 @@ def test_a_report_reads_like_one() -> None:
         assert word in text
 
 
-def test_steps_told_by_name_are_watched_too() -> None:
+def test_steps_identified_by_name_are_watched_too() -> None:
     problem = treatment_ladder(2, markers=1)
     audited = AuditedLearner(LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=10.0), problem)
     environment, episode = ModelEnvironment(problem, rng=np.random.default_rng(0)), audited.begin([0.5, 0.5])

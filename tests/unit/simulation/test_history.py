@@ -40,7 +40,7 @@ def test_the_growth_exponent_of_a_power_is_the_power(exponent: float) -> None:
     assert powers.growth_exponent(decades=2.0) == pytest.approx(exponent, abs=1e-9)
 
 
-def test_the_growth_exponent_looks_at_the_end_of_the_run_only() -> None:
+def test_the_growth_exponent_reads_the_end_of_the_run_only() -> None:
     # linear for 1000 episodes, then not at all: the last decade, 1000 to 10000, is flat
     stopped = history(np.r_[np.ones(1000), np.zeros(9000)])
     assert stopped.growth_exponent() == pytest.approx(0.0, abs=1e-12)

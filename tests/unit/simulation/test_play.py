@@ -220,7 +220,7 @@ def test_an_interruption_while_planning_loses_no_context(monkeypatch: pytest.Mon
     assert_same(simulation.run(5), play(RANDOM, Clairvoyant(RANDOM), Dirichlet.symmetric(3), episodes=5, seed=4))
 
 
-def test_progress_is_told_after_each_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_after_each_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PLAY, "CHUNK", 4)
     given: list[tuple[int, int, float]] = []
     run = play(DRUGS, Always(1), Cyclic(np.array([[1.0, 0.0]])), episodes=10, progress=lambda *news: given.append(news))
@@ -270,7 +270,7 @@ class OtherEnvironment:
         return Step(self.state - 1, action, 0.5, self.state)
 
 
-def test_a_learner_with_a_compiled_loop_gets_whole_chunks_unless_told_otherwise() -> None:
+def test_a_learner_with_a_compiled_loop_gets_whole_chunks_unless_asked_otherwise() -> None:
     contexts, fast = Cyclic(np.array([[1.0, 0.0]])), Fast()
     assert play(ROAD, fast, contexts, episodes=5).loss.tolist() == [0.75] * 5
     assert fast.chunks == [5]

@@ -334,7 +334,7 @@ def test_what_can_be_saved_can_be_loaded():
     )
 
 
-def test_everything_that_is_wrong_is_told_at_once():
+def test_everything_that_is_wrong_is_reported_at_once():
     class Bad(Cautious):
         made = 0
 

@@ -22,14 +22,14 @@ def corner(losses=0.5, out=1.0):
     return SSP.dense([[losses]], [[[1.0 - out, out]]])
 
 
-def test_a_fine_problem_is_told_by_its_sizes():
+def test_a_fine_problem_is_identified_by_its_sizes():
     report = check_problem(small_problem())
     assert (report.states, report.pairs, report.triples, report.context_size) == (3, 6, 12, 2)
     assert (report.loss_floor, report.zero_losses, report.never_used, report.environment_steps) == (0.2, 0, 0, 0)
     assert "every context has a proper policy; smallest loss 0.2" in str(report)
 
 
-def test_losses_of_zero_are_told_and_no_error():
+def test_losses_of_zero_are_reported_and_no_error():
     report = check_problem(LinearCSSP.mix([corner(losses=0.0), corner()]))
     assert report.zero_losses == 1
     assert "1 pairs may lose nothing: LR-CSSP then needs the number of episodes" in str(report)

@@ -68,7 +68,7 @@ def test_the_nearest_point_of_a_square_is_on_its_edge_or_corner() -> None:
     np.testing.assert_allclose(map([2, 2]), [0.0, 0.0, 0.0, 1.0], atol=1e-12)
 
 
-def test_outside_the_hull_a_row_is_refused_if_the_map_was_not_told_to_clamp() -> None:
+def test_outside_the_hull_a_row_is_refused_if_the_map_is_not_set_to_clamp() -> None:
     with pytest.raises(InputError, match=r"^\(2.0, 2.0\) is outside the hull of the points; .* clamp=True"):
         Barycentric(SQUARE)([2, 2])
 

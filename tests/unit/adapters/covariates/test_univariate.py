@@ -83,7 +83,7 @@ def test_beyond_the_ends_a_clamped_map_stays_as_it_is_at_the_end() -> None:
         assert np.array_equal(map.many([80, 80.1, 1e300, np.inf]), [last] * 4)
 
 
-def test_beyond_the_ends_a_map_refuses_if_it_was_not_told_to_clamp() -> None:
+def test_beyond_the_ends_a_map_refuses_if_it_is_not_set_to_clamp() -> None:
     with pytest.raises(InputError, match=r"^row 1: 81.0 is outside 20 to 80; .* clamp=True, or move the end knots$"):
         Hats([20, 80]).many([80, 81])
     with pytest.raises(InputError, match=r"^-inf is outside 20 to 80"):

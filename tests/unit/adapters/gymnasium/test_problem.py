@@ -134,7 +134,7 @@ def test_environments_with_other_actions_cannot_be_mixed():
         read(one, two)
 
 
-def test_an_unknown_environment_needs_to_be_told_how_it_is_read():
+def test_an_unknown_environment_needs_to_be_reported_how_it_is_read():
     env = TableEnv({0: {0: [(1.0, 0, 0, True)]}}, [1.0])
     with pytest.raises(InputError, match=r"no common default for TableEnv; pass losses= .* and goals= "):
         from_environments([env])

@@ -54,7 +54,7 @@ def said(data):
     return data["phrases"]["conclusions"][0]["sentences"]
 
 
-def test_who_cannot_be_told_from_the_first_of_a_place_shares_it(said):
+def test_who_cannot_be_distinguished_from_the_first_of_a_place_shares_it(said):
     # greedy: 40 against 50 and 55 with differences of -50 to 40 and so on: not told apart; 90 - (10, 10, 100) is
     # (80, 80, -10), not told apart either. narrow less greedy is (190, 200, 120): a place of its own, as 28 p < 0.05.
     assert said[1] == (
@@ -81,14 +81,14 @@ def test_a_winner_without_a_guarantee_is_marked_and_a_single_bad_seed_is_reporte
     assert "Far worse on single seeds than on most: greedy (2 of 6 seeds; 100 on seed 2, median 10)." in said
 
 
-def test_a_bad_seed_that_hardly_matters_is_not_told():
+def test_a_bad_seed_that_hardly_matters_is_not_reported():
     said = report_data(**given(optimal_loss=10_000.0))["phrases"]["conclusions"][0][
         "sentences"
     ]  # 100 is one percent of it
     assert not any(one.startswith("Far worse") for one in said)
 
 
-def test_growth_is_told_of_the_first_three_and_the_promise_only_where_the_context_is_seen(said, data):
+def test_growth_is_reported_of_the_first_three_and_the_promise_only_where_the_context_is_seen(said, data):
     (growth,) = (one for one in said if one.startswith("Over the last decade"))
     assert growth.count("for ") == 3
     assert "The theorem promises" in growth  # wide sees the context
@@ -129,7 +129,7 @@ def test_scales_of_all_learners_are_departures_and_stand_under_the_figure(data):
     assert "E: radii: its paper; delta 0.1" in page
 
 
-def test_what_a_learner_was_told_and_shown_is_said(data):
+def test_what_a_learner_was_reported_and_shown_is_said(data):
     words = {learner["label"]: prior_information(learner) for learner in data["learners"]}
     assert words["UC"] == (
         "One learner for each cell of the contexts, shown nothing else of them. Told where each action can lead (the "

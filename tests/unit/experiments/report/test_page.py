@@ -148,7 +148,7 @@ def test_learners_whose_difference_may_be_zero_are_not_ranked():
     assert "on the same contexts: narrow has 5 less (less on 2 of 3 seeds" in said  # (10 + 10 - 5) / 3
 
 
-def test_one_seed_is_told_as_one_seed():
+def test_one_seed_is_reported_as_one_seed():
     data = report_data(**case(spec(seeds=1)))
     _, result = result_of(data, "flat", "wide")
     assert result["regret"]["low"] is None

@@ -193,7 +193,7 @@ def test_the_krylov_method_finds_the_solution_of_the_dense_system(case: tuple, d
     np.testing.assert_allclose(x, np.linalg.solve(system, rhs), atol=scale * (2.0 * reached + 3e-10 + rounding))
 
 
-def test_the_krylov_method_leaves_a_solution_alone_and_stops_when_told() -> None:
+def test_the_krylov_method_leaves_a_solution_alone_and_stops_when_asked() -> None:
     chain = Chain(
         np.array([0, 0, 1]), np.array([0, 1]), np.array([0], dtype=np.int32), np.ones(1), np.array([1.0, 0.0])
     )

@@ -175,7 +175,7 @@ def test_a_header_alone_cannot_claim_memory(valid: bytes, tmp_path: Path) -> Non
         TabularLearner.load(tmp_path / "learner")
 
 
-def test_what_was_told_other_things_is_not_resumed(tmp_path: Path) -> None:
+def test_what_was_reported_other_things_is_not_resumed(tmp_path: Path) -> None:
     problem = small_problem()
     learner_of(problem, "uc", "known").save(tmp_path / "learner")
     again = learner_of(problem, "uc", "known").restored(tmp_path / "learner")

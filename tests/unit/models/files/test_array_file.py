@@ -134,7 +134,7 @@ def test_what_was_not_asked_for_is_named(path, options, message):
     assert str(caught.value).count(str(path)) == 1
 
 
-def test_a_file_of_another_kind_is_told_by_its_kind_and_not_by_its_members(path):
+def test_a_file_of_another_kind_is_identified_by_its_kind_and_not_by_its_members(path):
     with pytest.raises(FileFormatError, match="the kind is 'Thing', and 'SSP' or 'LinearCSSP' is needed"):
         load(path)
 

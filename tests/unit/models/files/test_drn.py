@@ -157,7 +157,7 @@ def test_the_die_written_by_storm_takes_eleven_thirds_flips(tmp_path):
     assert least_losses(problem)[problem.start] == pytest.approx(11 / 3, abs=1e-9)  # Knuth and Yao
 
 
-def test_storm_rounds_to_ten_digits_and_is_exact_when_told(tmp_path):
+def test_storm_rounds_to_ten_digits_and_is_exact_when_asked(tmp_path):
     stormpy = pytest.importorskip("stormpy")
     model, options = storm_example("prism_mdp_maze"), stormpy.io.DirectEncodingExporterOptions()
     options.output_precision = 17

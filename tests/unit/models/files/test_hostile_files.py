@@ -339,7 +339,7 @@ def test_an_npz_with_many_members_is_refused_before_they_are_listed(traced, tmp_
     refused(tmp_path / "many.npz", out.getvalue(), "the file has 2000 members")
 
 
-def test_an_npz_of_someone_else_is_told_from_ours(tmp_path):
+def test_an_npz_of_someone_else_is_distinguished_from_ours(tmp_path):
     np.savez(tmp_path / "other.npz", weights=np.zeros(3))
     with pytest.raises(FileFormatError, match=r"'weights.npy' is no part of a goalbound problem"):
         load(tmp_path / "other.npz")

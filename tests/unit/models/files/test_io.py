@@ -277,7 +277,7 @@ def test_a_table_of_patients_is_stored_or_deflated(tmp_path, compression):
         read_patients(path, groups=["a", "b"])
 
 
-def test_the_header_that_check_looks_at_is_not_unpacked(tmp_path, capsys):
+def test_the_header_that_check_reads_is_not_unpacked(tmp_path, capsys):
     import tracemalloc
 
     with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as new:
