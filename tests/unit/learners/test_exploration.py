@@ -246,7 +246,7 @@ def test_a_file_is_resumed_only_by_a_learner_of_the_same_attitude(tmp_path: Path
     with NO_WAITING:
         explorer_of(sampled(), PROBLEM).save(tmp_path / "learner")
     assert explorer_of(sampled(), PROBLEM).restored(tmp_path / "learner").intervals == 0
-    with pytest.raises(FileFormatError, match=r"told other things: PosteriorSampling.*spread 0.5.*spread 0.7"):
+    with pytest.raises(FileFormatError, match=r"has other settings: PosteriorSampling.*spread 0.5.*spread 0.7"):
         explorer_of(sampled(spread=0.7), PROBLEM).restored(tmp_path / "learner")
     with pytest.raises(FileFormatError, match="the kind is 'PosteriorSampling', and 'GreedyRidge' is needed"):
         explorer_of(greedy(), PROBLEM).restored(tmp_path / "learner")

@@ -239,7 +239,7 @@ def test_a_checkpoint_keeps_what_the_learner_was_reported(tmp_path: Path) -> Non
         assert written(again) == written(learner)
     learner_of(known).save(tmp_path / "learner")
     assert learner_of(known).restored(tmp_path / "learner").prior == known
-    with pytest.raises(FileFormatError, match="was told other things"):
+    with pytest.raises(FileFormatError, match="has other settings"):
         learner_of(NOTHING).restored(tmp_path / "learner")
 
 

@@ -185,7 +185,7 @@ def test_what_was_reported_other_things_is_not_resumed(tmp_path: Path) -> None:
     others = [learner_of(problem, "uc"), learner_of(problem, "bernstein", "known")]
     others.append(TabularLearner(problem.support, METHODS["uc"], loss_floor=0.1, known_losses=losses))
     for other in others:
-        with pytest.raises(FileFormatError, match="was told other things"):
+        with pytest.raises(FileFormatError, match="has other settings"):
             other.restored(tmp_path / "learner")
 
 
