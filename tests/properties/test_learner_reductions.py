@@ -30,8 +30,9 @@ UNSEEN = scaled(paper(), by=1e-100)
 @given(drawn=st.data())
 def test_with_one_component_everything_is_counting(drawn: st.DataObject) -> None:
     """d = 1, so the context is [1.0] always. With n visits of a pair: the Gram matrix is lambda + n, the sums count
-    (both to the bit; those of losses, which are compensated, to the last one), estimates are sums / (lambda + n), which is a sub-distribution as it is, and the widths are
-    radius / sqrt(lambda + n). Where the goal cannot follow, the next states share the missing lambda / (lambda + n)."""
+    (both to the bit; those of losses, which are compensated, to the last one), estimates are sums / (lambda + n),
+    which is a sub-distribution as it is, and the widths are radius / sqrt(lambda + n). Where the goal cannot follow,
+    the next states share the missing lambda / (lambda + n)."""
     support = drawn.draw(supports)
     seen = drawn.draw(data(support, 1))
     learner = teach(lr_cssp(support, 1, **NARROW), seen)
