@@ -176,7 +176,7 @@ class _OpaqueLearner:
 
     def begin(self, context: Any) -> None:
         raise ArgumentError(
-            f"{self._kind}: only a learner with the same settings can be restored from this file: resumed(path)"
+            f"{self._kind}: only a learner with the same settings can be restored from this file: restored(path)"
         )
 
     def __repr__(self) -> str:
@@ -189,7 +189,7 @@ def _missing_transformer(rows: Any) -> Any:
 
 def _other_learner(arguments: Namespace) -> str:
     kind = _kind(arguments.file)
-    return f"{one_line(arguments.file)}: a learner ({kind}), restored by one with the same settings: resumed(path)"
+    return f"{one_line(arguments.file)}: a learner ({kind}), restored by one with the same settings: restored(path)"
 
 
 def _run_checkpoint(arguments: Namespace) -> str:

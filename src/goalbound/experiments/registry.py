@@ -37,7 +37,7 @@ def problem_instance(made: Any, losses: LossLaw, where: str) -> ProblemInstance:
         return made
     if not isinstance(made, LinearCSSP):
         raise ArgumentError(
-            f"{where}: the function made a {type(made).__name__}; a problem is a LinearCSSP (or a Stage)"
+            f"{where}: the function made a {type(made).__name__}; a problem is a LinearCSSP (or a ProblemInstance)"
         )
     return ProblemInstance(made, partial(ModelEnvironment, made, losses=losses))
 

@@ -17,7 +17,8 @@ def record_type(*, integers: tuple[str, ...] = (), reals: tuple[str, ...] = ()) 
 
 
 def new_record(kind: np.dtype[np.void]) -> np.void:
-    """A record of zeros; ``record["field"] = 1`` writes to it.
+    """A record of zeros; ``record["field"] = 1`` writes to it, and to every copy. What NumPy unpickles takes no writes:
+    :mod:`goalbound.learners.copying` makes it a record again.
 
     >>> record = new_record(record_type(integers=("visits",), reals=("loss",)))
     >>> record["visits"] += 2
@@ -26,11 +27,6 @@ def new_record(kind: np.dtype[np.void]) -> np.void:
     """
     record: np.void = np.zeros(1, kind)[0]
     return record
-
-
-def clear(record: np.void) -> None:
-    """All fields become 0."""
-    np.asarray(record)[...] = 0
 
 
 def assign(record: np.void, other: np.void) -> None:

@@ -147,7 +147,7 @@ class Discretized:
         A file that someone else wrote is replaced only with ``overwrite``.
         """
         if not can_be_saved(self):
-            raise ArgumentError("the learners of the cells cannot be saved; they need save(path) and resumed(path)")
+            raise ArgumentError("the learners of the cells cannot be saved; they need save(path) and restored(path)")
         if len(self.cells) > MOST_ARRAYS:
             raise ArgumentError(f"{len(self.cells)} cells; one file holds at most {MOST_ARRAYS}: cut into fewer parts")
         arrays = {f"cell_{n}": bytes_of(learner) for n, learner in enumerate(self.cells.values())}

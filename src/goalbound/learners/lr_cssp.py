@@ -34,7 +34,7 @@ class LRCSSP(RidgeLearner):
         loss_floor: l_min, a lower bound of all mean losses. 0 if losses may be zero; then give ``options`` the number
             of ``episodes``.
         loss_bound: B, at least the largest optimal loss, and 1. None: found by doubling, from 1 on.
-        widths: the rule of the confidence sets, :func:`goalbound.paper` if left out.
+        widths: the rule of the confidence sets, :func:`goalbound.widths.paper` if left out.
         delta: the guarantees hold with probability 1 - delta.
         prior: losses, rows and loss floors of single pairs that are known. An observation that a known row excludes
             is an error, and is not recorded.
@@ -126,9 +126,9 @@ class LRCSSP(RidgeLearner):
     def confidence_set(self, context: ArrayLike) -> BallSet | IntervalSet:
         """The losses and rows that are plausible under a context, as plans take them: balls, or intervals.
 
-        Balls are those of :func:`goalbound.paper` and its scales. Intervals are those of ``sharp()``; both ends of an
-        interval are those of rows that sum to 1: what the others leave is cut off. Plans need not do so, as their rows
-        sum to 1 anyway. Nothing is changed by this.
+        Balls are those of :func:`goalbound.widths.paper` and its scales. Intervals are those of ``sharp()``; both ends
+        of an interval are those of rows that sum to 1: what the others leave is cut off. Plans need not do so, as their
+        rows sum to 1 anyway. Nothing is changed by this.
 
         :func:`goalbound.extended_value_iteration` plans in either.
         """

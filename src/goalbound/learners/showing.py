@@ -20,7 +20,7 @@ def make_plan(
     episode_state: EpisodeState,
     known: Callable[[Constants, EpisodeState, int], bool],
 ) -> Plan:
-    """The plan that a view holds, in the order of the support; ``known`` is the test of a pair."""
+    """The plan that an episode holds, in the order of the support; ``known`` is the test of a pair."""
     sets = episode_state.sets if constants.intervals.on else in_support_order(support, episode_state.sets)
     lower, upper = value_bounds(
         episode_state.iteration.values, float(episode_state.iteration.progress["residual"]), constants.loss_floor

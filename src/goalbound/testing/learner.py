@@ -247,7 +247,7 @@ class _Check:
         if not callable(load):
             self.found.add(
                 "load", f"a {type(learner).__name__} has save, but neither load nor resumed",
-                "give its class load(path), or a fresh learner resumed(path)",
+                "give its class load(path), or a fresh learner restored(path)",
             )  # fmt: skip
             return
         half = len(self.contexts) // 2

@@ -169,8 +169,8 @@ def saved(name: str) -> None:
         ("tabular in a map", "a learner with its map of covariates; CovariateLearner(Hats of 2 components, ContextB"),
         ("cells in a map", "a learner with its map of covariates; CovariateLearner(Hats of 2 components, Discretized)"),
         ("tabular", "a learner; TabularLearner("),
-        ("cells", "a learner (Discretized), restored by one with the same settings: resumed(path)"),
-        ("walk", "a learner (RandomWalk), restored by one with the same settings: resumed(path)"),
+        ("cells", "a learner (Discretized), restored by one with the same settings: restored(path)"),
+        ("walk", "a learner (RandomWalk), restored by one with the same settings: restored(path)"),
     ],
 )
 def test_every_learner_that_can_be_saved_is_identified_by_its_file(tmp_path, monkeypatch, capsys, name, said):

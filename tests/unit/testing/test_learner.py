@@ -330,7 +330,7 @@ def test_what_can_be_saved_can_be_loaded():
     (line,) = findings(OneWay)
     assert line == (
         "load: a OneWay has save, but neither load nor resumed; "
-        "give its class load(path), or a fresh learner resumed(path)"
+        "give its class load(path), or a fresh learner restored(path)"
     )
 
 
