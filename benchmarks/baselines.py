@@ -24,7 +24,8 @@ from benchmarks.learner import make_task
 from goalbound import LRCSSP, LinearCSSP, ModelEnvironment, context_bounds
 from goalbound.learners import ridge, tabular
 from goalbound.learners.core import RidgeLearner
-from goalbound.simulation.episode_buffer import EpisodeBuffer
+from goalbound.learners.tabular import Method
+from goalbound.simulation.history import EpisodeBuffer
 
 ROUNDS = 3
 STEP_LIMIT = 100_000
@@ -67,14 +68,14 @@ def context_free() -> Mapping[str, Maker]:
     """Learners of one component, LR-CSSP first."""
     return {
         "LR-CSSP": _lr_cssp,
-        "UC-SSP": _tabular(lambda bound, time, episodes: tabular.uc_ssp()),
-        "Hoeffding-SSP": _tabular(lambda bound, time, episodes: tabular.hoeffding_ssp(loss_bound=bound)),
-        "Bernstein-SSP": _tabular(lambda bound, time, episodes: tabular.bernstein_ssp()),
-        "EB-SSP": _tabular(lambda bound, time, episodes: tabular.eb_ssp(loss_bound=bound)),
+        "UC-SSP": _tabular(lambda bound, time, episodes: Method("uc-ssp")),
+        "Hoeffding-SSP": _tabular(lambda bound, time, episodes: Method("hoeffding-ssp", loss_bound=bound)),
+        "Bernstein-SSP": _tabular(lambda bound, time, episodes: Method("bernstein-ssp")),
+        "EB-SSP": _tabular(lambda bound, time, episodes: Method("eb-ssp", loss_bound=bound)),
         "ULCVI": _tabular(
-            lambda bound, time, episodes: tabular.ulcvi(loss_bound=bound, time_bound=time, episodes=episodes)
+            lambda bound, time, episodes: Method("ulcvi", loss_bound=bound, time_bound=time, episodes=episodes)
         ),
-        "PSRL-SSP": _tabular(lambda bound, time, episodes: tabular.psrl_ssp()),
+        "PSRL-SSP": _tabular(lambda bound, time, episodes: Method("psrl-ssp")),
     }
 
 

@@ -31,6 +31,29 @@ def solve_all():
 first = solve_all()
 print(first - solve_all())
 """
+LEARNER = """
+import time
+from goalbound.kernels import episode_loop
+from goalbound.learners.ridge import GreedyRidge
+from goalbound.simulation.history import EpisodeBuffer
+from goalbound import LRCSSP, ModelEnvironment, widths
+from goalbound.kernels.compile import compiled_ahead
+from goalbound.problems import random_cssp
+import numpy as np
+problem = random_cssp(10, actions=3, context_size=3)
+environment = ModelEnvironment(problem, rng=np.random.default_rng(0))
+contexts, values = np.full((1, 3), 1 / 3), np.ones((1, 11))
+begin = time.process_time()
+learner = {learner}
+with compiled_ahead():
+    results = EpisodeBuffer.empty(1, 3).results
+    learner.play_episodes(environment, contexts, values, step_limit=10, results=results)
+print(time.process_time() - begin)
+"""
+INTERVALS = LEARNER.replace(
+    "{learner}", "LRCSSP(problem.support, 3, loss_floor=0.1, loss_bound=10.0, widths=widths.sharp())"
+)
+GREEDY = LEARNER.replace("{learner}", "GreedyRidge(problem.support, 3, loss_floor=0.1)")
 IMPORT = "import time; begin = time.perf_counter(); import goalbound; print(time.perf_counter() - begin)"
 
 
@@ -44,6 +67,8 @@ def main() -> int:
         reached = [
             _report("planner kernels, empty cache", 30.0, lambda: _printed(KERNELS, cache)),
             _report("planner kernels, filled cache", 1.5, lambda: _printed(KERNELS, cache), repeats=3),
+            _report("LRCSSP with intervals, empty cache, CPU", 30.0, lambda: _printed(INTERVALS, Path(folder) / "one")),
+            _report("greedy learner, empty cache, CPU", 20.0, lambda: _printed(GREEDY, Path(folder) / "two")),
             _report("import goalbound", 0.5, lambda: _printed(IMPORT, cache), repeats=5),
             _report("goalbound --help", 0.5, lambda: _wall([*command, "--help"], cache), repeats=5),
             _report("solve of 399 states, empty cache", 2.0, lambda: _wall([*command, "solve", str(toy)], empty)),

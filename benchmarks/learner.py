@@ -25,7 +25,7 @@ from goalbound import LRCSSP, Dirichlet, LinearCSSP, ModelEnvironment, play
 from goalbound.estimation import paper, scaled, sharp
 from goalbound.learners.settings import LearnerOptions
 from goalbound.problems import random_cssp, routing_grid
-from goalbound.simulation.episode_buffer import EpisodeBuffer
+from goalbound.simulation.history import EpisodeBuffer
 
 ROUNDS = 3
 ELSEWHERE = 0.1

@@ -9,9 +9,8 @@ from scipy.stats import beta, binom
 
 from goalbound import Adversary, Dirichlet
 from goalbound.estimation import Widths, paper, printed, scaled
-from goalbound.simulation.diagnostics import AuditedLearner
 from guarantees.result import Check, Notify, Result, ignore_progress
-from guarantees.settings import DELTA, Instance, certified, dense, run_episodes, simulation
+from guarantees.settings import DELTA, Instance, certified, dense, diagnostics, run_episodes, simulation
 
 CONFIDENCE = 0.99
 
@@ -79,11 +78,11 @@ def covered_runs(instances: list[Instance], contexts: str, widths: Widths, size:
     """Runs in which the truth never left the sets; the mean share of intervals; steps in all."""
     covered, share, steps = 0, 0.0, 0
     for seed, instance in enumerate(instances):
-        audited = AuditedLearner(instance.learner(widths=widths), instance.problem)
+        learner = instance.learner(widths=widths)
         source: Any = Dirichlet.symmetric(2) if contexts == "Dirichlet" else Adversary.anywhere(2)
         episodes = size.episodes if contexts == "Dirichlet" else size.adversarial_episodes
-        run_episodes(simulation(instance.problem, audited, source, seed=seed), episodes)
-        report = audited.report()
+        run = simulation(instance.problem, learner, source, seed=seed, audit=True)
+        report = diagnostics(run_episodes(run, episodes))
         covered += report.covered
         share += report.coverage / len(instances)
         steps += report.steps

@@ -10,9 +10,8 @@ import numpy as np
 
 from goalbound import Dirichlet
 from goalbound.simulation import Simulation
-from goalbound.simulation.diagnostics import AuditedLearner
 from guarantees.result import Check, Notify, Result, ignore_progress
-from guarantees.settings import DELTA, certified, run_episodes
+from guarantees.settings import DELTA, certified, diagnostics, run_episodes
 
 STEP_LIMIT = 1_000_000
 
@@ -71,10 +70,9 @@ def _played(name: str, episodes: int) -> tuple[list[Any], dict[str, Any], Any]:
     environments = ENVIRONMENTS[name]()
     table = from_environments(environments)
     instance = certified(table.problem, tolerance=0.1)
-    audited = AuditedLearner(instance.learner(), instance.problem)
     run = Simulation(
-        table.problem, audited, Dirichlet.symmetric(2), seed=1, step_limit=STEP_LIMIT,
-        environment=lambda rng: ContextualGymEnvironment(table, environments, rng=rng),
+        table.problem, instance.learner(), Dirichlet.symmetric(2), seed=1, step_limit=STEP_LIMIT,
+        environment=lambda rng: ContextualGymEnvironment(table, environments, rng=rng), audit=True,
     )  # fmt: skip
     begin = time.perf_counter()
     history = run_episodes(run, episodes)
@@ -92,7 +90,7 @@ def _played(name: str, episodes: int) -> tuple[list[Any], dict[str, Any], Any]:
         "expected": history.cumulative_expected_regret.tolist(),
         "steps": history.steps.tolist(),
     }
-    return row, curve, audited.report()
+    return row, curve, diagnostics(history)
 
 
 def _lakes() -> list[Any]:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from goalbound import Dirichlet, History
-from goalbound.simulation.diagnostics import AuditedLearner, RegretDiagnostics
+from goalbound.simulation.diagnostics import RegretDiagnostics
 from goalbound.simulation.regret_bounds import steps_rate, theorem_rate
 from guarantees.result import Check, Notify, Result, ignore_progress
-from guarantees.settings import DELTA, Instance, certified, dense, easy, run_episodes, simulation
+from guarantees.settings import DELTA, Instance, certified, dense, diagnostics, easy, run_episodes, simulation
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,12 @@ REMARKS = [
 
 def _play(instance: Instance, size: Size, *, seed: int) -> tuple[History, list[RegretDiagnostics]]:
     """An audited run, with a report at each point of the curves."""
-    audited = AuditedLearner(instance.learner(), instance.problem)
-    run = simulation(instance.problem, audited, Dirichlet.symmetric(2), seed=seed)
+    run = simulation(instance.problem, instance.learner(), Dirichlet.symmetric(2), seed=seed, audit=True)
     parts, reports = [], []
     stops = np.unique(np.geomspace(10, size.episodes, size.points).round().astype(int)).tolist()
     for before, stop in zip([0, *stops], stops, strict=False):
         parts.append(run_episodes(run, stop - before))
-        reports.append(audited.report())
+        reports.append(diagnostics(parts[-1]))
     return History.concatenate(parts), reports
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from goalbound import LRCSSP, Dirichlet, History, LearnerOptions, LinearCSSP, ModelEnvironment, Support
 from goalbound.estimation import Widths, paper
 from goalbound.planning import context_bounds, optimal_values
-from goalbound.simulation import Simulation, bernoulli
+from goalbound.simulation import RegretDiagnostics, Simulation, bernoulli
 
 DELTA = 0.1
 MIN_LOSS = 0.1
@@ -69,10 +69,12 @@ def full_support(support: Support) -> Support:
     return Support(support.pair_start, support.pair_action, starts, following)
 
 
-def simulation(problem: LinearCSSP, learner: Any, contexts: Any, *, seed: int, noisy: bool = True) -> Simulation:
+def simulation(
+    problem: LinearCSSP, learner: Any, contexts: Any, *, seed: int, noisy: bool = True, audit: bool = False
+) -> Simulation:
     """A run in the problem's own environment; losses are 0 or 1 with the right mean if ``noisy``."""
     environment = partial(ModelEnvironment, problem, losses=bernoulli()) if noisy else None
-    return Simulation(problem, learner, contexts, seed=seed, environment=environment)
+    return Simulation(problem, learner, contexts, seed=seed, environment=environment, audit=audit)
 
 
 def run_episodes(run: Simulation, episodes: int) -> History:
@@ -81,6 +83,12 @@ def run_episodes(run: Simulation, episodes: int) -> History:
     if history.interrupted:
         raise KeyboardInterrupt
     return history
+
+
+def diagnostics(history: History) -> RegretDiagnostics:
+    """The diagnostics of an audited run."""
+    assert history.diagnostics is not None
+    return history.diagnostics
 
 
 def warm_up() -> None:

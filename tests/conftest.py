@@ -1,6 +1,7 @@
 """Settings and fixtures for all tests."""
 
 import signal
+import tracemalloc
 from collections import Counter
 
 import pytest
@@ -41,3 +42,11 @@ def ctrl_c():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+
+
+@pytest.fixture
+def traced():
+    """Memory is measured; :func:`tests.support.hostile_files.refused` needs it."""
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()

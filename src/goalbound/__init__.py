@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from goalbound.learners.card import LearnerCard
     from goalbound.learners.context_map import ContextBlind, MappedContexts
     from goalbound.learners.discretized import Discretized
+    from goalbound.learners.explanation import Explanation
     from goalbound.learners.lr_cssp import LRCSSP
     from goalbound.learners.plan import Plan
     from goalbound.learners.prior import PriorKnowledge
@@ -39,16 +40,19 @@ if TYPE_CHECKING:
         Builder,
         IntervalSet,
         LinearCSSP,
+        LossScale,
         Step,
         Support,
     )
     from goalbound.models.files import load, save
     from goalbound.planning import (
+        PolicyBounds,
         Solution,
         context_bounds,
         evaluate,
         extended_value_iteration,
         optimal_values,
+        policy_bounds,
         solve,
     )
     from goalbound.simulation import (
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
         ModelEnvironment,
         OneHot,
         play,
+        warm_up,
     )
     from goalbound.testing import check_learner
 
@@ -72,6 +77,7 @@ _NAMES = {
     "goalbound.learners.card": ("LearnerCard",),
     "goalbound.learners.context_map": ("ContextBlind", "MappedContexts"),
     "goalbound.learners.discretized": ("Discretized",),
+    "goalbound.learners.explanation": ("Explanation",),
     "goalbound.learners.lr_cssp": ("LRCSSP",),
     "goalbound.learners.plan": ("Plan",),
     "goalbound.learners.prior": ("PriorKnowledge",),
@@ -80,14 +86,16 @@ _NAMES = {
     "goalbound.learners.ridge": ("EpsilonGreedy", "GreedyRidge", "KwikRmax", "PosteriorSampling"),
     "goalbound.learners.settings": ("LearnerOptions",),
     "goalbound.learners.tabular": ("TabularLearner",),
-    "goalbound.models": ("BallSet", "Builder", "IntervalSet", "LinearCSSP", "SSP", "Step", "Support"),
+    "goalbound.models": ("BallSet", "Builder", "IntervalSet", "LinearCSSP", "LossScale", "SSP", "Step", "Support"),
     "goalbound.models.files": ("load", "save"),
     "goalbound.planning": (
+        "PolicyBounds",
         "Solution",
         "context_bounds",
         "evaluate",
         "extended_value_iteration",
         "optimal_values",
+        "policy_bounds",
         "solve",
     ),
     "goalbound.simulation": (
@@ -99,6 +107,7 @@ _NAMES = {
         "ModelEnvironment",
         "OneHot",
         "play",
+        "warm_up",
     ),
     "goalbound.testing": ("check_learner",),
 }

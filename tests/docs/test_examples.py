@@ -3,25 +3,13 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from goalbound import SSP, LinearCSSP, solve
 from goalbound.planning import hitting_times
-
-ROOT = Path(__file__).parents[2]
-
-
-def blocks(document: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
-
-
-def block(document: str, word: str) -> str:
-    """The one block that holds a word."""
-    (found,) = (one for one in blocks(document) if word in one)
-    return found
+from tests.support.documents import ROOT, block, blocks
 
 
 def test_the_learner_of_the_readme_heals_everyone_and_knows_what_to_do_next(capsys: pytest.CaptureFixture[str]) -> None:

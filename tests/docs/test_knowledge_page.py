@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.docs.test_examples import blocks
+from tests.support.documents import blocks
 
 
 def test_the_page_on_knowledge_tells_the_learner_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goalbound.cli import main
-from goalbound.experiments.learners import LEARNERS
+from goalbound.experiments.registry.learners import LEARNERS
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import ExperimentSpec
 

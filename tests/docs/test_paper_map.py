@@ -12,6 +12,7 @@ import pytest
 
 import goalbound.kernels
 from goalbound import LRCSSP, SSP, LinearCSSP, Step, confidence_set, extended_value_iteration, project, ridge_estimate
+from goalbound.kernels import compile as compilation
 from goalbound.kernels.compile import Kernel
 
 ROOT = Path(__file__).parents[2]
@@ -86,8 +87,9 @@ ELSEWHERE = {
 @pytest.fixture
 def as_python(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Kernels run as Python, and one of them may be replaced by a function that raises."""
+    monkeypatch.setattr(compilation, "TOY_WORK", 10**18)  # however much this process has planned before
     for kernel in KERNELS.values():
-        monkeypatch.setattr(kernel, "is_compiled", False)
+        monkeypatch.setattr(kernel, "_compiled", set())
         monkeypatch.setattr(kernel, "_python", None)
 
     def replace(name: str) -> None:

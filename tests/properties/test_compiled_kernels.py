@@ -1,23 +1,33 @@
-"""A kernel compiled and a kernel as Python give the same bits, so what is shown of one is shown of the other."""
+"""A kernel compiled and a kernel as Python give the same bits, so what is shown of one is shown of the other.
+
+Whole answers are compared on toy problems. Those are solved by elimination, so sweeps, clusters, coarse factors, the
+Krylov method and Dijkstra are compared one by one, on a problem large enough to use them. Kernels of learners are
+compared in their own tests.
+"""
 
 from __future__ import annotations
 
-from unittest import mock
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 
-from goalbound.kernels import compile as compilation
+from goalbound.kernels.compile import Kernel
+from goalbound.kernels.planner import bellman, chain, dijkstra, graph
+from goalbound.kernels.planner.chain import Chain, CoarseFactor
+from goalbound.kernels.struct import Struct
 from goalbound.models import SSP
 from goalbound.planning import Solution, blocking_states, evaluate, is_proper, solve
+from goalbound.planning.reduction import rows_of
+from tests.support import drawn
+from tests.support.kernel_forms import COMPILED, PYTHON, kernels
+from tests.support.large_problems import grid, uniform
 from tests.support.strategies import ssps
-
-PYTHON = {"_ready": compilation.python}
-COMPILED = {"TOY_WORK": -1}
 
 
 def solved(ssp: SSP, way: dict[str, object]) -> Solution:
-    with mock.patch.multiple(compilation, **way):
+    with kernels(way):
         return solve(ssp, unreachable="exclude")
 
 
@@ -41,8 +51,117 @@ def test_evaluations_and_properness_are_the_same(ssp: SSP) -> None:
     policy = ssp.support.pair_action[ssp.support.pair_start[:-1]]
     answers = []
     for way in (PYTHON, COMPILED):
-        with mock.patch.multiple(compilation, **way):
+        with kernels(way):
             worth = evaluate(ssp, policy)
             answers.append((worth.values, worth.hitting_times, blocking_states(ssp), is_proper(ssp, policy)))
     for one, other in zip(*answers, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+SIDE = 12
+
+
+class Case:
+    """A windy grid of 143 states, a policy of shortest ways, its chain, and vectors to work on."""
+
+    def __init__(self) -> None:
+        ssp: SSP = grid(SIDE, 0.4, uniform)
+        rng = np.random.default_rng(3)
+        self.rows = rows_of(ssp)
+        self.states = ssp.support.states
+        self.usable = drawn.moving(self.rows)
+        self.reverse = drawn.reverse_of(self.rows, self.usable)
+        self.pair_state = ssp.support.pair_state
+        self.policy = np.empty(self.states, dtype=np.int64)
+        self.values = np.empty(self.states + 1)
+        dijkstra.dijkstra_policy.python(
+            self.rows, self.reverse, self.pair_state, self.usable, 1e-3, self.policy, self.values
+        )
+        self.order = np.argsort(self.values[:-1], kind="stable").astype(np.int32)
+        self.rank = np.argsort(self.order).astype(np.int32)
+        start = np.empty(self.states + 1, dtype=np.int64)
+        bellman.chain_rows.python(self.rows, self.order, start)
+        room = int(start[-1])
+        self.chain = Chain(
+            start, start[:-1].copy(), np.zeros(room, dtype=np.int32), np.zeros(room), np.ones(self.states)
+        )
+        self.known = np.full(self.states, -1, dtype=np.int64)
+        bellman.update_chain.python(self.rows, self.policy, self.known, self.order, self.rank, self.chain)
+        cluster = (np.arange(self.states) // 9).astype(np.int32)
+        self.coarse: CoarseFactor = drawn.room_for(self.chain, cluster)
+        chain.factor_coarse.python(self.chain, self.coarse)
+        self.rhs, self.unit = rng.uniform(0.1, 1.0, self.states), rng.uniform(0.5, 1.0, self.states)
+        self.low = self.values * rng.uniform(-(2.0**-54), 2.0**-54, self.states + 1)
+        self.zeros = np.zeros(self.states)
+
+    def arguments(self, kernel: Kernel) -> tuple[Any, ...]:
+        """What the planner would give to this kernel, outputs last."""
+        floats, whole = np.empty(self.states), np.empty(self.states, dtype=np.int64)
+        none, margin = np.empty(0), np.full(self.states, 1e-6)
+        named: dict[str, tuple[Any, ...]] = {
+            "components": (self.rows, self.usable, whole),
+            "grow_clusters": (self.rows, self.order, 16, np.empty(self.states, dtype=np.int32)),
+            "dijkstra_policy": (
+                self.rows, self.reverse, self.pair_state, self.usable, 1e-3, whole, np.empty(self.states + 1)
+            ),
+            "improve": (
+                self.rows, self.usable, self.values, self.low, margin, 0.0, self.zeros, self.policy
+            ),
+            "certify": (
+                self.rows, self.usable, self.policy, self.values, none, self.values, 0.0
+            ),
+            "scale_chain": (self.chain, self.values[self.order], np.zeros_like(self.chain.weight), floats),
+            "sweep_until": (self.chain, self.rhs, self.unit, 1e-12, 200, 4, True, self.zeros),
+            "factor_coarse": (self.chain, drawn.room_for(self.chain, self.coarse.cluster)),
+            "bicgstab": (self.chain, self.coarse, self.rhs, self.unit, 1e-12, 60, self.zeros),
+        }  # fmt: skip
+        return named[kernel.__name__]
+
+
+def copied(arguments: Any) -> Any:
+    """Arrays that may be written are copied; those that may not stay so."""
+    if isinstance(arguments, np.ndarray):
+        return arguments.copy() if arguments.flags.writeable else arguments
+    if isinstance(arguments, Struct):
+        return arguments._make(copied(one) for one in arguments)
+    if isinstance(arguments, tuple):
+        return tuple(copied(one) for one in arguments)
+    return arguments
+
+
+def bits(arguments: Any) -> list[bytes]:
+    if arguments is None:
+        return []
+    if isinstance(arguments, np.ndarray):
+        return [arguments.tobytes()]
+    if isinstance(arguments, Struct | tuple):
+        return [part for one in arguments for part in bits(one)]
+    return [np.float64(arguments).tobytes()]
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    return Case()
+
+
+KERNELS = [
+    graph.components, dijkstra.dijkstra_policy, bellman.improve, bellman.certify, chain.scale_chain,
+    chain.grow_clusters, chain.sweep_until, chain.factor_coarse, chain.bicgstab,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.__name__)
+def test_both_forms_write_and_return_the_same_bits(kernel: Kernel, case: Case) -> None:
+    given = case.arguments(kernel)
+    one, other = copied(given), copied(given)
+    returned = kernel.python(*one), kernel.compiled(*other)
+    assert bits(returned[0]) == bits(returned[1])
+    assert bits(one) == bits(other)
+    assert bits(one) != bits(given) or returned[0]  # it has done something
+
+
+def test_the_krylov_method_of_this_case_takes_some_steps_and_ends(case: Case) -> None:
+    x = np.zeros(case.states)
+    reached, steps = chain.bicgstab.python(case.chain, case.coarse, case.rhs, case.unit, 1e-12, 60, x)
+    assert reached <= 1e-12
+    assert 1 < steps < 60

@@ -100,7 +100,7 @@ def test_a_projected_estimate_is_sub_stochastic_under_every_context(problem: Lin
         rows = rows_of(answer, pair)
         assert rows.min(initial=0.0) >= 0.0
         assert rows.sum(axis=0).max(initial=0.0) <= 1.0 + 1e-14
-    model = answer.model()  # its door checks the same
+    model = answer.model()  # its constructor checks the same
     assert model.context_size == problem.context_size
 
 

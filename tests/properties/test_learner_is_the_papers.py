@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.estimation import paper, printed, scaled
-from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Step, Support
@@ -85,7 +85,7 @@ class Twins:
         self.support = support
         self.learner, self.naive = given.learner(support, size), given.naive(support, size)
         self.seen: Counter[str] = Counter()
-        self.episode: LRCSSPEpisode
+        self.episode: LearnerEpisode
 
     def begin(self, context: NDArray[np.float64]) -> None:
         self.episode = self.learner.begin(context)

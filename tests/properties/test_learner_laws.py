@@ -21,7 +21,8 @@ from goalbound.planning import solve
 from goalbound.problems import random_cssp
 from goalbound.simulation import Dirichlet, ModelEnvironment, OneHot, bernoulli, bounded, deterministic, play
 from goalbound.simulation.history import PER_EPISODE, History
-from tests.support.driving import COMPILED, MODES, PYTHON, draw_step, kernels, small_problem, written
+from tests.support.driving import MODES, draw_step, small_problem, written
+from tests.support.kernel_forms import COMPILED, PYTHON, kernels
 from tests.support.ridge import lr_cssp
 from tests.support.strategies import contexts, examples, linear_cssps
 from tests.support.taught import Seen, data, rho, rows_of, supports, teach

@@ -15,58 +15,11 @@ from goalbound.models import SSP, LinearCSSP, Step, Support
 from tests.reference import exact
 from tests.reference.lr_cssp import NaiveLRCSSP
 from tests.reference.optimism import contains, inner_minimum, inner_minimum_by_cone, next_states, optimistic_values
-from tests.reference.projection import kkt_violation, projected, v_norm
-from tests.support.strategies import contexts, examples, ssps
+from tests.reference.projection import kkt_violation, on_the_sub_simplex, projected, v_norm
+from tests.support.estimates import any_rows, balls, ridge_estimates
+from tests.support.strategies import examples, ssps
 
 Floats = NDArray[np.float64]
-
-
-@st.composite
-def ridge_estimates(draw: st.DrawFn) -> tuple[Floats, Floats]:
-    """(rows [m, d], gram [d, d]) as a learner meets them: contexts of the simplex, each with a next state or the
-    goal, some of them seen thousands of times."""
-    size, following = draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    seen = st.tuples(contexts(size), st.integers(0, following), st.sampled_from([1, 1, 1, 7, 10_000]))
-    gram = draw(st.sampled_from([1.0, 0.1, 1e-3])) * np.eye(size)
-    sums = np.zeros((following + 1, size))
-    for context, next_state, times in draw(st.lists(seen, max_size=12)):
-        gram += times * np.outer(context, context)
-        sums[next_state] += times * context
-    return np.linalg.solve(gram, sums[:-1].T).T, gram
-
-
-@st.composite
-def any_rows(draw: st.DrawFn, size: int | None = None) -> tuple[Floats, Floats, Floats]:
-    """(rows [m, d], other rows [m, d], gram [d, d]): quarters, so that corners, edges and ties are frequent."""
-    size = size or draw(st.integers(1, 3))
-    following = draw(st.integers(1, 4))
-    quarters = st.lists(st.integers(-6, 9), min_size=following * size, max_size=following * size)
-    rows, others = (np.reshape(draw(quarters), (following, size)) / 4.0 for _ in range(2))
-    factor = np.reshape(draw(st.lists(st.integers(-3, 3), min_size=size**2, max_size=size**2)), (size, size))
-    return rows, others, np.eye(size) + factor @ factor.T
-
-
-@st.composite
-def balls(draw: st.DrawFn) -> tuple[Floats, float, Floats]:
-    """(centre [m], radius, values [m]): centres on the border of the simplex, radii from none to all of it, equal
-    values and zero values are frequent."""
-    size = draw(st.integers(1, 5))
-    shares = draw(st.lists(st.integers(0, 5), min_size=size + 1, max_size=size + 1).filter(any))
-    value = st.one_of(st.sampled_from([0.0, 1.0, 2.5]), st.floats(1e-3, 100.0))
-    radius = draw(st.one_of(st.sampled_from([0.0, 1e-6, 0.25, 2.0]), st.floats(1e-8, 1.5)))
-    values = draw(st.lists(value, min_size=size, max_size=size))
-    return np.array(shares[:size]) / sum(shares), radius, np.array(values)
-
-
-def on_the_subsimplex(column: list[Fraction]) -> list[Fraction]:
-    """The nearest point with entries >= 0 and sum <= 1, by hand: the multiplier nu lowers all entries alike until the
-    positive parts sum to 1, or is 0. With the n largest left above 0, nu = (their sum - 1) / n."""
-    if sum(max(x, Fraction(0)) for x in column) <= 1:
-        return [max(x, Fraction(0)) for x in column]
-    ordered = sorted(column, reverse=True)
-    lowered = [(sum(ordered[:n]) - 1) / n for n in range(1, len(ordered) + 1)]
-    nu = max(lowered)  # raised by each entry above it, lowered by each below it: largest at the right n
-    return [max(x - nu, Fraction(0)) for x in column]
 
 
 @examples(100)
@@ -109,14 +62,14 @@ def test_projecting_twice_changes_nothing_and_never_takes_points_apart(drawn: tu
 @given(any_rows(size=1))
 def test_with_one_component_the_projection_lowers_all_rows_alike(drawn: tuple[Floats, Floats, Floats]) -> None:
     rows, _, gram = drawn
-    by_hand = on_the_subsimplex([Fraction(x) for x in rows[:, 0]])
+    by_hand = on_the_sub_simplex([Fraction(x) for x in rows[:, 0]])
     np.testing.assert_allclose(projected(rows, gram)[:, 0], [float(x) for x in by_hand], atol=1e-12)
 
 
 @given(any_rows())
 def test_with_a_diagonal_gram_matrix_the_columns_do_not_know_each_other(drawn: tuple[Floats, Floats, Floats]) -> None:
     rows, _, gram = drawn
-    by_hand = [on_the_subsimplex([Fraction(x) for x in column]) for column in rows.T]
+    by_hand = [on_the_sub_simplex([Fraction(x) for x in column]) for column in rows.T]
     diagonal = np.diag(np.diag(gram))
     np.testing.assert_allclose(projected(rows, diagonal), np.array(by_hand, dtype=np.float64).T, atol=1e-12)
 
@@ -192,7 +145,6 @@ def test_without_radii_the_optimistic_values_are_the_optimal_ones(ssp: SSP) -> N
 
 ONE_STATE = Support.full(1, 2)
 """state 0 with two actions, each of which may stay or reach the goal"""
-
 LOOP = Support.full(1, 1)
 """state 0 with one action"""
 

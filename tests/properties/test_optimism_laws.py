@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels import compile as compilation
 from goalbound.models import SSP, BallSet, LinearCSSP
 from goalbound.planning import Status, is_proper, solve
 from goalbound.planning.extended_value_iteration import OptimisticSolution, extended_value_iteration
-from tests.properties.test_compiled_kernels import COMPILED, PYTHON
 from tests.reference.optimism import optimistic_values
+from tests.support.kernel_forms import COMPILED, PYTHON, kernels
 from tests.support.strategies import contexts, examples, linear_cssps, ssps
 
 Floats = NDArray[np.float64]
@@ -150,7 +148,7 @@ def test_a_neighbours_values_are_a_start_that_is_not_seen_in_the_answer(truth: S
 
 
 def planned(plausible: BallSet, start: Floats | None, way: dict[str, object]) -> OptimisticSolution:
-    with mock.patch.multiple(compilation, **way):
+    with kernels(way):
         return extended_value_iteration(plausible, start=start, sweeps=300)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.learners.core import RidgeLearner
-from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.exploration import Exploration, greedy, rmax, sampled
 from goalbound.learners.plan import Plan
 from goalbound.models import Step, Support
@@ -74,7 +74,7 @@ class Twins:
         self.support = support
         self.learner, self.twin = kind.learner(support, size, seed), kind.twin(support, size, seed)
         self.seen: Counter[str] = Counter()
-        self.episode: LRCSSPEpisode
+        self.episode: LearnerEpisode
 
     def begin(self, context: NDArray[np.float64]) -> None:
         self.episode = self.learner.begin(context)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from goalbound.learners.tabular import TabularLearner
-from goalbound.learners.tabular.method import eb_ssp_method, psrl_ssp_method, ulcvi_method
+from goalbound.learners.tabular import Method, TabularLearner, TabularOptions
 from goalbound.models import SSP, Step, Support
 from goalbound.planning import solve
 from tests.reference.tabular import (
@@ -238,7 +237,7 @@ def test_eb_ssp_is_not_above_the_truth_while_its_bonus_covers_the_errors_at_the_
         truth = SSP.dense(rng.uniform(0.2, 1.0, (2, 2)), rng.dirichlet(np.ones(3), (2, 2)))
         optimal = solve(truth)
         given, bound = Declared(truth.support, scale=scale), max(1.0, float(optimal.upper.max()))
-        learner = learner_of(given, eb_ssp_method(loss_bound=bound, scale=scale))
+        learner = learner_of(given, Method("eb-ssp", loss_bound=bound, scale=scale))
         held_data, counted = {}, Data()
         for step in played(learner, truth, 300, rng):
             pair = given.support.pair(step.state, step.action)
@@ -287,9 +286,9 @@ def test_bonus_learners_are_above_the_truth_in_at_most_a_share_delta_of_runs(
     optimal = solve(SLIP).upper
     if name == "ulcvi":
         optimal = values_of_horizon(SLIP, ulcvi_horizon(4.0, 2), 8.0 * 2.6)
-    method = eb_ssp_method(loss_bound=2.6, scale=scale)
+    method = Method("eb-ssp", loss_bound=2.6, scale=scale)
     if name == "ulcvi":
-        method = ulcvi_method(loss_bound=2.6, time_bound=4.0, episodes=2, scale=scale)
+        method = Method("ulcvi", loss_bound=2.6, time_bound=4.0, episodes=2, scale=scale)
     failures, optimistic = 0, []
     for seed in range(runs):
         learner = learner_of(Declared(support, scale=scale), method)
@@ -355,10 +354,10 @@ def test_psrl_ssp_plays_an_action_as_often_as_the_posterior_finds_it_better() ->
     for seed in range(2000):
         learner = TabularLearner(
             support,
-            psrl_ssp_method(prior=0.5),
+            Method("psrl-ssp", prior=0.5),
             loss_floor=0.1,
-            known_losses=[0.3, 1.0],
             rng=np.random.default_rng(seed),
+            options=TabularOptions(known_losses=[0.3, 1.0]),
         )
         if teach(learner, outcomes):
             chosen.append(learner.begin([1.0]).act(0) == 0)

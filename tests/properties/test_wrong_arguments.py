@@ -30,22 +30,29 @@ from goalbound.errors import (
     LearnerError,
 )
 from goalbound.learners import exploration, reference
-from goalbound.learners.tabular.method import (
-    bernstein_ssp_method,
-    eb_ssp_method,
-    hoeffding_ssp_method,
-    psrl_ssp_method,
-    uc_ssp_method,
-    ulcvi_method,
+from goalbound.learners.tabular import (
+    Method,
+    TabularOptions,
+    bernstein_ssp,
+    eb_ssp,
+    hoeffding_ssp,
+    psrl_ssp,
+    uc_ssp,
+    ulcvi,
 )
+from goalbound.logs import LogColumns, read_log
 from goalbound.problems import (
     biomarker,
     catalog_entry,
     deceptive_lock,
     dense_random,
+    incident_contexts,
+    incident_log,
+    incident_recovery,
     long_corridor,
     random_cssp,
     routing_grid,
+    runbook,
     treatment_curve,
     treatment_ladder,
     windy_grid,
@@ -97,11 +104,16 @@ WRONG: dict[str, Any] = {
 SUPPORT = gb.Support.full(2, 2)
 SSP = gb.SSP.dense([[0.5, 0.2], [0.3, 0.4]], [[[0.2, 0.3, 0.5], [0.0, 0.5, 0.5]], [[0.5, 0.0, 0.5], [0.1, 0.1, 0.8]]])
 PROBLEM = gb.LinearCSSP.mix([SSP, SSP])
+INCIDENTS = incident_recovery(2)
 KNOWLEDGE = gb.PriorKnowledge.nothing(SUPPORT, 2)
 PLAUSIBLE = gb.BallSet(SUPPORT, [0.1] * 4, [0.2] * 4, [0.3, 0.3, 0.4] * 4, [0.1] * 4)
 ONES = [1.0, 1.0]
 NETWORK = Network([1, 2], [2, 3], ONES, ONES, ONES, ONES, ONES, nodes=3)
 HATS = cov.Hats([0.0, 1.0], clamp=True)
+LOGGED = {"case": [1], "time": [1], "state": ["s"], "action": ["a"], "loss": [0.5], "next_state": ["goal"], "x": [0.5]}
+
+COMMON: dict[str, Any] = {"support": SUPPORT, "loss_floor": 0.1, "scale": 1.0, "options": None}
+"""The arguments of all context-free learners."""
 
 
 def rng() -> np.random.Generator:
@@ -119,7 +131,7 @@ def stepped(**parts: Any) -> None:
 
 
 def tabular(**others: Any) -> Any:
-    return gb.TabularLearner(**{"support": SUPPORT, "method": eb_ssp_method(), "loss_floor": 0.1, **others})
+    return gb.TabularLearner(**{"support": SUPPORT, "method": Method("eb-ssp"), "loss_floor": 0.1, **others})
 
 
 def played(**others: Any) -> Any:
@@ -130,6 +142,13 @@ def built(components: int | None = None) -> gb.Builder:
     plan = gb.Builder(components)
     plan.add("s", "a", loss=0.1, to={"goal": 1.0})
     return plan
+
+
+def identified() -> gb.LRCSSP:
+    """A learner with an open episode."""
+    one = learner()
+    one.begin([0.5, 0.5], id="case 17")
+    return one
 
 
 def driven() -> Any:
@@ -199,6 +218,11 @@ CASES: dict[str, Case] = {
     "IntervalSet": (gb.IntervalSet, {
         "support": SUPPORT, "loss_low": [0.1] * 4, "loss_high": [0.2] * 4, "low": [0.0] * 12, "high": [1.0] * 12,
     }),
+    "LossScale": (gb.LossScale, {"unit": "min", "cap": 60.0, "beyond": "refuse"}),
+    "LossScale.from_unit": (gb.LossScale("min", 60).from_unit, {"amounts": 30.0}),
+    "LossScale.to_unit": (gb.LossScale("min", 60).to_unit, {"losses": 0.5}),
+    "LossScale.beyond_cap": (gb.LossScale("min", 60).beyond_cap, {"amounts": 30.0}),
+    "LossScale.from_json": (gb.LossScale.from_json, {"values": gb.LossScale("min", 60).as_json()}),
     # planning
     "solve": (gb.solve, {"ssp": SSP, "tolerance": 1e-6, "unreachable": "refuse"}),
     "evaluate": (gb.evaluate, {"ssp": SSP, "policy": [0, 0], "tolerance": 1e-6}),
@@ -207,6 +231,11 @@ CASES: dict[str, Case] = {
     "blocking_states": (planning.blocking_states, {"ssp": SSP}),
     "optimal_values": (gb.optimal_values, {"problem": PROBLEM, "contexts": [[0.5, 0.5]], "tolerance": 1e-6}),
     "context_bounds": (gb.context_bounds, {"problem": PROBLEM, "tolerance": 0.5, "most_regions": 3, "seconds": 9.0}),
+    "robust_plan": (planning.robust_plan, {"sets": PLAUSIBLE, "tolerance": 1e-6}),
+    "LRCSSP.policy_bounds": (lambda **a: learner().policy_bounds(**a), {"context": [0.5, 0.5], "policy": [0, 0]}),
+    "LRCSSP.robust_plan": (lambda **a: learner().robust_plan(**a), {"context": [0.5, 0.5]}),
+    "LRCSSP.explain": (lambda **a: learner().explain(**a), {"context": [0.5, 0.5], "state": 0}),
+    "policy_bounds": (gb.policy_bounds, {"sets": PLAUSIBLE, "policy": [0, 0], "tolerance": 1e-6}),
     "extended_value_iteration": (gb.extended_value_iteration, {
         "sets": PLAUSIBLE, "tolerance": 1e-3, "start": None, "sweeps": 100,
     }),
@@ -236,12 +265,21 @@ CASES: dict[str, Case] = {
         "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "loss_bound": 4.0, "prior": None, "scale": 0.5,
         "delta": 0.1,
     }),
-    "LRCSSP.begin": (learner().begin, {"context": [0.5, 0.5]}),
+    "LRCSSP.begin": (lambda **a: learner().begin(**a), {"context": [0.5, 0.5], "id": "case 17"}),
+    "LRCSSP.episode": (lambda id: identified().episode(id), {"id": "case 17"}),
+    "LRCSSP.learn": (lambda **a: learner().learn(**a), {"context": [0.5, 0.5], "step": gb.Step(0, 0, 0.5, 2)}),
+    "LRCSSP.learn_log": (lambda log: learner().learn_log(log), {"log": [([0.5, 0.5], gb.Step(0, 0, 0.5, 2))]}),
+    "LRCSSP.merge": (lambda other: learner().merge(other), {"other": learner()}),
     "LRCSSP.plan": (learner().plan, {"context": [0.5, 0.5]}),
     "LRCSSP.confidence_set": (learner(widths=estimation.sharp()).confidence_set, {"context": [0.5, 0.5]}),
-    "LRCSSP act": (lambda **a: learner().begin([0.5, 0.5]).act(**a), {"state": 0}),
+    "LRCSSP act": (lambda **a: learner().begin([0.5, 0.5]).act(**a), {"state": 0, "allowed": [0, 1]}),
+    "LRCSSP moved_to": (lambda **a: driven().moved_to(**a), {"state": 1, "missing_at_random": False}),
+    "LRCSSP abandon": (lambda **a: driven().abandon(**a), {"reason": "left", "missing_at_random": False}),
     "LRCSSP observe": (stepped, {"state": 0, "action": 0, "loss": 0.5, "next_state": 2}),
-    "LRCSSP observe step": (lambda step: driven().observe(step), {"step": gb.Step(0, 0, 0.5, 2)}),
+    "LRCSSP observe step": (lambda **a: driven().observe(**a), {"step": gb.Step(0, 0, 0.5, 2), "overridden": False}),
+    "LRCSSP observe overridden": (lambda step: driven().observe(step, overridden=True), {
+        "step": gb.Step(0, 1, 0.5, 2),
+    }),
     "GreedyRidge": (gb.GreedyRidge, {
         "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "options": None,
     }),
@@ -268,16 +306,19 @@ CASES: dict[str, Case] = {
     "PriorKnowledge.with_rows of a pair": (lambda row: KNOWLEDGE.with_rows({(0, 0): row}), {"row": [0.5, 0.5, 0.0]}),
     "PriorKnowledge.with_floors": (KNOWLEDGE.with_floors, {"floors": {(0, 0): 0.2}}),
     "TabularLearner": (gb.TabularLearner, {
-        "support": SUPPORT, "method": psrl_ssp_method(), "delta": 0.1, "loss_floor": 0.1, "added_loss": 0.0,
-        "known_losses": None, "tolerance": 1e-3, "rng": None,
+        "support": SUPPORT, "method": Method("psrl-ssp"), "loss_floor": 0.1, "rng": None, "options": TabularOptions(),
     }),
+    "TabularOptions": (
+        lambda known_losses, **others: tabular(options=TabularOptions(known_losses=known_losses, **others)),
+        {"delta": 0.1, "added_loss": 0.0, "known_losses": None, "tolerance": 1e-3},
+    ),
     "TabularLearner.begin": (tabular().begin, {"context": [1.0]}),
-    "uc_ssp": (uc_ssp_method, {"scale": 1.0}),
-    "hoeffding_ssp": (hoeffding_ssp_method, {"loss_bound": 2.0, "scale": 1.0}),
-    "bernstein_ssp": (bernstein_ssp_method, {"scale": 1.0}),
-    "eb_ssp": (eb_ssp_method, {"loss_bound": None, "scale": 1.0}),
-    "ulcvi": (ulcvi_method, {"loss_bound": 2.0, "time_bound": 2.0, "episodes": 9, "scale": 1.0}),
-    "psrl_ssp": (psrl_ssp_method, {"prior": 0.1, "value_cap": 9.0, "scale": 1.0}),
+    "uc_ssp": (uc_ssp, {**COMMON}),
+    "hoeffding_ssp": (hoeffding_ssp, {**COMMON, "loss_bound": 2.0}),
+    "bernstein_ssp": (bernstein_ssp, {**COMMON}),
+    "eb_ssp": (eb_ssp, {**COMMON, "loss_bound": None}),
+    "ulcvi": (ulcvi, {**COMMON, "loss_bound": 2.0, "time_bound": 2.0, "episodes": 9}),
+    "psrl_ssp": (psrl_ssp, {**COMMON, "prior": 0.1, "value_cap": 9.0, "rng": None}),
     "ContextBlind": (gb.ContextBlind, {"learner": tabular()}),
     "Discretized": (gb.Discretized, {"make": lambda rng: tabular(), "context_size": 2, "parts": 2, "rng": None}),
     "Discretized.begin": (gb.Discretized(lambda rng: tabular(), 2).begin, {"context": [0.5, 0.5]}),
@@ -291,7 +332,7 @@ CASES: dict[str, Case] = {
     # simulation
     "play": (played, {
         "problem": PROBLEM, "learner": gb.Clairvoyant(PROBLEM), "contexts": gb.OneHot(2), "episodes": 2, "seed": 0,
-        "step_limit": 9, "environment": None, "progress": None, "compiled": False,
+        "step_limit": 9, "environment": None, "progress": None, "compiled": False, "audit": False,
     }),
     "ModelEnvironment": (gb.ModelEnvironment, {"problem": PROBLEM, "losses": None, "rng": rng()}),
     "ModelEnvironment.begin": (gb.ModelEnvironment(PROBLEM, rng=rng()).begin, {"context": [0.5, 0.5]}),
@@ -305,15 +346,19 @@ CASES: dict[str, Case] = {
     "Drifting": (simulation.Drifting, {"start": [1.0, 0.0], "end": [0.0, 1.0], "episodes": 3, "noise": 0.1}),
     "Adversary": (gb.Adversary, {"candidates": [[0.5, 0.5]]}),
     "Adversary.anywhere": (gb.Adversary.anywhere, {"context_size": 2}),
-    "AuditedLearner": (simulation.AuditedLearner, {
-        "learner": learner(loss_bound=9.0), "problem": PROBLEM, "loss_bound": 9.0, "time_bound": 9.0,
-    }),
+    "AuditOptions": (simulation.AuditOptions, {"loss_bound": 9.0, "time_bound": 9.0}),
     # families
     "random_cssp": (random_cssp, {
         "states": 2, "actions": 2, "context_size": 2, "successors": 2, "exit_probability": 0.5, "seed": 0,
     }),
     "dense_random": (dense_random, {"states": 2, "actions": 2, "context_size": 2, "seed": 0}),
     "deceptive_lock": (deceptive_lock, {"length": 2, "actions": 4, "context_size": 2, "seed": 0}),
+    "incident_recovery": (incident_recovery, {"hours": 2}),
+    "incident_contexts": (incident_contexts, {"problem": INCIDENTS, "hour": 3.0, "traffic": 0.5}),
+    "incident_log": (incident_log, {
+        "problem": INCIDENTS, "cases": 1, "rng": rng(), "deviation": 0.5, "policy": None, "spread": 0.5,
+    }),
+    "runbook": (runbook, {"problem": INCIDENTS}),
     "long_corridor": (long_corridor, {"length": 2, "stride": 1, "step_loss": 0.1}),
     "routing_grid": (routing_grid, {"rows": 2, "columns": 2, "regimes": 2, "jam": 4.0, "missed_turn": 0.1}),
     "treatment_curve": (treatment_curve, {"levels": 2, "knots": 3, "relapse": 0.05}),
@@ -345,6 +390,19 @@ CASES: dict[str, Case] = {
     "a map": (HATS, {"covariates": 0.5}),
     "context_report": (cov.context_report, {"map": HATS, "table": [0.0, 0.5]}),
     "map_from_json": (cov.map_from_json, {"values": cov.map_as_json(HATS)}),
+    "map_from_settings": (cov.map_from_settings, {"values": {"kind": "Hats", "knots": [0, 1]}}),
+    # logs
+    "LogColumns": (LogColumns, {
+        "case": "case", "time": "time", "state": "state", "action": "action", "loss": "loss",
+        "next_state": "next_state", "covariates": (), "context": (), "probability": None,
+    }),
+    "read_log": (read_log, {
+        "table": LOGGED, "columns": LogColumns(covariates=["x"]), "goal": "goal", "support": None,
+        "covariate_map": HATS, "loss_scale": None, "errors": "raise",
+    }),
+    "read_log of a cell": (lambda **cells: read_log({**LOGGED, **{name: [one] for name, one in cells.items()}}), {
+        "case": 1, "time": 1, "state": "s", "action": "a", "loss": 0.5, "next_state": "goal",
+    }),
     # environments of others
     "read_patients": (patients, {
         "groups": ("a", "b"), "step_loss": 0.05, "on_death": None, "limit": 2**20,
@@ -374,6 +432,10 @@ ALSO: dict[tuple[str, str], str] = {
     ("PriorKnowledge.with_losses", "losses"): "losses|the loss of",
     ("PriorKnowledge.with_rows", "rows"): "rows|the row of",
     ("PriorKnowledge.with_floors", "floors"): "floors|the floor of",
+    ("LossScale.from_unit", "amounts"): "amounts|a loss of",
+    ("read_log", "table"): "table|log|path|column",
+    ("read_log", "columns"): "columns|covariate_map",
+    ("read_log", "goal"): "goal",
     ("Drifting", "start"): "start|end has shape",
     ("catalog_entry", "name"): "name|called",
     ("Barycentric", "simplices"): "simpl",
@@ -384,14 +446,15 @@ ALSO: dict[tuple[str, str], str] = {
     ("a map", "covariates"): "value|row",
     ("context_report", "table"): "value|row",
     ("map_from_json", "values"): "map",
+    ("map_from_settings", "values"): "map",
     ("Network", "init"): "init|one per link",
     ("Network", "first_thru_node"): "first_thru_node|first thru node",
 }
 """words, parted by a bar, that name an argument as well as its own name does"""
 NOT_TRIED = {
     # made by us and only read by others
-    "Bound", "BoundStatus", "ContextBounds", "RegretDiagnostics", "Estimate", "Evaluation", "History",
-    "OptimisticSolution", "Plan", "Solution", "Status", "Step", "Widths",
+    "Bound", "BoundStatus", "ContextBounds", "RegretDiagnostics", "Estimate", "Evaluation", "Explanation", "History",
+    "OptimisticSolution", "Plan", "PolicyBounds", "Solution", "Status", "Step", "Widths",
     # classes that others are made from, and errors
     "Simulation", "TabularLearner", "InputError", "FileFormatError", "LearnerError", "NoProperPolicy",
     "FileConflictError", "LargeFileWarning", "NotLinearWarning", "PlanningStopped", "ProjectionFailed",
@@ -401,14 +464,19 @@ NOT_TRIED = {
     "ContextSource", "Environment", "Episode", "Learner", "check_learner",
     # tested with the learners that take them
     "LearnerCard", "LearnerOptions",
+    # takes any number of learners: tests/unit/simulation/test_warm_up.py
+    "warm_up",
     # takes whatever is to be marked
     "plugin",
-    # no arguments; files are tried by tests/unit/models/files/test_hostile_files.py; by their methods above
+    # no arguments; files are tried by tests/properties/test_hostile_files.py; by their methods above
     "bernoulli", "deterministic", "paper", "printed", "load", "save", "PriorKnowledge", "play",
 }  # fmt: skip
 """public names that are not called with wrong arguments here"""
-FINE = {("play", "progress", "a class")}
-"""what a function of the user's own does is the user's"""
+FINE = {
+    ("play", "progress", "a class"),
+    *(("read_log", "table", label) for label in ("text", "no text", "a number as text")),
+}
+"""what a function of the user's own does is the user's; text is the path of a file, and errors of files are Python's"""
 
 
 def complaint(case: str, given: dict[str, Any], wrong: list[str]) -> str | None:

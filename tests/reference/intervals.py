@@ -39,7 +39,7 @@ class Sample(NamedTuple):
     variances: list[float]
 
 
-class NaiveBoxes:
+class NaiveIntervals:
     """The intervals of all pairs. ``record`` every step just after the plan that it was played by."""
 
     def __init__(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Context, Decimal, localcontext
+from fractions import Fraction
 from typing import Any
 
 import clarabel
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from goalbound.models import Support
-from tests.reference.projection import clarabel_answer
+from tests.reference.projection import clarabel_answer, on_the_simplex
 
 Floats = NDArray[np.float64] | Sequence[float]
 Number = type[Decimal] | type[float]
@@ -105,13 +106,6 @@ def _lightest_of_simplex(centre: list[Any], over: list[Any], radius: Any) -> lis
     return at(low)
 
 
-def on_the_simplex(row: list[Any]) -> list[Any]:
-    """The nearest point with entries >= 0 and sum 1: all are moved alike, and those below 0 cut; by sorting."""
-    ordered = sorted(row, reverse=True)
-    level = max((sum(ordered[:n]) - 1) / n for n in range(1, len(row) + 1))
-    return [max(entry - level, entry * 0) for entry in row]
-
-
 def inner_minimum_by_cone(
     centre: Floats, radius: float, values: Floats, *, stochastic: bool = False
 ) -> tuple[float, NDArray[np.float64]]:
@@ -137,6 +131,16 @@ def inner_minimum_by_cone(
     )  # fmt: skip
     q = middle + radius * np.array(answer.x)
     return float(q @ worth), q
+
+
+def l1_minimum_by_sorting(centre: NDArray[np.float64], take: float, values: NDArray[np.float64]) -> float:
+    """The least worth of a row from which a mass ``take`` may be taken: from the largest values first, in fractions."""
+    left, worth = Fraction(take), Fraction(0)
+    for value, mass in sorted(zip(map(Fraction, values), map(Fraction, centre), strict=True), reverse=True):
+        taken = min(left, mass)
+        left -= taken
+        worth += (mass - taken) * value
+    return float(worth)
 
 
 def optimistic_values(

@@ -18,6 +18,7 @@ system that remains is solved by refinement whose residuals are exact fractions,
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import clarabel
 import numpy as np
@@ -87,6 +88,38 @@ def kkt_violation(
 def v_norm(rows: NDArray[np.float64], gram: NDArray[np.float64]) -> float:
     """sqrt(tr(P V P^T)), the norm of rows [m, d] in which the projection is the nearest point."""
     return float(np.sqrt(np.einsum("kj,ji,ki->", rows, gram, rows)))
+
+
+def by_descent(
+    rows: NDArray[np.float64], gram: NDArray[np.float64], *, stochastic: bool = False, sweeps: int = 200_000
+) -> NDArray[np.float64]:
+    """The projection again: columns in turn, each projected exactly with the others held, until nothing moves. As many
+    sweeps as the condition number of the gram matrix says."""
+    nearest = on_the_simplex if stochastic else on_the_sub_simplex
+    answer = np.full_like(rows, 1.0 / len(rows))
+    for _ in range(sweeps):
+        before = answer.copy()
+        for j in range(rows.shape[1]):
+            others = np.delete(np.arange(rows.shape[1]), j)
+            wanted = rows[:, j] - (answer - rows)[:, others] @ gram[others, j] / gram[j, j]
+            answer[:, j] = nearest(wanted.tolist())
+        if np.abs(answer - before).max() == 0.0:
+            break
+    return answer
+
+
+def on_the_simplex(row: list[Any]) -> list[Any]:
+    """The nearest point with entries >= 0 and sum 1: all are moved alike, and those below 0 cut; by sorting."""
+    ordered = sorted(row, reverse=True)
+    level = max((sum(ordered[:n]) - 1) / n for n in range(1, len(row) + 1))
+    return [max(entry - level, entry * 0) for entry in row]
+
+
+def on_the_sub_simplex(row: list[Any]) -> list[Any]:
+    """The nearest point with entries >= 0 and sum <= 1: what is below 0 is cut, and only if that sums to more than 1
+    all are lowered alike."""
+    cut = [max(entry, entry * 0) for entry in row]
+    return cut if sum(cut) <= 1 else on_the_simplex(row)
 
 
 def clarabel_answer(

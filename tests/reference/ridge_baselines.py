@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.models import Step, Support
-from tests.reference.optimism import is_stochastic, next_states, on_the_simplex
-from tests.reference.projection import projected
+from tests.reference.optimism import is_stochastic, next_states
+from tests.reference.projection import on_the_simplex, on_the_sub_simplex, projected
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +88,9 @@ def drawn(spread: float) -> Exploration:
         inside = twin.support.next_state[places] != twin.support.states
         row = regression.rows @ twin.context + spread * width * twin.noise.triples[places][inside]
         loss = float(regression.losses @ twin.context) + spread * width * float(twin.noise.pairs[pair])
-        nearest = on_the_simplex(row.tolist()) if is_stochastic(twin.support, pair) else sub_simplex_by_sorting(row)
+        nearest = (
+            on_the_simplex(row.tolist()) if is_stochastic(twin.support, pair) else on_the_sub_simplex(row.tolist())
+        )
         return Look(loss, np.array(nearest), False)
 
     return look
@@ -237,14 +239,3 @@ def best_of_all_policies(
         raise OutOfReach
     values = np.linalg.solve(np.eye(states) - chains[proper], worth[policies[proper]][..., None])[..., 0]
     return np.append(values.min(axis=0), 0.0)
-
-
-def sub_simplex_by_sorting(row: ArrayLike) -> Floats:
-    """The nearest row that is not negative and sums to at most 1: max(0, q - t), where t makes the largest k entries
-    sum to 1 and k is the last for which the k-th stays positive."""
-    q = np.asarray(row, dtype=np.float64)
-    if np.maximum(q, 0.0).sum() <= 1.0:
-        return np.maximum(q, 0.0)
-    largest = np.sort(q)[::-1]
-    levels = (np.cumsum(largest) - 1.0) / np.arange(1, len(q) + 1)
-    return np.maximum(q - levels[np.flatnonzero(largest > levels)[-1]], 0.0)

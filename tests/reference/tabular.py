@@ -18,7 +18,7 @@ from tests.reference.tabular_sets import (
     Declared,
     Floats,
     Optimum,
-    ProblemInstance,
+    Stage,
     attempt_lengths,
     bernstein_row,
     fewest_visits,
@@ -213,7 +213,7 @@ class NaiveULCVI:
         self.given, self.data, self.loss_bound = given, Data(), loss_bound
         self.horizon = ulcvi_horizon(time_bound, episodes)
         self.intervals, self.stage = 0, self.horizon
-        self.stages: list[ProblemInstance] | None = None
+        self.stages: list[Stage] | None = None
 
     @property
     def policy(self) -> list[int]:

@@ -7,15 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goalbound.learners.tabular import Method, TabularLearner
-from goalbound.learners.tabular.method import (
-    bernstein_ssp_method,
-    eb_ssp_method,
-    hoeffding_ssp_method,
-    psrl_ssp_method,
-    uc_ssp_method,
-    ulcvi_method,
-)
+from goalbound.learners.tabular import Method, TabularLearner, TabularOptions
 from tests.reference.tabular import (
     NaiveBernsteinSSP,
     NaiveEBSSP,
@@ -33,8 +25,8 @@ PRECISE, USUAL, COARSE = 1e-9, 1e-3, 0.05
 
 def learner_of(given: Declared, method: Method, *, seed: int = 0, tolerance: float = PRECISE) -> TabularLearner:
     return TabularLearner(
-        given.support, method, delta=given.delta, loss_floor=given.loss_floor, added_loss=given.added_loss,
-        known_losses=given.known_losses, tolerance=tolerance, rng=np.random.default_rng(seed),
+        given.support, method, loss_floor=given.loss_floor, rng=np.random.default_rng(seed),
+        options=TabularOptions(given.delta, given.added_loss, given.known_losses, tolerance),
     )  # fmt: skip
 
 
@@ -55,30 +47,30 @@ class Kind:
 
 
 KINDS = {
-    "uc-ssp": Kind(lambda x: uc_ssp_method(scale=x), lambda given, rng: NaiveUCSSP(given), (1.0, 0.1, 0.02)),
+    "uc-ssp": Kind(lambda x: Method("uc-ssp", scale=x), lambda given, rng: NaiveUCSSP(given), (1.0, 0.1, 0.02)),
     "hoeffding-ssp": Kind(
-        lambda x: hoeffding_ssp_method(loss_bound=1.5, scale=x),
+        lambda x: Method("hoeffding-ssp", loss_bound=1.5, scale=x),
         lambda given, rng: NaiveHoeffdingSSP(given, loss_bound=1.5),
         (1.0, 0.05, 0.004),
     ),
     "bernstein-ssp": Kind(
-        lambda x: bernstein_ssp_method(scale=x), lambda given, rng: NaiveBernsteinSSP(given), (1.0, 0.03, 0.003)
+        lambda x: Method("bernstein-ssp", scale=x), lambda given, rng: NaiveBernsteinSSP(given), (1.0, 0.03, 0.003)
     ),
     "eb-ssp": Kind(
-        lambda x: eb_ssp_method(loss_bound=3.0, scale=x),
+        lambda x: Method("eb-ssp", loss_bound=3.0, scale=x),
         lambda given, rng: NaiveEBSSP(given, loss_bound=3.0),
         (1.0, 0.01, 0.001), zero_floor=True,
     ),
     "eb-ssp, doubling": Kind(
-        lambda x: eb_ssp_method(scale=x), lambda given, rng: NaiveEBSSP(given), (0.01, 0.001), zero_floor=True
+        lambda x: Method("eb-ssp", scale=x), lambda given, rng: NaiveEBSSP(given), (0.01, 0.001), zero_floor=True
     ),
     "ulcvi": Kind(
-        lambda x: ulcvi_method(loss_bound=1.0, time_bound=1.0, episodes=2, scale=x),
+        lambda x: Method("ulcvi", loss_bound=1.0, time_bound=1.0, episodes=2, scale=x),
         lambda given, rng: NaiveULCVI(given, loss_bound=1.0, time_bound=1.0, episodes=2),
         (1.0, 1e-6, 1e-8), zero_floor=True,
     ),
     "psrl-ssp": Kind(
-        lambda x: psrl_ssp_method(value_cap=30.0, scale=x),
+        lambda x: Method("psrl-ssp", value_cap=30.0, scale=x),
         lambda given, rng: NaivePSRLSSP(given, rng, value_cap=30.0),
         (1.0, 0.2),
     ),

@@ -22,7 +22,7 @@ from goalbound.models import Support
 
 Floats = NDArray[np.float64]
 Rows = Callable[[Floats], Floats]
-"""From values [S + 1] to the most hopeful rows [N, S] against them; what a row lacks to 1 goes to the goal."""
+"""From values [S + 1] to the most optimistic rows [N, S] against them; what a row lacks to 1 goes to the goal."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Optimum(NamedTuple):
     backups: Floats
     """[N] the backup of each pair against the values"""
     rows: Floats
-    """[N, S] the most hopeful rows against the values"""
+    """[N, S] the most optimistic rows against the values"""
     policy: list[int]
     """[S] the best pair of each state, the lowest one if equal"""
 
@@ -288,7 +288,7 @@ def visgo(given: Declared, held: dict[int, Data], loss_bound: float, precision: 
             return Bonused(values, backups, raw)
 
 
-class ProblemInstance(NamedTuple):
+class Stage(NamedTuple):
     """One stage h of ULCVI's tables."""
 
     low: Bonused
@@ -303,11 +303,11 @@ def ulcvi_horizon(time_bound: float, episodes: int) -> int:
     return math.ceil(8 * time_bound * math.log(8 * episodes))
 
 
-def ulcvi_tables(given: Declared, data: Data, loss_bound: float, horizon: int) -> list[ProblemInstance]:
+def ulcvi_tables(given: Declared, data: Data, loss_bound: float, horizon: int) -> list[Stage]:
     """ULCVI: the stages h = 1 to H, from the last to the first."""
     states = given.support.states
     low = up = np.append(np.full(states, 8.0 * loss_bound), 0.0)
-    stages: list[ProblemInstance] = []
+    stages: list[Stage] = []
     for h in range(horizon, 0, -1):
         cap = (horizon - h + 1) * (1.0 + given.added_loss) + 8.0 * loss_bound
         raw, q_up = np.full(given.support.pairs, -np.inf), np.full(given.support.pairs, cap)
@@ -318,7 +318,7 @@ def ulcvi_tables(given: Declared, data: Data, loss_bound: float, horizon: int) -
         backups = np.maximum(0.0, raw)
         policy = [fewest_visits(given.pairs_of(s), backups, data) for s in range(states)]
         low, up = np.append(backups[policy], 0.0), np.append(q_up[policy], 0.0)
-        stages.insert(0, ProblemInstance(Bonused(low, backups, raw), up, policy))
+        stages.insert(0, Stage(Bonused(low, backups, raw), up, policy))
     return stages
 
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.learners.tabular import TabularEpisode, TabularLearner
+from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.tabular import TabularLearner
 from goalbound.models import SSP, Step
 from tests.reference.tabular import (
     NaiveBernsteinSSP,
@@ -32,7 +33,7 @@ ROUNDING = 1e-9
 """between two ways to sum the same numbers, relative to the largest value: very generous"""
 
 
-class MethodWorkspace(NamedTuple):
+class Allowance(NamedTuple):
     """What the tolerance allows, relative to the largest exact value."""
 
     values: float
@@ -41,14 +42,14 @@ class MethodWorkspace(NamedTuple):
     """how far the exact backup of a choice may be above the best"""
 
 
-def room_of(naive: Naive, tolerance: float) -> MethodWorkspace:
+def room_of(naive: Naive, tolerance: float) -> Allowance:
     """For value iteration to a change r where no loss is below f: v* (f - r) / f <= v <= v* (f + r) / f. What is shown
     may be v f / (f + r), and the pair that is best against v is off by 2 |v - v*|, and r if found within a sweep.
 
     r / f is the tolerance; for UC-SSP it is 1 / (2 t).
     """
     share = naive.precision / naive.given.floor if isinstance(naive, NaiveUCSSP) else tolerance
-    return MethodWorkspace(2.0 * share + ROUNDING, 4.0 * share + ROUNDING)
+    return Allowance(2.0 * share + ROUNDING, 4.0 * share + ROUNDING)
 
 
 class Twins:
@@ -61,10 +62,10 @@ class Twins:
         self.followed = 0
         self.lengths = (0, 0)
         self.compared: object = None
-        self.episode: TabularEpisode
+        self.episode: LearnerEpisode
 
     @property
-    def room(self) -> MethodWorkspace:
+    def room(self) -> Allowance:
         return room_of(self.naive, self.tolerance)
 
     def begin(self) -> None:

@@ -12,21 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.estimation import paper, scaled
-from goalbound.kernels import compile as compilation
+from goalbound.learners.base import LearnerBase
 from goalbound.learners.core import RidgeLearner
-from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.exploration import Exploration
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP, Step
 from goalbound.problems import random_cssp
 from tests.support.ridge import exploring, lr_cssp
 
-L = TypeVar("L", bound=RidgeLearner)
-
-PYTHON: dict[str, Any] = {"TOY_WORK": 10**18, "_ready": compilation.python}
-"""Run all kernels as Python: ``with kernels(PYTHON): ...``"""
-
-COMPILED: dict[str, Any] = {"TOY_WORK": -1}
+L = TypeVar("L", bound=LearnerBase)
 
 NO_WAITING = mock.patch("os.fsync")
 """Inside, files are written without waiting for the disk."""
@@ -46,11 +41,6 @@ MODES: dict[str, dict[str, Any]] = {
 """Settings that reach every branch of the learner on :func:`small_problem` within some hundred steps."""
 
 
-def kernels(way: dict[str, Any]) -> Any:
-    """Inside, kernels run this way."""
-    return mock.patch.multiple(compilation, **way)
-
-
 def small_problem(seed: int = 1, *, states: int = 3, actions: int = 2, context_size: int = 2) -> LinearCSSP:
     """Losses in [0.1, 1], up to three next states for each pair, an exit of probability 0.3 to 0.9 in each state."""
     return random_cssp(
@@ -66,7 +56,7 @@ def explorer_of(exploration: Exploration, problem: LinearCSSP, **settings: Any) 
     return exploring(exploration, problem.support, problem.context_size, **settings)
 
 
-def written(learner: RidgeLearner) -> bytes:
+def written(learner: LearnerBase) -> bytes:
     """The checkpoint of a learner: all that it is."""
     with tempfile.TemporaryDirectory() as folder, NO_WAITING:
         path = Path(folder, "learner")
@@ -95,7 +85,7 @@ def draw_step(problem: LinearCSSP, context: NDArray[np.float64], state: int, act
 class Patient:
     """One open episode, its true state, and the action that was chosen and not yet carried out."""
 
-    episode: LRCSSPEpisode
+    episode: LearnerEpisode
     state: int
     action: int | None = None
 

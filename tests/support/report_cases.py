@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html.parser import HTMLParser
 from typing import Any
 
-from goalbound.experiments.learners import catalogued_card
 from goalbound.experiments.records import RunRecord
-from goalbound.experiments.spec import ExperimentSpec, RunSpec
+from goalbound.experiments.registry.learners import catalogued_card
+from goalbound.experiments.run_spec import RunSpec
+from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.summary import summarize
 from goalbound.learners.card import LearnerCard
 from tests.support.synthetic import diagnosis, policies, power, record, simplex
 
+HOSTILE = '</script><img src=x onerror="alert(1)">{{data}} & <b>'
 EPISODES = 10_000
 FACTORS = {"wide": 40.0, "narrow": 10.0, "blind": 1.0}
 EXPONENTS = {"wide": 0.5, "narrow": 0.5, "blind": 1.0}
@@ -87,3 +90,33 @@ def case(asked: ExperimentSpec | None = None, **kept: Any) -> dict[str, Any]:
         "failures": kept.get("failures", []),
         "times": times,
     }
+
+
+class Outline(HTMLParser):
+    """Tags with their attributes, and all text outside of scripts and styles."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts, self.open = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.texts.append(data)
+
+
+def result_of(data, problem, learner):
+    panel = next(one for one in data["panels"] if one["problem"] == problem)
+    return panel, next(one for one in panel["results"] if data["learners"][one["learner"]]["label"] == learner)
+
+
+def sentences(data, place=0):
+    return " ".join(data["phrases"]["conclusions"][place]["sentences"])

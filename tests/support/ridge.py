@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -42,3 +43,17 @@ def exploring(
     if exploration.explore == 0.0:
         return GreedyRidge(support, context_size, **given)
     return EpsilonGreedy(support, context_size, explore=exploration.explore, fade=exploration.fade, rng=rng, **given)
+
+
+Make = Callable[[Support, int, np.random.Generator], RidgeLearner]
+
+LEARNERS: dict[str, Make] = {
+    "greedy": lambda support, size, rng: GreedyRidge(support, size, loss_floor=0.1),
+    "epsilon": lambda support, size, rng: EpsilonGreedy(support, size, loss_floor=0.1, rng=rng),
+    "ps": lambda support, size, rng: PosteriorSampling(support, size, loss_floor=0.1, rng=rng),
+    "kwik": lambda support, size, rng: KwikRmax(support, size, loss_floor=0.1, threshold=0.2),
+    "zero losses": lambda support, size, rng: PosteriorSampling(
+        support, size, loss_floor=0.0, options=LearnerOptions(episodes=5000), rng=rng
+    ),
+}
+"""The ridge learners that are not optimistic."""

@@ -65,8 +65,10 @@ def diskless(problem: LinearCSSP, *, until: str = "") -> Clairvoyant:
 
 
 @plugin
-def deadly(problem: LinearCSSP, *, marks: str = "", deaths: int = 1, main: int = 0) -> Clairvoyant:
-    """Kills its process so many times (a mark for each), but never the process ``main``."""
+def deadly(problem: LinearCSSP, *, marks: str = "", deaths: int = 1, main: int = 0, after: str = "") -> Clairvoyant:
+    """Kills its process so many times (a mark for each), but never the process ``main``; waits for a file ``after``."""
+    while after and not Path(after).exists():
+        time.sleep(0.02)
     before = len(list(Path(marks).iterdir()))
     if before < deaths and os.getpid() != main:
         (Path(marks) / str(before)).touch()

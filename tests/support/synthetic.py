@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from goalbound.experiments.records import RunRecord, kept_episodes
-from goalbound.experiments.spec import Component, RunSpec
+from goalbound.experiments.registry import Component
+from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.card import LearnerCard
 
 KNOWN_TEST = LearnerCard(has_known_test=True)

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from goalbound.learners.tabular import Method, TabularLearner
-from goalbound.learners.tabular.method import (
-    bernstein_ssp_method,
-    eb_ssp_method,
-    hoeffding_ssp_method,
-    psrl_ssp_method,
-    uc_ssp_method,
-    ulcvi_method,
-)
+from goalbound.learners.tabular import Method, TabularLearner, TabularOptions
 from goalbound.models import LinearCSSP
 from goalbound.testing import small_problem as small_contextual_problem
-from tests.support.driving import NO_WAITING, Clinic
+from tests.support.driving import Clinic
 
 METHODS: dict[str, Method] = {
-    "uc": uc_ssp_method(scale=0.1),
-    "hoeffding": hoeffding_ssp_method(loss_bound=5.0, scale=0.002),
-    "bernstein": bernstein_ssp_method(scale=0.01),
-    "eb": eb_ssp_method(scale=0.01),
-    "eb, bounded": eb_ssp_method(loss_bound=5.0, scale=0.02),
-    "ulcvi": ulcvi_method(loss_bound=4.0, time_bound=1.0, episodes=3, scale=1e-7),
-    "psrl": psrl_ssp_method(),
+    "uc": Method("uc-ssp", scale=0.1),
+    "hoeffding": Method("hoeffding-ssp", loss_bound=5.0, scale=0.002),
+    "bernstein": Method("bernstein-ssp", scale=0.01),
+    "eb": Method("eb-ssp", scale=0.01),
+    "eb, bounded": Method("eb-ssp", loss_bound=5.0, scale=0.02),
+    "ulcvi": Method("ulcvi", loss_bound=4.0, time_bound=1.0, episodes=3, scale=1e-7),
+    "psrl": Method("psrl-ssp"),
 }
 """Scales so small that plans depend on data from the first steps on."""
 
-KINDS: dict[str, dict[str, Any]] = {
-    "learned": {"loss_floor": 0.1},
-    "added": {"loss_floor": 0.0, "added_loss": 0.05},
-    "known": {"loss_floor": 0.1, "known_losses": True},
-}
-"""What is known of the losses."""
+KINDS = ("learned", "added", "known")
+"""What is known of the losses; where a loss is added they may be zero."""
 
 
 def small_problem() -> LinearCSSP:
@@ -46,25 +32,12 @@ def small_problem() -> LinearCSSP:
 
 
 def learner_of(problem: LinearCSSP, method: str, kind: str = "learned", *, seed: int = 0) -> TabularLearner:
-    settings = dict(KINDS[kind])
-    if settings.get("known_losses"):
-        settings["known_losses"] = problem.losses[:, 0]
-    return TabularLearner(problem.support, METHODS[method], rng=np.random.default_rng(seed), **settings)
-
-
-def written(learner: TabularLearner) -> bytes:
-    """The checkpoint of a learner: all that it is."""
-    with tempfile.TemporaryDirectory() as folder, NO_WAITING:
-        path = Path(folder, "learner")
-        learner.save(path)
-        return path.read_bytes()
-
-
-def loaded(data: bytes) -> TabularLearner:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "learner")
-        path.write_bytes(data)
-        return TabularLearner.load(path)
+    options = TabularOptions(
+        added_loss=0.05 if kind == "added" else 0.0, known_losses=problem.losses[:, 0] if kind == "known" else None
+    )
+    floor = 0.0 if kind == "added" else 0.1
+    rng = np.random.default_rng(seed)
+    return TabularLearner(problem.support, METHODS[method], loss_floor=floor, rng=rng, options=options)
 
 
 def clinic(method: str, beds: int, *, kind: str = "learned", seed: int = 5) -> Clinic:
@@ -72,13 +45,3 @@ def clinic(method: str, beds: int, *, kind: str = "learned", seed: int = 5) -> C
     problem = small_problem()
     learner: Any = learner_of(problem, method, kind)
     return Clinic(problem, learner, beds=beds, seed=seed)
-
-
-def stop(one: Clinic) -> None:
-    """Save, forget everything, load, go on."""
-    learner: Any = one.learner
-    one.learner = again = loaded(written(learner))  # type: ignore[assignment]
-    episodes = {episode.number: episode for episode in again.open_episodes}
-    assert len(episodes) == len(one.patients)
-    for patient in one.patients:
-        patient.episode = episodes[patient.episode.number]  # type: ignore[assignment]

@@ -1,16 +1,78 @@
-"""The tests themselves: they pass where Ctrl-C is ignored, and say what they left out and why."""
+"""The tests themselves: where they are, that they pass where Ctrl-C is ignored, and what they say of skipped ones."""
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 BROWSER_TESTS = "tests/browser/test_many_learners.py"
+SOURCE, TESTS = ROOT / "src" / "goalbound", ROOT / "tests"
+MIRRORED = (
+    "adapters", "cli", "estimation", "experiments", "kernels", "learners", "logs", "models", "planning", "problems",
+    "simulation", "testing",
+)  # fmt: skip
+"""The packages whose modules each have a test file of their name: all."""
+TESTED_ELSEWHERE: dict[str, str] = {
+    "kernels/layout.py": "unit/kernels/planner",  # two structs without a function, which all of these kernels take
+    "learners/protocol.py": "unit/testing/test_learner.py",  # protocols: what is checked of them at run time
+    "planning/robust_values.py": "unit/planning/test_policy_bounds.py",
+}
+"""Modules without a test file of their own, by path, and where their tests are."""
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    """The modules that a file imports, and the names that it imports from packages."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_test_module_imports_another():
+    for path in TESTS.rglob("*.py"):
+        found = [name for name in imported_modules(path) if re.match(r"tests\.(\w+\.)*test_\w+$", name)]
+        assert not found, f"{path} imports {found[0]}; helpers belong in conftest.py or tests/support"
+
+
+def has_code(path: Path) -> bool:
+    """Whether a file defines something; the ``__init__.py`` of most packages only imports."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree.body)
+
+
+@pytest.mark.parametrize("package", MIRRORED)
+def test_the_tests_of_a_module_are_found_by_its_name(package):
+    """``a/b.py`` is tested in ``tests/unit/a/test_b.py`` or, by topics, in ``test_b_<topic>.py``; a package in its own
+    folder, by its name."""
+    for path in sorted((SOURCE / package).rglob("*.py")):
+        place = path.relative_to(SOURCE)
+        if not has_code(path) or place.as_posix() in TESTED_ELSEWHERE:
+            continue
+        name = path.parent.name if path.stem == "__init__" else path.stem
+        folder = TESTS / "unit" / place.parent
+        others = {f"test_{other.stem}.py" for other in path.parent.glob(f"{name}_*.py")}
+        files = {file.name for file in [*folder.glob(f"test_{name}.py"), *folder.glob(f"test_{name}_*.py")]} - others
+        assert files, f"src/goalbound/{place} has no tests in {folder.relative_to(ROOT)}/test_{name}.py"
+
+
+def test_all_packages_are_mirrored():
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert packages == set(MIRRORED)
+
+
+def test_modules_that_are_tested_elsewhere_exist_and_so_do_their_tests():
+    for place, tests in TESTED_ELSEWHERE.items():
+        assert (SOURCE / place).is_file()
+        assert (TESTS / tests).exists()
 
 
 def run_tests(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -103,7 +165,7 @@ def without_browser(tmp_path, monkeypatch) -> Path:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 def test_tests_of_ctrl_c_pass_where_it_is_ignored():
-    words = ["-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "tests/unit/experiments/test_executors.py"]
+    words = ["-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "tests/unit/experiments/test_signals.py"]
     trapped = subprocess.run(
         ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, *words, "-k", "ctrl_c or never_checks"],
         cwd=ROOT, check=False, capture_output=True, text=True, timeout=300,

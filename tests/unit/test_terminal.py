@@ -21,7 +21,7 @@ from goalbound.cli import main
 from goalbound.experiments.progress import Bars, Lines
 from goalbound.models.files import save
 from goalbound.terminal import EscapingStream, console, escape_controls, one_line, table, text_width
-from tests.unit.experiments.test_progress import STORY
+from tests.support.sweep_events import STORY
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eturned\u2066\x7f"
 """A window title, a bell, a cleared screen, a colour by a C1 character, letters turned around, a deleted one."""

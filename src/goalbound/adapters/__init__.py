@@ -1,1 +1,1 @@
-"""Doors to other people's problems and tools. Each outside library is imported by its own adapter, when it is used."""
+"""Adapters for problems, data and tools of others. Each outside library is imported by its adapter, on first use."""

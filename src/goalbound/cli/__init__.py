@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
+from pkgutil import resolve_name
 
 from goalbound.cli.arguments import UsageError, parser
 from goalbound.cli.text import print_error
@@ -39,16 +39,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _exit_code(argv: Sequence[str] | None) -> int:
-    """Run the command; every error that is not ours is one line and a code."""
+    """Run the command; errors of the input are one line on stderr and an exit code, bugs raise."""
     _escape_unencodable()
     try:
         top = parser()
         arguments = top.parse_args(argv)
-        if arguments.module is None:
+        if arguments.function is None:
             top.print_help(sys.stderr)  # an error to a script, help to a person
             return WRONG_INPUT
-        code: int = import_module(arguments.module).run(arguments)
-        sys.stdout.flush()  # here, so that a reader who left is noticed while it can still be handled
+        code: int = resolve_name(arguments.function)(arguments)
+        sys.stdout.flush()  # here, while a closed pipe can still be handled
         return code
     except BrokenPipeError:
         _detach_stdout()
@@ -88,6 +88,12 @@ def _as_cli_options(message: str) -> str:
         ("name it with goal=", "name it with --goal"),
         ("loss= and goal=", "--loss and --goal"),
         ("raise it with limit=", "raise it with --limit "),
+        ('errors="skip"', "--errors skip"),
+        ('beyond="clip"', "--beyond clip"),
+        ('loss_scale=LossScale("min", cap=60)', "--unit min --cap 60"),
+        ("say goal=", "say --goal"),
+        ("say with goal=", "say with --goal"),
+        ("Name the columns with columns=", "Name the columns with --case, --state, ..., or in the file of --map"),
         ("save problem.at(context)", "say which context with --context"),
     ):
         message = message.replace(python, shell)

@@ -83,6 +83,48 @@ examples:
 exit code: 0 fine, 2 not.
 """
 
+FIT = """\
+examples:
+  goalbound fit log.csv --map incidents.toml --out learner.npz --report log.html
+  goalbound fit log.parquet --loss minutes --unit min --cap 60 --loss-floor 1 --goal recovered --out learner.npz
+  goalbound fit log.csv --map incidents.toml --report log.html     only a page about the log
+  goalbound fit log.csv --map incidents.toml --errors skip --out learner.npz --learner greedy-ridge
+
+The file of --map holds all at once; options go first (docs/logs.md):
+
+  goal = "recovered"
+  [columns]                      case, time, state, action, loss, next_state, covariates or context, probability
+  loss = "minutes"
+  covariates = ["hour", "traffic"]
+  [loss]                         unit, cap, beyond, floor
+  unit = "min"
+  cap = 60
+  floor = 1
+  [map]                          a map of covariates (docs/covariates.md)
+  kind = "Tensor"
+  columns = ["hour", "traffic"]
+  maps = [{ kind = "Periodic", period = 24, knots = [3, 9, 15, 21] }, { kind = "Hats", knots = [0, 0.5, 1] }]
+  [learner]                      use, and its settings as in experiments
+  use = "lr-cssp"
+
+exit code: 0 done, 2 wrong input (the first wrong row, unless --errors skip).
+"""
+WARM_UP = """\
+examples:
+  goalbound warm-up                     what LR-CSSP, greedy, epsilon-greedy, posterior-sampling and R-max learners run
+  goalbound warm-up lr-cssp eb-ssp      what these learners of "goalbound learners" run, with their default settings
+
+Kernels are compiled once for each machine and version and cached on disk; without this command that happens when the
+first long run begins.
+"""
+
+FUNCTIONS = {
+    "solve": "solve:run", "problems": "problems:problems", "convert": "problems:convert", "demo": "demo:run",
+    "run": "experiments:run", "report": "experiments:report", "figures": "experiments:figures",
+    "learners": "learners:run", "check": "check:run", "fit": "fit:run", "warm-up": "warm_up:run",
+}  # fmt: skip
+"""The function that runs each command, in the modules of ``goalbound.cli``."""
+
 
 class UsageError(Exception):
     """Invalid command-line usage."""
@@ -93,7 +135,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage: ``main`` prints one line and sets the exit code."""
-        if message.endswith(("FILE|PROBLEM", "SPEC.toml")):
+        if message.endswith(("FILE|PROBLEM", "SPEC.toml", " LOG")):
             message += " (it comes before the options)"
         raise UsageError(f'{message}; see "{self.prog} --help"')
 
@@ -132,8 +174,8 @@ def _hint(word: str, known: Iterable[str]) -> str:
 def parser() -> Parser:
     """The parser of the whole command line.
 
-    ``module`` names the module whose ``run`` does the work, and is None without a command; ``command`` is the
-    parser of the command.
+    ``function`` names the function that runs the command (``module:name``), and is None without a command;
+    ``command`` is the parser of the command.
     """
     top = Parser(
         prog="goalbound",
@@ -142,7 +184,7 @@ def parser() -> Parser:
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"goalbound {__version__}")
-    top.set_defaults(module=None)
+    top.set_defaults(function=None)
     commands = top.add_subparsers(metavar="COMMAND", title="commands")
     _add_solve(commands)
     _add_problems(commands)
@@ -153,6 +195,8 @@ def parser() -> Parser:
     _add_figures(commands)
     _add_learners(commands)
     _add_check(commands)
+    _add_fit(commands)
+    _add_warm_up(commands)
     return top
 
 
@@ -161,7 +205,7 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, summary: s
         name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
     )  # fmt: skip
-    command.set_defaults(module=f"goalbound.cli.{name}", command=command)
+    command.set_defaults(function=f"goalbound.cli.{FUNCTIONS[name]}", command=command)
     return command
 
 
@@ -229,6 +273,44 @@ def _add_figures(commands: argparse._SubParsersAction[Parser]) -> None:
 def _add_learners(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _command(commands, "learners", "list what experiments may name: learners, contexts, losses", LEARNERS)
     command.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def _add_fit(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "fit", "learn from a log of what people did, and leave a page about it", FIT)
+    command.usage = "%(prog)s LOG [options]"
+    command.add_argument("log", metavar="LOG", help="a CSV (UTF-8) or Parquet file, one row for each step")
+    command.add_argument("--map", metavar="FILE.toml", help="how the log is read, and by which learner")
+    command.add_argument("--out", metavar="LEARNER.npz", help="where the learner goes")
+    command.add_argument("--overwrite", action="store_true", help="replace a learner that is there already")
+    command.add_argument("--report", metavar="PAGE.html", help="where a page about the log goes")
+    for name, what in (("case", "the case"), ("time", "the time"), ("state", "the state"), ("action", "the action"),
+                       ("loss", "the loss"), ("next-state", "the next state"), ("probability", "how likely the action "
+                       "was")):  # fmt: skip
+        command.add_argument(f"--{name}", dest=f"column_{name.replace('-', '_')}", metavar="COLUMN",
+                             help=f"the column of {what}")  # fmt: skip
+    command.add_argument("--covariates", dest="column_covariates", nargs="+", metavar="COLUMN",
+                         help="the columns that the map reads")  # fmt: skip
+    command.add_argument("--context", dest="column_context", nargs="+", metavar="COLUMN",
+                         help="the columns that are the context itself")  # fmt: skip
+    command.add_argument("--goal", metavar="NAME", help='what the log calls the goal (default: "goal")')
+    command.add_argument("--support", metavar="FILE|PROBLEM",
+                         help="a problem that says where actions can lead (default: the log itself)")  # fmt: skip
+    command.add_argument("--unit", metavar="UNIT", help="the unit of the losses, such as min")
+    command.add_argument("--cap", type=float, metavar="X", help="how many of the unit are a loss of 1")
+    command.add_argument("--beyond", choices=("refuse", "clip"), help="losses above the cap (default: refuse)")
+    command.add_argument("--loss-floor", type=float, metavar="X",
+                         help="the least mean loss of a step that you are sure of, in the unit; above 0")  # fmt: skip
+    command.add_argument("--errors", choices=("raise", "skip"), help="what wrong rows are (default: raise)")
+    command.add_argument("--learner", metavar="NAME", help='a name from "goalbound learners" (default: lr-cssp, sharp)')
+    command.add_argument("--set", dest="settings", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
+                         help="settings of the learner")  # fmt: skip
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of learners that draw (default: 0)")
+    command.add_argument("--json", action="store_true", help="print one JSON object for programs")
+
+
+def _add_warm_up(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "warm-up", "compile ahead what learners and the planner run", WARM_UP)
+    command.add_argument("learners", nargs="*", metavar="LEARNER", help="names of learners (default: the common ones)")
 
 
 def _add_check(commands: argparse._SubParsersAction[Parser]) -> None:

@@ -18,14 +18,15 @@ from goalbound.models.files.io import open_regular
 from goalbound.terminal import one_line, pluralize
 
 if TYPE_CHECKING:
-    from goalbound.experiments.spec import ExperimentSpec, RunSpec
+    from goalbound.experiments.run_spec import RunSpec
+    from goalbound.experiments.spec import ExperimentSpec
 
 HEADER = "header.json"
 MAX_HEADER_BYTES = 2**24
 
 
 def run(arguments: Namespace) -> int:
-    """Print what the file is; what is wrong with it is an error."""
+    """Print what the file is; a file that is not valid is an error."""
     if arguments.schema:
         from goalbound.experiments.spec import json_schema
 
@@ -48,7 +49,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _experiment(arguments: Namespace) -> str:
-    from goalbound.cli.experiment import read_spec
+    from goalbound.cli.experiments import read_spec
 
     def read(quick: bool) -> ExperimentSpec:
         return read_spec(arguments.file, changes=arguments.settings, quick=quick, plugins=arguments.plugins)
@@ -75,14 +76,14 @@ def _experiment(arguments: Namespace) -> str:
 def _make_all(
     spec: ExperimentSpec, runs: Iterable[RunSpec], before: Mapping[str, RunSpec], *, play: bool
 ) -> dict[str, RunSpec]:
-    """Make all that the runs of a spec are made of, and play one episode if it is wanted; one run of each combination.
+    """Build one run of each combination of problem, contexts and learner, and play one episode of it if ``play``.
 
-    Combinations that were made before, for more episodes, are passed over.
+    Combinations in ``before`` are skipped.
     """
     from goalbound.experiments.run import build
     from goalbound.experiments.run import run as play_run
 
-    firsts: dict[str, RunSpec] = {}  # labels may be shared, what is run not
+    firsts: dict[str, RunSpec] = {}  # not by label: different runs may share labels
     for run in runs:
         firsts.setdefault(replace(run, seed=0, episodes=1).id, run)
     for run in (run for key, run in firsts.items() if key not in before):
@@ -115,20 +116,12 @@ def _problem(arguments: Namespace) -> str:
 
 
 def _learner(arguments: Namespace) -> str:
-    from goalbound.learners.lr_cssp import LRCSSP
-
-    learner = LRCSSP.load(arguments.file, limit=arguments.limit)
-    bound = learner.settings.loss_bound
-    bound_text = f"loss bound {learner.loss_bound:g} ({'found by doubling' if bound is None else 'given'})"
-    return (
-        f"{one_line(arguments.file)}: a learner; {learner}; loss floor {learner.settings.loss_floor:g}, {bound_text}; "
-        f"{pluralize(len(learner.open_episodes), 'open episode')}"
-    )
-
-
-def _baseline_learner(arguments: Namespace) -> str:
     learner = _learner_classes()[_kind(arguments.file)].load(arguments.file, limit=arguments.limit)
-    return f"{one_line(arguments.file)}: a learner; {learner}; {pluralize(len(learner.open_episodes), 'open episode')}"
+    parts = [f"{one_line(arguments.file)}: a learner", str(learner)]
+    if _kind(arguments.file) == "LRCSSP":
+        how = "found by doubling" if learner.settings.loss_bound is None else "given"
+        parts.append(f"loss floor {learner.settings.loss_floor:g}, loss bound {learner.loss_bound:g} ({how})")
+    return "; ".join([*parts, pluralize(len(learner.open_episodes), "open episode")])
 
 
 def _covariate_learner(arguments: Namespace) -> str:
@@ -159,7 +152,7 @@ def _load_inner_learner(path: Path) -> Any:
 
 
 def _learner_classes() -> dict[str, Any]:
-    """The learners that a file restores by itself, by their kind."""
+    """The learners that are restored from a file alone, by kind."""
     from goalbound.learners.lr_cssp import LRCSSP
     from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
     from goalbound.learners.tabular import TabularLearner
@@ -169,7 +162,7 @@ def _learner_classes() -> dict[str, Any]:
 
 
 class _OpaqueLearner:
-    """Placeholder of a learner that cannot be loaded by itself: it has a name, and cannot be played."""
+    """Placeholder of a learner that cannot be loaded from a file alone: it has a name, and cannot be played."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -211,15 +204,15 @@ def _record(path: str) -> str:
 
 
 _BY_KIND: dict[Any, Callable[[Namespace], str]] = {
-    "LRCSSP": _learner, "GreedyRidge": _baseline_learner, "EpsilonGreedy": _baseline_learner,
-    "PosteriorSampling": _baseline_learner, "KwikRmax": _baseline_learner, "TabularLearner": _baseline_learner,
+    "LRCSSP": _learner, "GreedyRidge": _learner, "EpsilonGreedy": _learner, "PosteriorSampling": _learner,
+    "KwikRmax": _learner, "TabularLearner": _learner,
     "CovariateLearner": _covariate_learner,
     "Discretized": _other_learner, "RandomWalk": _other_learner, "RunCheckpoint": _run_checkpoint,
 }  # fmt: skip
 
 
 def _kind(path: str) -> Any:
-    """What an archive of goalbound says that it is; None for anything else, which its reader will name."""
+    """The kind that the header of a goalbound file states; None for other files."""
     return _header(path).get("kind")
 
 
@@ -230,7 +223,7 @@ def _header(path: str) -> dict[str, Any]:
         zipfile.ZipFile(raw) as file,
     ):
         about = file.getinfo(HEADER)
-        if about.file_size <= MAX_HEADER_BYTES and about.compress_type == zipfile.ZIP_STORED:  # as all of ours are
+        if about.file_size <= MAX_HEADER_BYTES and about.compress_type == zipfile.ZIP_STORED:  # as goalbound writes it
             found = json.loads(file.read(HEADER))
             return found if isinstance(found, dict) else {}
     return {}

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from goalbound.cli.text import toml_value
-from goalbound.experiments.learners import LEARNERS, catalogued_card
 from goalbound.experiments.registry import CONTEXTS, LOSS_LAWS
+from goalbound.experiments.registry.learners import LEARNERS, catalogued_card
 from goalbound.learners.card import LearnerCard
 
 HEADS = {"learners": "[[learners]]", "contexts": "[[contexts]]", "losses": "losses"}

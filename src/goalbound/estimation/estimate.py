@@ -82,7 +82,7 @@ def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:
     minimise tr((P - P') V (P - P')^T) over P >= 0 with column sums <= 1 (eq. dynamics-proj), or with column sums 1
     where the goal cannot follow: all declared next states take part there, and a single one is certain. The optimality
     conditions of the answer are checked, to 1e-13. ``start`` is an earlier answer, from which this one is found fast.
-    Reads the paper as: the matrices are sub-stochastic, since the goal is no row of them.
+    Reads the paper as: the matrices are sub-stochastic, since the goal is not a row of them.
     Departs from the paper: where the support excludes the goal they are stochastic, so nothing goes where nothing can.
     Both sets are convex and hold the truth, so that the projection is no further from it than the ridge estimate.
     """

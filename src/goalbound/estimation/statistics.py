@@ -1,4 +1,4 @@
-"""What was seen so far, pair by pair: the data of the regressions."""
+"""The data of the regressions, pair by pair: Gram matrices and sums of what was observed."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Statistics:
         self.regularization = checked_regularization(regularization)
         check_memory(support.pairs * self.context_size**2, f"context_size {self.context_size}")
         self._sums = new_regression_sums(support.pairs, support.triples, self.context_size, self.regularization)
-        self._room = np.zeros(self.context_size), np.zeros((self.context_size, self.context_size))
+        self._scratch = np.zeros(self.context_size), np.zeros((self.context_size, self.context_size))
         self._pending = new_pending(support.pairs, self.context_size)
-        self._watching = False
+        self._is_view = False
 
     @classmethod
     def over(cls, support: Support, regression: RegressionSums, regularization: float, pending: Pending) -> Statistics:
@@ -59,18 +59,20 @@ class Statistics:
         statistics.support, statistics.regularization = support, regularization
         statistics.context_size = regression.loss_sums.shape[1]
         statistics._sums, statistics._pending = regression, pending
-        statistics._watching = True
+        statistics._is_view = True
         return statistics
 
     def record(self, context: ArrayLike, step: Step) -> None:
         """Enter a step made under a context. A step that cannot be is an error, and changes nothing."""
-        if self._watching:
-            raise ArgumentError("these are the statistics of a learner, to look at; a learner learns by observe(step)")
+        if self._is_view:
+            raise ArgumentError(
+                "these are the statistics of a learner, read-only; a learner learns by learn(context, step)"
+            )
         weights = check_distribution(context, "context", self.context_size, "component")
         pair, place = checked_step(self.support, step)
         engine(self.support.triples)(kernels.record)(
             self._sums, self.support.next_start, self.support.next_state, self.support.states,
-            pair, place, float(step[2]), weights, self.regularization, *self._room,
+            pair, place, float(step[2]), weights, self.regularization, *self._scratch,
         )  # fmt: skip
 
     @property
@@ -172,7 +174,7 @@ def checked_step(support: Support, step: Step) -> tuple[int, int]:
             "declare that next state, or use a full support"
         )
     if isinstance(loss, bool) or not isinstance(loss, int | float | np.floating | np.integer):
-        raise ArgumentError(f"{support.pair_name(pair)}: the loss is {short_repr(loss)}, which is no number")
+        raise ArgumentError(f"{support.pair_name(pair)}: the loss is {short_repr(loss)}, which is not a number")
     if not 0.0 <= loss <= 1.0:  # NaN is neither
         raise ArgumentError(
             f"{support.pair_name(pair)}: the loss is {short_repr(loss)}; losses lie in [0, 1], divide them by a scale"

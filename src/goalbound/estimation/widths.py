@@ -6,7 +6,7 @@ With m_i next states of pair i other than the goal, M' their sum over all N pair
     rho_l = sqrt(d log(8 N  (1 + tau / lambda) / delta)) + sqrt(lambda)     for the losses
 
 Reads the paper as: |S|^2 |A| and |S| |A| count triples and pairs, so M' and N stand for them, and the |S| of a pair is
-the number of its possible next states; with full supports these are the paper's. The goal is no row.
+the number of its possible next states; with full supports these are the paper's. The goal is not a row.
 
 Why sqrt(lambda) is enough, though a row of the truth may have norm sqrt(d): the numbers regressed are in [0, 1], so
 their noise is 1/2-sub-Gaussian, and the theorem behind Theorem (confidenceEllipsoid), with R = 1/2 and norm sqrt(d),
@@ -111,9 +111,9 @@ class Widths:
         if not self.proven or self.intervals is not None:  # intervals count the bias as it is, whatever lambda
             return
         radii = self.radii(support, delta=delta)
-        room = sqrt(context_size * min(radii.loss_log, radii.next_log)) / 2.0
-        if sqrt(regularization) * (sqrt(context_size) - 1.0) > room:
-            most = (room / (sqrt(context_size) - 1.0)) ** 2
+        most_bias = sqrt(context_size * min(radii.loss_log, radii.next_log)) / 2.0
+        if sqrt(regularization) * (sqrt(context_size) - 1.0) > most_bias:
+            most = (most_bias / (sqrt(context_size) - 1.0)) ** 2
             raise ArgumentError(
                 f"regularization {regularization:g} is too large for the proof of the {self} widths at "
                 f"d = {context_size}, delta = {delta:g}; use at most {most:.3g} (the paper uses 1)"

@@ -44,13 +44,13 @@ class Estimate:
 def estimate(values: Sequence[float | None], *, seed: int = 0, reasons: Sequence[str] = ()) -> Estimate:
     """The mean over seeds and its percentile bootstrap band.
 
-    The seeds are drawn again with replacement 2000 times; the band has 95% of the means. With few seeds it is too
-    narrow: it holds the mean of a normal law 75 times of 100 with three seeds (where it is just their range), 84 with
-    five, 90 with ten, 93 with twenty. Numbers of as many seeds share their draws, so their bands belong together.
+    Seeds are resampled with replacement 2000 times; the band covers 95% of the means. With few seeds it is too narrow:
+    for normal values it covers the mean with probability 0.75 with three seeds (where it is their range), 0.84 with
+    five, 0.90 with ten, 0.93 with twenty. Numbers of equally many seeds share their resamples.
 
     Args:
         values: one per seed; None, or a number that is not finite, where a run has no such number.
-        seed: of the draws.
+        seed: of the resampling.
         reasons: why values are missing; empty ones do not count.
 
     >>> estimate([1.0, 2.0, 3.0])
@@ -86,7 +86,7 @@ def band(values: NDArray[np.float64], *, seed: int = 0) -> tuple[NDArray[np.floa
 def proportion(flags: Sequence[bool | None], *, reason: str = "not known") -> Estimate:
     """The share of the seeds for which something held, with the exact 95% band of Clopper and Pearson.
 
-    Not a bootstrap: where it held for all seeds, drawing seeds again would claim certainty.
+    Not a bootstrap: where it held for all seeds, resampling would claim certainty.
 
     >>> two = proportion([True, True])
     >>> two.mean, round(two.low, 4), two.high  # low: p with p^2 = 0.025
@@ -108,12 +108,12 @@ def proportion(flags: Sequence[bool | None], *, reason: str = "not known") -> Es
 
 
 def symmetric_interval(values: Sequence[float], *, seed: int = 0) -> Estimate:
-    """The mean over seeds, and an interval of the middle of their law that is exact if the law is symmetric.
+    """The mean over seeds, and a confidence interval of the centre of their law, exact if the law is symmetric.
 
-    Between any two neighbours of the sorted means of the subsets of n such values the middle lies with probability
-    2^-n (Hartigan, 1969). So an interval of 95% or a little more needs six values, of which it is the range; it leaves
-    out 0 just where fewer than 5% of all ways to flip their signs have a mean as far from 0. No law of the values is
-    asked for. Above 16 values 9999 of the subsets are drawn, which keeps it exact but for subsets drawn twice.
+    The centre lies between any two neighbours of the sorted means of the subsets of n such values with probability
+    2^-n (Hartigan, 1969). So a 95% interval needs six values, of which it is the range; it excludes 0 if and only if
+    fewer than 5% of all sign flips have a mean as far from 0. No other assumption is made. Above 16 values, 9999
+    subsets are drawn, which is exact but for subsets drawn twice.
 
     >>> symmetric_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     Estimate(mean=3.5, low=1.0, high=6.0, values=(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), note='')

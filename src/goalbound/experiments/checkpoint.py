@@ -10,19 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, FileFormatError
-from goalbound.experiments.accumulate import Accumulator
 from goalbound.experiments.fingerprint import problem_digest
 from goalbound.experiments.metadata import provenance
-from goalbound.experiments.records import canonical_json
-from goalbound.experiments.spec import RunSpec
+from goalbound.experiments.records import Accumulator, canonical_json
+from goalbound.experiments.run_spec import RunSpec
 from goalbound.kernels.records import named_arrays
-from goalbound.learners import saving
-from goalbound.learners.protocol import Learner
+from goalbound.learners import wrapper
 from goalbound.models import LinearCSSP
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.simulation import Adversary, Cyclic, Dirichlet, Drifting, FromArray, ModelEnvironment, OneHot, Simulation
-from goalbound.simulation.diagnostics import AuditedLearner
 
 KIND, VERSION = "RunCheckpoint", 2
 _KEYS = ("id", "episodes", "streams", "provenance", "problem")
@@ -43,13 +40,13 @@ def can_be_saved(simulation: Simulation) -> bool:
     """Whether all state can be saved: a simulated environment, a learner with ``save``, and stateless contexts."""
     return (
         isinstance(simulation.environment, ModelEnvironment)
-        and saving.can_be_saved(_without_audit(simulation))
+        and wrapper.can_be_saved(simulation.learner)
         and (type(simulation.contexts) in _STATELESS or getattr(simulation.contexts, "stateless", False))
     )
 
 
 def save(run_state: RunState, path: Path) -> None:
-    """Write the run as it is between two episodes; the file appears complete or not at all."""
+    """Write the state of the run between two episodes; atomic."""
     spec, simulation, accumulator = run_state
     header = {
         "format": FORMAT, "version": VERSION, "kind": KIND,
@@ -59,7 +56,7 @@ def save(run_state: RunState, path: Path) -> None:
         "provenance": provenance(spec),
         "problem": problem_digest(simulation.problem),
     }  # fmt: skip
-    arrays = {**accumulator.arrays(), **_audit(simulation), "learner": saving.bytes_of(_without_audit(simulation))}
+    arrays = {**accumulator.arrays(), **_audit(simulation), "learner": wrapper.bytes_of(simulation.learner)}
     path.parent.mkdir(parents=True, exist_ok=True)
     write_array_file(path, header, arrays, any_size=True)
 
@@ -89,7 +86,7 @@ def _restore(run_state: RunState, path: Path) -> None:
     spec, simulation, accumulator = run_state
     mine = {**accumulator.arrays(), **_audit(simulation)}
     allowed = {name: _CODES[array.dtype] for name, array in mine.items()} | {"learner": "|u1"}
-    limit = max(LIMIT, path.stat().st_size)  # it is our own, so that no size is too large
+    limit = max(LIMIT, path.stat().st_size)  # our own file: no size is too large
     header, arrays = read_array_file(
         path, kind=KIND, versions=[VERSION], arrays=allowed, what="checkpoint of a run", limit=limit
     )
@@ -107,33 +104,23 @@ def _restore(run_state: RunState, path: Path) -> None:
         if type(done) is not int or not 0 <= done <= spec.episodes:
             raise FileFormatError(f"episodes is {done!r}; the run has {spec.episodes}")
         states = _checked_states(header["streams"], simulation)
-        learner = saving.restored_from(_without_audit(simulation), arrays["learner"], limit=limit)
+        learner = wrapper.restored_from(simulation.learner, arrays["learner"], limit=limit)
     accumulator.restore(arrays, done)
     for name, array in _audit(simulation).items():
         array[...] = arrays[name]
     for stream, state in zip(simulation.streams, states, strict=True):
         stream.bit_generator.state = state
     simulation.episodes_played = done
-    _set_learner(simulation, learner)
+    simulation.learner = learner
+    if simulation.audit is not None:
+        simulation.audit.learner = learner
 
 
 def _audit(simulation: Simulation) -> dict[str, NDArray[Any]]:
     """The arrays of the audit, as views."""
-    if not isinstance(simulation.learner, AuditedLearner):
+    if simulation.audit is None:
         return {}
-    return dict(named_arrays("audit", simulation.learner._audit, without=_SCRATCH))
-
-
-def _set_learner(simulation: Simulation, learner: Learner) -> None:
-    if isinstance(simulation.learner, AuditedLearner):
-        simulation.learner.inner = learner
-    else:
-        simulation.learner = learner
-
-
-def _without_audit(simulation: Simulation) -> Learner:
-    """The learner without the audit."""
-    return simulation.learner.inner if isinstance(simulation.learner, AuditedLearner) else simulation.learner
+    return dict(named_arrays("audit", simulation.audit._audit, without=_SCRATCH))
 
 
 def _check_same_environment(header: dict[str, Any], spec: RunSpec, problem: LinearCSSP) -> None:
@@ -148,7 +135,7 @@ def _check_shapes(arrays: dict[str, NDArray[Any]], mine: dict[str, NDArray[Any]]
         if arrays[name].shape != array.shape:
             raise FileFormatError(f"{name} has shape {arrays[name].shape}; it needs {array.shape}")
         if array.dtype == np.float64 and not np.isfinite(arrays[name]).all():
-            raise FileFormatError(f"{name} holds what is no number")
+            raise FileFormatError(f"{name} has entries that are not finite")
 
 
 def _checked_states(states: Any, simulation: Simulation) -> list[dict[str, Any]]:

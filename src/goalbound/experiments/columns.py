@@ -24,7 +24,7 @@ NUMBER, EXPONENT, SHARE, RUNS = "number", "exponent", "share", "runs"
 """Formats: about four digits; two or three decimals; percent; in how many runs something held."""
 
 Aggregate = Callable[[Sequence[float | None], Sequence[str], int], Estimate]
-"""From the number of each seed, the reasons of those that have none, and the seed of the bootstrap."""
+"""Called with the number of each seed, the reasons for missing ones, and the seed of the bootstrap."""
 
 
 def mean(values: Sequence[float | None], reasons: Sequence[str], seed: int) -> Estimate:
@@ -40,15 +40,15 @@ def share_of_runs(values: Sequence[float | None], reasons: Sequence[str], seed: 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a record, or a number that is computed from columns when runs are summed up.
+    """A column of a record, or a number that is computed from columns in a summary.
 
     Attributes:
         name: in records, in CSV and JSON.
         heading: in tables.
         meaning: one line.
-        dtype: in records, of 8 bytes; None for what is computed from other columns, and in no record.
-        values: [K] of the episodes of a history, numbers from 0 on; the history's column of this name if left out.
-        number: of a run: the sum over its episodes if left out.
+        dtype: in records, of 8 bytes; None for numbers that are computed from other columns and not stored.
+        values: [K] non-negative values of the episodes of a history; by default its column of this name.
+        number: of a run; by default the sum over its episodes.
         aggregate: over seeds; None for columns that are in records only.
         format: of the number in tables.
         band: whether tables show the band over seeds.
@@ -116,7 +116,7 @@ COLUMNS: tuple[Column, ...] = (
     ),
     Column("abandoned", "abandoned", "episodes that the step limit ended", np.int64, at_most="episode"),
 )  # fmt: skip
-"""In the order of records and of all tables."""
+"""All columns, in the order of records and tables."""
 
 
 def stored() -> list[Column]:

@@ -10,7 +10,7 @@ from goalbound.experiments.bootstrap import Estimate, symmetric_interval
 
 LEVEL = 0.05
 MIN_SEEDS = 6
-"""Seeds that an interval needs: of fewer, even those that all have the same sign are chance one time in 16 or more."""
+"""Seeds that an interval needs: with fewer, equal signs on all seeds have a probability of 1/16 or more by chance."""
 AHEAD, UNDECIDED, EQUAL, ONE_SEED = "ahead", "not told apart", "equal", "one seed"
 METHOD = (
     "One learner is called ahead of another only where two things agree: a paired t test over the seeds, corrected for "
@@ -37,7 +37,7 @@ class Difference:
         p_value: of the paired t test, both sides; None with one seed.
         corrected: the same after Holm, over all pairs that were compared on the problem and its contexts.
         pairs: how many these are.
-        same_contexts: whether both met the same contexts; not so where an adversary answers the learner.
+        same_contexts: whether both had the same contexts; False where an adversary chooses them by the learner.
     """
 
     problem: str
@@ -55,7 +55,7 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """``ahead``, ``not told apart``, ``equal`` (on every seed) or ``one seed`` (nothing can be said)."""
+        """``ahead``, ``not told apart``, ``equal`` (on every seed) or ``one seed`` (no verdict)."""
         if not self.wins and not self.losses:
             return EQUAL
         if self.corrected is None:
@@ -112,7 +112,7 @@ def difference(
 
 
 def paired_t(gaps: Sequence[float]) -> float | None:
-    """How likely a mean at least as far from 0 is if it is 0 in truth and the gaps are normal; None for one gap.
+    """The two-sided p-value of the paired t test; None for one gap.
 
     >>> round(paired_t([3.0, 4.0, 5.0, 6.0]), 5)  # t = 4.5 / (1.29099 / 2) = 6.9714 with 3 degrees of freedom
     0.00606
@@ -132,8 +132,8 @@ def paired_t(gaps: Sequence[float]) -> float | None:
 def holm(found: Sequence[Difference]) -> list[Difference]:
     """The differences of one family, each corrected for all of them, in their order.
 
-    If the uncorrected ones are valid, then some pair of learners that are equal in truth is below a level with no more
-    than that probability, whatever depends on what (Holm, 1979).
+    If the uncorrected p-values are valid, the probability that any pair of equal learners falls below a level is at
+    most that level, whatever the dependence (Holm, 1979).
     """
     tested = [(one.p_value, place) for place, one in enumerate(found) if one.p_value is not None]
     corrected: dict[int, float] = {}

@@ -38,7 +38,7 @@ SINGLE_THREAD_ENV = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
      "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"), "1",
 )  # fmt: skip
-"""One core per process: runs are many, and more threads would compete."""
+"""One thread per process: with many runs, more threads would compete for cores."""
 
 
 def cpu_count() -> int:
@@ -49,7 +49,7 @@ def cpu_count() -> int:
 
 
 def run_serially(jobs: Sequence[Job], *, notify: Notify, stop: Callable[[], bool]) -> Outcomes:
-    """One after another, in this process."""
+    """Serially, in this process."""
     for job in jobs:
         if stop():
             return
@@ -132,7 +132,7 @@ def _worker_died(job: Job) -> Failed:
 def _stream(
     jobs: Sequence[Job], max_running: int, progress_files: ProgressFiles, notify: Notify, stop: Callable[[], bool]
 ) -> Generator[tuple[Job, Outcome | None], None, None]:
-    """Outcomes as they come, None for a run whose process died. At most ``max_running`` jobs run at a time."""
+    """Outcomes in order of completion, None for a run whose process died; at most ``max_running`` jobs at a time."""
     waiting = deque(jobs)
     pending: dict[Future[Outcome], Job] = {}
     pool, broken = _pool(max_running), False
@@ -245,7 +245,7 @@ def run_on_cluster(address: str, jobs: Sequence[Job], *, notify: Notify, stop: C
                 future.release()
                 yield outcome
     finally:
-        with suppress(Exception):  # the cluster may be gone; nothing here is lost by that
+        with suppress(Exception):  # the cluster may be gone; nothing is lost
             client.cancel([future for _, future in pending.values()])
         client.close(timeout=2)
 
@@ -314,7 +314,7 @@ def _run_on_dask_worker(job: Job, topic: str) -> Outcome:
         send("progress", {"done": done, "episodes": episodes, "expected_regret": float(regret)})
 
     def is_cancelled() -> bool:
-        """Whether the result is not wanted any more (cancelled, or the sweep died): threads cannot be stopped."""
+        """Whether the result is no longer needed (cancelled, or the sweep died): threads cannot be stopped."""
         mine = worker.state.tasks.get(key)
         return mine is None or mine.state == "cancelled"
 

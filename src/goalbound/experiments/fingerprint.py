@@ -1,8 +1,8 @@
-"""Digests of what a run depends on and its settings do not say: problems and code of third parties.
+"""Digests of what a run depends on besides its settings: problems and code of third parties.
 
-A problem is known by its arrays, whatever code made it. A learner (or a context source, or an environment) is known by
-the source of its module, of the modules of the same package or folder that this one imports, of those that they import
-and so on. Other packages, data files, and modules that are imported by computed names are not included.
+A problem is identified by its arrays, whatever code made it. A learner (or a context source, or an environment) is
+identified by the source of its module and of all modules of the same package or folder that it imports, transitively.
+Other packages, data files, and modules that are imported by computed names are not included.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from goalbound.models.files.npz import support_arrays
 
 DIGITS = 32
 OWN_PACKAGE = "goalbound"
-"""It has a version, which records name."""
+"""Identified by its version, which records contain."""
 _FIRST_DIGESTS: dict[int, tuple[Any, str]] = {}
 """The first digest of each function, by its ``id``; holding the function keeps the ``id`` unique."""
 
 
 def code_digest(found: Plugin, made: Any = None) -> str:
-    """A plug-in's part of an id: a problem's arrays, else the source; both for a problem with an environment."""
+    """The part of a plug-in in an id: the arrays of a problem, else the source; both for a ``ProblemInstance``."""
     if isinstance(made, LinearCSSP):
         return problem_digest(made)
     source = source_digest(found)
@@ -43,7 +43,7 @@ def code_digest(found: Plugin, made: Any = None) -> str:
 
 
 def problem_digest(problem: LinearCSSP) -> str:
-    """Of all arrays and names of a problem: equal problems have equal digests, on every machine."""
+    """The digest of all arrays and names of a problem; equal problems have equal digests on every machine."""
     support = problem.support
     names = [support.state_names, support.action_names, problem.component_names, problem.loss_scale]
     start = np.asarray(problem.start)
@@ -55,11 +55,10 @@ def problem_digest(problem: LinearCSSP) -> str:
 
 
 def source_digest(found: Plugin) -> str:
-    """Of the source that a plug-in is made of.
+    """The digest of the source of a plug-in.
 
     Raises:
-        ArgumentError: the source has changed since the plug-in was first digested, and what is in memory is the
-            old one; or there is none to be read.
+        ArgumentError: the source has changed since the plug-in was imported, or cannot be read.
     """
     digest = _digest(f"{name} {of}" for name, of in sorted(_sources(found).items()))
     _, before = _FIRST_DIGESTS.setdefault(id(found.make), (found.make, digest))
@@ -87,7 +86,7 @@ def _sources(found: Plugin) -> dict[str, str]:
 
 
 def _defining_modules(make: Any) -> Iterator[str]:
-    """The modules that a function, or what a partial is of, was written in."""
+    """The module that defines a function, or the function of a partial."""
     while isinstance(make, partial):
         make = make.func
     home = getattr(make, "__module__", None)
@@ -96,7 +95,7 @@ def _defining_modules(make: Any) -> Iterator[str]:
 
 
 class _Package:
-    """The modules that belong to one: those of its package, and those in the folder that the package lies in."""
+    """The modules that belong to a root: those of its package, and of the folder that contains the package."""
 
     def __init__(self, root: str) -> None:
         self.root, self.top = root, root.partition(".")[0]
@@ -106,7 +105,7 @@ class _Package:
         self.is_installed = any(folder in _site_folders() for folder in self.folders)
 
     def walk(self, digests: dict[str, str]) -> None:
-        """Add the digests of the root and of all that it leads to."""
+        """Add the digests of the root and of all modules that it imports, transitively."""
         waiting = [self.root, *_parents(self.root)]
         seen = set(waiting)
         while waiting:

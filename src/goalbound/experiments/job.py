@@ -16,14 +16,14 @@ from goalbound.errors import NotLinearWarning, WrongPriorWarning
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.records import record_bytes
 from goalbound.experiments.run import run
-from goalbound.experiments.spec import RunSpec
+from goalbound.experiments.run_spec import RunSpec
 from goalbound.kernels.compile import seconds_compiling
 
 ReportProgress = Callable[[int, int, float], None]
 """Episodes done, episodes in all, expected regret so far."""
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
-"""Errors of the disk, which would affect every other run too."""
+"""Errors of the disk, which affect all runs."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def run_job(job: Job, *, report: ReportProgress, stop: Callable[[], bool]) -> Ou
     started, restored = time.perf_counter() - seconds_compiling(), job.has_checkpoint
     try:
         spec = RunSpec.from_json(json.loads(job.spec))
-        with warnings.catch_warnings():  # it is in the record, and the sweep reports it; workers stay silent
+        with warnings.catch_warnings():  # the record has it, and the sweep reports it
             warnings.simplefilter("ignore", NotLinearWarning)
             warnings.simplefilter("ignore", WrongPriorWarning)
             checkpoint = None if job.checkpoint is None else Path(job.checkpoint)

@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 import goalbound
 from goalbound.errors import PlanningStopped
-from goalbound.experiments.learners import BOUNDS_TOLERANCE
-from goalbound.experiments.spec import RunSpec
+from goalbound.experiments.registry.learners import BOUNDS_TOLERANCE
+from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.settings import Settings
 from goalbound.learners.tabular.settings import TabularSettings
 from goalbound.learners.wrapper import unwrap
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
-from goalbound.simulation.diagnostics import AuditedLearner
+from goalbound.simulation.diagnostics import RegretDiagnostics
 
 MAX_STATES = 300
 """Policies of larger problems are not evaluated."""
@@ -46,7 +46,7 @@ def provenance(spec: RunSpec) -> dict[str, Any]:
 
 def problem_metadata(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[str, Any]:
     """Sizes, and the certified intervals of B* and T*: their upper ends, ``_lower`` the lower ones (null where there
-    are none), and the relative width that both of them keep to (null where one does not)."""
+    are none), and the relative width of both (null where one is wider)."""
     support = problem.support
     converged = bounds is not None and bounds.status is BoundStatus.CONVERGED
     return {
@@ -66,7 +66,7 @@ def problem_metadata(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[
 
 
 def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
-    """The settings of the spec; for built-in learners with names resolved to numbers."""
+    """The settings of the spec; for built-in learners, words such as ``certified`` are resolved to numbers."""
     inner = unwrap(learner)
     found = getattr(inner, "settings", None)
     if isinstance(found, TabularSettings):
@@ -92,11 +92,10 @@ def alarm(learner: Any) -> str | None:
     return None if found is None else str(found)
 
 
-def diagnosis(learner: Any) -> dict[str, Any] | None:
+def diagnosis(report: RegretDiagnostics | None) -> dict[str, Any] | None:
     """The diagnostics of an audited learner; null for others."""
-    if not isinstance(learner, AuditedLearner):
+    if report is None:
         return None
-    report = learner.report()
     return {
         "coverage": _number(report.coverage),
         "covered": report.covered,
@@ -173,10 +172,9 @@ def context_grid(size: int) -> NDArray[np.float64]:
 
 def _planner(learner: Any) -> Callable[[NDArray[np.float64]], ArrayLike] | None:
     """The policy [S] that a learner would play under a context, or None if it has no ``plan``."""
-    planner = learner.inner if isinstance(learner, AuditedLearner) else learner
-    if not callable(getattr(planner, "plan", None)):
+    if not callable(getattr(learner, "plan", None)):
         return None
-    return lambda context: planner.plan(context).policy
+    return lambda context: learner.plan(context).policy
 
 
 def _gap(best: Solution, policy: ArrayLike) -> float | None:

@@ -69,9 +69,9 @@ def coverage(record: RunRecord) -> OptionalNumber:
 
 
 def growth_exponent(record: RunRecord) -> OptionalNumber:
-    """The x with regret ~ episodes^x over the last decade, from the cumulative expected regret at kept rows.
+    """The x with regret ~ episodes^x over the last decade: least squares on the logarithms.
 
-    Least squares on the logarithms, at the kept rows nearest to points evenly spaced in the logarithm.
+    Fitted at the kept rows nearest to points evenly spaced in the logarithm.
     """
     episode, regret, steps = (record.table[name] for name in ("episode", "expected_regret", "steps"))
     last = int(episode[-1])
@@ -100,13 +100,13 @@ def cumulative_at(record: RunRecord, column: str, at: NDArray[np.int64]) -> NDAr
 
 
 def known_share_at(record: RunRecord, at: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The share of known steps among the steps since the mark before, at each mark."""
+    """The share of known steps among the steps since the previous mark, at each mark."""
     steps, unknown = (np.diff(cumulative_at(record, name, at), prepend=0.0) for name in ("steps", "unknown_steps"))
     return 1.0 - unknown / steps
 
 
 def nearest_rows(episode: NDArray[np.int64], wanted: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Indices of the kept rows nearest to the wanted episodes; of equals the earlier."""
+    """Indices of the kept rows nearest to the wanted episodes; ties go to the earlier."""
     after = np.clip(np.searchsorted(episode, wanted), 1, max(len(episode) - 1, 1))
     if len(episode) == 1:
         return np.zeros(len(wanted), dtype=np.int64)

@@ -47,11 +47,11 @@ def plugin(make: Factory) -> Factory:
 
 @dataclass(frozen=True)
 class Plugins:
-    """Which modules of third parties may be imported because a spec names them. Plain values, sent to workers.
+    """The third-party modules that may be imported if a spec names them. Plain values, sent to workers.
 
     Attributes:
-        modules: names of modules; a package allows all that is in it.
-        folder: where modules may lie without being installed: the folder of the spec.
+        modules: names of modules; a package includes its submodules.
+        folder: the folder of the spec, where modules need not be installed.
     """
 
     modules: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Plugins:
 
     @classmethod
     def of(cls, given: Plugins | Iterable[str], *, folder: str | os.PathLike[str] | None = None) -> Plugins:
-        """What a caller allows: names of modules, or plug-ins as they are."""
+        """From names of modules; a ``Plugins`` is returned unchanged."""
         if isinstance(given, Plugins):
             return given
         if isinstance(given, str):
@@ -115,7 +115,7 @@ class Plugins:
 
 
 NO_PLUGINS = Plugins()
-"""Nothing but entry points."""
+"""Only entry points."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def load_entry_point(points: list[importlib.metadata.EntryPoint], where: str) ->
 
 
 def _marked(found: Any, path: str, where: str) -> Callable[..., Any]:
-    """The object, if it is marked itself: a subclass of a marked class is not marked."""
+    """The object if it is marked; the mark of a base class does not count."""
     if not callable(found) or getattr(found, "__dict__", {}).get(MARKER) is not True:
         raise ArgumentError(
             f'{where}.use: "{path}" (a {type(found).__name__}) is not marked as a plug-in; mark it with '

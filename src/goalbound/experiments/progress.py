@@ -20,9 +20,9 @@ class Event:
 
     Attributes:
         kind: ``sweep`` (first: runs, todo, episodes, workers, others), ``reused``, ``damaged`` (reason), ``started``
-            (episodes, resumed), ``progress`` (done, episodes, expected_regret), ``finished`` (seconds, episodes, steps,
-            expected_regret, resumed, alarm), ``failed`` (error), ``retried`` (error), ``stopping``, and ``done`` (last,
-            whatever happened).
+            (episodes, restored), ``progress`` (done, episodes, expected_regret), ``finished`` (seconds, episodes,
+            steps, expected_regret, restored, alarm), ``failed`` (error, episodes), ``retried`` (error), ``stopping``,
+            and ``done`` (always last).
         id: of the run, if it is about one.
         label: of the run.
         data: as listed at ``kind``.
@@ -90,8 +90,8 @@ ESTIMATE_AFTER = ((5.0, 0.05), (600.0, 0.01))
 class ThroughputEstimator:
     """Estimates the speed of a sweep and its remaining time.
 
-    Neither episodes restored from checkpoints nor the time before the first report of any run counts: processes start,
-    bounds are certified and kernels are compiled before it.
+    Episodes restored from checkpoints do not count, nor does the time before the first report of any run, in which
+    processes start, bounds are certified and kernels are compiled.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -159,8 +159,8 @@ class ThroughputEstimator:
     def seconds_left(self) -> float | None:
         """Estimated seconds left at the speed so far; None while there is too little data.
 
-        Learners differ in speed by factors of a hundred, and become faster as they learn; so it is not less than what
-        any unfinished run needs by itself.
+        Learners differ in speed by factors of a hundred, and become faster as they learn; so it is at least the
+        time that any unfinished run needs alone.
         """
         overall = _estimated_seconds(*self._played, self.episodes - self._restored, self.episodes - self.done)
         if overall is None:
@@ -203,7 +203,7 @@ def _rounded_duration(seconds: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """For people.
+    """A duration in two units.
 
     >>> format_duration(5.25), format_duration(200), format_duration(9000), format_duration(400000)
     ('5.2 s', '3 min 20 s', '2 h 30 min', '4 d 15 h')

@@ -11,6 +11,7 @@ import io
 import json
 import re
 from dataclasses import dataclass
+from itertools import combinations, islice
 from os import PathLike
 from typing import Any
 
@@ -19,10 +20,11 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.experiments import columns
-from goalbound.experiments.spec import RunSpec
+from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.card import LearnerCard
 from goalbound.models.files.io import as_format_errors, atomic_write, read_bytes, strict_json
 from goalbound.models.validation import readonly_copy
+from goalbound.simulation import History
 
 METADATA_KEYS = (
     "totals", "diagnosis", "simplex", "policies", "settings", "card", "alarm", "problem", "provenance",
@@ -33,21 +35,26 @@ KEEP_ALL_UP_TO = 2000
 """Up to this many episodes, every episode has a row."""
 FIRST_KEPT = 100
 SPACING = 128
-"""Beyond that the first ones have, and then the rows are 1/128 apart."""
+"""In longer runs the first 100 have one, and then rows are 1/128 of the episode apart."""
+
+BINS = 12
+"""Bins of a component's weight in [0, 1]."""
+MAX_PAIRS = 28
+"""Pairs of components that have a map; the first ones, in the order (0, 1), (0, 2), ..."""
 
 KEY, DIGEST = b"goalbound", b"goalbound.sha256"
 _FORMAT = {"format": "goalbound", "kind": "RunRecord", "version": 2}
 _LIMIT = 2**28
 _PAGE = re.compile(rb"\x15\0\x15([\x80-\xff]{0,4}[\0-\x7f])\x15([\x80-\xff]{0,4}[\0-\x7f])")
-"""How the header of a page of data begins: its kind, its size unpacked, its size as it is (thrift's compact form)."""
+"""The start of the header of a data page: kind, unpacked size, packed size (thrift's compact form)."""
 _LONGEST_PAGE_HEADER = 64
 _MAX_EPISODES = 2**62
 
 
 def kept_episodes(episodes: int) -> NDArray[np.int64]:
-    """[n] after how many episodes there is a row: after each, or for long runs fewer and fewer, and after the last.
+    """[n] the episodes after which a record has a row: all, or for long runs at growing distances, and the last.
 
-    Whole numbers throughout, so it is the same everywhere; a longer run has the rows of a shorter one.
+    Integer arithmetic, so it is the same everywhere; a longer run has the rows of a shorter one.
 
     >>> kept_episodes(1_000_000)[[0, 99, 200, 255, 256, 400, -1]]
     array([      1,     100,     201,     256,     258,     671, 1000000])
@@ -60,6 +67,91 @@ def kept_episodes(episodes: int) -> NDArray[np.int64]:
     while kept[-1] < episodes:
         kept.append(min(kept[-1] + max(1, kept[-1] // SPACING), episodes))
     return np.array(kept, dtype=np.int64)
+
+
+class Accumulator:
+    """Accumulates the episodes of a run, in chunks of any size.
+
+    Attributes:
+        done: episodes so far.
+        totals: the sum of each column so far.
+        table: the columns [n]; the rows of episodes to come are zero.
+        count: [P, 144] episodes by cell, for each pair of components.
+        regret: [P, 144] their expected regret, summed.
+    """
+
+    def __init__(self, episodes: int, context_size: int) -> None:
+        self.done = 0
+        self._columns = columns.stored()
+        kinds = {name: kind for name, kind in columns.schema().items() if name != "episode"}
+        self.totals: dict[str, Any] = {name: np.dtype(kind).type(0) for name, kind in kinds.items()}
+        kept = kept_episodes(episodes)
+        self.table: dict[str, NDArray[Any]] = {"episode": kept}
+        self.table |= {name: np.zeros(len(kept), dtype=kind) for name, kind in kinds.items()}
+        self.pairs = list(islice(combinations(range(context_size), 2), MAX_PAIRS))
+        self.count = np.zeros((len(self.pairs), BINS * BINS), dtype=np.int64)
+        self.regret = np.zeros((len(self.pairs), BINS * BINS))
+
+    def add(self, history: History) -> None:
+        """The next episodes."""
+        kept = self.table["episode"]
+        rows = slice(*np.searchsorted(kept, [self.done + 1, self.done + history.episodes + 1]))
+        for column in self._columns:
+            running = _running_sum(self.totals[column.name], column.values_in(history))
+            self.table[column.name][rows] = running[kept[rows] - self.done - 1]
+            self.totals[column.name] = running[-1]
+        part = np.minimum((BINS * history.contexts).astype(np.int64), BINS - 1)
+        for (i, j), count, regret in zip(self.pairs, self.count, self.regret, strict=True):
+            cell = BINS * part[:, i] + part[:, j]
+            np.add.at(count, cell, 1)
+            np.add.at(regret, cell, history.expected_regret)
+        self.done += history.episodes
+
+    @property
+    def expected_regret(self) -> float:
+        """So far; non-decreasing."""
+        return float(self.totals["expected_regret"])
+
+    @property
+    def realised_regret(self) -> float:
+        """So far."""
+        return float(self.totals["loss"] - self.totals["optimal_loss"])
+
+    def metadata(self) -> dict[str, Any]:
+        """The ``totals`` and the ``simplex`` of a record."""
+        totals = {"episodes": self.done, "regret": self.realised_regret}
+        return {
+            "totals": totals | {name: value.item() for name, value in self.totals.items()},
+            "simplex": {
+                "bins": BINS,
+                "pairs": [list(pair) for pair in self.pairs],
+                "count": self.count.tolist(),
+                "expected_regret": self.regret.tolist(),
+            },
+        }
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The state without the number of episodes, for :meth:`restore`."""
+        arrays = {f"table.{name}": self.table[name] for name in self.totals}
+        arrays |= {f"total.{name}": np.array(total) for name, total in self.totals.items()}
+        return arrays | {"cells.count": self.count, "cells.regret": self.regret}
+
+    def restore(self, arrays: dict[str, NDArray[Any]], done: int) -> None:
+        """Restore the state of another accumulator of the same run."""
+        for name, mine in self.arrays().items():
+            if arrays[name].shape != mine.shape or arrays[name].dtype != mine.dtype:
+                raise FileFormatError(f"{name} is {arrays[name].dtype} {arrays[name].shape}; it needs {mine.shape}")
+        for name, total in self.totals.items():
+            self.table[name][...] = arrays[f"table.{name}"]
+            self.totals[name] = type(total)(arrays[f"total.{name}"][()])
+        self.count[...], self.regret[...] = arrays["cells.count"], arrays["cells.regret"]
+        self.done = done
+
+
+def _running_sum(before: Any, values: NDArray[Any]) -> NDArray[Any]:
+    """The cumulative sums, in the order of the values."""
+    values[0] += before
+    return np.cumsum(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +181,7 @@ class RunRecord:
 
     @property
     def card(self) -> LearnerCard:
-        """What the learner said of itself."""
+        """The card of the learner."""
         return LearnerCard.from_json(self.metadata["card"])
 
     def __repr__(self) -> str:
@@ -98,7 +190,7 @@ class RunRecord:
 
 
 def canonical_json(values: Any) -> bytes:
-    """Plain values as JSON: the same values, the same bytes. Not for NaN."""
+    """Plain values as canonical JSON: equal values give equal bytes. No NaN."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -129,7 +221,7 @@ def record_bytes(record: RunRecord) -> bytes:
 
 
 def read_record(path: str | PathLike[str]) -> RunRecord:
-    """Read what :func:`write_record` wrote; anything else is a :class:`FileFormatError` that says what is wrong."""
+    """Read what :func:`write_record` wrote; anything else is a :class:`FileFormatError` with the reason."""
     with as_format_errors(path, "record"):
         return _read(read_bytes(path, _LIMIT, remedy="no record is as large", unpack=False))
 
@@ -184,7 +276,7 @@ def _read_header(data: bytes) -> tuple[RunSpec, dict[str, Any]]:
 
 
 def _check_pages(data: bytes, footer: Any, rows: int) -> None:
-    """Each column is one page of as many bytes as its rows need: a small file cannot unpack to a large one."""
+    """Each column is one page of the size of its rows, so that a small file cannot unpack to a large one."""
     if footer.num_row_groups != 1:
         raise FileFormatError(f"there are {footer.num_row_groups} groups of rows; a record has one")
     for at, name in enumerate(columns.schema()):
@@ -199,7 +291,7 @@ def _check_pages(data: bytes, footer: Any, rows: int) -> None:
 
 
 def _decode_varint(varint: bytes) -> int:
-    """A whole number of thrift's compact form: seven bits a byte, the least first, twice the number."""
+    """An integer in thrift's compact form (zigzag varint)."""
     return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(varint)) >> 1
 
 
@@ -215,7 +307,7 @@ def _listing(schema: Any) -> str:
 
 
 def _digest(header: bytes, table: dict[str, NDArray[Any]]) -> bytes:
-    """Of all content, so that no damage anywhere can be read as a number."""
+    """The digest of all content, so that any damage is detected."""
     content = hashlib.sha256(header)
     for name, kind in columns.schema().items():
         content.update(np.asarray(table[name], dtype=np.dtype(kind).newbyteorder("<")).tobytes())

@@ -20,10 +20,10 @@ from typing import Any, BinaryIO
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.experiments.job import Failed, Finished
 from goalbound.experiments.records import RunRecord, canonical_json, read_record
-from goalbound.experiments.spec import ExperimentSpec, RunSpec
-from goalbound.experiments.toml import toml_text
+from goalbound.experiments.run_spec import RunSpec
+from goalbound.experiments.spec import ExperimentSpec
 from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, read_bytes
-from goalbound.models.files.lock import try_lock
+from goalbound.models.files.saved_files import try_lock
 
 _RECORD = re.compile(r"([0-9a-f]{16})\.parquet")
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}")  # of atomic_write, left by a process that was killed
@@ -111,7 +111,7 @@ class ResultsDir:
                     file.unlink(missing_ok=True)
         self.clear_progress()
         self.progress_dir.mkdir()
-        _write(self.path / "spec.toml", toml_text(spec.model_dump(exclude_none=True)).encode())
+        _write(self.path / "spec.toml", spec.as_toml().encode())
         _write(self.runs, b"[\n%b\n]\n" % b",\n".join(canonical_json(run.as_json()) for run in runs))
 
     def delete(self, runs: Iterable[RunSpec]) -> None:
@@ -192,7 +192,7 @@ def read_runs(folder: str | os.PathLike[str]) -> list[RunSpec]:
 
 
 def read_times(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The lines of ``times.jsonl``: id, seconds, steps, resumed; a run that was done twice is there twice.
+    """The lines of ``times.jsonl``: id, seconds, steps, restored; a run that was done twice is there twice.
 
     Lines that were truncated when a process was killed are skipped.
     """
@@ -218,12 +218,12 @@ def _write(path: Path, data: bytes) -> None:
     try:
         with atomic_write(path) as file:
             file.write(data)
-    except OSError as error:  # it names the draft beside the file that is meant
+    except OSError as error:  # it names the temporary file
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _append(path: Path, line: str) -> None:
-    """Append a line, after a truncated one on a line of its own."""
+    """Append a line; a truncated last line is ended first."""
     with open(path, "a+b") as file:
         end = file.seek(0, os.SEEK_END)
         if end:

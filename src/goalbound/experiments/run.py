@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -17,14 +14,14 @@ import numpy as np
 from goalbound.errors import ArgumentError
 from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import metadata
-from goalbound.experiments.accumulate import Accumulator
 from goalbound.experiments.checkpoint import RunState
-from goalbound.experiments.components import error_context, instantiate
-from goalbound.experiments.learners import certified_bounds
 from goalbound.experiments.plugins import Plugins
-from goalbound.experiments.records import RunRecord
-from goalbound.experiments.registry import ProblemInstance, problem_instance
-from goalbound.experiments.run_spec import GROUPS, RunSpec, component_digest, loss_law
+from goalbound.experiments.records import Accumulator, RunRecord
+from goalbound.experiments.registry import ProblemInstance, error_context, instantiate, loss_law
+from goalbound.experiments.registry.learners import certified_bounds
+from goalbound.experiments.registry.problems import problem_instance
+from goalbound.experiments.run_spec import GROUPS, RunSpec, component_digest
+from goalbound.experiments.signals import DeferredInterrupt
 from goalbound.kernels.compile import TOY_WORK
 from goalbound.learners.card import learner_card
 from goalbound.learners.context_map import ContextBlind
@@ -33,7 +30,7 @@ from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP
 from goalbound.planning import ContextBounds
 from goalbound.simulation import Adversary, FromArray, Simulation
-from goalbound.simulation.diagnostics import AuditedLearner
+from goalbound.simulation.diagnostics import AuditOptions
 from goalbound.simulation.play import CHUNK, Progress
 
 SHORT_SECONDS, LONG_SECONDS = 0.25, 1.0
@@ -72,14 +69,14 @@ def run(
     run_state = RunState(spec, simulation, Accumulator(spec.episodes, instance.problem.context_size))
     checkpointer = _Checkpointer(run_state, checkpoint, checkpoint_every)
     _play(run_state, checkpointer, progress)
-    learner = run_state.simulation.learner
+    learner, audit = simulation.learner, simulation.audit
     return RunRecord(
         spec,
         run_state.accumulator.table,
         {
             **run_state.accumulator.metadata(),
             "alarm": metadata.alarm(learner),
-            "diagnosis": metadata.diagnosis(learner),
+            "diagnosis": metadata.diagnosis(None if audit is None else audit.report()),
             "policies": metadata.policies(instance.problem, learner),
             "settings": metadata.learner_settings(spec, learner),
             "card": learner_card(learner).as_json(),
@@ -122,7 +119,7 @@ def _play(run_state: RunState, checkpointer: _Checkpointer, progress: Progress |
     """Play what is left, in parts of about a second."""
     spec, simulation, accumulator = run_state
     size = max(1, min(CHUNK, 2 * TOY_WORK // simulation.problem.support.triples))  # enough for kernels to be compiled
-    with _Interrupts(wait=checkpointer.can_save) as interrupts:
+    with DeferredInterrupt(wait=checkpointer.can_save) as interrupts:
         while accumulator.done < spec.episodes:
             began = time.perf_counter()
             history = simulation.run(min(size, spec.episodes - accumulator.done))
@@ -171,35 +168,6 @@ class _Checkpointer:
         return self._run_state.accumulator.done == self._run_state.spec.episodes
 
 
-class _Interrupts:
-    """Defers Ctrl-C to the end of a chunk. Only where it would raise KeyboardInterrupt."""
-
-    def __init__(self, *, wait: bool) -> None:
-        self._wait = wait
-        self._pressed = False
-        self._before: Any = None
-
-    def __enter__(self) -> _Interrupts:
-        in_main = threading.current_thread() is threading.main_thread()  # signals belong to it
-        if self._wait and in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._on_signal)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._pressed:
-            signal.default_int_handler(number, frame)
-        self._pressed = True
-
-    def check(self) -> None:
-        """Raise the deferred interrupt, if there is one."""
-        if self._pressed:
-            raise KeyboardInterrupt
-
-
 def _problem_instance(spec: RunSpec, made: Any) -> ProblemInstance:
     if isinstance(made, LinearCSSP):
         made = _cached_problem(made)
@@ -233,9 +201,11 @@ def _simulation(spec: RunSpec, instance: ProblemInstance, bounds: ContextBounds 
     with error_context("contexts", spec.contexts):
         _check_contexts(contexts, problem, spec.episodes)
     simulation = Simulation(
-        problem, partial(_learner, spec, problem, bounds, plugins), contexts,
+        problem, partial(_learner, spec, problem, plugins), contexts,
         seed=spec.seed, step_limit=spec.step_limit, environment=instance.environment,
     )  # fmt: skip
+    with error_context("learners", spec.learner):
+        _start_audit(simulation, bounds)
     if isinstance(contexts, Adversary):
         with error_context("learners", spec.learner):
             contexts.widths(simulation.learner)  # an error if the learner keeps nothing on contexts to inspect
@@ -253,30 +223,28 @@ def _check_contexts(contexts: Any, problem: LinearCSSP, episodes: int) -> None:
         )
 
 
-def _learner(
-    spec: RunSpec, problem: LinearCSSP, bounds: ContextBounds | None, plugins: Plugins, *, rng: np.random.Generator
-) -> Learner:
-    """The learner of the spec, audited if possible."""
-    learner = instantiate("learners", spec.learner, plugins, problem, episodes=spec.episodes, rng=rng)
+def _learner(spec: RunSpec, problem: LinearCSSP, plugins: Plugins, *, rng: np.random.Generator) -> Learner:
+    """The learner of the spec."""
+    learner: Learner = instantiate("learners", spec.learner, plugins, problem, episodes=spec.episodes, rng=rng)
     with error_context("learners", spec.learner):
         if not callable(getattr(learner, "begin", None)):
             raise ArgumentError(
                 f"the function made a {type(learner).__name__}; a learner can begin(context) an episode"
             )
-        return _audited(learner, problem, bounds)
+    return learner
 
 
-def _audited(learner: Any, problem: LinearCSSP, bounds: ContextBounds | None) -> Learner:
-    """LR-CSSP is audited; a context-blind learner only if the problem has a single component."""
-    inner = learner
-    if isinstance(learner, ContextBlind) and problem.context_size == 1:
-        inner = learner.inner
-    if not isinstance(inner, LRCSSP):
-        return learner
-    loss_bound, time_bound = _audit_bounds(inner, bounds)
-    if loss_bound is None and inner.settings.loss_bound is None:
-        return learner
-    return AuditedLearner(inner, problem, loss_bound=loss_bound, time_bound=time_bound)
+def _start_audit(simulation: Simulation, bounds: ContextBounds | None) -> None:
+    """LR-CSSP is audited; a context-blind learner only if the problem has a single component, so that it is one."""
+    learner = simulation.learner
+    if isinstance(learner, ContextBlind) and simulation.problem.context_size == 1:
+        learner = learner.inner
+    if not isinstance(learner, LRCSSP):
+        return
+    loss_bound, time_bound = _audit_bounds(learner, bounds)
+    if loss_bound is not None or learner.settings.loss_bound is not None:
+        simulation.learner = learner
+        simulation.start_audit(AuditOptions(loss_bound=loss_bound, time_bound=time_bound))
 
 
 def _audit_bounds(learner: LRCSSP, bounds: ContextBounds | None) -> tuple[float | None, float]:

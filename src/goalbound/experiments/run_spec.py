@@ -9,28 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goalbound.errors import ArgumentError, InputError
-from goalbound.experiments.catalog import hint
-from goalbound.experiments.components import catalog, error_context, instantiate
 from goalbound.experiments.fingerprint import code_digest
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
-from goalbound.experiments.registry import LOSS_LAWS
-from goalbound.models.loss_law import LossLaw
+from goalbound.experiments.registry import Component, error_context, find_entry, instantiate, loss_law
 
 GROUPS = {"problems": "problem", "learners": "learner", "contexts": "contexts"}
 """The groups of an experiment file, and what a run has of each."""
-
-
-@dataclass(frozen=True)
-class Component:
-    """A component with all its settings; the label is not part of the identity of the run."""
-
-    use: str
-    settings: dict[str, Any]
-    label: str = field(default="", compare=False)
-
-    def as_json(self) -> dict[str, Any]:
-        """Without the label."""
-        return {"use": self.use, "settings": self.settings}
 
 
 @dataclass(frozen=True)
@@ -63,7 +47,7 @@ class RunSpec:
         loss_law(self.losses)
         for group, name in GROUPS.items():
             component: Component = getattr(self, name)
-            catalog(group).entry(component.use, group, plugins).checked_settings(component.settings, group)
+            find_entry(group, component, plugins).checked_settings(component.settings, group)
 
     def as_json(self, *, labels: bool = True) -> dict[str, Any]:
         """As plain values."""
@@ -97,21 +81,6 @@ class RunSpec:
             raise ArgumentError(f"this is not a run of an experiment ({type(error).__name__}: {error})") from None
 
 
-def loss_law(losses: str | Mapping[str, Any]) -> LossLaw:
-    """The law that ``losses`` names: a word, or a table ``{ law = "bounded", spread = 0.5 }``."""
-    settings = {"law": losses} if isinstance(losses, str) else dict(losses)
-    law = settings.pop("law", None)
-    if not isinstance(law, str) or law not in LOSS_LAWS:
-        guess = hint(law, LOSS_LAWS) if isinstance(law, str) else ""
-        raise ArgumentError(f"losses: there is no law {law!r}{guess}; there are {', '.join(LOSS_LAWS)}")
-    try:
-        return LOSS_LAWS[law](**settings)
-    except TypeError:
-        raise ArgumentError(
-            f"losses: {law} does not take {settings}; bounded takes a spread, the others nothing"
-        ) from None
-
-
 def component_digest(group: str, component: Component, plugins: Plugins, made: Any = None) -> str | None:
     """The digest of a plug-in in the id of a run; None for built-in components.
 
@@ -121,7 +90,7 @@ def component_digest(group: str, component: Component, plugins: Plugins, made: A
         plugins: what may be imported.
         made: the problem, if it was instantiated already.
     """
-    plugin = catalog(group).entry(component.use, group, plugins).plugin
+    plugin = find_entry(group, component, plugins).plugin
     if plugin is None:
         return None
     if group == "problems" and made is None:

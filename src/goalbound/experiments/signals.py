@@ -32,12 +32,12 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signals(*, force_after: float | None = None) -> Iterator[StopRequest]:
-    """SIGINT (Ctrl-C) and SIGTERM ask to stop; a second one raises KeyboardInterrupt, as it would have.
+    """SIGINT (Ctrl-C) and SIGTERM request a stop; a second one raises KeyboardInterrupt.
 
     Args:
         force_after: seconds after which KeyboardInterrupt is raised in any case, for work that does not check it.
 
-    Signals reach the main thread only; elsewhere nothing is changed. A signal that is ignored stays so (``nohup``).
+    Only in the main thread; elsewhere nothing is changed. Signals that are ignored stay ignored (``nohup``).
     """
     stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():
@@ -74,6 +74,35 @@ def _interrupt(number: int) -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
         _thread.interrupt_main(signal.Signals(number))
+
+
+class DeferredInterrupt:
+    """Defers Ctrl-C until :meth:`check`, where it would raise KeyboardInterrupt; a second one is not deferred."""
+
+    def __init__(self, *, wait: bool) -> None:
+        self._wait = wait
+        self._pressed = False
+        self._before: Any = None
+
+    def __enter__(self) -> DeferredInterrupt:
+        in_main = threading.current_thread() is threading.main_thread()  # signals belong to it
+        if self._wait and in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._pressed:
+            signal.default_int_handler(number, frame)
+        self._pressed = True
+
+    def check(self) -> None:
+        """Raise the deferred interrupt, if there is one."""
+        if self._pressed:
+            raise KeyboardInterrupt
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import prod
@@ -16,38 +16,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
 
 from goalbound.errors import ArgumentError, InputError
-from goalbound.experiments import (
-    spec_errors,
-)
-from goalbound.experiments.catalog import (
-    hint,
-)
-from goalbound.experiments.components import (
-    CATALOGS,
-)
-from goalbound.experiments.components import (
-    catalog as catalog,
-)
-from goalbound.experiments.plugins import (
-    NO_PLUGINS,
-    Plugins,
-)
-from goalbound.experiments.run_spec import (
-    GROUPS,
-    component_digest,
-)
-from goalbound.experiments.run_spec import (
-    Component as Component,
-)
-from goalbound.experiments.run_spec import (
-    RunSpec as RunSpec,
-)
-from goalbound.experiments.run_spec import (
-    loss_law as loss_law,
-)
+from goalbound.experiments.plugins import NO_PLUGINS, Plugins
+from goalbound.experiments.registry import CATALOGS, Component, loss_law
+from goalbound.experiments.registry.catalog import hint
+from goalbound.experiments.run_spec import GROUPS, RunSpec, component_digest
 from goalbound.experiments.toml import plain_values, toml_text, toml_values
 from goalbound.models.files.io import file_name, read_bytes
-from goalbound.models.loss_law import LossLaw
+from goalbound.models.step import LossLaw
 
 _MAX_BYTES = 2**24
 MAX_RUNS = 1_000_000
@@ -81,7 +56,7 @@ class ExperimentSpec(BaseModel):
     question: str = Field(default="", description="what the experiment is to answer, for the report")
     episodes: PositiveInt = Field(description="episodes of each run")
     seeds: PositiveInt | Annotated[list[Seed], Field(min_length=1)] = Field(default=1, description="how many, or which")
-    step_limit: PositiveInt = Field(default=1_000_000, description="an episode of so many steps is abandoned")
+    step_limit: PositiveInt = Field(default=1_000_000, description="steps after which an episode is abandoned")
     losses: str | dict[str, Any] = Field(default="deterministic", description="deterministic, bernoulli, or a table")
     problems: list[ComponentSpec] = Field(min_length=1)
     learners: list[ComponentSpec] = Field(min_length=1)
@@ -131,7 +106,7 @@ class ExperimentSpec(BaseModel):
     ) -> ExperimentSpec:
         """From the content of a file. Overrides are set last; their keys may have dots (``learners.scale``)."""
         content = plain_values(values)
-        spec_errors.check_quick(content.get("quick"))
+        _check_quick(content.get("quick"))
         for changes in ([content.get("quick")] if quick else []) + [plain_values(overrides or {})]:
             for key, value in changes.items() if isinstance(changes, dict) else ():
                 _set(content, key, value)
@@ -152,7 +127,7 @@ class ExperimentSpec(BaseModel):
         try:
             return cls.model_validate(content)
         except ValidationError as error:
-            raise ArgumentError(spec_errors.one_line(error, content)) from None
+            raise ArgumentError(_first_error(error, content)) from None
 
     @property
     def plugins(self) -> Plugins:
@@ -222,7 +197,7 @@ class ExperimentSpec(BaseModel):
         axes = {key.partition(".")[2]: key for key in self.grid if key.partition(".")[0] == group}
         for place, component_spec in enumerate(getattr(self, group)):
             where = f"{group}[{place}]"
-            entry = catalog(group).entry(component_spec.use, where, self.plugins)
+            entry = CATALOGS[group].entry(component_spec.use, where, self.plugins)
             used.update((f"{group}.{name}", name in axes) for name in entry.settings)
             mine = {name: key for name, key in axes.items() if name in entry.settings}
             for values in itertools.product(*(self.grid[key] for key in mine.values())):
@@ -234,17 +209,14 @@ class ExperimentSpec(BaseModel):
 
     def _code(self, run: RunSpec, digests: dict[str, str | None]) -> dict[str, str]:
         """The digests of the plug-ins of a run; ``digests`` caches those of earlier runs."""
+        found: dict[str, str | None] = {}
         for group, name in GROUPS.items():
             component = getattr(run, name)
-            key = _key(group, component)
+            key = json.dumps([group, component.as_json()], sort_keys=True)
             if key not in digests:
                 digests[key] = component_digest(group, component, self.plugins)
-        found = {name: digests[_key(group, getattr(run, name))] for group, name in GROUPS.items()}
+            found[name] = digests[key]
         return {name: digest for name, digest in found.items() if digest is not None}
-
-
-def _key(group: str, component: Component) -> str:
-    return json.dumps([group, component.as_json()], sort_keys=True)
 
 
 def json_schema() -> dict[str, Any]:
@@ -275,7 +247,7 @@ def _toml(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _check_sizes(spec: ExperimentSpec) -> None:
-    """Generous limits, so that a typing error does not exhaust memory."""
+    """Generous limits, so that a typo does not exhaust memory."""
     for name, most in (("episodes", 2**31 - 1), ("step_limit", 2**62)):
         if getattr(spec, name) > most:
             raise ArgumentError(f"{name} is {getattr(spec, name)}; at most {most} can be played")
@@ -316,3 +288,94 @@ def _set(content: dict[str, Any], key: str, value: Any) -> None:
         component_specs, rest = [component_specs[int(place)]], setting
     for component_spec in component_specs:
         component_spec[rest] = value
+
+
+_POSITIVE_INT = "a whole number, 1 or more"
+_TABLES = 'tables, such as [[{key}]] with use = "..."'
+_EXPECTED: Mapping[str, str] = {
+    "name": "letters, digits, - and _, 64 at most, as it names a folder",
+    "question": "text",
+    "episodes": _POSITIVE_INT,
+    "seeds": f"{_POSITIVE_INT}, or a list of whole numbers, 0 or more, such as [3, 5]",
+    "step_limit": _POSITIVE_INT,
+    "losses": 'a word such as "bernoulli", or a table such as { law = "bounded", spread = 0.5 }',
+    "problems": _TABLES.format(key="problems"),
+    "learners": _TABLES.format(key="learners"),
+    "contexts": _TABLES.format(key="contexts"),
+    "grid": 'a table such as { "learners.scale" = [1.0, 0.1] }',
+    "quick": "a table such as { episodes = 50, seeds = 1 }",
+}
+"""What each key of a file is."""
+_COMPONENT_KEYS = {"use": "a name of the catalog, or an import path package.module:function", "label": "text"}
+
+
+def _first_error(error: ValidationError, content: Mapping[str, Any]) -> str:
+    """The first error to fix: an unknown key comes before a missing one, of which it may be a misspelling."""
+    errors = error.errors(include_url=False, include_context=False)
+    for kind in ("extra_forbidden", "missing"):
+        for one in errors:
+            if one["type"] == kind:
+                return _unknown(one["loc"]) if kind == "extra_forbidden" else _missing(one["loc"], content)
+    key = errors[0]["loc"][0]
+    places = [_path(one["loc"], content) for one in errors if one["loc"][0] == key]
+    deepest = max(places, key=len)  # among the alternatives of a union, the one that matches deepest
+    return f"{_path_text(deepest)} is {_value_at(content, deepest)!r:.80}; it is {_expected(deepest)}"
+
+
+def _check_quick(changes: Any) -> None:
+    """The keys that ``--quick`` changes are keys of the file."""
+    for key in changes if isinstance(changes, Mapping) else ():
+        name = str(key).partition(".")[0]
+        if name not in _EXPECTED:
+            raise ArgumentError(f"quick: {_unknown([name])}")
+
+
+def _unknown(loc: Sequence[Any]) -> str:
+    key = str(loc[-1])
+    return f'there is no key "{key}"{hint(key, _EXPECTED)}; the keys are {", ".join(_EXPECTED)}'
+
+
+def _missing(loc: Sequence[Any], content: Mapping[str, Any]) -> str:
+    table, key = _path(loc[:-1], content), str(loc[-1])
+    if not table:
+        return f'"{key}" is missing; it is {_EXPECTED[key]}'
+    misspelled = [name for name in _value_at(content, table) if hint(key, [name])]
+    guess = f' (did you mean it by "{misspelled[0]}"?)' if misspelled else ""
+    return f'{_path_text(table)} has no "{key}"{guess}; it is {_COMPONENT_KEYS[key]}'
+
+
+def _path(loc: Iterable[Any], content: Any) -> tuple[Any, ...]:
+    """The keys and numbers that lead to a value. Others, such as names of types, are skipped."""
+    place = []
+    for part in loc:
+        is_key = isinstance(content, Mapping) and part in content
+        if is_key or (isinstance(content, list) and isinstance(part, int) and part < len(content)):
+            place.append(part)
+            content = content[part]
+    return tuple(place)
+
+
+def _value_at(content: Any, place: Iterable[Any]) -> Any:
+    for part in place:
+        content = content[part]
+    return content
+
+
+def _path_text(place: Sequence[Any]) -> str:
+    """As people write it: ``learners[0].use``."""
+    first, *rest = place
+    parts = [f"[{part}]" if isinstance(part, int) else f".{_toml_key(str(part))}" for part in rest]
+    return "".join([_toml_key(str(first)), *parts])
+
+
+def _toml_key(name: str) -> str:
+    return name if name.isidentifier() else json.dumps(name, ensure_ascii=False)
+
+
+def _expected(place: Sequence[Any]) -> str:
+    first, rest = place[0], place[1:]
+    if first in ("problems", "learners", "contexts") and rest:
+        return _COMPONENT_KEYS[rest[1]] if len(rest) > 1 else 'a table with use = "..."'
+    if first == "grid" and rest:
+        return "a list of values, at least one, such as [1.0, 0.1]"
+    return _EXPECTED[first]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from os import PathLike
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,97 @@ from numpy.typing import NDArray
 from goalbound.experiments import columns, metrics, text
 from goalbound.experiments.bootstrap import Estimate, band, estimate
 from goalbound.experiments.comparisons import AHEAD, Difference, difference, holm
-from goalbound.experiments.groups import RunGroup, group_runs
 from goalbound.learners.card import ORACLE, LearnerCard, weakest
 from goalbound.models.files.io import atomic_write
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
-    from goalbound.experiments.spec import RunSpec
+    from goalbound.experiments.run_spec import RunSpec
+
+
+RUN_SETTINGS = ("losses", "episodes", "step_limit")
+"""Settings of a run besides its problem, contexts, learner and seed; they extend the label of the problem."""
+
+
+class RunGroup(NamedTuple):
+    """The runs of one group, by seed; only learners of the same ``task`` are compared."""
+
+    problem: str
+    contexts: str
+    learner: str
+    task: str
+    requested: list[int]
+    records: dict[int, RunRecord]
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """Of the problem, the contexts and the learner."""
+        return self.problem, self.contexts, self.learner
+
+
+def group_runs(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None = None) -> list[RunGroup]:
+    """Records by group, in the order of ``runs``, then of appearance; a run that appears twice counts once.
+
+    Args:
+        records: in any order.
+        runs: all runs of the experiment. Their labels replace those of records, and those without a record are
+            missing. Without ``runs`` each group is expected to have the seeds of all groups.
+    """
+    found = {record.spec.id: record for record in records}
+    specs = {run.id: run for run in runs or ()}
+    for name, record in found.items():
+        specs.setdefault(name, record.spec)
+    parts = {name: _group_parts(spec) for name, spec in specs.items()}
+    labels = {
+        kind: _disambiguated(part[kind] for part in parts.values()) for kind in ("problem", "contexts", "learner")
+    }
+    every_seed = sorted({spec.seed for spec in specs.values()})
+    groups: dict[str, RunGroup] = {}
+    for name, spec in specs.items():
+        own = {kind: labels[kind][key] for kind, (key, _, _) in parts[name].items()}
+        task = f"{parts[name]['problem'][0]} {parts[name]['contexts'][0]}"
+        key = f"{task} {parts[name]['learner'][0]}"
+        group = groups.setdefault(key, RunGroup(own["problem"], own["contexts"], own["learner"], task, [], {}))
+        if runs is not None:
+            group.requested.append(spec.seed)
+        if name in found:
+            group.records[spec.seed] = found[name]
+    if runs is None:
+        groups = {key: group._replace(requested=every_seed) for key, group in groups.items()}
+    return [group._replace(records=dict(sorted(group.records.items()))) for group in groups.values()]
+
+
+_Part = tuple[str, str, dict[str, Any]]
+"""A unique key, the label, and the settings."""
+
+
+def _group_parts(spec: RunSpec) -> dict[str, _Part]:
+    values = spec.as_json(labels=False)
+    parts = {}
+    for kind, label in zip(("problem", "contexts", "learner"), spec.group, strict=True):
+        settings = {"use": values[kind]["use"], **values[kind]["settings"]}
+        if kind in spec.code:
+            settings["code"] = spec.code[kind][:8]
+        if kind == "problem":
+            settings |= {name: values[name] for name in RUN_SETTINGS}
+        parts[kind] = (json.dumps(settings, sort_keys=True), label or values[kind]["use"], settings)
+    return parts
+
+
+def _disambiguated(parts: Iterable[_Part]) -> Mapping[str, str]:
+    """A label for each key; where different components share one, the settings that differ are added."""
+    distinct = {part[0]: part for part in parts}
+    labels = {}
+    for key, label, settings in distinct.values():
+        twins = [other for _, theirs, other in distinct.values() if theirs == label]
+        names = [name for name in settings if any(twin.get(name) != settings[name] for twin in twins)]
+        extra = ", ".join(f"{name} {_short(settings[name])}" for name in names)
+        labels[key] = f"{label} ({extra})" if extra else label
+    return labels
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 @dataclass(frozen=True)
@@ -101,7 +185,7 @@ class Group:
 
     @property
     def has_regret(self) -> bool:
-        """Whether there is more than rounding; not so for the clairvoyant."""
+        """Whether the regret is more than rounding."""
         return self.exponent.note != metrics.NO_REGRET
 
 
@@ -251,7 +335,7 @@ def _parts(records: Sequence[RunRecord], name: str, seed: int) -> dict[str, Esti
 
 
 def _compare_all(groups: Sequence[RunGroup], seed: int) -> list[Difference]:
-    """Every pair of the learners of one problem and source of contexts, corrected for all of them together."""
+    """All pairs of learners of one problem and context source, corrected jointly."""
     pairs = (_compare(one, two, seed) for one, two in combinations(groups, 2))
     return holm([one for one in pairs if one is not None])
 
@@ -273,7 +357,7 @@ def _compare(one: RunGroup, two: RunGroup, seed: int) -> Difference | None:
 
 
 def _same_contexts(one: RunRecord, two: RunRecord) -> bool:
-    """Sources draw from a stream of their own, so a seed's contexts are the same unless they answer the learner."""
+    """Sources draw from a separate stream, so a seed has the same contexts unless they depend on the learner."""
     if one.spec.contexts.use == "adversary":
         return False
     return one.metadata["simplex"]["count"] == two.metadata["simplex"]["count"]

@@ -16,8 +16,9 @@ from goalbound.experiments.job import Failed, Finished, Job, Outcome, Stopped
 from goalbound.experiments.plugins import Plugins
 from goalbound.experiments.progress import Event, Progress, silent
 from goalbound.experiments.results_dir import ResultsDir, ScanResult
+from goalbound.experiments.run_spec import RunSpec
 from goalbound.experiments.signals import GRACE_SECONDS, StopRequest, stop_on_signals
-from goalbound.experiments.spec import ExperimentSpec, RunSpec
+from goalbound.experiments.spec import ExperimentSpec
 
 
 @dataclass(frozen=True)

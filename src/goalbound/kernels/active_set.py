@@ -4,13 +4,12 @@ A few small linear systems. The rows share nothing but the multipliers of the co
 conditioning a Gaussian on them. See :mod:`goalbound.kernels.projection`.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 from goalbound.kernels.regression import invert
+from goalbound.kernels.struct import Struct
 
 REFINEMENTS = 10
 """Most steps of iterative refinement of one guess; nearly always none is needed."""
@@ -18,7 +17,7 @@ SLACK = 1e-13
 """How far a sign may be wrong, in units of probabilities."""
 
 
-class ProjectionWorkspace(NamedTuple):
+class ProjectionWorkspace(Struct):
     """Scratch arrays for rows of up to m next states and contexts of size d."""
 
     target: NDArray[np.float64]
@@ -69,7 +68,7 @@ def new_projection_workspace(longest: int, size: int) -> ProjectionWorkspace:
     )
 
 
-@inlined
+@lean
 def solve_row(inverse, scratch, r, size, wide, out_rows):
     """The row under its fixed entries, no column tight, into ``out_rows[r]``; ``scratch.parts[r]`` is its response to
     the multipliers of the columns, the inverse of the free block of V padded with zeros (where ``wide`` asks for it).
@@ -140,7 +139,7 @@ def solve_row_anew(gram, scratch, r, size, out_rows):
         out_rows[r, scratch.free[a]] = entry
 
 
-@inlined
+@lean
 def solve_active_set(gram, inverse, count, scratch, anew, out_rows):
     """The optimum for the sets as they are, signs not looked at, into ``out_rows``. Whether it was found."""
     size = gram.shape[0]
@@ -188,7 +187,7 @@ def solve_columns(scratch, size):
     return True
 
 
-@inlined
+@lean
 def fill_columns(count, scratch, rows):
     """Move the multipliers of the tight columns, and the rows with them, until these columns sum to 1."""
     size = rows.shape[1]
@@ -215,7 +214,7 @@ def fill_columns(count, scratch, rows):
                 rows[r, j] -= dual
 
 
-@inlined
+@lean
 def slope_at(gram, scratch, rows, r, j):
     """What is left of V (p - t) + mu at an entry (0 at the free ones, not negative at the fixed ones), and how much of
     it may be rounding."""
@@ -228,7 +227,7 @@ def slope_at(gram, scratch, rows, r, j):
     return slope, SLACK * size
 
 
-@inlined
+@lean
 def largest_slope(gram, count, scratch, rows):
     """How far the equations of the free entries are from holding; rounding makes up to 1 of it."""
     largest = 0.0
@@ -246,7 +245,7 @@ def largest_slope(gram, count, scratch, rows):
     return largest
 
 
-@inlined
+@lean
 def refine(gram, count, scratch, some_tight, rows):
     """One step of iterative refinement: the inverse of a Gram matrix of condition number 1e6 has lost ten digits."""
     size = gram.shape[0]

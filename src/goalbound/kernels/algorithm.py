@@ -11,7 +11,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.environment import uniform_pair
 from goalbound.kernels.intervals import add_variance, variance_log_det_bound
@@ -38,6 +38,7 @@ from goalbound.kernels.stochastic_rows import cannot_reach_goal, declare_rows
 from goalbound.kernels.value_iteration import (
     INTERVAL_SET,
     improve_state,
+    inner_minimum,
     largest_value,
     policy_iteration,
     relative_slack,
@@ -49,7 +50,7 @@ RESTART_SHARE = 0.6079271018540267
 """6 / pi^2: data that is forgotten r times has the shares RESTART_SHARE / (r + 1)^2 of the failure probability."""
 
 
-@inlined
+@lean
 def set_radii(constants, learner, pair, size, loss_error, gap):
     """The radii of a pair whose data has changed.
 
@@ -65,7 +66,7 @@ def set_radii(constants, learner, pair, size, loss_error, gap):
     learner.known_width[pair] = constants.known_factor[pair] * rho + constants.width_factor[pair] * excess + loss_error
 
 
-@inlined
+@lean
 def count_visit(constants, learner, scratch, pair, context):
     """A visit enters the Gram matrix of its pair (lines 10 and 11). Returns the norm of its context before."""
     regression = learner.regression
@@ -77,7 +78,7 @@ def count_visit(constants, learner, scratch, pair, context):
     return norm
 
 
-@inlined
+@lean
 def update_estimate(constants, learner, scratch, pair, size):
     """The estimate and the radii of a pair, from its sums (lines 22 and 23).
 
@@ -130,7 +131,7 @@ def certify_estimate(constants, learner, pair, size):
     return loss_error, gap
 
 
-@inlined
+@lean
 def mark_changed(learner, pair):
     """Episodes that hold the set of this pair will compute it again."""
     learner.revision[pair] += 1
@@ -176,7 +177,7 @@ def withdraw_visit(constants, learner, episode, scratch, pair):
     episode.progress["counted"] = 0
 
 
-@inlined
+@lean
 def open_interval(learner, episode):
     """A new interval: it has a number and no plan yet."""
     count_interval(learner, episode)
@@ -184,7 +185,7 @@ def open_interval(learner, episode):
     episode.progress["planned"] = 0
 
 
-@inlined
+@lean
 def count_interval(learner, episode):
     """The next number; nothing was lost in it yet."""
     learner.totals["intervals"] += 1
@@ -192,7 +193,7 @@ def count_interval(learner, episode):
     episode.progress["interval_loss"] = 0.0
 
 
-@inlined
+@lean
 def begin(constants, learner, episode, context):
     """An episode begins with this context: nothing is known of it, planning starts from the plan followed last."""
     for j in range(len(context)):
@@ -227,7 +228,7 @@ def draw_noise(episode, rng):
     invalidate(episode)
 
 
-@inlined
+@lean
 def invalidate(episode):
     """Nothing is known of the context: all pairs will be looked at again."""
     for pair in range(len(episode.revision)):
@@ -235,7 +236,7 @@ def invalidate(episode):
     episode.iteration.progress["residual"] = np.inf
 
 
-@inlined
+@lean
 def select_pair(constants, episode, state, rng):
     """The pair to play: that of the plan, or now and then any."""
     pair = episode.iteration.policy[state]
@@ -244,7 +245,7 @@ def select_pair(constants, episode, state, rng):
     return pair
 
 
-@inlined
+@lean
 def update_sets(constants, learner, episode):
     """Compute the sets of the pairs that changed since: O(1) of them if few have, else all are checked."""
     iteration = episode.iteration
@@ -269,7 +270,7 @@ def update_sets(constants, learner, episode):
             iteration.progress["total_decrease"] -= min(change, 0.0)
 
 
-@inlined
+@lean
 def plan(constants, learner, episode, workspace, sweeps):
     """A new plan for the context of the episode (line 25). Returns whether value iteration came to its end.
 
@@ -287,7 +288,7 @@ def plan(constants, learner, episode, workspace, sweeps):
     return episode.iteration.progress["residual"] <= constants.tolerance
 
 
-@inlined
+@lean
 def max_optimistic_value(constants, episode):
     """The largest optimistic value of the plan, as a lower bound of the exact one."""
     largest = largest_value(episode.iteration)
@@ -341,7 +342,7 @@ def reset_data(constants, learner):
                 learner.variance[k, r, c] = 0.0
 
 
-@inlined
+@lean
 def restart(constants, learner):
     """The bound has doubled, and all data is forgotten. New data is as sure as before all restarts together: the
     shares of the failure probability sum to 1. (Departs from the paper, which gives each the whole.)"""
@@ -349,7 +350,7 @@ def restart(constants, learner):
     reset_data(constants, learner)
 
 
-@inlined
+@lean
 def plan_with_doubling(constants, learner, episode, workspace, sweeps):
     """A plan under a loss bound that it does not contradict: the first half of the doubling trick. Returns whether
     value iteration came to its end.
@@ -373,11 +374,11 @@ def plan_with_doubling(constants, learner, episode, workspace, sweeps):
         invalidate(episode)
 
 
-@inlined
+@lean
 def is_known(constants, episode, pair):
     """eq. (ineq-known), with the Gram matrix and the visits at the start of the interval; strict as printed.
 
-    Attitudes without confidence sets know nothing for sure; RMAX has a test of its own.
+    Ways of exploring without confidence sets know nothing for sure; RMAX has a test of its own.
     """
     if constants.prior.row_known[pair] and constants.prior.loss_known[pair]:
         return True
@@ -390,7 +391,7 @@ def is_known(constants, episode, pair):
     return scale * wide * episode.norm[pair] < constants.loss_floor
 
 
-@inlined
+@lean
 def audit_step_against_intervals(constants, learner, episode, pair, place, loss):
     """What a step says about the intervals of its pair, before it is learned from."""
     first = constants.next_start[pair]
@@ -407,7 +408,7 @@ def audit_step_against_intervals(constants, learner, episode, pair, place, loss)
         count_variance(constants, learner, episode, pair)
 
 
-@inlined
+@lean
 def count_variance(constants, learner, episode, pair):
     """Bounds of the variance of a visit, from the intervals that it was planned with."""
     first = constants.next_start[pair]
@@ -419,7 +420,7 @@ def count_variance(constants, learner, episode, pair):
     )  # fmt: skip
 
 
-@inlined
+@lean
 def audit_pending_against_intervals(constants, learner, episode, pair, sign):
     """A visit without its outcome begins to count (``sign`` 1), or is taken back (-1): in the test of the linear model
     its outcome is the one that contradicts nothing."""
@@ -458,7 +459,7 @@ def resolve_pending(constants, learner, episode, pair, place, loss):
     episode.progress["counted"] = 0
 
 
-@inlined
+@lean
 def update_regression(constants, learner, episode, scratch, pair, place, loss):
     """Enter a step and bring the estimate of its pair up to date (lines 10 to 12, 22 and 23). O(count d^2).
 
@@ -481,7 +482,44 @@ def update_regression(constants, learner, episode, scratch, pair, place, loss):
     mark_changed(learner, pair)
 
 
-@inlined
+@lean
+def has_outgrown_plan(constants, learner, episode, pair, known):
+    """Whether so much was learned of a pair since the plan of the episode that a new one is due."""
+    grown = learner.log_det[pair] - episode.log_det[pair]
+    # Below 0: the data was forgotten since. What Rmax knows is not known for sure, so it may not go round for ever.
+    enough = LOG_2 if known and constants.exploration == RMAX else constants.growth
+    may_end = not known or constants.exploration == RMAX
+    return may_end and (grown >= enough or grown < 0.0)
+
+
+@lean
+def leave_plan(constants, learner, episode, pair):
+    """A step was learned from that the plan of the episode did not choose: its interval ends if a step of its own would
+    have ended it. What was lost in it says nothing about the plan, nor about the loss bound."""
+    if episode.progress["planned"] == 0:
+        return
+    if has_outgrown_plan(constants, learner, episode, pair, is_known(constants, episode, pair)):
+        open_interval(learner, episode)
+
+
+@lean
+def best_pair(episode, pairs):
+    """Of some pairs the one with the least backup at the values of the plan; ties go to the first."""
+    best = np.inf
+    chosen = pairs[0]
+    for place in range(len(pairs)):
+        pair = pairs[place]
+        least, _ = inner_minimum(
+            episode.sets, pair, episode.iteration.values, episode.iteration.dual[pair], np.inf
+        )  # fmt: skip
+        worth = episode.sets.losses[pair] + least
+        if worth < best:
+            best = worth
+            chosen = pair
+    return chosen
+
+
+@lean
 def observe(constants, learner, episode, scratch, pair, place, loss):
     """Learn from a step of the episode (lines 10 to 20). Returns whether its interval ended.
 
@@ -515,11 +553,7 @@ def observe(constants, learner, episode, scratch, pair, place, loss):
                 if constants.forget:
                     restart(constants, learner)
     update_regression(constants, learner, episode, scratch, pair, place, loss)
-    grown = learner.log_det[pair] - episode.log_det[pair]
-    # Below 0: the data was forgotten since. What Rmax knows is not known for sure, so it may not go round for ever.
-    enough = LOG_2 if known and constants.exploration == RMAX else constants.growth
-    may_end = not known or constants.exploration == RMAX
-    ended = ended or at_goal or (may_end and (grown >= enough or grown < 0.0))
+    ended = ended or at_goal or has_outgrown_plan(constants, learner, episode, pair, known)
     for s in range(len(learner.policy)):
         learner.values[s] = episode.iteration.values[s]
         learner.policy[s] = episode.iteration.policy[s]

@@ -4,15 +4,15 @@ Each step: :func:`audit_plan` after a new plan, :func:`audit_step` before the le
 """
 
 from math import log, sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.algorithm import is_known
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 from goalbound.kernels.environment import mixed
 from goalbound.kernels.records import new_record, record_type
+from goalbound.kernels.struct import Struct
 from goalbound.kernels.value_iteration import inner_minimum
 
 TERMS = ("switching", "dynamics", "martingale", "losses", "planning")
@@ -28,8 +28,10 @@ martingale over its bound, n w^2); intervals, those that began with the truth in
 too long, episodes begun, steps, doublings seen."""
 
 
-class RegretAudit(NamedTuple):
+class RegretAudit(Struct):
     """A running account. ``watch`` False: nothing is written."""
+
+    _static = ("watch",)
 
     watch: bool
     loss_bound: float
@@ -56,7 +58,7 @@ def new_regret_audit(pairs: int, size: int = 1, *, watch: bool = False, loss_bou
     )
 
 
-@inlined
+@lean
 def squared_norm(gram, vector):
     """x^T V x."""
     total = 0.0
@@ -166,7 +168,7 @@ def audit_plan(audit, components, constants, learner, episode, state, before, op
         audit.totals["rises"] += episode.iteration.values[state] - before
 
 
-@inlined
+@lean
 def add_regret_terms(audit, components, episode, context, state, pair, following, loss):
     """The four terms of the regret decomposition for one step, with the plan that it is played by."""
     values = episode.iteration.values
@@ -182,7 +184,7 @@ def add_regret_terms(audit, components, episode, context, state, pair, following
     audit.totals["noise"] += loss - mixed(components.losses, pair, context)
 
 
-@inlined
+@lean
 def add_widths(audit, constants, learner, episode, pair):
     """How far the optimistic model of a played pair may be from the truth, times what that may cost.
 

@@ -6,18 +6,30 @@ waits for numba (seconds the first time ever, then cached on disk). :func:`engin
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
+from goalbound.kernels.struct import Struct
+
 TOY_WORK = 40_000
 """Up to this many (pair, next state) triples a kernel not yet compiled runs as Python: faster than the compiler."""
+
+COMPILER_FILES = tuple(
+    str(Path(__file__).with_name(name))
+    for name in ("compile.py", "single_optimization.py", "struct.py", "struct_types.py")
+)
+"""The files that say how kernels are compiled: where one changes, nothing that is cached can be used."""
 
 
 class Kernel:
@@ -33,8 +45,8 @@ class Kernel:
         self._python: Callable[..., Any] | None = None
         self._dispatcher: Any = None
         self._inner: Any = None
-        self.is_compiled = False
-        """Whether the compiled form is ready in this process."""
+        self._compiled: set[tuple[int, ...]] = set()  # the types of the structs that the compiled form is ready for
+        self._programs: dict[tuple[Any, ...], Callable[..., Any]] = {}  # by the types of all arguments
 
     @property
     def python(self) -> Callable[..., Any]:
@@ -47,11 +59,13 @@ class Kernel:
     def dispatcher(self) -> Any:
         """The compiled form as Python calls it."""
         if self._dispatcher is None:
+            from goalbound.kernels.single_optimization import whole
+
             try:
-                self._dispatcher = self._jitted(cache=True)
+                self._dispatcher = self._jitted(pipeline_class=whole, no_cfunc_wrapper=True, cache=True)
             except (RuntimeError, OSError) as error:  # no folder that numba knows can be written to
                 _CompilationNotice.warn_no_cache(error)
-                self._dispatcher = self._jitted()
+                self._dispatcher = self._jitted(pipeline_class=whole, no_cfunc_wrapper=True)
             else:
                 _stamp_all_sources(self._dispatcher, self)
                 _tolerate_cache_errors(self._dispatcher._cache)
@@ -61,25 +75,50 @@ class Kernel:
     def inner(self) -> Any:
         """The compiled form as other kernels call it: without the wrappers for Python, which take long to compile."""
         if self._inner is None:
-            self._inner = self._jitted(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+            from goalbound.kernels.single_optimization import inner
+
+            self._inner = self._jitted(pipeline_class=inner, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+            _take_any_number(self._inner)
         return self._inner
 
-    def _jitted(self, **options: bool) -> Any:
+    def _jitted(self, **options: Any) -> Any:
         from numba import njit
+
+        from goalbound.kernels import struct_types  # noqa: F401 - registers structs with numba
 
         function = _with_globals(self.function, {name: k.inner for name, k in _callees(self.function)})
         compile_to: Any = njit  # some of these options are not among those that it documents
         return compile_to(function, nogil=True, error_model="numpy", **self._options, **options)
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the compiled form is ready in this process, for structs of some types."""
+        return bool(self._compiled)
+
+    def is_ready(self, *arguments: Any) -> bool:
+        """Whether the compiled form is ready for structs like these."""
+        return self.is_compiled and _struct_types(arguments) in self._compiled
+
     def compiled(self, *arguments: Any) -> Any:
         """Run the compiled form; the first time, compile it or load it from the cache."""
-        if not self.is_compiled:
-            with _CompilationNotice():
-                from numba import typeof
+        kinds = tuple([_kind(one) for one in arguments])
+        program = self._programs.get(kinds)
+        if program is None:
+            program = self._programs[kinds] = self._compile(arguments)
+        return program(*arguments)
 
-                self.dispatcher.compile(tuple(typeof(argument) for argument in arguments))
-            self.is_compiled = True
-        return self.dispatcher(*arguments)
+    def _compile(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The program for arguments of these types. Calling it costs a fifth of what numba's dispatcher costs."""
+        from numba import typeof
+
+        with _CompilationNotice(self), _no_garbage_collection(), _one_process_at_a_time(self.dispatcher):
+            program: Callable[..., Any] = self.dispatcher.compile(tuple(typeof(argument) for argument in arguments))
+        self._compiled.add(_struct_types(arguments))
+        return program
+
+    def ready(self, *arguments: Any) -> Any:
+        """Run the compiled form if it is ready for structs like these, else Python."""
+        return (self.compiled if self.is_ready(*arguments) else self.python)(*arguments)
 
     def __repr__(self) -> str:
         return f"<kernel {self.__module__}.{self.__name__}>"
@@ -91,13 +130,8 @@ def kernel(function: Any) -> Any:
 
 
 def lean(function: Any) -> Any:
-    """A kernel that makes no arrays. Without numba's reference counts, calls that pass many arrays cost a tenth."""
+    """A kernel that makes no arrays: it is compiled without numba's reference counts."""
     return Kernel(function, {"_nrt": False})
-
-
-def inlined(function: Any) -> Any:
-    """A lean kernel that is written into its callers: for the small ones of hot loops."""
-    return Kernel(function, {"_nrt": False, "forceinline": True})
 
 
 Run = Callable[[Kernel], Callable[..., Any]]
@@ -108,13 +142,33 @@ def engine(work: int) -> Run:
 
     The results do not depend on the choice: both forms do the same float64 operations in the same order.
     """
-    if work > TOY_WORK:
+    if work > TOY_WORK or _Ahead.on:
         return _compiled
     return _ready
 
 
+class _Ahead:
+    on = False
+    """Whether all kernels are compiled before their first run, however little they have to do."""
+
+
+@contextmanager
+def compiled_ahead() -> Iterator[None]:
+    """Inside it every kernel that runs is compiled, or loaded from the cache, however little it has to do."""
+    before, _Ahead.on = _Ahead.on, True
+    try:
+        yield
+    finally:
+        _Ahead.on = before
+
+
 class Effort:
-    """The work of many calls, summed: kernels are compiled once that pays."""
+    """The work of many calls, summed: kernels are compiled once that pays.
+
+    >>> effort = Effort()
+    >>> [effort.engine(TOY_WORK // 2) is engine(0) for call in range(3)]
+    [True, True, False]
+    """
 
     def __init__(self) -> None:
         self.spent = 0
@@ -131,16 +185,74 @@ def python(kernel: Kernel) -> Callable[..., Any]:
 
 
 def _compiled(kernel: Kernel) -> Callable[..., Any]:
-    return kernel.dispatcher if kernel.is_compiled else kernel.compiled
+    return kernel.compiled
 
 
 def _ready(kernel: Kernel) -> Callable[..., Any]:
-    return kernel.dispatcher if kernel.is_compiled else kernel.python
+    return kernel.ready if kernel.is_compiled else kernel.python
+
+
+def _kind(argument: Any) -> Any:
+    """What the program for an argument depends on."""
+    if isinstance(argument, Struct):
+        return argument._type_id
+    if isinstance(argument, np.ndarray):
+        return argument.dtype.char, argument.ndim, argument.flags.num
+    return type(argument)
+
+
+def _struct_types(arguments: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple([one._type_id for one in arguments if isinstance(one, Struct)])
+
+
+@contextmanager
+def _one_process_at_a_time(dispatcher: Any) -> Iterator[None]:
+    """Of several processes that need the same kernel one compiles it; the others wait and load it from the cache.
+
+    The lock goes with the process that holds it. Without one (no cache, no POSIX, a disk that has no locks) every
+    process compiles for itself.
+    """
+    file = None
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        index = dispatcher._cache._cache_file._index_path
+        file = open(f"{index}.lock", "a")  # noqa: SIM115 - held until the kernel is compiled
+        fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if file is not None:
+            file.close()
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """The compiler makes millions of objects and no garbage to speak of; collecting takes a fifth of its time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _callees(function: FunctionType) -> list[tuple[str, Kernel]]:
     named = ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
     return [(name, value) for name, value in named if isinstance(value, Kernel)]
+
+
+def _take_any_number(inner: Any) -> None:
+    """Let a kernel that kernels call be compiled for whole numbers, not once more for each literal."""
+    from numba import types
+
+    template = inner.get_call_template
+
+    def get_call_template(arguments: Any, named: Any) -> Any:
+        return template([types.unliteral(one) for one in arguments], named)
+
+    inner.get_call_template = get_call_template
 
 
 def _stamp_all_sources(dispatcher: Any, root: Kernel) -> None:
@@ -153,7 +265,7 @@ def _stamp_all_sources(dispatcher: Any, root: Kernel) -> None:
         if one not in seen:
             seen.add(one)
             found.extend(kernel for _, kernel in _callees(one.function))
-    files = sorted({one.function.__code__.co_filename for one in seen})
+    files = sorted({one.function.__code__.co_filename for one in seen} | set(COMPILER_FILES))
     try:
         stats = [os.stat(file) for file in files]
     except OSError:  # not files, as in a zip: numba's own stamp covers the whole archive
@@ -202,17 +314,22 @@ def seconds_compiling() -> float:
 
 
 class _CompilationNotice:
-    """Prints once, and only if it takes more than a second in all, that kernels are being compiled.
+    """Prints which kernel is being compiled, once that has taken a second in all, and again every ten seconds.
 
     Loading from the cache does not count: numba notifies its listeners when it compiles, and only then a timer runs.
     """
 
-    announced = False
+    EVERY = 10.0
+    next_at = 1.0
+    """Seconds of compiling at which the next line is due."""
     cache_warned = False
     spent = 0.0
     """Seconds of waiting for the compiler or for its cache."""
     compiling = 0.0
     """Seconds of these in which it compiled."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._name = f"{kernel.__module__.removeprefix('goalbound.kernels.')}.{kernel.__name__}"
 
     def __enter__(self) -> None:
         self._begin = time.perf_counter()
@@ -231,9 +348,7 @@ class _CompilationNotice:
         self._depth += 1
         if self._depth == 1:
             self._since = time.perf_counter()
-            self._timer = threading.Timer(max(1.0 - _CompilationNotice.compiling, 0.0), self._announce)
-            self._timer.daemon = True
-            self._timer.start()
+            self._wait(_CompilationNotice.compiling)
 
     def end(self) -> None:
         """The compilation has ended, or failed."""
@@ -258,11 +373,19 @@ class _CompilationNotice:
                 stacklevel=2,
             )
 
-    @classmethod
-    def _announce(cls) -> None:
-        if not cls.announced:
-            cls.announced = True
-            print("goalbound: compiling kernels (once; they are cached for the next time) ...", file=sys.stderr)
+    def _wait(self, so_far: float) -> None:
+        self._timer = threading.Timer(max(_CompilationNotice.next_at - so_far, 0.0), self._announce)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _announce(self) -> None:
+        so_far = _CompilationNotice.compiling + time.perf_counter() - self._since
+        _CompilationNotice.next_at = so_far + self.EVERY
+        print(
+            f"goalbound: compiling {self._name}, {so_far:.0f} s so far; what is compiled is kept for the next time",
+            file=sys.stderr,
+        )
+        self._wait(so_far)
 
 
 def _listen_to_numba(notice: _CompilationNotice) -> AbstractContextManager[Any]:

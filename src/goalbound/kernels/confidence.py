@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 from goalbound.kernels.intervals import certain_row, loss_interval, row_intervals, vacuous_row
 from goalbound.kernels.regression import solve_context
 from goalbound.kernels.state import OPTIMISTIC, POSTERIOR, RMAX
@@ -10,7 +10,7 @@ from goalbound.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal
 from goalbound.kernels.value_iteration import INTERVAL_SET
 
 
-@inlined
+@lean
 def estimated_row(constants, learner, episode, pair):
     """The estimated row of a pair under the context of the episode, by seen index. O(count d)."""
     sets = episode.sets
@@ -86,7 +86,7 @@ def to_simplex(row, stochastic):
         row[k] = max(row[k] - t, 0.0)
 
 
-@inlined
+@lean
 def l1_width(inverse, context):
     """The sum of |V^-1 c|."""
     total = 0.0
@@ -98,7 +98,7 @@ def l1_width(inverse, context):
     return total
 
 
-@inlined
+@lean
 def known_loss(constants, episode, pair):
     """A loss that is known."""
     loss = 0.0
@@ -165,7 +165,7 @@ def pair_intervals(constants, learner, episode, pair, slack, spread):
         episode.known_width[pair] = 0.5 * max(sides, high - low)
 
 
-@inlined
+@lean
 def pair_loss(constants, learner, episode, pair, norm):
     """The loss of a pair by the way of exploring.
 
@@ -183,7 +183,7 @@ def pair_loss(constants, learner, episode, pair, norm):
     return max(constants.prior.floor[pair], min(1.0, loss) + constants.added_loss)
 
 
-@inlined
+@lean
 def pair_row(constants, learner, episode, pair, norm):
     """The row of a pair by the way of exploring."""
     sets = episode.sets

@@ -1,17 +1,16 @@
 """Policy evaluation by eliminating states one after the other. O(S^3); for small S."""
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.compile import kernel, lean
+from goalbound.kernels.struct import Struct
 
 MOST_ELIMINATED_STATES = 100
 """Up to this many states plans are made by policy iteration: elimination costs less than the sweeps it saves."""
 
 
-class EvaluationWorkspace(NamedTuple):
+class EvaluationWorkspace(Struct):
     """Work arrays to evaluate a policy of S states."""
 
     matrix: NDArray[np.float64]

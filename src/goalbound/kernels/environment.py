@@ -4,12 +4,11 @@ The plain loop calls these once per step, the compiled loop calls them inside; s
 the same stream, give the same episodes to the bit.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
+from goalbound.kernels.struct import Struct
 
 VALUE_TOLERANCE = 1e-9
 """The relative error of the optimal values that regret is measured against."""
@@ -18,7 +17,7 @@ DETERMINISTIC, BERNOULLI, BOUNDED = 0, 1, 2
 """The codes of the laws of the losses: see :func:`loss_of`."""
 
 
-class Components(NamedTuple):
+class Components(Struct):
     """A contextual problem with N pairs, M triples and d components. The goal is next state S."""
 
     next_start: NDArray[np.int64]
@@ -31,7 +30,7 @@ class Components(NamedTuple):
     """[M, d]"""
 
 
-class EpisodeResults(NamedTuple):
+class EpisodeResults(Struct):
     """The results of K episodes, one entry each. A row is written when its episode has ended, ``steps`` last.
 
     So a row with ``steps`` 0 is an episode that was not played to its end.
@@ -46,7 +45,7 @@ class EpisodeResults(NamedTuple):
     steps: NDArray[np.int64]
 
 
-class EnvironmentArrays(NamedTuple):
+class EnvironmentArrays(Struct):
     """The environment that is played in."""
 
     components: Components
@@ -60,7 +59,7 @@ class EnvironmentArrays(NamedTuple):
     """the relative error of the optimal values"""
 
 
-@inlined
+@lean
 def mixed(values, row, context):
     """One row of [n, d] mixed by the context, in the order of the components, as ``LinearCSSP.at`` does it."""
     total = values[row, 0] * context[0]
@@ -71,7 +70,7 @@ def mixed(values, row, context):
     return total
 
 
-@inlined
+@lean
 def draw_next(next_start, next_state, probabilities, pair, context, u):
     """The next state of a pair for a uniform u of [0, 1): the first whose cumulative probability is above u.
 
@@ -89,7 +88,7 @@ def draw_next(next_start, next_state, probabilities, pair, context, u):
     return last
 
 
-@inlined
+@lean
 def draw_start(start_law, context, u):
     """The first state for a uniform u of [0, 1), by the rule of :func:`draw_next`.
 
@@ -109,7 +108,7 @@ def draw_start(start_law, context, u):
     return last
 
 
-@inlined
+@lean
 def loss_of(code, spread, mean, u):
     """The loss of a step whose mean is in [0, 1], for a uniform u of [0, 1); it is in [0, 1] too.
 
@@ -124,7 +123,7 @@ def loss_of(code, spread, mean, u):
     return mean
 
 
-@inlined
+@lean
 def suboptimality_gap(components, pair, state, context, values, tolerance):
     """loss + P v - v(state) of a pair under a context, for optimal values [S + 1] of relative error ``tolerance``.
 
@@ -151,7 +150,7 @@ def suboptimality_gap(components, pair, state, context, values, tolerance):
     return gap
 
 
-@inlined
+@lean
 def uniform_pair(pair_start, state, u):
     """A pair of a state for a uniform u of [0, 1), each as likely as the others."""
     return pair_start[state] + int(u * (pair_start[state + 1] - pair_start[state]))
@@ -172,7 +171,7 @@ def greedy_pair(components, pair_start, state, context, values):
     return chosen
 
 
-@inlined
+@lean
 def env_step(env, pair, state, context, optimal, rng):
     """Play a pair in a state: where it leads, what it loses, and its gap against the optimal values [S + 1].
 
@@ -186,7 +185,19 @@ def env_step(env, pair, state, context, optimal, rng):
     return following, loss, suboptimality_gap(rows, pair, state, context, optimal, env.gap_tolerance)
 
 
-@inlined
+@lean
+def write_results(out, k, total, regret, start, intervals, unknown_steps, abandoned, steps):
+    """The results of episode k; ``steps`` last, so that an episode counts once all is written."""
+    out.loss[k] = total
+    out.expected_regret[k] = regret
+    out.start[k] = start
+    out.intervals[k] = intervals
+    out.unknown_steps[k] = unknown_steps
+    out.abandoned[k] = abandoned
+    out.steps[k] = steps
+
+
+@lean
 def first_state(env, context, rng):
     """Where an episode begins; draws one number if that is random."""
     if env.start >= 0:

@@ -7,12 +7,12 @@ import numpy as np
 
 from goalbound.kernels.algorithm import begin, draw_noise, observe, plan_with_doubling, select_pair
 from goalbound.kernels.audit import audit_pair, audit_plan, audit_step
-from goalbound.kernels.compile import inlined, lean
-from goalbound.kernels.environment import env_step, first_state, greedy_pair, uniform_pair
+from goalbound.kernels.compile import lean
+from goalbound.kernels.environment import env_step, first_state, greedy_pair, uniform_pair, write_results
 from goalbound.kernels.state import POSTERIOR
 
 
-@inlined
+@lean
 def successor_index(next_start, next_state, pair, following):
     """Where a next state stands in the row of a pair, or -1. O(log of the row)."""
     low = next_start[pair]
@@ -91,13 +91,10 @@ def play(
             if audit.watch:
                 audit_pair(audit, rows, constants, learner, pair)
             state = following
-        out.loss[k] = total
-        out.expected_regret[k] = regret
-        out.start[k] = start
-        out.intervals[k] = episode.progress["intervals"]
-        out.unknown_steps[k] = episode.progress["unknown_steps"]
-        out.abandoned[k] = state != goal
-        out.steps[k] = steps
+        write_results(
+            out, k, total, regret, start, episode.progress["intervals"], episode.progress["unknown_steps"],
+            state != goal, steps,
+        )  # fmt: skip
     return len(contexts)
 
 
@@ -124,10 +121,4 @@ def play_fixed(pair_start, env, contexts, optimal, rng, own, at_random, step_lim
             total += loss
             steps += 1
             state = following
-        out.loss[k] = total
-        out.expected_regret[k] = regret
-        out.start[k] = start
-        out.intervals[k] = 0
-        out.unknown_steps[k] = 0
-        out.abandoned[k] = state != goal
-        out.steps[k] = steps
+        write_results(out, k, total, regret, start, 0, 0, state != goal, steps)

@@ -14,7 +14,7 @@ have been (:mod:`goalbound.kernels.pending`).
 
 from math import erf, log, sqrt
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 from goalbound.kernels.pending import pending_interval
 from goalbound.kernels.regression import EPS
 
@@ -30,7 +30,7 @@ LOG_DET_ROUNDING = 1e-6
 """More than what rounding can take from :func:`variance_log_det_bound`, up to 1e9 visits."""
 
 
-@inlined
+@lean
 def self_normalised_radius(constants, learner, pair, norm, failure_log, size):
     """How large the noise of an estimate can be, by the determinant of the Gram matrix."""
     volume = learner.log_det[pair]
@@ -39,7 +39,7 @@ def self_normalised_radius(constants, learner, pair, norm, failure_log, size):
     return constants.intervals.noise * norm * sqrt(volume + 2.0 * (failure_log + learner.totals["restart_log"]))
 
 
-@inlined
+@lean
 def bias_bounds(constants, direction, norm, size):
     """The least and the largest bias of an estimate, for coefficients in [0, 1]."""
     if not constants.intervals.entrywise:
@@ -77,7 +77,7 @@ def bernstein_radius(constants, variance, level, direction, rounding, size):
     return constants.intervals.scale * (steep * bend + level / steep)
 
 
-@inlined
+@lean
 def loss_interval(constants, learner, episode, pair, slack):
     """The interval of the loss of a pair, cut to [0, 1]. ``slack``: of rounding, as ``solve_context`` has it."""
     size = len(episode.context)
@@ -92,7 +92,7 @@ def loss_interval(constants, learner, episode, pair, slack):
     return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
 
 
-@inlined
+@lean
 def vacuous_row(constants, episode, pair):
     """Nothing is known of a pair that was never played: all it can lead to is plausible. Returns the sides in all."""
     sets = episode.sets
@@ -106,7 +106,7 @@ def vacuous_row(constants, episode, pair):
     return float(last - first)
 
 
-@inlined
+@lean
 def certain_row(constants, episode, pair):
     """A pair with a single next state leads there: nothing is to be learned."""
     place = constants.next_start[pair]
@@ -116,7 +116,7 @@ def certain_row(constants, episode, pair):
     episode.sets.used[pair] = 1
 
 
-@inlined
+@lean
 def row_intervals(constants, learner, episode, pair, slack, spread):
     """The intervals of all next states of a pair, the goal included; returns their lengths in all.
 
@@ -180,7 +180,7 @@ def add_variance(low, high, context, failure_log, variance, level):
         level[k] = variance_log_det_bound(trace, size, failure_log)
 
 
-@inlined
+@lean
 def variance_log_det_bound(trace, size, failure_log):
     """The L of :func:`bernstein_radius`; the determinant is bounded by the trace."""
     return (

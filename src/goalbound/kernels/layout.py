@@ -1,12 +1,12 @@
 """The arrays of a problem as kernels take them."""
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.kernels.struct import Struct
 
-class Rows(NamedTuple):
+
+class Rows(Struct):
     """A problem with S states, N pairs, M triples. The goal is next state S."""
 
     pair_start: NDArray[np.int64]
@@ -21,7 +21,7 @@ class Rows(NamedTuple):
     """[M] rows sum to 1 up to rounding; an entry may be zero"""
 
 
-class Reverse(NamedTuple):
+class Reverse(Struct):
     """Who may come here: for each next state, the goal included, the pairs that lead there."""
 
     start: NDArray[np.int64]

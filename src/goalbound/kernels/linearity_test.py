@@ -9,18 +9,20 @@ the floor that was declared: where it alone is a contradiction, that floor is wr
 """
 
 from math import log, sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 from goalbound.kernels.records import new_record, record_type
+from goalbound.kernels.struct import Struct
 
 PARTS = 4
 """Into how many parts the weight of the heaviest component is cut."""
 LOSS, FLOOR = -1, -2
 """In the place of a next state: the loss was not in its interval, or it was below its declared floor."""
+NO_EPISODE = 0
+"""In the place of the number of an episode: the step was none of an episode of the learner."""
 MIXTURE_VARIANCE = 10.0
 """r: the bound is tightest where n / 4 is some ten times this."""
 
@@ -29,7 +31,7 @@ VIOLATION = record_type(integers=("found", "pair", "place", "part", "episode"))
 """The pair, the place in the row (LOSS or FLOOR: the loss), the part of the simplex, the episode; found: 0 or 1."""
 
 
-class LinearityTest(NamedTuple):
+class LinearityTest(Struct):
     """By how much outcomes were outside the intervals that were plausible before, by part of the simplex (q parts).
 
     All are empty where nothing is tested.
@@ -56,7 +58,7 @@ def new_linearity_test(pairs: int, triples: int, parts: int) -> LinearityTest:
     )
 
 
-@inlined
+@lean
 def simplex_part(context):
     """The part of the simplex that a context lies in: 0 to PARTS d - 1."""
     heaviest = 0
@@ -68,7 +70,7 @@ def simplex_part(context):
     return PARTS * heaviest + min(int(PARTS * share), PARTS - 1)
 
 
-@inlined
+@lean
 def contradicts(excess, count, alarm_log):
     """Whether so large a sum over so many steps contradicts the intervals."""
     if excess <= 0.0:
@@ -77,7 +79,7 @@ def contradicts(excess, count, alarm_log):
     return excess >= sqrt(variance * (log(variance / MIXTURE_VARIANCE) + 2.0 * alarm_log))
 
 
-@inlined
+@lean
 def add_outcome(sums, outcome, low, high, count, alarm_log):
     """Enter an outcome and its interval; whether they contradict each other now."""
     sums[0] += outcome - high
@@ -136,7 +138,7 @@ def test_reported(test, pair, first, count, place, loss, context, alarm_log, epi
             record_violation(test.violation, pair, first + k, part, episode)
 
 
-@inlined
+@lean
 def record_violation(violation, pair, place, part, episode):
     """Only the first one is kept."""
     if violation["found"] == 0:

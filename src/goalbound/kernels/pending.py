@@ -10,18 +10,18 @@ Sums are kept as whole numbers of :data:`UNIT`, rounded up: they come back to ex
 """
 
 from math import ceil
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import inlined
+from goalbound.kernels.compile import lean
+from goalbound.kernels.struct import Struct
 
 UNIT = 2.0**-32
 """Contexts and norms of pending visits are rounded up to whole numbers of it."""
 
 
-class Pending(NamedTuple):
+class Pending(Struct):
     """What was played and not reported, by pair."""
 
     visits: NDArray[np.int64]
@@ -41,13 +41,13 @@ def new_pending(pairs: int, size: int) -> Pending:
     )
 
 
-@inlined
+@lean
 def in_units(number):
     """The least whole number of UNITs that is not below ``number``."""
     return ceil(number / UNIT)
 
 
-@inlined
+@lean
 def add_pending(pending, pair, context, norm, sign):
     """One more pending visit (``sign`` 1), or one less (-1). ``norm`` is in UNITs."""
     pending.visits[pair] += sign
@@ -56,13 +56,13 @@ def add_pending(pending, pair, context, norm, sign):
         pending.contexts[pair, j] += sign * in_units(context[j])
 
 
-@inlined
+@lean
 def pending_norm(pending, pair):
     """By how much the outcomes that are missing may have moved the estimate of a pair, in the norm of V."""
     return UNIT * pending.norms[pair]
 
 
-@inlined
+@lean
 def pending_interval(pending, pair, direction):
     """The least and the most that the outcomes that are missing may add to the estimate of one number."""
     least = 0.0

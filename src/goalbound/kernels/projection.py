@@ -20,13 +20,13 @@ holds (Lemma dynamics-proj-main).
 """
 
 from goalbound.kernels.active_set import SLACK, slope_at, solve_active_set
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 
 ROUNDS = 16
 """Guesses of the active set before it is taken to go in circles."""
 
 
-@inlined
+@lean
 def feasible(target, count, stochastic):
     """Whether the first ``count`` rows are such a matrix already."""
     for j in range(target.shape[1]):
@@ -40,7 +40,7 @@ def feasible(target, count, stochastic):
     return True
 
 
-@inlined
+@lean
 def initial_active_set(rows, count, stochastic, scratch):
     """Which entries are 0 and which columns sum to 1 in ``rows``; a column that must, and has nothing, is all free."""
     for j in range(rows.shape[1]):
@@ -54,7 +54,7 @@ def initial_active_set(rows, count, stochastic, scratch):
                 scratch.fixed[r, j] = False
 
 
-@inlined
+@lean
 def update_active_set(gram, count, stochastic, scratch, rows):
     """Free what pulls inwards, fix what went below 0; the same for the columns. Whether nothing had to change."""
     size = gram.shape[0]
@@ -99,7 +99,7 @@ def descend(gram, inverse, count, stochastic, scratch, rows):
     return -1
 
 
-@inlined
+@lean
 def line_search(count, scratch, rows):
     """Go from ``rows`` towards ``trial`` until a constraint is met, which then holds. Whether there was one."""
     size = rows.shape[1]
@@ -134,7 +134,7 @@ def line_search(count, scratch, rows):
     return True
 
 
-@inlined
+@lean
 def release_constraint(gram, count, stochastic, scratch, rows):
     """Free the constraint that pulls inwards most. Whether there was one."""
     size = gram.shape[0]
@@ -158,7 +158,7 @@ def release_constraint(gram, count, stochastic, scratch, rows):
     return True
 
 
-@inlined
+@lean
 def project(gram, inverse, count, stochastic, scratch, rows):
     """Project ``scratch.target[:count]``; ``rows[:count]`` holds the last answer and takes the new one.
 
@@ -193,7 +193,7 @@ def project(gram, inverse, count, stochastic, scratch, rows):
     return ROUNDS + steps if steps > 0 else -1
 
 
-@inlined
+@lean
 def clip_feasible(rows, count, stochastic):
     """Make ``rows`` feasible: no entry below 0, no column above 1; or all at 1 (one that has nothing is uniform)."""
     for j in range(rows.shape[1]):

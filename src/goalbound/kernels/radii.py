@@ -5,22 +5,22 @@ It stands here once; learners, :func:`goalbound.estimation.confidence_set` and t
 
 from math import log, sqrt
 
-from goalbound.kernels.compile import inlined
+from goalbound.kernels.compile import lean
 
 
-@inlined
+@lean
 def visits_log(visits, regularization, restart_log):
     """log(1 + tau / lambda), and what a restart costs."""
     return log(1.0 + visits / regularization) + restart_log
 
 
-@inlined
+@lean
 def ridge_radius(size, failure_log, grown, regularization):
     """rho = sqrt(d (log(x / failure) + grown)) + sqrt(lambda) for d = ``size`` and ``grown`` of :func:`visits_log`."""
     return sqrt(size * (failure_log + grown)) + sqrt(regularization)
 
 
-@inlined
+@lean
 def ball_radii(size, loss_log, next_log, grown, regularization, loss_factor, next_factor, missing, loss_error, gap):
     """The radii of the loss and of the rows of a pair, and the rho of its rows.
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.kernels.struct import Struct
+
 INTEGER, REAL = np.int64, np.float64
 
 
@@ -41,16 +43,16 @@ def field_arrays(record: np.void) -> dict[str, NDArray[Any]]:
 
 
 def named_arrays(
-    prefix: str, group: Any, *, without: frozenset[str] = frozenset()
+    prefix: str, group: Struct, *, without: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays of nested NamedTuples, and the fields of their records, each under its path; all are writable views.
+    """The arrays of nested structs, and the fields of their records, each under its path; all are writable views.
 
     ``without`` names fields that are left out.
     """
     for name, value in group._asdict().items():
         if name in without:
             continue
-        if isinstance(value, tuple):
+        if isinstance(value, Struct):
             yield from named_arrays(f"{prefix}.{name}", value, without=without)
         elif isinstance(value, np.void):
             for field, array in field_arrays(value).items():

@@ -11,12 +11,12 @@ steps. The inverse is only a means to find x near V^-1 c; what the sets use of i
 """
 
 from math import log, sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
+from goalbound.kernels.struct import Struct
 
 RENEW_EVERY = 64
 """After so many visits the inverse is computed anew from the Gram matrix, which stops the drift of the updates."""
@@ -28,7 +28,7 @@ REFINED = 1e-6
 """A residual that adds this share to the norm of the context is small enough: it cannot be seen in a set."""
 
 
-class RegressionSums(NamedTuple):
+class RegressionSums(Struct):
     """The sums of N pairs with contexts of size d. M triples; entries of a pair begin at ``next_start[pair]``."""
 
     gram: NDArray[np.float64]
@@ -79,7 +79,7 @@ def new_regression_sums(pairs: int, triples: int, size: int, regularization: flo
     )
 
 
-@inlined
+@lean
 def add(sums, low, at, value):
     """``sums[at] += value``, and what rounding takes away goes into ``low[at]``, then back as soon as it counts.
 
@@ -140,7 +140,7 @@ def renew_inverse(gram, inverse, regularization, work):
             inverse[r, c] = work[r, c]
 
 
-@inlined
+@lean
 def add_to_gram(gram, low, inverse, context, visits, regularization, direction, work):
     """Add c c^T to a Gram matrix and bring its inverse up to date (Sherman and Morrison); O(d^2).
 
@@ -168,7 +168,7 @@ def add_to_gram(gram, low, inverse, context, visits, regularization, direction, 
         renew_inverse(gram, inverse, regularization, work)
 
 
-@inlined
+@lean
 def record_visit(regression, pair, context, regularization, direction, work):
     """A pair is played under ``context``; what comes of it is not known yet. Algorithm 1, lines 10 and 11. O(d^2)."""
     regression.visits[pair] += 1
@@ -189,7 +189,7 @@ def take_visit(regression, pair, context, regularization, work):
     renew_inverse(regression.gram[pair], regression.inverse[pair], regularization, work)
 
 
-@inlined
+@lean
 def record_outcome(regression, next_start, next_state, goal, pair, place, loss, context):
     """What came of a visit: ``loss`` was paid, ``next_state[place]`` followed. Algorithm 1, line 12. O(d)."""
     size = len(context)
@@ -210,14 +210,14 @@ def record_outcome(regression, next_start, next_state, goal, pair, place, loss, 
         add(regression.next_sums[at], regression.next_low[at], j, context[j])
 
 
-@inlined
+@lean
 def record(regression, next_start, next_state, goal, pair, place, loss, context, regularization, direction, work):
     """Enter one step: a visit and its outcome. O(d^2)."""
     record_visit(regression, pair, context, regularization, direction, work)
     record_outcome(regression, next_start, next_state, goal, pair, place, loss, context)
 
 
-@inlined
+@lean
 def ridge(sums, inverse, count, out):
     """Ridge coefficients of ``count`` rows: ``out[r] = inverse @ sums[r]``; O(count d^2)."""
     size = inverse.shape[0]
@@ -229,7 +229,7 @@ def ridge(sums, inverse, count, out):
             out[r, j] = total
 
 
-@inlined
+@lean
 def residual_of(gram, context, x, out_residual):
     """c - V x into ``out_residual``; returns the sum of its sizes, and the sums of V |x|, |x| |c - V x|, |x| V |x|."""
     size = len(context)
@@ -300,7 +300,7 @@ def solve_context(gram, inverse, context, regularization, out, residual):
     return norm, rest + 2.0 * rounding * weight, spread
 
 
-@inlined
+@lean
 def dot(one, other):
     """The sum of the products."""
     total = 0.0
@@ -309,7 +309,7 @@ def dot(one, other):
     return total
 
 
-@inlined
+@lean
 def dot_sizes(one, other):
     """The sum of the sizes of the products."""
     total = 0.0
@@ -318,7 +318,7 @@ def dot_sizes(one, other):
     return total
 
 
-@inlined
+@lean
 def add_to_log_det(log_det, norm):
     """An upper bound of log det(V + c c^T), from that of log det(V) and of the norm of c in V^-1; not rounded down."""
     return log_det * (1.0 + EPS) + log(1.0 + norm * norm) * (1.0 + 4.0 * EPS)

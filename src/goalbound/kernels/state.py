@@ -1,7 +1,5 @@
 """What a learner by ridge regression is made of: its constants, all that changes, and how one context looks to it."""
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +7,7 @@ from goalbound.kernels.linearity_test import LinearityTest, new_linearity_test
 from goalbound.kernels.pending import Pending, new_pending
 from goalbound.kernels.records import new_record, record_type
 from goalbound.kernels.regression import RegressionSums
+from goalbound.kernels.struct import Struct
 from goalbound.kernels.value_iteration import (
     INTERVAL_SET,
     L2_BALL,
@@ -46,8 +45,10 @@ CHANGE_LOG_SIZE = 64
 """How many changes an episode may have missed before it checks all pairs."""
 
 
-class IntervalConstants(NamedTuple):
+class IntervalConstants(Struct):
     """How the intervals of the sharp widths are made (:func:`goalbound.estimation.sharp` says why they are valid)."""
+
+    _static = ("on",)
 
     on: bool
     """whether rows are in intervals at all; if not, nothing below matters"""
@@ -71,7 +72,7 @@ class IntervalConstants(NamedTuple):
     """of all bounds of noise; that of the bias is what it is"""
 
 
-class PriorArrays(NamedTuple):
+class PriorArrays(Struct):
     """Prior knowledge of single pairs."""
 
     floor: NDArray[np.float64]
@@ -86,7 +87,7 @@ class PriorArrays(NamedTuple):
     """[M, d] where known; empty if no row is"""
 
 
-class Constants(NamedTuple):
+class Constants(Struct):
     """The constants of a run."""
 
     pair_state: NDArray[np.int32]
@@ -122,7 +123,7 @@ class Constants(NamedTuple):
     growth: float
     """an unknown step ends its interval if the log-determinant of its Gram matrix has grown by this since the plan"""
     spread: float
-    """SAMPLE: the standard deviation of a coefficient is this in the norm of the Gram matrix"""
+    """POSTERIOR: the standard deviation of a coefficient is this in the norm of the Gram matrix"""
     threshold: float
     """RMAX: a pair is known where the sum of |V^-1 c| is at most this"""
     explore: float
@@ -139,7 +140,7 @@ class Constants(NamedTuple):
     """log(1 / failure) of one test of the linear model"""
 
 
-class LearnerState(NamedTuple):
+class LearnerState(Struct):
     """All of a learner that changes. Estimates are by seen index, like the sums."""
 
     regression: RegressionSums
@@ -173,7 +174,7 @@ class LearnerState(NamedTuple):
     """[CHANGE_LOG_SIZE] the pairs whose estimates changed last, in a ring"""
 
 
-class EpisodeState(NamedTuple):
+class EpisodeState(Struct):
     """How one context looks to the learner: what an episode holds."""
 
     context: NDArray[np.float64]
@@ -191,7 +192,7 @@ class EpisodeState(NamedTuple):
     loss_high: NDArray[np.float64]
     """[N] intervals: the largest plausible loss, what is added included; else empty"""
     noise: NDArray[np.float64]
-    """[M + N] SAMPLE: standard normal numbers, by triple of the support and then by pair; else empty"""
+    """[M + N] POSTERIOR: standard normal numbers, by triple of the support and then by pair; else empty"""
     direction: NDArray[np.float64]
     """[d] scratch: V^-1 c of the pair whose set is computed"""
     residual: NDArray[np.float64]

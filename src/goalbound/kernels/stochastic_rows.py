@@ -8,13 +8,13 @@ from math import sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 
 NO_GOAL = np.inf
 """The ``mass`` of a plausible row that cannot lead to the goal: no ball is so large that all may go there."""
 
 
-@inlined
+@lean
 def cannot_reach_goal(constants, pair):
     """Whether the goal is not among the next states of a pair; it would stand last."""
     return constants.next_state[constants.next_start[pair + 1] - 1] != len(constants.pair_start) - 1
@@ -106,7 +106,7 @@ def min_over_simplex_ball(sets, pair, values, cutoff):
     return v0 + bound, t, w, v0
 
 
-@inlined
+@lean
 def least_value(sets, first, last, values):
     """The least value v0 of the next states; how far the centre is, squared, from the nearest row that leads only to
     next states worth v0; and what that row adds to each of them."""

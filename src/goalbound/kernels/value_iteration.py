@@ -15,15 +15,15 @@ The plausible rows of a pair have one of three shapes; mass taken away goes to t
 """
 
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 from goalbound.kernels.elimination import eliminate
 from goalbound.kernels.records import new_record, record_type
 from goalbound.kernels.stochastic_rows import NO_GOAL, min_over_simplex_ball, simplex_ball_row
+from goalbound.kernels.struct import Struct
 
 NEWTON_STEPS = 200
 """More than any row needs; Newton's method ends by itself when the set of emptied entries stays the same."""
@@ -45,8 +45,10 @@ ITERATION_PROGRESS = record_type(reals=("residual", "total_decrease"))
 a backup has fallen no further."""
 
 
-class UncertaintySet(NamedTuple):
+class UncertaintySet(Struct):
     """The models that a context may have: rows by seen index, the goal left out. S states, N pairs, M triples."""
+
+    _static = ("shape",)
 
     shape: int
     """L2_BALL, L1_BALL or INTERVAL_SET"""
@@ -75,7 +77,7 @@ class UncertaintySet(NamedTuple):
     """[M] INTERVAL_SET: the largest probability; else empty"""
 
 
-class ValueIterationState(NamedTuple):
+class ValueIterationState(Struct):
     """Where value iteration stands; all of it is changed by it and may be kept for the next time."""
 
     values: NDArray[np.float64]
@@ -131,7 +133,7 @@ def new_uncertainty_set(
     )
 
 
-@inlined
+@lean
 def inner_minimum(sets, pair, values, dual, cutoff):
     """The least sum of q v over the plausible rows q of a pair, and its t. One pass costs O(count).
 
@@ -231,7 +233,7 @@ def min_over_intervals(sets, pair, values, dual, cutoff):
     return max(worth, 0.0), t
 
 
-@inlined
+@lean
 def min_over_l2_ball(sets, pair, values, dual, cutoff):
     """:func:`inner_minimum` of the shape L2_BALL."""
     ball = sets.ball[pair]
@@ -268,7 +270,7 @@ def min_over_l2_ball(sets, pair, values, dual, cutoff):
     return max(height - t * curve, 0.0), t
 
 
-@inlined
+@lean
 def back_up(sets, iteration, pair, cutoff):
     """The backup of a pair, or a lower bound of it that is at least ``cutoff``; kept in the iteration state."""
     loss = sets.losses[pair]
@@ -279,7 +281,7 @@ def back_up(sets, iteration, pair, cutoff):
     return worth
 
 
-@inlined
+@lean
 def improve_state(sets, iteration, s, fall):
     """Give state s its best backup; ties go to the lowest pair, whoever it was before. Returns the change of its value.
 
@@ -308,7 +310,7 @@ def improve_state(sets, iteration, s, fall):
     return change
 
 
-@inlined
+@lean
 def sweep(sets, iteration, backwards):
     """One Gauss-Seidel sweep over all states. Returns the largest change, which bounds max |T v - v| afterwards:
     a backup moves no further than the values that changed after it (rows sum to at most 1)."""
@@ -324,7 +326,7 @@ def sweep(sets, iteration, backwards):
     return largest
 
 
-@inlined
+@lean
 def iterate(sets, iteration, tolerance, sweeps):
     """Sweep until no value changes by more than ``tolerance``, at most ``sweeps`` times. Returns the sweeps made.
 
@@ -337,7 +339,7 @@ def iterate(sets, iteration, tolerance, sweeps):
     return sweeps
 
 
-@inlined
+@lean
 def largest_value(iteration):
     """The largest value of a state."""
     largest = 0.0
@@ -359,7 +361,7 @@ def value_iteration(sets, iteration, tolerance, sweeps):
     return made
 
 
-@inlined
+@lean
 def relative_slack(residual, floor, largest):
     """The x of the certificate (1 - x) v <= v*: x = r / (r + floor), where r has room for the rounding of backups.
 
@@ -372,7 +374,7 @@ def relative_slack(residual, floor, largest):
 
 @lean
 def intervals_row(sets, pair, values, t, out_row):
-    """The row of a box for the level t: what is missing to 1 goes to the next states that are worth t."""
+    """The row of an interval set for the level t: what is missing to 1 goes to the next states that are worth t."""
     first = sets.next_start[pair]
     left = 1.0
     for k in range(sets.used[pair]):

@@ -257,7 +257,7 @@ _TABULAR = {
     ULCVI: ("bonuses", "Cohen et al. (2021)"),
     PSRL: ("spread of the losses", "Jafarnia-Jahromi et al. (2021)"),
 }
-"""What a method scales, and the paper with its theorem (see :mod:`goalbound.learners.tabular.method`)."""
+"""What a method scales, and the paper with its theorem (see :mod:`goalbound.learners.tabular.factories`)."""
 
 
 def oracle_card(learner: Any) -> LearnerCard:

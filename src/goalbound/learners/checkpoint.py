@@ -1,68 +1,67 @@
 """A learner in a file: all its arrays as they are, and a header in JSON. Nothing read is ever executed, and every
-number that is used as an index is checked before."""
+number that is used as an index is checked before.
+
+One format for all learners: the header has the settings, the open episodes and the state of the learner's generator;
+arrays are those of the support, those that the learner was given, those that it learned (``state.``), and those of open
+episodes. A file holds some 65,000 arrays, and an episode has about twenty: so ``episodes.context`` [K, d] stands for
+``episode_0.context``, ``episode_1.context``, ... [d].
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from os import PathLike
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
-from goalbound.kernels.records import named_arrays
-from goalbound.kernels.regression import new_regression_sums
-from goalbound.kernels.state import (
-    EpisodeState,
-    LearnerState,
-    new_episode_state,
-    new_learner_state,
-)
-from goalbound.kernels.stochastic_rows import NO_GOAL
-from goalbound.learners.core import RidgeLearner
-from goalbound.learners.episode import LRCSSPEpisode
-from goalbound.learners.episode_arrays import ONE_EPISODE, stacked, unstacked, with_stacked
-from goalbound.learners.filling import CODES, MANY, fill, within, within_record
-from goalbound.learners.generator import generator_from, state_of
-from goalbound.learners.prior import PriorKnowledge
-from goalbound.learners.settings import Settings
+from goalbound.kernels.records import field_arrays, named_arrays
+from goalbound.learners.episode import LearnerEpisode
 from goalbound.models import Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
 from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.validation import check_distribution, set_readonly
 
-VERSION = 5
-L = TypeVar("L", bound=RidgeLearner)
-_KEYS = ("settings", "begun", "acts", "episodes", "stream", "state_names", "action_names")
-_EPISODE_KEYS = {"number", "state", "action", "acted"}
-_KNOWN = {"loss_known": "|b1", "losses": "<f8", "row_known": "|b1", "rows": "<f8", "floors": "<f8"}
-_SHARED = frozenset({"pair_start", "next_start"})  # arrays of the support, which stand there once
-_MOST = np.finfo(np.float64).max
+if TYPE_CHECKING:
+    from goalbound.learners.base import LearnerBase
+
+VERSION = 7
+"""Of the checkpoints of all learners; others are refused."""
+SHARED = frozenset({"pair_start", "next_start"})
+"""Arrays of the support, which stand there once."""
+MANY = np.iinfo(np.int64).max // 4
+"""More than is ever counted."""
+LARGEST = np.finfo(np.float64).max
+
+L = TypeVar("L", bound="LearnerBase")
+Arrays = dict[str, NDArray[Any]]
+_KEYS = ("settings", "stream", "acts", "abandoned", "episodes", "state_names", "action_names")
+_EPISODE_KEYS = {"id", "state", "action", "acted"}
+_MAY_BE_INFINITE = (".backup", ".residual", ".mass")  # where value iteration knows nothing yet; NO_GOAL
 
 
-def write_checkpoint(learner: RidgeLearner, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Write a learner with its open episodes; the file appears complete or not at all."""
     episodes = learner.open_episodes
     header = {
         "format": FORMAT, "version": VERSION, "kind": learner.kind,
         "settings": learner.settings.as_json(),
-        "begun": learner._begun, "acts": learner._pending.acts,
-        "stream": state_of(learner._rng) if learner.settings.exploration.draws else None,
+        "stream": state_of(learner._rng) if learner.settings.draws else None,
+        "acts": learner._pending.acts,
+        "abandoned": learner.abandoned,
         "episodes": [
-            {"number": one.number, "state": one._state, "action": one._action, "acted": one._acted} for one in episodes
+            {"id": one.id, "state": one._state, "action": one._action, "acted": one._acted} for one in episodes
         ],
         "state_names": learner.support.state_names, "action_names": learner.support.action_names,
     }  # fmt: skip
-    arrays: dict[str, NDArray[Any]] = {
-        **support_arrays(learner.support),
-        **dict(named_arrays("state", learner._state, without=_SHARED)),
-    }
-    if learner.prior is not None:
-        arrays |= {f"prior.{name}": getattr(learner.prior, name) for name in _KNOWN}
+    arrays: Arrays = {**support_arrays(learner.support), **learner._given_arrays(), **dict(learner._state_arrays())}
     for place, episode in enumerate(episodes):
-        arrays |= dict(named_arrays(f"episode_{place}", episode._arrays, without=_SHARED))
+        arrays |= dict(_episode_arrays(f"episode_{place}", episode._arrays))
     write_array_file(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
 
 
@@ -70,177 +69,246 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
     """Read what :func:`write_checkpoint` wrote of a learner of this class; else an error that says what is wrong."""
     files = SavedFiles()
     header, arrays = read_array_file(
-        path, kind=cls.kind, versions=[VERSION], arrays=with_stacked(_allowed()), what="checkpoint",
-        limit=limit, files=files,
-    )  # fmt: skip
+        path, kind=cls.kind, versions=[VERSION], arrays=_allowed(cls), what="checkpoint", limit=limit, files=files
+    )
     with as_format_errors(path, "checkpoint"):
         check_keys(header, _KEYS)
         arrays = unstacked(arrays, header["episodes"])
-        if not isinstance(header["settings"], dict) or {type(header["begun"]), type(header["acts"])} != {int}:
-            raise FileFormatError("settings is no object, or begun or acts is no whole number")
+        if not isinstance(header["settings"], dict) or type(header["acts"]) is not int:
+            raise FileFormatError("settings is no object, or acts is no whole number")
         support = support_from(header, arrays)
-        settings = Settings.from_json(header["settings"])
-        _check_size(arrays, support, settings.context_size)
-        prior = _knowledge(arrays, support, settings.context_size)
-        learner = cls._of(support, settings, prior, _stream(header["stream"], settings))
-        entries = _checked_episodes(header["episodes"], header, support)
-        fill(named_arrays("state", learner._state, without=_SHARED), arrays)
-        _check_state(learner._state, support)
-        if settings.is_optimistic:  # its sets bear with any projection
-            within_record("totals", learner._state.totals, failed_projections=(0, 0))
+        settings = cls._settings_type.from_json(header["settings"])
+        learner = cls._from_file(support, settings, arrays, _stream(header["stream"], draws=settings.draws))
+        learner._abandoned = _checked_reasons(header["abandoned"])
+        entries = _checked_entries(header["episodes"], header["acts"], support)
+        fill(learner._state_arrays(), arrays)
+        learner._check_state()
         for place, entry in enumerate(entries):
             episode_state = learner._new_episode_state()
-            fill(named_arrays(f"episode_{place}", episode_state, without=_SHARED), arrays)
-            _check_episode(episode_state, entry, support)
-            learner._adopt(LRCSSPEpisode(learner, episode_state), entry)
+            fill(_episode_arrays(f"episode_{place}", episode_state), arrays)
+            _adopt(learner, episode_state, entry)
+        _check_order([one.number for one in learner._loaded])
         _check_all_used(arrays, learner)
-        _await_again(learner)
-        learner._begun, learner._pending.acts = header["begun"], header["acts"]
+        _await_again(learner, header["acts"])
     learner._files = files
     return learner
 
 
-def _await_again(learner: RidgeLearner) -> None:
+def _adopt(learner: LearnerBase, episode_state: Any, entry: dict[str, Any]) -> None:
+    """An episode of the file goes on."""
+    within("number of progress", episode_state.progress["number"].reshape(1), 1, learner._state.totals["episodes"])
+    planned = learner._check_episode_state(episode_state, awaits=entry["action"] is not None)
+    episode = LearnerEpisode(learner, episode_state, id=entry["id"])
+    episode._state, episode._action, episode._acted = entry["state"], entry["action"], entry["acted"]
+    if episode._action is not None:
+        if episode._state is None or not planned:
+            raise FileFormatError(f"an episode is {entry!r}; an action needs a state and a plan")
+        episode._pair = learner.support.pair(episode._state, episode._action)
+    learner._loaded.append(episode)
+
+
+def _await_again(learner: LearnerBase, acts: int) -> None:
     """The outcomes that were awaited are awaited, in the order of act."""
     awaiting = [one for one in learner._loaded if one._acted is not None]
     for episode in sorted(awaiting, key=lambda one: one._acted or 0):
-        episode._pair = learner.support.pair(episode._state or 0, episode._action or 0)
         learner._pending.hold(episode)
+    learner._pending.acts = acts
 
 
-def _knowledge(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> PriorKnowledge | None:
-    """The prior knowledge of single pairs, checked as if it were given now."""
-    found = {name: arrays[f"prior.{name}"] for name in _KNOWN if f"prior.{name}" in arrays}
-    if not found:
-        return None
-    if set(found) != set(_KNOWN):
-        raise FileFormatError(f"of the knowledge only {', '.join(sorted(found))} is there")
-    shapes = {
-        "loss_known": (support.pairs,), "losses": (support.pairs, size), "row_known": (support.pairs,),
-        "rows": (support.triples if found["row_known"].any() else 0, size), "floors": (support.pairs,),
-    }  # fmt: skip
-    for name, shape in shapes.items():
-        if found[name].shape != shape:
-            raise FileFormatError(f"prior.{name} has shape {found[name].shape}; the support asks for {shape}")
-    for name in ("losses", "rows", "floors"):
-        within(f"prior.{name}", found[name], 0.0, 1.0)
-    if len(found["rows"]):
-        sums = np.add.reduceat(found["rows"], support.next_start[:-1], axis=0)[found["row_known"]]
-        within("a known row", sums, 1.0 - 1e-9, 1.0 + 1e-9)
-    return PriorKnowledge(support, size, **{name: set_readonly(array.copy()) for name, array in found.items()})
+def _episode_arrays(prefix: str, episode_state: Any) -> Iterator[tuple[str, NDArray[Any]]]:
+    return named_arrays(prefix, episode_state, without=SHARED)
 
 
-def _stream(state: Any, settings: Settings) -> np.random.Generator | None:
-    """The learner's own stream, as it was."""
-    if not settings.exploration.draws:
-        if state is not None:
-            raise FileFormatError("there is a stream, but the learner draws nothing")
-        return None
-    return generator_from(state)
-
-
-def _allowed() -> dict[str, str]:
-    """The arrays that a checkpoint may have: names, or patterns for those of episodes, and their types."""
-    learner_state = new_learner_state(new_regression_sums(1, 1, 1, 1.0), np.array([0, 1]), 1.0, 1.0)
-    episode_state = new_episode_state(np.array([0, 1]), np.array([0, 1]), 1)
-    allowed = dict(SUPPORT_ARRAYS) | {f"prior.{name}": code for name, code in _KNOWN.items()}
-    allowed |= {name: CODES[array.dtype] for name, array in named_arrays("state", learner_state, without=_SHARED)}
-    for name, array in named_arrays(ONE_EPISODE, episode_state, without=_SHARED):
-        allowed[name.replace(".", r"\.")] = CODES[array.dtype]
+def _allowed(cls: type[LearnerBase]) -> dict[str, str]:
+    """The arrays that a checkpoint may have: names, or patterns for those of single episodes, and their types."""
+    smallest = cls._smallest()
+    allowed = {**SUPPORT_ARRAYS, **cls._given_types}
+    allowed |= {name: _type_of(array) for name, array in smallest._state_arrays()}
+    for name, array in _episode_arrays("episodes", smallest._new_episode_state()):
+        field = name.removeprefix(_PREFIX).replace(".", r"\.")
+        allowed |= dict.fromkeys([name, rf"episode_[0-9]{{1,6}}\.{field}"], _type_of(array))
     return allowed
 
 
-def _check_size(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> None:
-    """The largest array of a learner is there, so that a header alone cannot claim memory."""
-    shape = (support.pairs, size, size)
-    if "state.regression.gram" not in arrays or arrays["state.regression.gram"].shape != shape:
-        raise FileFormatError(f"state.regression.gram is missing or not of shape {shape}, as support and settings ask")
+def _type_of(array: NDArray[Any]) -> str:
+    """As files name it."""
+    return array.dtype.newbyteorder("<").str
 
 
-def _check_all_used(arrays: dict[str, NDArray[Any]], learner: RidgeLearner) -> None:
+def _checked_entries(entries: list[Any], acts: int, support: Support) -> list[dict[str, Any]]:
+    """The episodes of the header: where each is, and the action whose outcome is awaited, with its number."""
+    visits, ids = set(), set()
+    for entry in entries:
+        if not isinstance(entry, dict) or set(entry) != _EPISODE_KEYS:
+            raise FileFormatError(f"an episode is {entry!r:.200}; it needs {sorted(_EPISODE_KEYS)}")
+        for key, count in (("state", support.states), ("action", support.actions)):
+            if entry[key] is not None and not (type(entry[key]) is int and 0 <= entry[key] < count):
+                raise FileFormatError(f"the {key} of an episode is {entry[key]!r:.200}; they are 0 to {count - 1}")
+        id = entry["id"]
+        if (id is not None and type(id) is not int and (type(id) is not str or not id)) or id in ids:
+            raise FileFormatError(
+                f"the id of an episode is {id!r:.200}; each is a name or a number of its own, or null"
+            )
+        ids |= {id} - {None}
+        acted = entry["acted"]
+        if (acted is None) != (entry["action"] is None) or acted in visits:
+            raise FileFormatError(f"an episode is {entry!r:.200}; each action has a number of its own in acted")
+        if acted is not None:
+            if not (type(acted) is int and 0 <= acted < acts):
+                raise FileFormatError(f"an episode is {entry!r:.200}, and {acts} actions were taken")
+            visits.add(acted)
+    return entries
+
+
+def _checked_reasons(counts: Any) -> dict[str, int]:
+    """How many episodes were abandoned, by reason."""
+    if not isinstance(counts, dict) or not all(reason and _is_count(count) for reason, count in counts.items()):
+        raise FileFormatError(f"abandoned is {counts!r:.200}; it has a count for each reason")
+    return counts
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 1 <= value < MANY
+
+
+def _check_order(numbers: list[int]) -> None:
+    for one, following in pairwise(numbers):
+        if not one < following:
+            raise FileFormatError(f"episode {following} follows episode {one}; they stand in the order of begin")
+
+
+def _check_all_used(arrays: Arrays, learner: LearnerBase) -> None:
     """Every array belongs to the support, to the learner or to an episode of the header."""
-    used = {
-        *SUPPORT_ARRAYS,
-        *dict(named_arrays("state", learner._state, without=_SHARED)),
-        *(f"prior.{name}" for name in _KNOWN),
-    }
+    used = {*SUPPORT_ARRAYS, *learner._given_types, *dict(learner._state_arrays())}
     for place, episode in enumerate(learner._loaded):
-        used |= set(dict(named_arrays(f"episode_{place}", episode._arrays, without=_SHARED)))
+        used |= set(dict(_episode_arrays(f"episode_{place}", episode._arrays)))
     unknown = sorted(set(arrays) - used)
     if unknown:
         raise FileFormatError(f"{unknown[0]} belongs to no episode that the header knows")
 
 
-def _check_state(learner_state: LearnerState, support: Support) -> None:
-    regression = learner_state.regression
-    lengths = np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states)
-    within("visits", regression.visits, 0, MANY)
-    within("seen", regression.seen, 0, lengths)
-    within("seen_index", regression.seen_index, -1, np.repeat(regression.seen, np.diff(support.next_start)) - 1)
-    within("seen_state", regression.seen_state, 0, support.states - 1)
-    taken = np.flatnonzero(regression.seen_index >= 0)
-    pair = np.searchsorted(support.next_start, taken, side="right") - 1
-    stands = regression.seen_state[support.next_start[pair] + regression.seen_index[taken]]
-    within("seen_state", stands, support.next_state[taken], support.next_state[taken])
-    within("seen", regression.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
-    whole = ~support.leads_to_goal  # all next states of such a pair have their indices
-    within("seen", regression.seen[whole], lengths[whole], lengths[whole])
-    within("policy", learner_state.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
-    within("change_log", learner_state.change_log, 0, support.pairs - 1)
-    within_record("totals", learner_state.totals, loss_bound=(1.0, _MOST))
-    within("pending visits", learner_state.pending.visits, 0, regression.visits)
-    for name in ("contexts", "norms"):
-        within(f"pending {name}", getattr(learner_state.pending, name), 0, MANY)
-    within_record(
-        "violation", learner_state.linearity.violation, found=(0, 1), pair=(0, support.pairs - 1),
-        place=(-2, support.triples - 1),
-    )  # fmt: skip
-    _check_values(learner_state.values)
+def fill(targets: Iterable[tuple[str, NDArray[Any]]], arrays: Arrays) -> None:
+    """Every target takes the numbers of the array of its name; one that is missing or does not fit is an error."""
+    for name, target in targets:
+        if name not in arrays:
+            raise FileFormatError(f"{name} is missing")
+        if arrays[name].shape != target.shape:
+            raise FileFormatError(f"{name} has shape {arrays[name].shape}; the support asks for {target.shape}")
+        if target.dtype == np.float64:
+            fine = ~np.isnan(arrays[name]) if name.endswith(_MAY_BE_INFINITE) else np.isfinite(arrays[name])
+            if not fine.all():
+                raise FileFormatError(f"{name} holds {arrays[name][~fine][0]}")
+        target[...] = arrays[name]
 
 
-def _check_values(values: NDArray[np.float64]) -> None:
-    within("values", values[:-1], 0.0, _MOST)
-    within("values of the goal", values[-1:], 0.0, 0.0)
+def within(name: str, array: NDArray[Any], low: Any, high: Any) -> None:
+    """Every number that kernels use as an index lies where it must."""
+    if not ((array >= low) & (array <= high)).all():
+        raise FileFormatError(f"{name} holds {array[(array < low) | (array > high)][0]}, which is out of range")
 
 
-def _check_episode(episode_state: EpisodeState, entry: dict[str, Any], support: Support) -> None:
-    check_distribution(episode_state.context, "context", len(episode_state.context), "component")
-    lengths = np.diff(support.next_start)
-    within("policy", episode_state.iteration.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
-    within("used", episode_state.sets.used, 0, lengths)
-    whole = episode_state.sets.mass == NO_GOAL
-    within("used", episode_state.sets.used[whole], lengths[whole], lengths[whole])
-    within("mass", episode_state.sets.mass[support.leads_to_goal], 0.0, _MOST)
-    within("state", episode_state.sets.state, 0, support.states)
-    counted = (0, 1 if entry["action"] is not None else 0)
-    within_record("progress", episode_state.progress, interval=(1, MANY), counted=counted)
-    _check_values(episode_state.iteration.values)
-    if entry["action"] is not None:
-        if entry["state"] is None or not episode_state.progress["planned"]:
-            raise FileFormatError(f"an episode is {entry!r}; an action needs a state and a plan")
-        support.pair(entry["state"], entry["action"])
+def within_record(name: str, record: np.void, **limits: tuple[float, float]) -> None:
+    """Every field of a record is between its limits, or not negative where none are given."""
+    for field, array in field_arrays(record).items():
+        most = LARGEST if array.dtype == np.float64 else MANY
+        may_be_infinite = f".{field}".endswith(_MAY_BE_INFINITE)
+        within(f"{field} of {name}", array, *limits.get(field, (0, np.inf if may_be_infinite else most)))
 
 
-def _checked_episodes(entries: Any, header: dict[str, Any], support: Support) -> list[dict[str, Any]]:
-    if not isinstance(entries, list):
+_PREFIX = "episodes."
+_OF_EPISODE = re.compile(r"episode_([0-9]+)\.(.+)")
+_MOST_DIMENSIONS = 2  # of an array of one episode; a file has three
+
+
+def stacked(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """The arrays of all episodes joined by field; a field whose shape is not the same for all is left as it is.
+
+    >>> given = {"bound": np.ones(1), "episode_0.tally": np.array([1, 2]), "episode_1.tally": np.array([3, 4])}
+    >>> {name: array.tolist() for name, array in stacked(given).items()}
+    {'bound': [1.0], 'episodes.tally': [[1, 2], [3, 4]]}
+    >>> {name: array.tolist() for name, array in unstacked(stacked(given), [{}, {}]).items()}
+    {'bound': [1.0], 'episode_0.tally': [1, 2], 'episode_1.tally': [3, 4]}
+    """
+    found = {name: _OF_EPISODE.fullmatch(name) for name in arrays}
+    fields: dict[str, list[NDArray[Any]]] = {}
+    for name, match in found.items():
+        if match:
+            fields.setdefault(match[2], []).append(arrays[name])
+    alike = {
+        field
+        for field, rows in fields.items()
+        if len({(row.shape, row.dtype) for row in rows}) == 1 and rows[0].ndim <= _MOST_DIMENSIONS
+    }
+    kept = {name: arrays[name] for name, match in found.items() if not (match and match[2] in alike)}
+    return kept | {f"{_PREFIX}{field}": np.stack(rows) for field, rows in fields.items() if field in alike}
+
+
+def unstacked(arrays: Mapping[str, NDArray[Any]], episodes: Any) -> Arrays:
+    """The arrays of each of the episodes that the header lists, as views, and all others as they are."""
+    if not isinstance(episodes, list):
         raise FileFormatError("episodes is no list")
-    begun, acts = header["begun"], header["acts"]
-    last = -1
-    visits = set()
-    for entry in entries:
-        if not isinstance(entry, dict) or set(entry) != _EPISODE_KEYS or type(entry["number"]) is not int:
-            raise FileFormatError(f"an episode is {entry!r}; it needs {sorted(_EPISODE_KEYS)}")
-        if not last < entry["number"] < begun:
-            raise FileFormatError(f"episode {entry['number']} follows episode {last}, and {begun} were begun")
-        last = entry["number"]
-        acted = entry["acted"]
-        if (acted is None) != (entry["action"] is None) or acted in visits:
-            raise FileFormatError(f"an episode is {entry!r}; each action has a number of its own in acted")
-        if acted is not None:
-            if not (type(acted) is int and 0 <= acted < acts):
-                raise FileFormatError(f"an episode is {entry!r}, and {acts} actions were taken")
-            visits.add(acted)
-        for key, count in (("state", support.states), ("action", support.actions)):
-            if entry[key] is not None and not (type(entry[key]) is int and 0 <= entry[key] < count):
-                raise FileFormatError(f"the {key} of an episode is {entry[key]!r}; they are 0 to {count - 1}")
-    return entries
+    found: Arrays = {name: array for name, array in arrays.items() if not name.startswith(_PREFIX)}
+    for name, array in arrays.items():
+        if not name.startswith(_PREFIX):
+            continue
+        if array.ndim < 1 or len(array) != len(episodes):
+            raise FileFormatError(f"{name} has shape {array.shape}, and the header knows {len(episodes)} episodes")
+        for number, row in enumerate(array):
+            one = f"episode_{number}.{name.removeprefix(_PREFIX)}"
+            if one in found:
+                raise FileFormatError(f"{one} appears twice, the second time in {name}")
+            found[one] = row
+    return found
+
+
+_GENERATORS = {
+    kind.__name__: kind
+    for kind in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
+}
+
+
+def state_of(rng: np.random.Generator) -> dict[str, Any]:
+    """The state of a generator as JSON can say it, arrays as lists.
+
+    >>> generator_from(state_of(np.random.default_rng(3))).random() == np.random.default_rng(3).random()
+    True
+    """
+    return _plain(rng.bit_generator.state)
+
+
+def generator_from(state: Any) -> np.random.Generator:
+    """A generator in a state that :func:`state_of` gave."""
+    if not isinstance(state, dict) or state.get("bit_generator") not in _GENERATORS:
+        raise FileFormatError(f"the generator is {state!r:.200}; there are {', '.join(_GENERATORS)}")
+    bits = _GENERATORS[state["bit_generator"]](0)
+    bits.state = _as_before(state, bits.state)
+    return np.random.Generator(bits)
+
+
+def _stream(state: Any, *, draws: bool) -> np.random.Generator | None:
+    """The learner's own generator, as it was."""
+    if not draws and state is not None:
+        raise FileFormatError("there is a stream, but the learner draws nothing")
+    return generator_from(state) if draws else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _as_before(value: Any, like: Any) -> Any:
+    """Lists become arrays where a state has them; anything of another form is an error."""
+    if isinstance(like, dict):
+        if not isinstance(value, dict) or set(value) != set(like):
+            raise FileFormatError(f"the state of the generator is {value!r:.200}; it needs {sorted(like)}")
+        return {key: _as_before(value[key], like[key]) for key in like}
+    if isinstance(like, np.ndarray):
+        array = np.array(value, dtype=like.dtype)
+        if array.shape != like.shape:
+            raise FileFormatError(f"the state of the generator has an array of shape {array.shape}, not {like.shape}")
+        return array
+    if type(value) is not type(_plain(like)):
+        raise FileFormatError(f"the state of the generator holds {value!r:.200}")
+    return value

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import ArgumentError, LearnerError
+from goalbound.errors import ArgumentError, InputError, LearnerError
 from goalbound.estimation.statistics import step_parts
 from goalbound.kernels.compile import engine
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.planner import graph
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.support import SUPPORT_REMEDY
-from goalbound.models.validation import ROW_TOLERANCE, check_array, check_type, short_repr
+from goalbound.models.validation import ROW_TOLERANCE, check_array, check_list, check_type, short_repr
 from goalbound.planning.reduction import reverse_of
 
 
@@ -92,7 +92,7 @@ def check_leads(support: Support, problem: LinearCSSP) -> None:
         raise ArgumentError(f"{name} may lead to {following} in the problem, but not in the learner's support")
 
 
-def checked_state(support: Support, state: int, at: int | None) -> int:
+def checked_state(support: Support, state: int | str, at: int | None) -> int:
     """The number of a state in which an episode may act; ``at`` is where it is, if that is known."""
     here = support.state(state)
     if here == support.states:
@@ -102,21 +102,52 @@ def checked_state(support: Support, state: int, at: int | None) -> int:
     return here
 
 
+def allowed_pairs(support: Support, state: int, allowed: Any) -> NDArray[np.int64]:
+    """The pairs of a state whose actions, by number or name, are allowed; in increasing order, and at least one."""
+    items = check_list(allowed, "allowed", "a list of actions, by number or name")
+    try:
+        actions = {support.action(action) for action in items}
+    except (InputError, TypeError) as error:
+        raise ArgumentError(f"allowed is {short_repr(allowed)}: {error}") from None
+    if not actions:
+        raise LearnerError("no action is allowed; if nothing can be done, abandon(reason) the episode, or wait")
+    pairs = np.arange(support.pair_start[state], support.pair_start[state + 1], dtype=np.int64)
+    found = pairs[np.isin(support.pair_action[pairs], list(actions))]
+    if not len(found):
+        has = ", ".join(support.action_name(int(action)) for action in support.pair_action[pairs])
+        given = ", ".join(support.action_name(action) for action in sorted(actions)[:8])
+        raise LearnerError(f"{support.state_name(state)} has none of the allowed actions ({given}); it has {has}")
+    return found
+
+
+def is_as_proposed(support: Support, step: Step, action: int | None) -> bool:
+    """Whether a step played the action that was proposed; None: none was."""
+    played = support.action(step_parts(step)[1])
+    return action is not None and played == action
+
+
+def check_step_from(support: Support, step: Step, at: int | None) -> None:
+    """An error unless a step is from where the episode is, if that is known."""
+    said = support.state(step_parts(step)[0])
+    if at is not None and said != at:
+        raise LearnerError(
+            f"the step is from {support.state_name(said)}, but the episode is in {support.state_name(at)}; if it got "
+            "there by itself, moved_to(state) comes first"
+        )
+
+
 def check_own_step(support: Support, step: Step, at: int | None, action: int | None) -> None:
     """An error unless a step follows from where the episode is and what it chose."""
     if action is None or at is None:
-        raise LearnerError("no action was chosen; act(state) comes before observe(step)")
-    step_parts(step)
-    said = support.state(step[0])
-    if said != at:
         raise LearnerError(
-            f"the step is from {support.state_name(said)}, but the episode is in {support.state_name(at)}"
+            "no action was chosen; act(state) comes before observe(step), or observe(step, overridden=True) where "
+            "somebody acted without asking"
         )
-    played = support.action(step[1])
-    if played != action:
+    check_step_from(support, step, at)
+    if not is_as_proposed(support, step, action):
         raise LearnerError(
-            f"the step played {support.action_name(played)}, but {support.action_name(action)} was chosen; a learner "
-            "learns from its own actions"
+            f"the step played {support.action_name(support.action(step[1]))}, but {support.action_name(action)} was "
+            "chosen; if somebody played another action than was proposed, observe(step, overridden=True) learns from it"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any, Self
 
@@ -14,8 +14,8 @@ from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.card import MAPPED, NOTHING, Card, wrapped_card
 from goalbound.learners.checks import check_learner, one_component
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
-from goalbound.learners.saving import save_inner, takes, with_limit
-from goalbound.learners.wrapper import Wrapper
+from goalbound.learners.wrapper import Wrapper, begin_inner, save_inner, takes, with_contexts, with_limit
+from goalbound.models import Step
 from goalbound.models.files.io import LIMIT
 from goalbound.models.validation import check_array, check_distribution, set_readonly
 
@@ -51,10 +51,18 @@ class MappedContexts(Wrapper):
         if loop is not None and takes(loop, "shown"):
             self.play_episodes = self._play_episodes
 
-    def begin(self, context: ArrayLike) -> Episode:
-        """An episode of the learner under what it sees of the context."""
-        episode: Episode = self.inner.begin(self._seen(context))
-        return episode
+    def begin(self, context: ArrayLike, *, id: str | int | None = None) -> Episode:
+        """An episode of the learner under what it sees of the context; ``id`` is for learners that know one."""
+        return begin_inner(self.inner, self._seen(context), id)
+
+    def learn(self, context: ArrayLike, step: Step) -> None:
+        """Let the learner learn from a step that anyone made, by what it sees of the context."""
+        self.inner.learn(self._seen(context), step)
+
+    def learn_log(self, log: Iterable[tuple[ArrayLike, Step]]) -> int:
+        """:meth:`learn` from ``(context, step)`` by ``(context, step)``, as the learner inside does; how many."""
+        learned: int = self.inner.learn_log(with_contexts(log, self._seen))
+        return learned
 
     def plan(self, context: ArrayLike) -> Any:
         """What the learner would do now, by what it sees of the context."""

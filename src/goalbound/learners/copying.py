@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
+from goalbound.kernels.struct import Struct
 from goalbound.models.validation import is_writable
 
 _OPEN, _HELD, _VERSION = "_open", "_loaded", "goalbound version"
@@ -91,12 +92,12 @@ class _Record:
 
 
 def _packed(value: Any, records: dict[int, _Record]) -> Any:
-    """NamedTuples of arrays, with those marked that are read-only, and records as arrays."""
+    """Structs, with those marked that are read-only, and records as arrays."""
     if isinstance(value, np.ndarray) and not value.flags.writeable:
         return _ReadOnly(value)
     if isinstance(value, np.void):
         return records.setdefault(id(value), _Record(value))
-    if isinstance(value, tuple) and hasattr(value, "_make"):
+    if isinstance(value, Struct):
         return type(value)._make(_packed(part, records) for part in value)
     return value
 
@@ -108,7 +109,7 @@ def _unpacked(value: Any, known: dict[int, Any]) -> Any:
     if isinstance(value, _ReadOnly):
         value.array.flags.writeable = False
         return value.array
-    if isinstance(value, tuple) and hasattr(value, "_make"):
+    if isinstance(value, Struct):
         return type(value)._make(_unpacked(part, known) for part in value)
     if isinstance(value, np.ndarray):
         if id(value) not in known:

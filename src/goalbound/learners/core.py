@@ -1,56 +1,65 @@
-"""What all learners by ridge regression share: the sums, the estimate, plans, episodes, checkpoints."""
+"""What all learners by ridge regression share: the sums, the estimate, plans, visits whose outcome is awaited."""
 
 from __future__ import annotations
 
-from os import PathLike
-from typing import Any, ClassVar, Self
-from weakref import WeakSet
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import ArgumentError, FileFormatError, PlanningStopped, ProjectionFailed
+from goalbound.errors import ArgumentError, LearnerError, ProjectionFailed
 from goalbound.estimation import Estimate, Statistics
 from goalbound.estimation.statistics import by_support
 from goalbound.kernels import algorithm as kernels
 from goalbound.kernels import episode_loop
 from goalbound.kernels.active_set import new_projection_workspace
-from goalbound.kernels.audit import RegretAudit, new_regret_audit
-from goalbound.kernels.compile import Effort
+from goalbound.kernels.audit import new_regret_audit
 from goalbound.kernels.elimination import new_evaluation_workspace
-from goalbound.kernels.environment import EpisodeResults
-from goalbound.kernels.linearity_test import PARTS
-from goalbound.kernels.records import assign
+from goalbound.kernels.linearity_test import NO_EPISODE, PARTS
+from goalbound.kernels.merge import merge
+from goalbound.kernels.records import assign, named_arrays
 from goalbound.kernels.regression import new_regression_sums
-from goalbound.kernels.state import POSTERIOR, EpisodeState, new_episode_state, new_learner_state
+from goalbound.kernels.state import POSTERIOR, EpisodeState, LearnerState, new_episode_state, new_learner_state
+from goalbound.kernels.steps import StepArrays, learn_steps
 from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL
+from goalbound.learners.base import LearnerBase
+from goalbound.learners.batch import Batch
+from goalbound.learners.card import learner_card
+from goalbound.learners.checkpoint import SHARED
 from goalbound.learners.checks import check_leads, checked_support
-from goalbound.learners.copying import copied_state, deep_copy, restore_state
-from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.explanation import Evidence, Explanation, explain
 from goalbound.learners.exploration import Exploration
-from goalbound.learners.pending_visits import PendingVisits
-from goalbound.learners.plan import Plan
+from goalbound.learners.plan import Plan, make_plan
 from goalbound.learners.prior import PriorKnowledge
-from goalbound.learners.protocol import SimulatedEnvironment, environment_arrays
+from goalbound.learners.saved_state import (
+    PRIOR_TYPES,
+    check_episode_state,
+    check_learner_state,
+    check_size,
+    prior_arrays,
+    prior_from,
+)
 from goalbound.learners.settings import Settings
-from goalbound.learners.showing import make_plan
-from goalbound.models import LinearCSSP, Support
-from goalbound.models.files.io import LIMIT
-from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.validation import check_distribution, check_generator, check_memory, set_readonly
-
-SWEEPS = 1_000_000
-"""The most sweeps of one plan; a plan that needs more is an error."""
+from goalbound.learners.step_log import part_of, single_step
+from goalbound.models import SSP, LinearCSSP, Support
+from goalbound.models.validation import check_distribution, check_memory, set_readonly
+from goalbound.planning import evaluate
 
 
-class RidgeLearner:
+class RidgeLearner(LearnerBase):
     """The shared core of :class:`~goalbound.learners.lr_cssp.LRCSSP` and of :mod:`goalbound.learners.ridge`.
 
     A subclass says how it explores: its settings, and what it draws or chooses itself.
     """
 
-    kind: ClassVar[str]
-    """The name of the class in checkpoints."""
+    settings: Settings
+    _state: LearnerState
+    _loop = episode_loop.play
+    _settings_type = Settings
+    _given_types = PRIOR_TYPES
 
     def _set_up(
         self, support: Support, settings: Settings, prior: PriorKnowledge | None, rng: np.random.Generator | None
@@ -64,8 +73,7 @@ class RidgeLearner:
             raise ArgumentError("the prior is of another support or context size than the learner's")
         if prior is not None and prior.row_known.any():
             checked_support(support, prior.possible)
-        self.support = support
-        self.settings = settings
+        self._init_base(support, settings, rng, counted_early=settings.is_optimistic)
         self.prior = prior
         self._constants = settings.constants(support, prior)
         size = settings.context_size
@@ -82,53 +90,24 @@ class RidgeLearner:
         )
         self._scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
         self._workspace = new_evaluation_workspace(support.states if self._constants.policy_iteration else 0)
-        self._rng = np.random.default_rng() if rng is None else check_generator(rng)
-        self._effort = Effort()
-        self._arrays: EpisodeState | None = None
-        self._begun = 0
-        self._files = SavedFiles()
-        self._open: WeakSet[LRCSSPEpisode] = WeakSet()
-        self._loaded: list[LRCSSPEpisode] = []  # held here until the one who loads them takes them
-        self._pending = PendingVisits(counted_early=settings.is_optimistic)
         self._effort.engine(support.triples)(kernels.reset_data)(self._constants, self._state)
-
-    __getstate__ = copied_state
-    __setstate__ = restore_state
-    __copy__ = deep_copy
-
-    @classmethod
-    def _of(
-        cls, support: Support, settings: Settings, prior: PriorKnowledge | None, rng: np.random.Generator | None
-    ) -> Self:
-        """A learner with settings that a file gave."""
-        if not cls._explores(settings.exploration):
-            raise ArgumentError(
-                f"the exploration is {settings.exploration.as_json()}, which is not that of a {cls.kind}"
-            )
-        learner = object.__new__(cls)
-        learner._set_up(support, settings, prior, rng)
-        return learner
 
     @classmethod
     def _explores(cls, exploration: Exploration) -> bool:
         """Whether a learner of this class explores so."""
         raise NotImplementedError
 
-    def _adopt(self, episode: LRCSSPEpisode, entry: dict[str, Any]) -> None:
-        """An episode of a checkpoint goes on."""
-        episode.number, episode._state, episode._action = entry["number"], entry["state"], entry["action"]
-        episode._acted = entry["acted"]
-        self._loaded.append(episode)
-
-    def begin(self, context: ArrayLike) -> LRCSSPEpisode:
+    def begin(self, context: ArrayLike, *, id: str | int | None = None) -> LearnerEpisode:
         """An episode under a context. Many may be open at once; what one observes, the others know.
 
         Nothing is planned yet. Which interval number an episode has is settled here; which plan, at its first ``act``.
+        ``id`` is a name of yours, that no other open episode has: the learner holds the episode until it ends, and
+        :meth:`episode` finds it, in checkpoints too.
         """
-        weights = check_distribution(context, "context", self.settings.context_size, "component")
+        weights, id = self._checked_context(context), self._checked_id(id)
         episode_state = self._new_episode_state()
         self._effort.engine(self.support.triples)(kernels.begin)(self._constants, self._state, episode_state, weights)
-        return LRCSSPEpisode(self, episode_state)
+        return LearnerEpisode(self, episode_state, id=id)
 
     def plan(self, context: ArrayLike) -> Plan:
         """What the learner would do now under a context. Nothing is changed by looking.
@@ -136,24 +115,102 @@ class RidgeLearner:
         With ``forget=True``, an ``act`` whose plan exceeds the loss bound forgets the data first; looking does not. A
         learner that samples shows the plan of its estimate.
         """
-        weights = check_distribution(context, "context", self.settings.context_size, "component")
+        weights = self._checked_context(context)
         self._check_projections()
         episode_state = self._new_episode_state()
         run = self._effort.engine(self.support.triples)
         totals = self._state.totals.copy()
         run(kernels.begin)(self._constants, self._state, episode_state, weights)
         assign(self._state.totals, totals)
-        if not run(kernels.plan)(self._constants, self._state, episode_state, self._workspace, SWEEPS):
-            raise _stopped()
-        hoped = run(kernels.max_optimistic_value)(self._constants, episode_state)
-        while self._constants.doubling and episode_state.progress["loss_bound"] < hoped:
+        if not run(kernels.plan)(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
+            raise self._stopped()
+        optimistic = run(kernels.max_optimistic_value)(self._constants, episode_state)
+        while self._constants.doubling and episode_state.progress["loss_bound"] < optimistic:
             episode_state.progress["loss_bound"] *= 2.0
         return self._shown(episode_state)
 
-    @property
-    def context_size(self) -> int:
-        """d"""
-        return self.settings.context_size
+    def merge(self, other: Self) -> None:
+        """Add what another learner has seen, as if its steps had been learned here; ``other`` stays as it is.
+
+        Both have the same class, support, settings and prior knowledge, and saw different steps: data that both have
+        (a common past, from a copy or a file) would count twice. The merged sets are valid if neither chose by what
+        only the other saw later, and if what is merged is not selected by its outcomes; the price in probability, and
+        what does not add up, is in docs/explanation/steps_by_anyone.md.
+
+        >>> from goalbound import LRCSSP, Step, Support
+        >>> here, there = (LRCSSP(Support.full(2, 2), 2, loss_floor=0.1) for _ in range(2))
+        >>> here.learn([0.3, 0.7], Step(0, 1, 0.5, 1))
+        >>> there.learn([0.6, 0.4], Step(0, 1, 0.25, 2))
+        >>> here.merge(there)
+        >>> here.statistics.visits
+        array([0, 2, 0, 0])
+        """
+        self._check_can_merge(other)
+        for pair in self._pending.uncounted_pairs:
+            self._count_visits_before(pair, None)
+        run = self._effort.engine(self.support.triples)(merge)
+        run(self._constants, self._state, other._state, self._scratch)
+        for reason, count in other.abandoned.items():
+            self._abandoned[reason] = self._abandoned.get(reason, 0) + count
+        self._after_learning()
+
+    def _check_can_merge(self, other: object) -> None:
+        if type(other) is not type(self):
+            raise ArgumentError(f"other is a {type(other).__name__}, and this is a {type(self).__name__}; merge alike")
+        assert isinstance(other, RidgeLearner)
+        if other is self:
+            raise ArgumentError("a learner cannot be merged with itself: its steps would count twice")
+        if other.support != self.support:
+            raise ArgumentError(f"other has another support ({other.support}, not {self.support}), or other names")
+        if other.settings != self.settings or other.prior != self.prior:
+            raise ArgumentError(
+                f"other has other settings or prior knowledge: {other}, not {self}; learn its log with the settings of "
+                "this one instead"
+            )
+        if self.settings.forget:
+            raise LearnerError("with forget=True data is dropped as the loss bound doubles, and cannot be merged")
+        waiting = other.open_episodes
+        if waiting:
+            raise LearnerError(
+                f"other has {len(waiting)} open episodes, whose steps are still to come; let them end there, or "
+                "abandon(reason) them, before it is merged"
+            )
+
+    def explain(self, context: ArrayLike, state: int | str) -> Explanation:
+        """Why the learner would play what its plan plays in a state under a context. Nothing is changed by looking.
+
+        Each action of the state with its estimated loss and next states, what it is worth if the plan is followed
+        after it, and how often it was played; with intervals where the learner has confidence sets. A learner that
+        samples, or plays at random now and then, is explained by the plan of its estimate.
+        """
+        weights = self._checked_context(context)
+        here = self.support.state(state)
+        if here == self.support.states:
+            raise ArgumentError("state is the goal; nothing is done there: give one of the states")
+        return explain(self._evidence(weights), weights, here)
+
+    def _evidence(self, context: NDArray[np.float64]) -> Evidence:
+        """What there is to explain a plan with; a learner with confidence sets adds them."""
+        plan, model = self.plan(context), self._estimated(context)
+        values = self._estimated_values(model, plan.policy)
+        known = plan.known if learner_card(self).has_known_test else None
+        return Evidence(model, plan.policy, values, self._state.regression.visits, known)
+
+    def _estimated(self, context: NDArray[np.float64]) -> SSP:
+        """The projected estimate under a context, with what is known beforehand put in."""
+        model = self.estimate.model().at(context)
+        if self.prior is None:
+            return model
+        known = np.repeat(self.prior.row_known, np.diff(self.support.next_start))
+        losses = np.where(self.prior.loss_known, np.clip(self.prior.losses @ context, 0.0, 1.0), model.losses)
+        rows = np.where(known, self.prior.rows @ context, model.probabilities) if known.any() else model.probabilities
+        return SSP(self.support, losses, rows)
+
+    @staticmethod
+    def _estimated_values(model: SSP, policy: NDArray[np.int64]) -> NDArray[np.float64]:
+        """[S + 1] what a policy loses until the goal in a model; infinite where it does not arrive."""
+        found = evaluate(model, policy)
+        return set_readonly(np.where(np.isinf(found.hitting_times), np.inf, found.values))
 
     @property
     def statistics(self) -> Statistics:
@@ -189,63 +246,6 @@ class RidgeLearner:
         """epsilon, what the zero-loss variant adds to every step; 0 if there is a loss floor."""
         return self._constants.added_loss
 
-    @property
-    def open_episodes(self) -> tuple[LRCSSPEpisode, ...]:
-        """The episodes that were begun, have not ended and are still held by someone, in the order of begin.
-
-        Those of a checkpoint are held by the learner until they end or are abandoned, those with an action whose
-        outcome is awaited until it comes.
-        """
-        self._loaded = [one for one in self._loaded if not one.ended]
-        return tuple(sorted((one for one in self._open if not one.ended), key=lambda one: one.number))
-
-    def play_episodes(
-        self,
-        environment: SimulatedEnvironment,
-        contexts: NDArray[np.float64],
-        values: NDArray[np.float64],
-        *,
-        step_limit: int,
-        results: EpisodeResults,
-        shown: NDArray[np.float64] | None = None,
-        audit: RegretAudit | None = None,
-    ) -> None:
-        """Play one episode in a simulated environment for each of the contexts [K, d], in compiled code.
-
-        The same episodes, to the bit, as ``begin``, ``act`` and ``observe`` give. ``values`` [K, S + 1] are the true
-        optimal values, for the regret only. ``shown`` [K, d'] is what the learner sees instead of the contexts;
-        ``audit`` takes what only someone who knows the truth can see.
-        """
-        problem = environment.problem
-        seen = contexts if shown is None else shown
-        self.check_fits(problem, seen.shape[1])
-        env = environment_arrays(environment)
-        if self._arrays is None:
-            self._arrays = self._new_episode_state()
-        for pair in self._pending.uncounted_pairs:
-            self._count_visits_before(pair, None)
-        kept = new_regret_audit(self.support.pairs) if audit is None else audit
-        played = 0
-        while played < len(contexts):
-            run = self._effort.engine((len(contexts) - played) * self.support.triples)(episode_loop.play)
-            # As Python, one episode at a time: how long they are, and so whether the compiler pays, is seen only then.
-            last = played + 1 if run is episode_loop.play.python else len(contexts)
-            ended = run(
-                self._constants, self._state, self._arrays, self._scratch, self._workspace, env,
-                contexts[played:last], seen[played:last], values[played:last], environment.rng, self._rng,
-                int(step_limit), SWEEPS, kept,
-                EpisodeResults._make(column[played:last] for column in results),
-            )  # fmt: skip
-            self._effort.spent += int(results.steps[played:last].sum()) * self.support.triples
-            played += ended
-            if played < last:
-                break
-        self._begun += min(played + 1, len(contexts))  # one whose plan did not come to its end was begun too
-        self._check_projections()
-        self._after_learning()
-        if played < len(contexts):
-            raise _stopped()
-
     def check_fits(self, problem: LinearCSSP, context_size: int) -> None:
         """An error unless the problem has the learner's pairs and leads only where it may, under contexts it knows."""
         check_leads(self.support, problem)
@@ -253,35 +253,6 @@ class RidgeLearner:
             self.prior.check_problem(problem)
         if context_size != self.settings.context_size:
             raise ArgumentError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
-
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the learner and its open episodes to a file, exactly and atomically; :meth:`load` reads it back.
-
-        What is loaded goes on as if there had been no stop, bit for bit, in the middle of an episode too.
-
-        A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
-        :class:`~goalbound.errors.FileConflictError`, unless ``overwrite`` is set.
-        """
-        from goalbound.learners.checkpoint import write_checkpoint
-
-        write_checkpoint(self, path, overwrite=overwrite)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
-        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``.
-
-        ``limit`` is the most bytes that the file may have: 4 GiB, and more only if it is asked for.
-        """
-        from goalbound.learners.checkpoint import read_checkpoint
-
-        return read_checkpoint(cls, path, limit=limit)
-
-    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
-        """:meth:`load`, for a file whose learner has the settings of this one; else an error."""
-        learner = self.load(path, limit=limit)
-        if (learner.settings, learner.support, learner.prior) != (self.settings, self.support, self.prior):
-            raise FileFormatError(f"{path}: the learner in it has other settings: {learner}, not {self}")
-        return learner
 
     def _shown(self, episode_state: EpisodeState) -> Plan:
         known = self._effort.engine(self.support.triples)(kernels.is_known)
@@ -295,57 +266,124 @@ class RidgeLearner:
             sampled=exploration.code == POSTERIOR,
         )  # fmt: skip
 
+    @cached_property
+    def _scratch_episode(self) -> EpisodeState:
+        """The arrays of an episode, for what has none of its own: episodes that are played in one go, single steps."""
+        return self._new_episode_state()
+
     def _ceiling(self) -> float:
         """No value of a plan is above it."""
         return self.settings.exploration.ceiling
+
+    def _choose(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64] | None) -> int:
+        if not episode_state.progress["planned"]:
+            self._prepare(episode_state)
+        if allowed is None:
+            return self._select(episode_state, state)
+        return self._select_among(episode_state, state, allowed)
 
     def _prepare(self, episode_state: EpisodeState) -> None:
         self._check_projections()
         self._draw(episode_state)
         run = self._effort.engine(self.support.triples)(kernels.plan_with_doubling)
-        if not run(self._constants, self._state, episode_state, self._workspace, SWEEPS):
+        if not run(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
             episode_state.progress["planned"] = 0
-            raise _stopped()
+            raise self._stopped()
 
     def _draw(self, episode_state: EpisodeState) -> None:
         """What is drawn before a plan."""
 
-    def _choose(self, episode_state: EpisodeState, state: int) -> int:
-        """The pair to play in a state."""
+    def _select(self, episode_state: EpisodeState, state: int) -> int:
+        """The pair to play by a plan."""
         return int(episode_state.iteration.policy[state])
 
-    def _await_outcome(self, episode: LRCSSPEpisode, pair: int) -> None:
-        """A pair was played."""
-        episode._arrays.progress["restarts"] = self._state.totals["restarts"]
-        self._pending.add(episode, pair)
+    def _select_among(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64]) -> int:
+        """The pair to play by a plan where only some are possible: its own, or else the best of them at its values."""
+        planned = int(episode_state.iteration.policy[state])
+        if planned in allowed:
+            return planned
+        return int(self._effort.engine(0)(kernels.best_pair)(episode_state, allowed))
 
-    def _count_visits_before(self, pair: int, last: LRCSSPEpisode | None) -> None:
+    def _held_plan(self, episode_state: EpisodeState) -> Plan | None:
+        return self._shown(episode_state) if episode_state.progress["planned"] else None
+
+    def _await_outcome(self, episode: LearnerEpisode, pair: int) -> None:
+        episode._arrays.progress["restarts"] = self._state.totals["restarts"]
+        super()._await_outcome(episode, pair)
+
+    def _count_visits_before(self, pair: int, last: LearnerEpisode | None) -> None:
         """Visits of a pair that were made before that of ``last`` (None: all) count from now on, outcome or not."""
         for episode in self._pending.take_uncounted(pair, last):
             run = self._effort.engine(self.support.triples)(kernels.keep_pending)
             run(self._constants, self._state, episode._arrays, self._scratch, pair)
 
-    def _observe(self, episode: LRCSSPEpisode, pair: int, place: int, loss: float) -> None:
+    def _checked_context(self, context: Any) -> NDArray[np.float64]:
+        return check_distribution(context, "context", self.settings.context_size, "component")
+
+    def _check_possible(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
+        if self.prior is not None:
+            self.prior.check_step(pair, place, context)
+
+    def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
+        return self.prior.row_known if self.prior is not None and self.prior.row_known.any() else None
+
+    def _learn_steps(self, steps: StepArrays, *, number: int = NO_EPISODE) -> None:
+        """Visits of a pair whose outcome is awaited were made before, so they count first. ``number`` is that of the
+        episode, for the test of the linear model."""
+        self._scratch_episode.progress["number"] = number
+        waiting = set(self._pending.uncounted_pairs)
+        first = 0
+        for at in np.flatnonzero(np.isin(steps.pairs, list(waiting))).tolist() if waiting else ():
+            pair = int(steps.pairs[at])
+            if pair in waiting:
+                self._enter(part_of(steps, first, at))
+                self._count_visits_before(pair, None)
+                waiting.discard(pair)
+                first = at
+        self._enter(part_of(steps, first, len(steps.pairs)) if first else steps)
+
+    def _enter(self, steps: StepArrays) -> None:
+        work = len(steps.pairs) * self.support.triples // self.support.pairs
+        run = self._effort.engine(work)(learn_steps)
+        run(self._constants, self._state, self._scratch_episode, self._scratch, steps)
+
+    def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
         self._count_visits_before(pair, episode)
         run = self._effort.engine(0)(kernels.observe)
         run(self._constants, self._state, episode._arrays, self._scratch, pair, place, loss)
         self._pending.remove(episode)
-        self._after_learning()
 
-    def _abandon(self, episode: LRCSSPEpisode, missing_at_random: bool) -> None:
-        """The outcome of a visit will never come."""
+    def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        self._learn_steps(single_step(episode._context, pair, place, loss), number=int(episode._progress["number"]))
+        self._effort.engine(0)(kernels.leave_plan)(self._constants, self._state, episode._arrays, pair)
+
+    def _abandon(self, episode: LearnerEpisode, missing_at_random: bool) -> None:
         pair = episode._pair
         if self.settings.is_optimistic:
             run = self._effort.engine(self.support.triples)
             if not missing_at_random:
                 self._count_visits_before(pair, episode)
                 run(kernels.keep_pending)(self._constants, self._state, episode._arrays, self._scratch, pair)
-            elif episode._counted:
+            elif episode._progress["counted"]:
                 run(kernels.withdraw_visit)(self._constants, self._state, episode._arrays, self._scratch, pair)
-        self._pending.remove(episode)
+            episode._progress["counted"] = 0  # of the visit that the episode makes next
+        super()._abandon(episode, missing_at_random)
+
+    def _before_playing(self, batch: Batch) -> None:
+        for pair in self._pending.uncounted_pairs:
+            self._count_visits_before(pair, None)
+
+    def _play(self, run: Callable[..., Any], part: Batch) -> int:
+        audit = new_regret_audit(self.support.pairs) if part.audit is None else part.audit
+        ended: int = run(
+            self._constants, self._state, self._scratch_episode, self._scratch, self._workspace, part.environment,
+            part.contexts, part.seen, part.values, part.rng, self._rng, part.step_limit, self.MOST_SWEEPS, audit,
+            part.results,
+        )  # fmt: skip
+        return ended
 
     def _after_learning(self) -> None:
-        """What is to be said after outcomes were learned from."""
+        self._check_projections()
 
     def _check_projections(self) -> None:
         if self._state.totals["failed_projections"]:
@@ -354,22 +392,41 @@ class RidgeLearner:
                 "Raise the regularization"
             )
 
-    def __repr__(self) -> str:
-        inside = repr(self.support).removeprefix("Support(")[:-1]
-        parts = [inside, f"{self.settings.context_size} components", *self._described(), f"{self._steps} steps"]
-        return f"{type(self).__name__}({', '.join(parts)})"
-
     def _described(self) -> list[str]:
-        """What ``repr`` says of how it explores."""
-        return []
+        return [f"{self.settings.context_size} components"]
 
     @property
     def _steps(self) -> int:
         return int(self._state.regression.visits.sum())
 
+    def _given_arrays(self) -> dict[str, NDArray[Any]]:
+        return prior_arrays(self.prior)
 
-def _stopped() -> PlanningStopped:
-    return PlanningStopped(
-        f"value iteration did not settle in {SWEEPS} sweeps; the goal may be out of reach in the optimistic model, or "
-        "the loss floor is too small for the distances: raise loss_floor or tolerance"
-    )
+    def _state_arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        return named_arrays("state", self._state, without=SHARED)
+
+    @classmethod
+    def _smallest(cls) -> Self:
+        learner = object.__new__(cls)
+        learner._set_up(Support.full(1, 1), Settings.of(1, loss_floor=1.0), None, None)
+        return learner
+
+    @classmethod
+    def _from_file(
+        cls, support: Support, settings: Settings, arrays: dict[str, NDArray[Any]], rng: np.random.Generator | None
+    ) -> Self:
+        if not cls._explores(settings.exploration):
+            raise ArgumentError(
+                f"the exploration is {settings.exploration.as_json()}, which is not that of a {cls.kind}"
+            )
+        check_size(arrays, support, settings.context_size)
+        learner = object.__new__(cls)
+        learner._set_up(support, settings, prior_from(arrays, support, settings.context_size), rng)
+        return learner
+
+    def _check_state(self) -> None:
+        check_learner_state(self._state, self.support, is_optimistic=self.settings.is_optimistic)
+
+    def _check_episode_state(self, episode_state: EpisodeState, *, awaits: bool) -> bool:
+        check_episode_state(episode_state, self.support, awaits=awaits)
+        return bool(episode_state.progress["planned"])

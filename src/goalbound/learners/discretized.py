@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import ArgumentError, FileFormatError
+from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError
 from goalbound.kernels.environment import EpisodeResults
+from goalbound.learners.batch import rows_of
 from goalbound.learners.card import CELLS, Card, wrapped_card
 from goalbound.learners.checks import one_component
-from goalbound.learners.copying import (
-    deep_copy,
-)
+from goalbound.learners.copying import deep_copy
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
-from goalbound.learners.saving import bytes_of, can_be_saved, restored_from
-from goalbound.models.files.array_file import (
-    FORMAT,
-    MOST_ARRAYS,
-    check_keys,
-    read_array_file,
-    write_array_file,
-)
-from goalbound.models.files.io import (
-    LIMIT,
-    as_format_errors,
-)
-from goalbound.models.files.saved_files import (
-    SavedFiles,
-)
-from goalbound.models.validation import (
-    check_distribution,
-    check_generator,
-    check_size,
-    set_readonly,
-)
+from goalbound.learners.wrapper import begin_inner, bytes_of, can_be_saved, restored_from
+from goalbound.models import Step
+from goalbound.models.files.array_file import FORMAT, MOST_ARRAYS, check_keys, read_array_file, write_array_file
+from goalbound.models.files.io import LIMIT, as_format_errors
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.validation import check_distribution, check_generator, check_size, set_readonly, short_repr
 
 KIND, VERSION = "Discretized", 1
 _KEYS = ("context_size", "parts", "cells")
@@ -107,9 +92,60 @@ class Discretized:
         found = {cell: getattr(learner, "alarm", None) for cell, learner in self.cells.items()}
         return {cell: alarm for cell, alarm in found.items() if alarm is not None}
 
-    def begin(self, context: ArrayLike) -> Episode:
-        """An episode of the cell's learner."""
-        return self._learner(self.cell(context)).begin([1.0])
+    def begin(self, context: ArrayLike, *, id: str | int | None = None) -> Episode:
+        """An episode of the cell's learner; ``id`` is for learners that know one, and is unique over all cells."""
+        cell = self.cell(context)
+        if id is not None and id in self._ids():
+            raise LearnerError(f"an open episode has the id {short_repr(id)} already; episode(id) is that one")
+        episode: Episode = begin_inner(self._learner(cell), [1.0], id)
+        return episode
+
+    def episode(self, id: str | int) -> Any:
+        """The open episode, of whatever cell, that was begun with this id."""
+        found = self._ids()
+        if id not in found:
+            raise LearnerError(f"no open episode has the id {short_repr(id)}; there are {short_repr(list(found))}")
+        return found[id]
+
+    def _ids(self) -> dict[str | int, Any]:
+        ids = {getattr(episode, "id", None): episode for episode in self.open_episodes}
+        return {id: episode for id, episode in ids.items() if id is not None}
+
+    @property
+    def abandoned(self) -> dict[str, int]:
+        """How many episodes were abandoned, by reason, over all cells."""
+        found: Counter[str] = Counter()
+        for learner in self.cells.values():
+            found.update(getattr(learner, "abandoned", {}))
+        return dict(found)
+
+    def learn(self, context: ArrayLike, step: Step) -> None:
+        """Let the cell's learner learn from a step that anyone made."""
+        cell = self.cell(context)
+        if cell in self.cells:
+            self.cells[cell].learn([1.0], step)
+            return
+        learner = self.example()
+        learner.learn([1.0], step)  # a step that cannot be makes no cell
+        self.cells[cell] = learner
+
+    def learn_log(self, log: Iterable[tuple[ArrayLike, Step]]) -> int:
+        """:meth:`learn` from ``(context, step)`` by ``(context, step)`` in the order of time; how many.
+
+        A wrong step is an error that says its number, from 0 on; those before it are learned.
+        """
+        learned = 0
+        for item in log:
+            try:
+                if not isinstance(item, tuple | list) or len(item) != 2:
+                    raise ArgumentError(f"it is {short_repr(item)}; give (context, Step(...))")
+                self.learn(*item)
+            except InputError as error:
+                raise type(error)(
+                    f"step {learned} of the log, from 0 on: {error} (the steps before it were learned)"
+                ) from None
+            learned += 1
+        return learned
 
     def plan(self, context: ArrayLike) -> Any:
         """What the cell's learner would do now; one that does not exist yet is asked as it would be made."""
@@ -131,10 +167,10 @@ class Discretized:
         first = 0
         for last in range(1, len(cells) + 1):
             if last == len(cells) or cells[last] != cells[first]:
-                part = EpisodeResults._make(column[first:last] for column in results)
-                _play_blindly(
-                    self._learner(cells[first]), environment, contexts[first:last], values[first:last], step_limit, part
-                )
+                self._learner(cells[first]).play_episodes(
+                    environment, contexts[first:last], values[first:last], step_limit=step_limit,
+                    results=rows_of(results, first, last), shown=set_readonly(np.ones((last - first, 1))),
+                )  # fmt: skip
                 first = last
 
     def example(self) -> Any:
@@ -203,15 +239,3 @@ class Discretized:
             self._seeds.entropy, spawn_key=(*self._seeds.spawn_key, number)  # type: ignore[attr-defined]
         )  # fmt: skip
         return one_component(self._make(rng=np.random.default_rng(seed)))
-
-
-def _play_blindly(
-    learner: Any,
-    environment: SimulatedEnvironment,
-    contexts: NDArray[np.float64],
-    values: NDArray[np.float64],
-    step_limit: int,
-    results: EpisodeResults,
-) -> None:
-    shown = set_readonly(np.ones((len(contexts), 1)))
-    learner.play_episodes(environment, contexts, values, step_limit=step_limit, results=results, shown=shown)

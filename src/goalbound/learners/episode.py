@@ -1,39 +1,46 @@
-"""An episode of LR-CSSP, as people drive it."""
+"""An episode of a learner, as people drive it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.errors import LearnerError
+from goalbound.errors import ArgumentError, LearnerError
 from goalbound.estimation.statistics import checked_step
-from goalbound.kernels.state import EpisodeState
-from goalbound.learners.checks import check_own_step, checked_state
+from goalbound.learners.checks import allowed_pairs, check_own_step, check_step_from, checked_state, is_as_proposed
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.plan import Plan
 from goalbound.models import Step
-from goalbound.models.validation import set_readonly
+from goalbound.models.validation import check_bool, set_readonly, short_repr
 
 if TYPE_CHECKING:
-    from goalbound.learners.core import RidgeLearner
+    from goalbound.learners.base import LearnerBase
+
+NO_REASON = "no reason given"
+"""Under it episodes are counted that were abandoned without one."""
 
 
-class LRCSSPEpisode:
-    """One way to the goal under one context: ``act``, then ``observe`` what came of it, until the goal."""
+class LearnerEpisode:
+    """One way to the goal under one context: ``act``, then ``observe`` what came of it, until the goal.
 
-    def __init__(self, learner: RidgeLearner, episode_state: EpisodeState) -> None:
+    People may do something else than was proposed (``observe(step, overridden=True)``), the world may move by itself
+    (``moved_to``), and an episode may end before the goal (``abandon``).
+    """
+
+    def __init__(self, learner: LearnerBase, episode_state: Any, *, id: str | int | None = None) -> None:
         self.learner = learner
-        self._held: EpisodeState | None = episode_state
-        self._context, self._progress = episode_state.context, episode_state.progress
+        self.id = id
+        self._held: Any = episode_state
+        self._context = getattr(episode_state, "context", _NO_CONTEXT)
+        self._progress = episode_state.progress
         self._state: int | None = None
         self._action: int | None = None
         self._acted: int | None = None  # the number of the visit whose outcome is awaited, in the order of act
         self._pair = -1  # the pair of that visit
-        self.number = learner._begun
-        learner._begun += 1
-        learner._open.add(self)
+        learner._hold(self)
 
     # A copy of an episode comes with a copy of its learner.
     __getstate__ = copied_state
@@ -41,61 +48,124 @@ class LRCSSPEpisode:
     __copy__ = deep_copy
 
     @property
-    def _arrays(self) -> EpisodeState:
+    def _arrays(self) -> Any:
         if self._held is None:
             raise LearnerError("the episode has ended; begin(context) a new one")
         return self._held
 
-    def act(self, state: int) -> int:
-        """The action (its number) to play in a state. Plans if the interval has no plan yet (lines 7 and 25).
+    def act(self, state: int | str, *, allowed: Iterable[int | str] | None = None) -> int:
+        """The action (its number) to play in a state. Plans if there is no plan to follow (lines 7 and 25).
 
-        Asked again before ``observe``, it gives the same answer. The learner holds the episode until its outcome comes
-        or it is abandoned.
+        Asked again before ``observe``, it gives the same answer and draws nothing. The learner holds the episode until
+        its outcome comes or it is abandoned.
+
+        ``allowed`` are the actions, by number or name, that are possible right now; those that the state does not have
+        are passed over. The plan is followed if it can be; else the action is the allowed one with the least loss to
+        the goal by the values of the plan (ties: the lowest), and what is explored at random is among the allowed
+        ones. With a single one, this says what somebody does before its outcome is known.
         """
         support, episode_state = self.learner.support, self._arrays
         here = checked_state(support, state, self._state)
+        pairs = None if allowed is None else allowed_pairs(support, here, allowed)
         if self._action is not None:
+            if pairs is not None and self._pair not in pairs:
+                raise LearnerError(
+                    f"{support.action_name(self._action)} was chosen already, and is not among those that are allowed "
+                    "now; if it was not played, take_back() comes first, or observe(step, overridden=True)"
+                )
             return self._action
-        if episode_state.progress["planned"] == 0:
-            self.learner._prepare(episode_state)
+        pair = self.learner._choose(episode_state, here, pairs)
         self._state = here
-        pair = self.learner._choose(episode_state, here)
         self._action = int(support.pair_action[pair])
         self.learner._await_outcome(self, pair)
         return self._action
 
-    def observe(self, step: Step) -> None:
+    def observe(self, step: Step, *, overridden: bool = False) -> None:
         """What came of the action (lines 8 to 20).
 
         Over all episodes outcomes may come in any order, even one that depends on them, and some may never come: the
-        sets stay valid (docs/explanation/pending.md).
+        sets of LR-CSSP stay valid (docs/explanation/pending.md).
+
+        ``overridden=True``: somebody played another action than the one proposed, or did not ask. The proposal is taken
+        back as if it had never been made, the step is learned from as :meth:`learner.learn <goalbound.learners.base.
+        LearnerBase.learn>` does, and the episode goes on from where the step led. The plan is kept until so much was
+        learned that a new one is due.
         """
         support = self.learner.support
         if self.ended:
             raise LearnerError("the episode has ended; nothing can follow the goal")
-        check_own_step(support, step, self._state, self._action)
+        foreign = check_bool(overridden, "overridden") and not is_as_proposed(support, step, self._action)
+        if foreign:
+            check_step_from(support, step, self._state)
+        else:
+            check_own_step(support, step, self._state, self._action)
         pair, place = checked_step(support, step)
-        if self.learner.prior is not None:
-            self.learner.prior.check_step(pair, place, self._context)
-        self.learner._observe(self, pair, place, float(step[2]))
-        self._action = None
-        self._state = support.state(step[3])
-        if self._state == support.states:
-            self._held = None  # what is left of an episode that ended is small
-        self.learner._check_projections()
+        self.learner._check_possible(pair, place, self._context)
+        if foreign:
+            self.take_back()
+            self.learner._override(self, pair, place, float(step[2]))
+        else:
+            self.learner._observe(self, pair, place, float(step[2]))
+        self._go_to(support.state(step[3]))
+        self.learner._after_learning()
 
-    def abandon(self, *, missing_at_random: bool = False) -> None:
+    def take_back(self) -> None:
+        """The action that ``act`` proposed was not played, and will not be: as if it had not been asked. Nothing is
+        awaited any more, and nothing counts. What was drawn for it stays drawn.
+
+        If it was played, and only its outcome is missing, that is :meth:`moved_to` or :meth:`abandon`: there the visit
+        counts.
+        """
+        if self._arrays is not None and self._action is not None:
+            self.learner._abandon(self, missing_at_random=True)
+            self._action = None
+
+    def moved_to(self, state: int | str, *, missing_at_random: bool = False) -> None:
+        """The episode is in another state, by no action that is to be learned from: the world moved by itself.
+
+        Nothing is learned. If the outcome of an action is awaited, it will never be known: as in :meth:`abandon`, that
+        visit counts as one whose outcome may have been anything, unless it is ``missing_at_random``. At the goal the
+        episode ends.
+        """
+        if self.ended:
+            raise LearnerError("the episode has ended; nothing moves any more")
+        there = self.learner.support.state(state)
+        check_bool(missing_at_random, "missing_at_random")
+        if self._action is not None:
+            self.learner._abandon(self, missing_at_random)
+        self._go_to(there)
+
+    def abandon(self, reason: str = NO_REASON, *, missing_at_random: bool = False) -> None:
         """The episode ends without the goal: it will not go on, and is not part of checkpoints any more.
 
-        If an action was taken whose outcome was not observed, that visit counts from now on as one whose outcome may
-        have been anything, which makes the sets of its pair a little wider for ever. ``missing_at_random=True`` says
-        that whether the outcome is missing has nothing to do with what it was; then the visit does not count at all.
-        Said where it is not so (treatments broken off because they failed), the guarantees are lost.
+        ``learner.abandoned`` counts the reasons.
+
+        If an action was taken whose outcome was not observed, that visit counts for LR-CSSP from now on as one whose
+        outcome may have been anything, which makes the sets of its pair a little wider for ever.
+        ``missing_at_random=True`` says that whether the outcome is missing has nothing to do with what it was; then
+        the visit does not count at all. Said where it is not so (treatments broken off because they failed), the
+        guarantees are lost. The other learners never count such a visit.
         """
-        if self._held is not None and self._action is not None:
+        check_bool(missing_at_random, "missing_at_random")
+        if not isinstance(reason, str) or not reason:
+            raise ArgumentError(f"reason is {short_repr(reason)}; give a few words, such as 'lost contact'")
+        if self._held is None:
+            return
+        if self._action is not None:
             self.learner._abandon(self, missing_at_random)
-        self._held = None
+        self.learner._count_abandoned(reason)
         self._action = None
+        self._end()
+
+    def _go_to(self, state: int) -> None:
+        self._action = None
+        self._state = state
+        if state == self.learner.support.states:
+            self._end()
+
+    def _end(self) -> None:
+        self._held = None  # what is left of an episode that ended is small
+        self.learner._release(self)
 
     @property
     def ended(self) -> bool:
@@ -104,7 +174,7 @@ class LRCSSPEpisode:
 
     @property
     def context(self) -> NDArray[np.float64]:
-        """[d]"""
+        """[d]; of a learner without contexts [1], the number 1."""
         return set_readonly(self._context.copy())
 
     @property
@@ -113,28 +183,36 @@ class LRCSSPEpisode:
         return self._state
 
     @property
-    def _counted(self) -> bool:
-        """Whether the visit whose outcome is awaited is in the Gram matrix already."""
-        return bool(self._progress["counted"])
+    def pending_action(self) -> int | str | None:
+        """The action whose outcome is awaited, by its name where actions have names; None: nothing is awaited."""
+        names = self.learner.support.action_names
+        return self._action if self._action is None or names is None else names[self._action]
 
     @property
     def plan(self) -> Plan | None:
-        """The plan that is held, or None if there is none (the next ``act`` makes a new one)."""
-        if self._held is None or not self._held.progress["planned"]:
-            return None
-        return self.learner._shown(self._held)
+        """The plan that is held, or None: the next ``act`` makes a new one, or the learner has no contexts and plans
+        for all its episodes together (``learner.plan()``)."""
+        return None if self._held is None else self.learner._held_plan(self._held)
 
     @property
-    def interval(self) -> int:
-        """m, the number of the present interval."""
-        return int(self._progress["interval"])
+    def number(self) -> int:
+        """How many episodes were begun before this one."""
+        return int(self._progress["number"]) - 1
+
+    @property
+    def interval(self) -> int | None:
+        """m, the number of the present interval among those of all episodes; None of a learner without contexts."""
+        return int(self._progress["interval"]) if "interval" in (self._progress.dtype.names or ()) else None
 
     @property
     def intervals(self) -> int:
-        """How many intervals the episode has had."""
+        """How many intervals (of learners without contexts: plans, attempts, epochs) the episode has had."""
         return int(self._progress["intervals"])
 
     @property
     def unknown_steps(self) -> int:
-        """How many steps played a pair that was not known."""
+        """How many of its own steps played a pair that was not known; 0 of learners without a known test."""
         return int(self._progress["unknown_steps"])
+
+
+_NO_CONTEXT = set_readonly(np.ones(1))

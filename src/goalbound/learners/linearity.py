@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from goalbound.errors import NotLinearWarning, WrongPriorWarning
-from goalbound.kernels.linearity_test import FLOOR, PARTS, LinearityTest
+from goalbound.kernels.linearity_test import FLOOR, NO_EPISODE, PARTS, LinearityTest
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import Support
 
@@ -39,7 +39,7 @@ class ModelViolation:
         next_state: the next state that came too often or too rarely; None: the loss.
         component: the heaviest component of the contexts under which it did.
         weights: how heavy that component was, from and to.
-        episode: the number of the episode, from 1 on.
+        episode: the number of the episode, from 1 on; 0: a step that was learned without one.
         support: for names.
         cause: what is wrong. A loss floor is blamed only if losses contradict it alone, without any estimate.
         declared: the loss floor, where it is the cause.
@@ -60,8 +60,9 @@ class ModelViolation:
         what = (
             "the loss" if self.next_state is None else f"how often {self.support.state_name(self.next_state)} follows"
         )
+        where = f"episode {self.episode}" if self.episode != NO_EPISODE else "steps that were learned from"
         return (
-            f"episode {self.episode}: {self.support.pair_name(self.pair)}: {what}, under contexts that give component "
+            f"{where}: {self.support.pair_name(self.pair)}: {what}, under contexts that give component "
             f"{self.component} a weight of {self.weights[0]:.2f} to {self.weights[1]:.2f}, {self._finding()}"
         )
 

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from goalbound.estimation import Estimate, Widths, project, ridge_estimate, scaled, sharp
 from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.state import OPTIMISTIC
-from goalbound.learners.card import Card, lr_cssp_card
+from goalbound.learners.card import PROVEN, Card, learner_card, lr_cssp_card
 from goalbound.learners.core import RidgeLearner
+from goalbound.learners.explanation import Evidence
 from goalbound.learners.exploration import Exploration
 from goalbound.learners.linearity import ModelViolation, model_violation
+from goalbound.learners.plan import in_support_order
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions, Settings
-from goalbound.learners.showing import in_support_order
 from goalbound.models import BallSet, IntervalSet, Support
 from goalbound.models.confidence_set import tighten_intervals
 from goalbound.models.validation import check_distribution
+from goalbound.planning import PolicyBounds, robust_plan
+from goalbound.planning import policy_bounds as bounds_of_policy
 
 
 class LRCSSP(RidgeLearner):
@@ -146,6 +152,55 @@ class LRCSSP(RidgeLearner):
         high = np.where(prior.loss_known, sets.losses, np.maximum(np.clip(high, 0.0, 1.0) + added, sets.losses))
         return BallSet(self.support, sets.losses, high, np.clip(sets.centre, 0.0, 1.0), np.sqrt(sets.ball))
 
+    def policy_bounds(self, context: ArrayLike, policy: ArrayLike | Mapping[Any, Any] | None = None) -> PolicyBounds:
+        """What a policy loses under a context: at least, by the estimate, and at most. Nothing is changed by this.
+
+        Args:
+            context: [d].
+            policy: an action for each state, by numbers or names (:func:`goalbound.policy_bounds`); None: that of
+                :meth:`plan`, whose episodes may change it as they learn.
+
+        ``lower`` and ``upper`` are the least and the largest loss in the models of :meth:`confidence_set`. With
+        probability 1 - delta the sets of all pairs hold the truth at all times and under all contexts at once; then all
+        bounds of all policies hold, however the policy and the context were chosen, the data included. Where the widths
+        are not proven, or what was seen contradicts the model (:attr:`alarm`), ``proven`` is false. What the zero-loss
+        variant adds to losses is not in these numbers. ``estimate`` is the value in the projected estimate, with what
+        is known beforehand put in; nothing is promised of it.
+        """
+        weights = self._checked_context(context)
+        chosen = self.plan(weights).policy if policy is None else policy
+        return self._completed(bounds_of_policy(self._plausible(weights), chosen), weights)
+
+    def robust_plan(self, context: ArrayLike) -> PolicyBounds:
+        """The policy that loses least in the worst plausible model of a context, and its bounds as in
+        :meth:`policy_bounds`. Nothing is changed by this, and episodes do not play it: they plan optimistically.
+
+        States from which no policy arrives surely in all plausible models are in ``may_never_arrive``; their upper
+        bounds are infinite (:func:`goalbound.planning.robust_plan`).
+        """
+        weights = self._checked_context(context)
+        return self._completed(robust_plan(self._plausible(weights)), weights)
+
+    def _evidence(self, context: NDArray[np.float64]) -> Evidence:
+        found, sets = super()._evidence(context), self._plausible(context)
+        return replace(found, sets=sets, bounds=self._completed(bounds_of_policy(sets, found.policy), context))
+
+    def _plausible(self, context: NDArray[np.float64]) -> BallSet | IntervalSet:
+        """:meth:`confidence_set` without what the zero-loss variant adds to the losses."""
+        sets, added = self.confidence_set(context), self.added_loss
+        if added == 0.0:
+            return sets
+        low = np.maximum(sets.loss_low - added * (1.0 + 1e-15), 0.0)
+        return replace(sets, loss_low=low, loss_high=np.maximum(sets.loss_high - added * (1.0 - 1e-15), low))
+
+    def _completed(self, bounds: PolicyBounds, context: NDArray[np.float64]) -> PolicyBounds:
+        """The bounds with the estimate, and with what the learner's card says of the sets."""
+        card = learner_card(self)
+        return replace(
+            bounds, estimate=self._estimated_values(self._estimated(context), bounds.policy),
+            proven=card.guarantee == PROVEN and self.alarm is None, delta=card.delta,
+        )  # fmt: skip
+
     @property
     def estimate(self) -> Estimate:
         """The projected estimate; ``estimate.model()`` is a problem."""
@@ -176,9 +231,10 @@ class LRCSSP(RidgeLearner):
 
     def _after_learning(self) -> None:
         """Warn, the first time that outcomes contradict the model."""
+        super()._after_learning()
         if not self._warned and self._state.linearity.violation["found"] and (alarm := self.alarm) is not None:
             self._warned = True
             warnings.warn(str(alarm), alarm.cause.warning, stacklevel=3)
 
     def _described(self) -> list[str]:
-        return [f"{self.settings.widths} widths"]
+        return [*super()._described(), f"{self.settings.widths} widths"]

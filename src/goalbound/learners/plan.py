@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import LearnerError
+from goalbound.kernels.state import Constants, EpisodeState
+from goalbound.kernels.value_iteration import UncertaintySet
 from goalbound.models import SSP, Support
-from goalbound.planning.extended_value_iteration import optimistic_model
+from goalbound.models.validation import set_readonly
+from goalbound.planning.extended_value_iteration import optimistic_model, optimistic_rows, value_bounds
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The optimistic plan for one context.
+    """The plan for one context. Learners without contexts have no more than the first four attributes.
 
     Attributes:
-        context: [d]
+        support: the pairs of the learner, for names.
+        context: [d]; of learners without contexts [1], the number 1.
         policy: [S] the action of each state.
-        values: [S + 1] its optimistic values: certified lower bounds of the exact optimistic values. While the
-            truth lies in the confidence sets, they are not above the true optimal values.
+        values: [S + 1] its optimistic values, 0 at the goal, what is added to the losses included: certified lower
+            bounds of the exact optimistic values. While the truth lies in the confidence sets, they are not above the
+            true optimal values. EB-SSP: the values of VISGO. ULCVI: the lower values of the first stage. PSRL-SSP:
+            certified lower bounds of the values in the mean of the posterior.
         upper: [S + 1] certified upper bounds of the exact optimistic values.
         losses: [N] the optimistic losses (what the zero-loss variant adds included).
         rows: [M] the optimistic rows, in the order of the support.
@@ -31,26 +39,69 @@ class Plan:
     context: NDArray[np.float64]
     policy: NDArray[np.int64]
     values: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    losses: NDArray[np.float64]
-    rows: NDArray[np.float64]
-    known: NDArray[np.bool_]
-    loss_bound: float
+    upper: NDArray[np.float64] | None = None
+    losses: NDArray[np.float64] | None = None
+    rows: NDArray[np.float64] | None = None
+    known: NDArray[np.bool_] | None = None
+    loss_bound: float | None = None
 
     def model(self) -> SSP:
         """The optimistic model, in which the policy is best, as a problem; losses above 1 are shown as 1."""
+        if self.losses is None or self.rows is None:
+            raise LearnerError("a plan of a learner without contexts has no model; it has a policy and values")
         return optimistic_model(self.support, self.losses, self.rows)
 
     def __str__(self) -> str:
         shown = range(min(self.support.states, 12))
         names = [self.support.state_name(s) for s in shown]
-        room = max(len(name) for name in names)
-        share = int(self.known.sum())
-        lines = [f"{share} of {len(self.known)} pairs known; loss bound {self.loss_bound:g}"]
+        width = max(len(name) for name in names)
+        lines = []
+        if self.known is not None:
+            lines.append(f"{self.known.sum()} of {len(self.known)} pairs known; loss bound {self.loss_bound:g}")
         lines += [
-            f"{name:{room}}  {self.values[s]:<12.6g}  {self.support.action_name(int(self.policy[s]))}"
+            f"{name:{width}}  {self.values[s]:<12.6g}  {self.support.action_name(int(self.policy[s]))}"
             for s, name in zip(shown, names, strict=True)
         ]
         if self.support.states > 12:
             lines.append(f"and {self.support.states - 12} more states")
         return "\n".join(lines)
+
+
+def make_plan(
+    support: Support,
+    constants: Constants,
+    episode_state: EpisodeState,
+    known: Callable[[Constants, EpisodeState, int], bool],
+) -> Plan:
+    """The plan that an episode of a ridge learner holds; ``known`` is the test of a pair."""
+    sets = episode_state.sets if constants.intervals.on else in_support_order(support, episode_state.sets)
+    lower, upper = value_bounds(
+        episode_state.iteration.values, float(episode_state.iteration.progress["residual"]), constants.loss_floor
+    )
+    return Plan(
+        support,
+        set_readonly(episode_state.context.copy()),
+        set_readonly(support.pair_action[episode_state.iteration.policy].astype(np.int64)),
+        lower,
+        upper,
+        set_readonly(episode_state.sets.losses.copy()),
+        optimistic_rows(support, sets, episode_state.iteration),
+        set_readonly(np.array([bool(known(constants, episode_state, pair)) for pair in range(support.pairs)])),
+        float(episode_state.progress["loss_bound"]),
+    )
+
+
+def in_support_order(support: Support, sets: UncertaintySet) -> UncertaintySet:
+    """From seen indices to the order of the support; 0 where a next state has none."""
+    width = support.states + 1
+    pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
+    index = np.arange(support.triples) - support.next_start[pair]
+    taken = index < sets.used[pair]
+    centres = np.zeros(support.triples)
+    keys = pair * width + support.next_state
+    centres[np.searchsorted(keys, pair[taken] * width + sets.state[taken])] = sets.centre[taken]
+    return sets._replace(
+        used=np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states),
+        state=np.array(support.next_state),
+        centre=centres,
+    )

@@ -87,19 +87,18 @@ class PriorKnowledge:
         check_range(table, 0.0, 1.0, "loss", lambda at: f"the loss of {self.support.pair_name(int(at[0]))}")
         return replace(self, loss_known=set_readonly(known), losses=set_readonly(table))
 
-    def with_rows(self, rows: Mapping[tuple[Any, Any], ArrayLike]) -> PriorKnowledge:
-        """Rows that are known: ``{(state, action): [S + 1] or [S + 1, d]}``, the goal last.
+    def with_rows(self, rows: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike) -> PriorKnowledge:
+        """Rows that are known: ``{(state, action): [S + 1] or [S + 1, d]}``, the goal last; or the rows of all pairs in
+        the order of the support, [M] or [M, d], such as ``problem.probabilities``.
 
         A row is the same under every context, or has a column for each component. One that is certain to lead to a
         single state is the row of a deterministic action.
         """
         support = self.support
+        if not isinstance(rows, Mapping):
+            return self._with_all_rows(rows)
         known = self.row_known.copy()
         table = self.rows.copy() if len(self.rows) else np.zeros((support.triples, self.context_size))
-        if not isinstance(rows, Mapping):
-            raise ArgumentError(
-                f"rows is of the type {type(rows).__name__}; give a mapping from (state, action) to a row"
-            )
         for key, given in rows.items():
             pair = self._pair(key, "rows")
             name = f"the row of {support.pair_name(pair)}"
@@ -125,6 +124,35 @@ class PriorKnowledge:
             known[pair] = True
         return replace(self, row_known=set_readonly(known), rows=set_readonly(table))
 
+    def _with_all_rows(self, rows: ArrayLike) -> PriorKnowledge:
+        support = self.support
+        table = _array(rows, "rows")
+        if table.shape not in ((support.triples,), (support.triples, self.context_size)):
+            raise ArgumentError(
+                f"rows has shape {table.shape}; give [M] = ({support.triples},) or [M, d] in the order of the support, "
+                "or a mapping from (state, action) to a row"
+            )
+        table = np.repeat(table[:, None], self.context_size, axis=1) if table.ndim == 1 else table.copy()
+
+        def name_of(pair: int) -> str:
+            return f"the row of {support.pair_name(pair)}"
+
+        def place(at: tuple[int, ...]) -> str:
+            pair = int(np.searchsorted(support.next_start, at[0], side="right")) - 1
+            return f"{name_of(pair)}, next state {int(support.next_state[at[0]])}"
+
+        check_range(table, 0.0, 1.0, "probability", place)
+        sums = np.add.reduceat(table, support.next_start[:-1], axis=0)
+        wrong = np.argwhere(np.abs(sums - 1.0) > SUM_TOLERANCE)
+        if len(wrong):
+            pair, component = (int(one) for one in wrong[0])
+            raise ArgumentError(
+                f"{name_of(pair)} sums to {sums[pair, component]:g}, not 1; it is a distribution over its next states"
+            )
+        table /= np.repeat(sums, np.diff(support.next_start), axis=0)
+        every = set_readonly(np.ones(support.pairs, dtype=np.bool_))
+        return replace(self, row_known=every, rows=set_readonly(table))
+
     def with_floors(self, floors: Mapping[tuple[Any, Any], float] | ArrayLike) -> PriorKnowledge:
         """Lower bounds of mean losses, that hold under every context: of single pairs, or of all as [N]."""
         table = self.floors.copy()
@@ -136,8 +164,8 @@ class PriorKnowledge:
     @property
     def possible(self) -> NDArray[np.bool_]:
         """[M] which next states may follow under some context: of known rows those with a probability above zero."""
-        learner_state = np.repeat(~self.row_known, np.diff(self.support.next_start))
-        return learner_state | self.rows.any(axis=1) if len(self.rows) else learner_state
+        unknown = np.repeat(~self.row_known, np.diff(self.support.next_start))
+        return unknown | self.rows.any(axis=1) if len(self.rows) else unknown
 
     def arrays(self, loss_floor: float, added_loss: float) -> PriorArrays:
         """As kernels take it; an error where a known loss is below what is said to be a floor."""

@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.environment import VALUE_TOLERANCE, Components, EnvironmentArrays
+from goalbound.kernels.environment import Components
 from goalbound.models import LinearCSSP, Step
-from goalbound.models.loss_law import LossLaw
+from goalbound.models.step import LossLaw
 
 
 class Episode(Protocol):
@@ -51,16 +51,3 @@ class SimulatedEnvironment(Protocol):
     def losses(self) -> LossLaw:
         """The law of the losses."""
         ...
-
-
-def environment_arrays(environment: SimulatedEnvironment) -> EnvironmentArrays:
-    """An environment as kernels take it."""
-    start = environment.problem.start if isinstance(environment.problem.start, int) else -1
-    return EnvironmentArrays(
-        environment.components,
-        start,
-        environment.start_law,
-        environment.losses.code,
-        environment.losses.spread,
-        VALUE_TOLERANCE,
-    )

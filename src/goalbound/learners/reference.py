@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,29 +14,17 @@ from goalbound.errors import ArgumentError
 from goalbound.kernels import episode_loop
 from goalbound.kernels.compile import Effort
 from goalbound.kernels.environment import VALUE_TOLERANCE, Components, EpisodeResults, greedy_pair, uniform_pair
+from goalbound.learners.batch import Batch, play_batch
 from goalbound.learners.card import Card, fixed_card, oracle_card
+from goalbound.learners.checkpoint import generator_from, state_of
 from goalbound.learners.copying import deep_copy
-from goalbound.learners.generator import generator_from, state_of
-from goalbound.learners.protocol import SimulatedEnvironment, environment_arrays
+from goalbound.learners.protocol import SimulatedEnvironment
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
-from goalbound.models.files.io import (
-    LIMIT,
-    as_format_errors,
-)
-from goalbound.models.files.saved_files import (
-    SavedFiles,
-)
-from goalbound.models.support import (
-    SUPPORT_REMEDY,
-)
-from goalbound.models.validation import (
-    check_generator,
-    check_int,
-    check_type,
-    set_readonly,
-    short_repr,
-)
+from goalbound.models.files.io import LIMIT, as_format_errors
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.support import SUPPORT_REMEDY
+from goalbound.models.validation import check_generator, check_int, check_type, set_readonly, short_repr
 from goalbound.planning import solve
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import optimal_values
@@ -96,11 +86,8 @@ class Clairvoyant:
         """The compiled loop: the same episodes, to the bit, as ``begin`` and ``act`` give."""
         if environment.problem is not self._problem and environment.problem != self._problem:
             raise ArgumentError("the environment plays another problem than the one that the clairvoyant knows")
-        self._effort.engine(len(contexts) * self._problem.support.triples)(episode_loop.play_fixed)(
-            self._problem.support.pair_start, environment_arrays(environment), contexts, values,
-            environment.rng, environment.rng, False,
-            int(step_limit), results,
-        )  # fmt: skip
+        batch = Batch.of(environment, contexts, values, step_limit=step_limit, results=results)
+        _play_fixed(self._problem.support, self._effort, batch)
 
     def __repr__(self) -> str:
         return f"Clairvoyant({self._problem})"
@@ -145,11 +132,8 @@ class RandomWalk:
         """The compiled loop: the same episodes, to the bit, as ``begin`` and ``act`` give."""
         if not self.support.same_pairs(environment.problem.support):
             raise ArgumentError("the problem has other states or actions than the support of the random walk")
-        self._effort.engine(len(contexts) * self.support.triples)(episode_loop.play_fixed)(
-            self.support.pair_start, environment_arrays(environment), contexts, values,
-            environment.rng, self._rng, True, int(step_limit),
-            results,
-        )  # fmt: skip
+        batch = Batch.of(environment, contexts, values, step_limit=step_limit, results=results)
+        _play_fixed(self.support, self._effort, batch, own_rng=self._rng)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write where its stream stands; :meth:`restored` reads it.
@@ -217,3 +201,16 @@ class FixedPolicy:
 
     def observe(self, step: Step) -> None:
         """Nothing: the policy is fixed."""
+
+
+def _play_fixed(support: Support, effort: Effort, batch: Batch, *, own_rng: np.random.Generator | None = None) -> None:
+    """Play the best pair of every state; or any, drawn from ``own_rng``, where it is given."""
+
+    def play(run: Callable[..., Any], part: Batch) -> int:
+        run(
+            support.pair_start, part.environment, part.contexts, part.values, part.rng,
+            part.rng if own_rng is None else own_rng, own_rng is not None, part.step_limit, part.results,
+        )  # fmt: skip
+        return len(part.contexts)
+
+    play_batch(episode_loop.play_fixed, batch, play, effort=effort, triples=support.triples)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goalbound.kernels import algorithm as kernels
 from goalbound.kernels.state import GREEDY, POSTERIOR, RMAX, EpisodeState
@@ -87,13 +88,20 @@ class EpsilonGreedy(RidgeLearner):
     def _explores(cls, exploration: Exploration) -> bool:
         return exploration.code == GREEDY
 
-    def _choose(self, episode_state: EpisodeState, state: int) -> int:
+    def _select(self, episode_state: EpisodeState, state: int) -> int:
         if self.settings.exploration.explore == 0.0:
-            return super()._choose(episode_state, state)
+            return super()._select(episode_state, state)
         return int(self._effort.engine(0)(kernels.select_pair)(self._constants, episode_state, state, self._rng))
 
+    def _select_among(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64]) -> int:
+        exploration, number = self.settings.exploration, int(episode_state.progress["number"])
+        if exploration.explore > 0.0 and self._rng.random() < exploration.explore * number**-exploration.fade:
+            return int(allowed[int(self._rng.random() * len(allowed))])
+        return super()._select_among(episode_state, state, allowed)
+
     def _described(self) -> list[str]:
-        return [f"explore {self.settings.exploration.explore:.3g}", f"fade {self.settings.exploration.fade:.3g}"]
+        exploration = self.settings.exploration
+        return [*super()._described(), f"explore {exploration.explore:.3g}", f"fade {exploration.fade:.3g}"]
 
 
 class PosteriorSampling(RidgeLearner):
@@ -139,7 +147,7 @@ class PosteriorSampling(RidgeLearner):
         self._effort.engine(self.support.triples)(kernels.draw_noise)(episode_state, self._rng)
 
     def _described(self) -> list[str]:
-        return [f"spread {self.settings.exploration.spread:.3g}"]
+        return [*super()._described(), f"spread {self.settings.exploration.spread:.3g}"]
 
 
 class KwikRmax(RidgeLearner):
@@ -185,4 +193,4 @@ class KwikRmax(RidgeLearner):
         return exploration.code == RMAX
 
     def _described(self) -> list[str]:
-        return [f"threshold {self.settings.exploration.threshold:.3g}"]
+        return [*super()._described(), f"threshold {self.settings.exploration.threshold:.3g}"]

@@ -173,6 +173,11 @@ class Settings:
         """Whether it plans in confidence sets, as the paper does."""
         return self.exploration.code == OPTIMISTIC
 
+    @property
+    def draws(self) -> bool:
+        """Whether the learner draws numbers, so that a checkpoint has the state of its generator."""
+        return self.exploration.draws
+
     def added_loss(self, support: Support) -> float:
         """epsilon, or 0 if there is a loss floor."""
         if self.loss_floor > 0.0 or self.episodes is None:

@@ -1,10 +1,25 @@
-"""Learners that stand before another one, their ``inner``: what they share, and how to get at what is inside."""
+"""Learners around another one, their ``inner``: what they share, how to get at what is inside, and how it is saved.
+
+A learner that can be saved has ``save(path)``, and ``restored(path)``: one made alike that goes on from the file. The
+second is a method of a fresh learner, so that functions and streams it was made with need not be in the file.
+"""
 
 from __future__ import annotations
 
+import inspect
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.errors import LargeFileWarning
 from goalbound.learners.copying import deep_copy
+from goalbound.models.files.io import LIMIT
 
 
 class InnerAttribute:
@@ -55,7 +70,26 @@ class Wrapper:
     estimate = InnerAttribute("Its estimate, for contexts as it is shown them.")
     alarm = InnerAttribute("What first contradicted its model; None while nothing has.")
 
+    abandoned = InnerAttribute("How many of its episodes were abandoned, by reason.")
+    episode = InnerAttribute("Its function that finds an open episode by its id.")
+
     __copy__ = deep_copy  # all that learns is inside
+
+
+def begin_inner(learner: Any, context: Any, id: str | int | None) -> Any:
+    """``learner.begin(context)``; an id is passed on where there is one."""
+    return learner.begin(context) if id is None else learner.begin(context, id=id)
+
+
+def with_contexts(log: Iterable[Any], see: Callable[[Any], Any]) -> Iterator[Any]:
+    """A log with ``see(context)`` in the place of each context; what is no (context, step) is passed on as it is.
+
+    >>> list(with_contexts([(2, "a step"), "no step"], lambda context: [context]))
+    [([2], 'a step'), 'no step']
+    """
+    for item in log:
+        is_step = isinstance(item, tuple | list) and len(item) == 2
+        yield (see(item[0]), item[1]) if is_step else item
 
 
 def unwrap(learner: Any) -> Any:
@@ -70,3 +104,55 @@ def unwrap(learner: Any) -> Any:
     while isinstance(learner, Wrapper):
         learner = learner.inner
     return learner
+
+
+def can_be_saved(learner: Any) -> bool:
+    """Whether it has ``save`` and ``restored``, and so has what it may be made of."""
+    inner = learner.inner if isinstance(learner, Wrapper) else None
+    if inner is None and callable(getattr(learner, "example", None)):
+        inner = learner.example()
+    able = callable(getattr(learner, "save", None)) and callable(getattr(learner, "restored", None))
+    return able and (inner is None or can_be_saved(inner))
+
+
+def bytes_of(learner: Any) -> NDArray[np.uint8]:
+    """The learner as it saves itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner.npz"
+        with warnings.catch_warnings():  # how large the file is that it becomes a part of is said there
+            warnings.simplefilter("ignore", LargeFileWarning)
+            learner.save(path)
+        return np.frombuffer(path.read_bytes(), np.uint8)
+
+
+def restored_from(fresh: Any, data: NDArray[np.uint8], *, limit: int = LIMIT) -> Any:
+    """A learner like ``fresh`` that goes on from the bytes, which came from a file that was read with this limit."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner.npz"
+        path.write_bytes(data.tobytes())
+        return with_limit(fresh.restored, path, limit)
+
+
+def save_inner(learner: Any, path: str | PathLike[str], *, overwrite: bool) -> None:
+    """``learner.save(path)`` of a learner inside another. One that knows no ``overwrite`` always does."""
+    if overwrite and takes(learner.save, "overwrite"):
+        learner.save(path, overwrite=True)
+    else:
+        learner.save(path)
+
+
+def with_limit(read: Callable[..., Any], path: str | PathLike[str], limit: int) -> Any:
+    """``read(path)``; a limit that is not the usual one is passed on to those that take one.
+
+    >>> with_limit(lambda path: path, "learner.npz", 2**40)
+    'learner.npz'
+    >>> with_limit(lambda path, limit: limit, "learner.npz", 8)
+    8
+    """
+    return read(path) if limit == LIMIT or not takes(read, "limit") else read(path, limit=limit)
+
+
+def takes(function: Callable[..., Any], name: str) -> bool:
+    """Whether a function, maybe of a third party, has a parameter of this name."""
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())

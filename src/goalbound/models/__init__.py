@@ -3,6 +3,7 @@
 from goalbound.models.builder import Builder
 from goalbound.models.confidence_set import BallSet, IntervalSet
 from goalbound.models.linear_cssp import LinearCSSP
+from goalbound.models.loss_scale import LossScale
 from goalbound.models.ssp import SSP
 from goalbound.models.step import Step
 from goalbound.models.support import GOAL, Support
@@ -14,6 +15,7 @@ __all__ = [
     "Builder",
     "IntervalSet",
     "LinearCSSP",
+    "LossScale",
     "Step",
     "Support",
 ]

@@ -52,7 +52,7 @@ class BallSet:
         bad = np.flatnonzero(self.to_state & ~((self.rows >= 0.0) & (self.rows <= 1.0)))
         if len(bad):
             pair = int(np.searchsorted(support.next_start, bad[0], side="right")) - 1
-            raise ModelError(f"{support.pair_name(pair)}: rows holds {self.rows[bad[0]]:g}, which is no probability")
+            raise ModelError(f"{support.pair_name(pair)}: rows holds {self.rows[bad[0]]:g}, which is not a probability")
         totals = np.add.reduceat(np.where(self.to_state, self.rows, 0.0), support.next_start[:-1])
         self._check(
             totals <= 1.0 + ROW_TOLERANCE,

@@ -271,7 +271,7 @@ def check_start(start: Any, support: Support) -> Start:
 
 
 def as_start_distribution(start: Start, states: int) -> NDArray[np.float64]:
-    """[S] a start state as a distribution; a distribution as it is."""
+    """[S] a start state as a distribution; a distribution is returned unchanged."""
     if isinstance(start, int):
         law = np.zeros(states)
         law[start] = 1.0

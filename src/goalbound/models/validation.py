@@ -163,7 +163,7 @@ def check_generator(value: object, name: str = "rng") -> np.random.Generator:
 
 
 def generator_from_seed(seed: object, name: str = "seed") -> np.random.Generator:
-    """The generator of a seed, a whole number from 0 on; a generator as it is."""
+    """The generator of a seed, a whole number from 0 on; a generator is returned unchanged."""
     if isinstance(seed, np.random.Generator):
         return seed
     if check_int(seed, name) < 0:

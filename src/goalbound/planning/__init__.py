@@ -4,7 +4,9 @@ from goalbound.planning.context_bounds import Bound, BoundStatus, ContextBounds,
 from goalbound.planning.evaluation import Evaluation, evaluate, hitting_times
 from goalbound.planning.extended_value_iteration import OptimisticSolution, extended_value_iteration
 from goalbound.planning.optimal_values import optimal_values
+from goalbound.planning.policy_bounds import PolicyBounds, policy_bounds
 from goalbound.planning.properness import blocking_states, is_proper
+from goalbound.planning.robust_plan import robust_plan
 from goalbound.planning.solution import Solution, Status
 from goalbound.planning.solve import solve
 
@@ -14,6 +16,7 @@ __all__ = [
     "ContextBounds",
     "Evaluation",
     "OptimisticSolution",
+    "PolicyBounds",
     "Solution",
     "Status",
     "blocking_states",
@@ -23,5 +26,7 @@ __all__ = [
     "hitting_times",
     "is_proper",
     "optimal_values",
+    "policy_bounds",
+    "robust_plan",
     "solve",
 ]

@@ -1,4 +1,4 @@
-"""Bounds that hold whatever the planner did: one sweep over all pairs, every rounding error counted against us.
+"""Bounds that do not depend on how the values were found: one sweep over all pairs, every rounding error included.
 
 For a reduced problem, values v and any shape h > 0:
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.planner import bellman
-from goalbound.planning.policy_evaluation import ROUNDING, PolicyEvaluator
+from goalbound.planning.evaluation import ROUNDING, PolicyEvaluator
 
 TIE_ROUNDS = 12
 

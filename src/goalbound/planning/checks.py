@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from goalbound.errors import ArgumentError
-from goalbound.kernels.compile import Run, engine
+from goalbound.kernels.compile import Effort, Run
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning.chain import DIRECT_STATES
+
+EFFORT = Effort()
+"""The work of all planning in this process: many small problems get compiled kernels as one large one does."""
 
 
 def require_ssp(problem: Any) -> SSP:
@@ -34,7 +37,7 @@ def require_contextual(problem: Any) -> LinearCSSP:
 def engine_for(problem: SSP) -> Run:
     """How to run kernels on a problem. Few states are solved directly, with few sweeps, so each may be longer."""
     support = problem.support
-    return engine(support.triples // 4 if support.states <= DIRECT_STATES else support.triples)
+    return EFFORT.engine(support.triples // 4 if support.states <= DIRECT_STATES else support.triples)
 
 
 def _not_a_problem(value: Any, wanted: str) -> str:

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.kernels import value_iteration as kernels
-from goalbound.kernels.compile import engine
 from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.kernels.value_iteration import (
     INTERVAL_SET,
@@ -32,6 +31,7 @@ from goalbound.models.validation import (
     set_readonly,
     short_repr,
 )
+from goalbound.planning.checks import EFFORT
 from goalbound.planning.solution import Status
 
 LARGEST = 2.0**400
@@ -108,13 +108,13 @@ def extended_value_iteration(
             "or add a small loss to all pairs"
         )
     if isinstance(sets, IntervalSet):
-        _check_rows_fit(sets)
+        check_rows_fit(sets)
     losses, exponent = _scaled(sets.loss_low)
     floor = math.ldexp(least, exponent)
     arrays = uncertainty_arrays(sets)._replace(losses=losses)
     iteration = _initial_state(support, floor, start, exponent)
     made = int(
-        engine(support.triples)(kernels.value_iteration)(
+        EFFORT.engine(support.triples)(kernels.value_iteration)(
             arrays, iteration, tolerance * floor, min(int(sweeps), MOST_SWEEPS)
         )
     )
@@ -137,7 +137,7 @@ def extended_value_iteration(
     )
 
 
-def _check_rows_fit(sets: IntervalSet) -> None:
+def check_rows_fit(sets: IntervalSet) -> None:
     """An error for the first pair whose intervals no distribution fits in."""
     first = sets.support.next_start[:-1]
     least, most = np.add.reduceat(sets.low, first), np.add.reduceat(sets.high, first)
@@ -219,7 +219,7 @@ def uncertainty_arrays(sets: BallSet | IntervalSet) -> UncertaintySet:
 def optimistic_rows(support: Support, sets: UncertaintySet, iteration: ValueIterationState) -> NDArray[np.float64]:
     """[M] the most optimistic row of every pair against the values, for entries in the order of the support."""
     rows = np.zeros(support.triples)
-    run = engine(support.triples)(kernels.optimistic_row)
+    run = EFFORT.engine(support.triples)(kernels.optimistic_row)
     for pair in range(support.pairs):
         run(sets, pair, iteration.values, iteration.dual[pair], rows[support.row(pair)])
     to_goal = np.flatnonzero(support.next_state == support.states)

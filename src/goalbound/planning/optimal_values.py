@@ -48,7 +48,7 @@ def optimal_values(problem: LinearCSSP, contexts: ArrayLike, *, tolerance: float
 
     Raises:
         NoProperPolicy: some state has no proper policy under some context; names both.
-        ArgumentError: a context is no point of the simplex, or its values cannot be bounded to the tolerance.
+        ArgumentError: a context is not a point of the simplex, or its values cannot be bounded to the tolerance.
 
     A drug that always works (loss 0.5), or one (loss 0.2) that works in 0.9, 0.5 or 0.1 of all cases:
 

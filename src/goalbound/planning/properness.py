@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import InputError, ModelError, NoProperPolicy
-from goalbound.models import SSP
+from goalbound.models import SSP, Support
 from goalbound.models.validation import as_numeric_array
 from goalbound.planning.chain import ChainSolver
 from goalbound.planning.checks import engine_for, require_ssp
@@ -55,7 +55,11 @@ def moving_policy(ssp: SSP, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def pairs_of(ssp: SSP, policy: ArrayLike) -> NDArray[np.int64]:
     """The pairs [S] that a policy of actions [S] plays; -1 stays -1. An action that a state lacks is an error."""
-    support = ssp.support
+    return support_pairs(ssp.support, policy)
+
+
+def support_pairs(support: Support, policy: ArrayLike) -> NDArray[np.int64]:
+    """:func:`pairs_of` where there is only a support."""
     actions = as_numeric_array(policy, "policy", "one action number for each state")
     if actions.shape != (support.states,) or actions.dtype.kind not in "iu":
         raise ModelError(

@@ -5,7 +5,7 @@
 - States that can reach each other without loss and without leaving their set (a zero-loss end component) have the
   same value; looping inside it is never of use, so they become one state with the pairs of all of them.
 
-In what remains every policy that never ends pays for ever, so its best policy is proper, and a vector below all its
+In what remains every policy that never ends pays forever, so its best policy is proper, and a vector below all its
 own backups is below every proper policy's value.
 """
 
@@ -57,7 +57,8 @@ class Reduction:
         free_choice: [S] the pair that leads free states on, -1 elsewhere (empty likewise).
         lost: [S] states without a proper policy.
         reverse: reverse edges of ``rows``, if the analysis needed them; None if not.
-        short_ways: [Q] a pair of each state on a good way to the goal, None if some have none (``reach_by_sweeps``).
+        short_path_policy: [Q] a pair of each state on a good way to the goal; None if some state has none
+            (:func:`reach_by_sweeps`).
     """
 
     rows: Rows
@@ -133,7 +134,7 @@ def reduce(ssp: SSP, run: Run) -> Reduction:
 
 
 def _free_loops(ssp: SSP, rows: Rows, reverse: Reverse, candidates: NDArray[Any], run: Run) -> NDArray[np.bool_]:
-    """The pairs of the end components among the candidates: they can be played for ever without leaving."""
+    """The pairs of the end components among the candidates: they can be played forever without leaving."""
     component = np.empty(ssp.support.states, dtype=np.int64)
     while True:
         run(graph.drop_dead_ends)(rows, reverse, ssp.support.pair_state, candidates)
@@ -174,7 +175,8 @@ def _collapse(
     origin = np.empty(pairs, dtype=np.int64)
     filled = run(graph.fill_quotient)(rows, usable, members, class_of, classes, small, origin)
     small = small._replace(next_state=small.next_state[:filled], probabilities=small.probabilities[:filled])
-    for array in small:  # read-only like a problem's own arrays: one compiled form of each kernel serves both
+    arrays = (small.pair_start, small.next_start, small.next_state, small.losses, small.probabilities)
+    for array in arrays:  # read-only like a problem's own arrays: one compiled form of each kernel serves both
         array.flags.writeable = False
     all_pairs = np.ones(pairs, dtype=bool)
     choice, good = reach_by_sweeps(small, all_pairs, run)

@@ -20,7 +20,7 @@ from goalbound.models.validation import check_fraction, short_repr
 from goalbound.planning.certificate import Certificate, certify
 from goalbound.planning.chain import ChainSolver
 from goalbound.planning.checks import engine_for, require_ssp
-from goalbound.planning.policy_evaluation import PolicyEvaluator
+from goalbound.planning.evaluation import PolicyEvaluator
 from goalbound.planning.properness import no_proper_policy
 from goalbound.planning.rational import solve_in_rationals
 from goalbound.planning.reduction import (
@@ -224,7 +224,7 @@ def _initial_policy(
         reverse = reverse_of(rows, usable, run)
     run(dijkstra.dijkstra_policy)(rows, reverse, states_of(rows), usable, floor, choice, values)
     values[:-1][~active] = 0.0
-    if (choice[active] < 0).any():  # ways so unlikely that their length is no number: take any
+    if (choice[active] < 0).any():  # ways so unlikely that their length is not a number: take any
         choice[:] = -1
         values[:] = 0.0
         scratch = np.full(reduction.states + 1, reduction.states, dtype=np.int64)

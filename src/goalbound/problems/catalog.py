@@ -14,13 +14,11 @@ from types import MappingProxyType
 from goalbound.errors import ArgumentError
 from goalbound.models import LinearCSSP
 from goalbound.models.validation import check_float, short_repr
-from goalbound.problems.deceptive_lock import deceptive_lock
-from goalbound.problems.dense_random import dense_random
-from goalbound.problems.long_corridor import long_corridor
-from goalbound.problems.random_cssp import random_cssp
-from goalbound.problems.routing_grid import routing_grid
-from goalbound.problems.treatment_curve import treatment_curve
-from goalbound.problems.treatment_ladder import treatment_ladder
+from goalbound.problems.chains import deceptive_lock, long_corridor
+from goalbound.problems.incidents import incident_recovery
+from goalbound.problems.random_problems import dense_random, random_cssp
+from goalbound.problems.roads import routing_grid
+from goalbound.problems.treatment import treatment_curve, treatment_ladder
 from goalbound.problems.windy_grid import windy_grid
 
 Setting = int | float
@@ -63,7 +61,7 @@ class CatalogEntry:
         for word in assignments:
             name, equals, text = (part.strip() for part in word.partition("="))
             if not equals:
-                raise ArgumentError(f'"{word}" is no setting; write name=value ({self._listing()})')
+                raise ArgumentError(f'"{word}" is not a setting; write name=value ({self._listing()})')
             if name in settings:
                 raise ArgumentError(f'{self.name}: "{name}" is set twice; set it once')
             settings[name] = self._checked(name, _number(text))
@@ -110,6 +108,7 @@ CATALOG: Mapping[str, CatalogEntry] = MappingProxyType(
             CatalogEntry("routing-grid", "drive through a city under traffic jams, missing turns", routing_grid),
             CatalogEntry("deceptive-lock", "a combination lock whose wrong turns are cheap", deceptive_lock),
             CatalogEntry("long-corridor", "many steps to the goal; running is fast if the floor is dry", long_corridor),
+            CatalogEntry("incident-recovery", "what to do next in an incident, by hour and traffic", incident_recovery),
         )
     }
 )
@@ -140,7 +139,7 @@ def _suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def _number(text: str) -> Setting | str:
-    """A number as typed; text that is none is left for the check that knows the setting's name."""
+    """A number as typed; other text is left for the check that knows the setting's name."""
     for kind in (int, float):
         try:
             return kind(text)

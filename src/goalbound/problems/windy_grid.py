@@ -25,7 +25,7 @@ def windy_grid(
 
     The components are calm, west wind (it blows east) and north wind (it blows south). To ``drift`` is cheap: the
     wind carries you one cell with probability 0.9; in the calm nothing moves. To walk north, east, south or west is
-    dear and works in any wind, but with probability ``slip`` the step is lost to the wind: it carries you one cell,
+    costly and works in any wind, but with probability ``slip`` the step is lost to the wind: it carries you one cell,
     or in the calm you stay. The border stops every move.
 
     In the average of the three winds drifting is best in every cell (for the default losses). In the calm that

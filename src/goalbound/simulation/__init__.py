@@ -1,6 +1,6 @@
 """Simulation: contexts arrive, a learner plays in an environment, regret is measured."""
 
-from goalbound.models.loss_law import LossLaw, bernoulli, bounded, deterministic
+from goalbound.models.step import LossLaw, bernoulli, bounded, deterministic
 from goalbound.simulation.contexts import (
     AdaptiveSource,
     Adversary,
@@ -11,16 +11,17 @@ from goalbound.simulation.contexts import (
     FromArray,
     OneHot,
 )
-from goalbound.simulation.diagnostics import AuditedLearner, RegretDiagnostics
+from goalbound.simulation.diagnostics import AuditOptions, RegretDiagnostics
 from goalbound.simulation.environment import Environment, ModelEnvironment
 from goalbound.simulation.history import History
 from goalbound.simulation.play import Simulation, play
 from goalbound.simulation.regret import step_regret
+from goalbound.simulation.warm_up import warm_up
 
 __all__ = [
     "AdaptiveSource",
     "Adversary",
-    "AuditedLearner",
+    "AuditOptions",
     "ContextSource",
     "Cyclic",
     "Dirichlet",
@@ -38,4 +39,5 @@ __all__ = [
     "deterministic",
     "play",
     "step_regret",
+    "warm_up",
 ]

@@ -143,7 +143,7 @@ class FromArray:
 
 @dataclass(frozen=True, eq=False)
 class Cyclic:
-    """The contexts [K, d] given, in order, round and round.
+    """The contexts [K, d] given, in order, repeated from the start when they run out.
 
     >>> Cyclic([[1.0, 0.0], [0.0, 1.0]]).draw(np.random.default_rng(0), 3, 2)
     array([[0., 1.],
@@ -167,7 +167,7 @@ class Cyclic:
 
 @dataclass(frozen=True, eq=False)
 class Drifting:
-    """Moves on a straight line from one context to another in so many episodes, then stays there.
+    """Moves in a straight line from one context to another in ``episodes`` episodes, then stays there.
 
     Attributes:
         start: [d] the context of episode 0.

@@ -24,16 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.errors import ArgumentError
 from goalbound.estimation.statistics import checked_step
 from goalbound.kernels import audit as kernels
-from goalbound.kernels.audit import (
-    new_regret_audit,
-)
+from goalbound.kernels.audit import new_regret_audit
 from goalbound.kernels.compile import Kernel, engine
 from goalbound.kernels.environment import EpisodeResults
-from goalbound.learners.card import LearnerCard, learner_card
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.protocol import SimulatedEnvironment
-from goalbound.learners.wrapper import Wrapper
+from goalbound.learners.protocol import Learner, SimulatedEnvironment
 from goalbound.models import LinearCSSP, Step
 from goalbound.models.validation import check_float, check_type, set_readonly
 from goalbound.planning.checks import require_contextual
@@ -139,8 +135,36 @@ class RegretDiagnostics:
         return "\n".join(lines)
 
 
-class AuditedLearner(Wrapper):
-    """A learner audited against the true problem. It plays exactly as it does without the audit.
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions:
+    """What an audit needs to know beyond the problem: ``play(..., audit=AuditOptions(...))``.
+
+    Attributes:
+        loss_bound: the B of the checks and bounds: at least the largest optimal loss, of the losses as the learner sees
+            them. The learner's own if left out; needed where that is sought by doubling.
+        time_bound: T*; the regret bounds of the zero-loss variant need it, and are infinite without.
+    """
+
+    loss_bound: float | None = None
+    time_bound: float = inf
+
+    def __post_init__(self) -> None:
+        meaning = "at least the largest optimal loss"
+        if self.loss_bound is not None:
+            bound = check_float(self.loss_bound, "loss_bound", meaning)
+            if not (np.isfinite(bound) and bound > 0.0):
+                raise ArgumentError(f"loss_bound is {self.loss_bound}; it is a positive number, {meaning}")
+            object.__setattr__(self, "loss_bound", bound)
+        time_bound = check_float(self.time_bound, "time_bound", "the longest optimal time T*, or infinity")
+        if not time_bound > 0.0:
+            raise ArgumentError(
+                f"time_bound is {self.time_bound}; it is a positive number, or infinity where it is not known"
+            )
+        object.__setattr__(self, "time_bound", time_bound)
+
+
+class LearnerAudit:
+    """The running audit of a learner, which plays exactly as it does without: what ``play(..., audit=True)`` keeps.
 
     The audit costs less than learning does; it works in the compiled loop, in the plain one, and so in real
     environments too, where ``problem`` is what was read from them.
@@ -148,43 +172,30 @@ class AuditedLearner(Wrapper):
     Args:
         learner: the learner, with data or without.
         problem: the truth.
-        loss_bound: the B of the checks and bounds: at least the largest optimal loss, of the losses as the learner sees
-            them. The learner's own if left out; needed where that is sought by doubling.
-        time_bound: T*; the regret bounds of the zero-loss variant need it, and are infinite without.
+        options: the bounds of the checks.
 
     >>> from goalbound import LRCSSP, Dirichlet, play
     >>> from goalbound.problems import random_cssp
     >>> problem = random_cssp(3, actions=2, context_size=2, seed=1)
-    >>> audited = AuditedLearner(LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=10.0), problem)
-    >>> history = play(problem, audited, Dirichlet.symmetric(2), episodes=50)
-    >>> audited.report().covered, abs(audited.report().regret - history.total_regret) < 1e-9
+    >>> learner = LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=10.0)
+    >>> history = play(problem, learner, Dirichlet.symmetric(2), episodes=50, audit=True)
+    >>> history.diagnostics.covered, abs(history.diagnostics.regret - history.total_regret) < 1e-9
     (True, True)
     """
 
-    def __init__(
-        self, learner: LRCSSP, problem: LinearCSSP, *, loss_bound: float | None = None, time_bound: float = inf
-    ) -> None:
-        check_type(learner, LRCSSP, "learner", "only an LRCSSP has confidence sets to audit")
+    def __init__(self, learner: Learner, problem: LinearCSSP, options: AuditOptions | None = None) -> None:
+        learner = check_type(learner, LRCSSP, "learner", "only an LRCSSP has confidence sets to audit")
         require_contextual(problem)
         learner.check_fits(problem, problem.context_size)
-        if loss_bound is None and learner.settings.loss_bound is None:
+        options = AuditOptions() if options is None else options
+        if options.loss_bound is None and learner.settings.loss_bound is None:
             raise ArgumentError(
                 "the learner seeks its loss bound by doubling; give the loss_bound of the checks, such as "
-                "context_bounds(problem).loss_bound.upper"
+                "audit=AuditOptions(loss_bound=context_bounds(problem).loss_bound.upper)"
             )
-        meaning = "at least the largest optimal loss"
-        bound = learner.loss_bound if loss_bound is None else check_float(loss_bound, "loss_bound", meaning)
-        if not (np.isfinite(bound) and bound > 0.0):
-            raise ArgumentError(
-                f"loss_bound is {loss_bound}; it is a positive number, at least the largest optimal loss"
-            )
-        self.inner = learner
-        self.problem = problem
-        self.time_bound = check_float(time_bound, "time_bound", "the longest optimal time T*, or infinity")
-        if not self.time_bound > 0.0:
-            raise ArgumentError(
-                f"time_bound is {time_bound}; it is a positive number, or infinity where it is not known"
-            )
+        self.learner: LRCSSP = learner
+        self.problem, self.time_bound = problem, options.time_bound
+        bound = learner.loss_bound if options.loss_bound is None else options.loss_bound
         self._components = components_of(problem)
         self._audit = new_regret_audit(learner.support.pairs, problem.context_size, watch=True, loss_bound=bound)
         self._run(kernels.audit_all_pairs)
@@ -192,11 +203,6 @@ class AuditedLearner(Wrapper):
     __getstate__ = copied_state
     __setstate__ = restore_state
     __copy__ = deep_copy
-
-    @property
-    def card(self) -> LearnerCard:
-        """That of the learner."""
-        return learner_card(self.inner)
 
     def begin(self, context: ArrayLike) -> AuditedEpisode:
         """An audited episode of the learner."""
@@ -214,13 +220,13 @@ class AuditedLearner(Wrapper):
         """The compiled loop of the learner, audited."""
         if environment.problem is not self.problem and environment.problem != self.problem:
             raise ArgumentError("the environment plays another problem than the one that the learner is audited with")
-        self.inner.play_episodes(
+        self.learner.play_episodes(
             environment, contexts, values, step_limit=step_limit, results=results, audit=self._audit
         )  # fmt: skip
 
     def report(self) -> RegretDiagnostics:
         """The audit up to now."""
-        learner, audit = self.inner, self._audit
+        learner, audit = self.learner, self._audit
         steps, episodes, unknown = int(audit.totals["steps"]), int(audit.totals["episodes"]), int(audit.unknown.sum())
         raised = 1.0 + learner.settings.tolerance
         others = (
@@ -252,52 +258,52 @@ class AuditedLearner(Wrapper):
         )  # fmt: skip
 
     def _unknown_visits_bound(self, steps: int) -> NDArray[np.float64]:
-        learner = self.inner
+        learner = self.learner
         if not learner.settings.forget:
             return unknown_visits_bound(learner, visits=learner.statistics.visits, intervals=learner.intervals)
-        each = unknown_visits_bound(learner, visits=steps, intervals=learner.intervals)  # of each time it began anew
+        each = unknown_visits_bound(learner, visits=steps, intervals=learner.intervals)  # per restart
         return np.minimum((1 + learner.doublings) * each, steps)
 
     def _run(self, kernel: Kernel, *arguments: Any) -> None:
         """Run an audit kernel on this learner."""
-        constants, learned = self.inner._constants, self.inner._state
-        engine(self.inner.support.triples)(kernel)(self._audit, self._components, constants, learned, *arguments)
+        constants, learned = self.learner._constants, self.learner._state
+        engine(self.learner.support.triples)(kernel)(self._audit, self._components, constants, learned, *arguments)
 
 
 class AuditedEpisode:
     """An episode of an audited learner: ``act``, then ``observe``, as without."""
 
-    def __init__(self, audited: AuditedLearner, context: ArrayLike) -> None:
-        self._audited = audited
-        self._episode = audited.inner.begin(context)
+    def __init__(self, audit: LearnerAudit, context: ArrayLike) -> None:
+        self._audit = audit
+        self._episode = audit.learner.begin(context)
         self._action: int | None = None
 
     __copy__ = deep_copy  # with the learner and its audit
 
     def act(self, state: int) -> int:
         """The learner's action."""
-        audited, view = self._audited, self._episode._arrays
-        here = audited.problem.support.state(state)
+        audit, view = self._audit, self._episode._arrays
+        here = audit.problem.support.state(state)
         begins, planned = self._episode.state is None, bool(view.progress["planned"])
         before = nan if begins else float(view.iteration.values[here])
         self._action = self._episode.act(state)
         if not planned:
-            optimal = optimal_values(audited.problem, view.context[None])[0, here] if begins else 0.0
-            audited._run(kernels.audit_plan, view, here, before, optimal)
+            optimal = optimal_values(audit.problem, view.context[None])[0, here] if begins else 0.0
+            audit._run(kernels.audit_plan, view, here, before, optimal)
         return self._action
 
     def observe(self, step: Step) -> None:
         """The learner learns from a step."""
-        audited, episode = self._audited, self._episode
-        support = audited.inner.support
+        audit, episode = self._audit, self._episode
+        support = audit.learner.support
         state, action, loss, following = step
         if self._action is not None and (support.state(state), support.action(action)) == (episode.state, self._action):
             pair, _ = checked_step(support, step)
             view = episode._arrays
             numbers = support.state(state), pair, support.state(following)
-            audited._run(kernels.audit_step, view, view.context, *numbers, float(loss))
+            audit._run(kernels.audit_step, view, view.context, *numbers, float(loss))
             episode.observe(step)
-            audited._run(kernels.audit_pair, pair)
+            audit._run(kernels.audit_pair, pair)
             self._action = None
         else:
             episode.observe(step)  # which says what is wrong

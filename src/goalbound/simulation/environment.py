@@ -1,4 +1,4 @@
-"""The environment that a learner acts in: a problem as an environment, and the laws of its losses."""
+"""The environment that a learner acts in, and a contextual problem as one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goalbound.kernels.compile import engine
 from goalbound.kernels.environment import Components
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.models import LinearCSSP, Step, Support
-from goalbound.models.loss_law import LossLaw, deterministic
+from goalbound.models.step import LossLaw, deterministic
 from goalbound.models.validation import check_generator, check_int, check_type, readonly_copy
 
 

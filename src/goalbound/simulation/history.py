@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
+from goalbound.kernels.environment import EpisodeResults
 from goalbound.models.validation import readonly_copy
+from goalbound.simulation.diagnostics import RegretDiagnostics
 
 Floats = NDArray[np.float64]
 PER_EPISODE: dict[str, type] = {
@@ -26,6 +28,12 @@ PER_EPISODE: dict[str, type] = {
 }
 FIT_POINTS = 100
 """Points of the fit of :meth:`History.growth_exponent`."""
+RESULT_TYPES: dict[str, type[np.generic]] = {
+    name: get_args(get_args(hint)[1])[0]
+    for name, hint in get_type_hints(EpisodeResults).items()
+    if name in EpisodeResults._fields
+}
+"""The columns that the loop fills, with the types of their entries, as :class:`EpisodeResults` declares them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +57,7 @@ class History:
         alarm: what contradicts the linear model, if the learner found something, up to the last episode.
         has_known_test: whether the learner tests when a pair is known, as its card says.
         others: [K] each, by name: columns of the loop that have no attribute of their own.
+        diagnostics: the audit of the learner, from its start to the last episode; None without ``audit=``.
     """
 
     loss: Floats
@@ -66,6 +75,7 @@ class History:
     alarm: str | None = None
     has_known_test: bool = False
     others: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    diagnostics: RegretDiagnostics | None = None
 
     def __post_init__(self) -> None:
         for name, dtype in PER_EPISODE.items():
@@ -99,7 +109,11 @@ class History:
                 raise ArgumentError("the parts have contexts of different length; only parts of one run can be joined")
         joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_EPISODE}
         others = {name: np.concatenate([part.others[name] for part in parts]) for name in first.others}
-        return replace(first, **joined, others=others, interrupted=parts[-1].interrupted, alarm=parts[-1].alarm)
+        last = parts[-1]
+        return replace(
+            first, **joined, others=others, interrupted=last.interrupted, alarm=last.alarm,
+            diagnostics=last.diagnostics,
+        )  # fmt: skip
 
     @property
     def episodes(self) -> int:
@@ -186,3 +200,39 @@ class History:
 
     def __repr__(self) -> str:
         return f"History({self.episodes} episodes, seed {self.seed}, expected regret {self.total_expected_regret:.6g})"
+
+
+def result_columns(results: EpisodeResults) -> dict[str, NDArray[Any]]:
+    """The columns that the loop fills, by name."""
+    return {name: getattr(results, name) for name in RESULT_TYPES}
+
+
+class EpisodeBuffer(NamedTuple):
+    """Arrays for the episodes of a run; those that count are the first ones, up to the first with no steps."""
+
+    results: EpisodeResults
+    contexts: NDArray[np.float64]
+    """[K, d]"""
+    optimal_loss: NDArray[np.float64]
+    """[K]"""
+
+    @classmethod
+    def empty(cls, episodes: int, context_size: int) -> EpisodeBuffer:
+        """Arrays for ``episodes`` episodes, none of them played."""
+        columns: dict[str, Any] = {name: np.zeros(episodes, dtype=kind) for name, kind in RESULT_TYPES.items()}
+        return cls(EpisodeResults(**columns), np.zeros((episodes, context_size)), np.zeros(episodes))
+
+    def rows(self, first: int, end: int) -> EpisodeBuffer:
+        """Some of the episodes, as views."""
+        columns: dict[str, Any] = {name: column[first:end] for name, column in result_columns(self.results).items()}
+        return EpisodeBuffer(EpisodeResults(**columns), self.contexts[first:end], self.optimal_loss[first:end])
+
+    @property
+    def finished(self) -> int:
+        """How many episodes count."""
+        return int(np.count_nonzero(self.results.steps))
+
+    @property
+    def regret(self) -> float:
+        """Realised."""
+        return float((self.results.loss - self.optimal_loss).sum())

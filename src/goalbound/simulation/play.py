@@ -20,9 +20,9 @@ from goalbound.models.validation import check_bool, check_int, check_memory, che
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.simulation.contexts import AdaptiveSource, ContextSource, checked_contexts
+from goalbound.simulation.diagnostics import AuditOptions, LearnerAudit
 from goalbound.simulation.environment import Environment, ModelEnvironment, components_of, pair_of
-from goalbound.simulation.episode_buffer import EpisodeBuffer
-from goalbound.simulation.history import PER_EPISODE, History
+from goalbound.simulation.history import PER_EPISODE, EpisodeBuffer, History, result_columns
 from goalbound.simulation.regret import not_optimal
 
 CHUNK = 1000
@@ -44,22 +44,26 @@ def play(
     environment: Environment | Callable[..., Environment] | None = None,
     progress: Progress | None = None,
     compiled: bool = True,
+    audit: bool | AuditOptions = False,
 ) -> History:
-    """Plays so many episodes and gives their history. The learner keeps what it has learned.
+    """Play episodes and return their history. The learner keeps what it has learned.
 
     Args:
         problem: the truth: what the environment plays, and what regret is measured against.
         learner: a learner, or a function that makes one from ``rng=``, the learner's own stream.
-        contexts: where contexts come from.
-        episodes: how many.
+        contexts: the source of contexts.
+        episodes: the number of episodes.
         seed: contexts, environment and learner have separate streams, ``SeedSequence(seed).spawn(3)`` in this order; so
             all learners meet the same contexts.
         step_limit: the most steps of an episode. One that reaches it is marked as abandoned; what it paid counts.
         environment: an environment, or a function that makes one from ``rng=``, the environment's stream, such as
             ``partial(ModelEnvironment, problem, losses=bernoulli())``. Without: ``ModelEnvironment(problem, rng=...)``.
-        progress: called after each chunk (up to 1000 episodes) with the episodes done, those in all, and the
+        progress: called after each chunk (up to 1000 episodes) with the episodes done, their total, and the
             realised regret so far.
         compiled: whether learners that have a compiled loop may use it; the results are the same.
+        audit: whether to audit an :class:`~goalbound.LRCSSP` against ``problem``, which changes nothing of what it
+            plays: ``history.diagnostics`` has the good event, the regret decomposition and the regret bounds.
+            :class:`~goalbound.simulation.diagnostics.AuditOptions` where the audit needs bounds of its own.
 
     Ctrl-C ends the run early: finished episodes are kept, and the history says that it was interrupted.
 
@@ -72,8 +76,9 @@ def play(
     regret     0            expected 0
     """
     simulation = Simulation(
-        problem, learner, contexts, seed=seed, step_limit=step_limit, environment=environment, compiled=compiled
-    )
+        problem, learner, contexts, seed=seed, step_limit=step_limit, environment=environment, compiled=compiled,
+        audit=audit,
+    )  # fmt: skip
     return simulation.run(episodes, progress=progress)
 
 
@@ -108,6 +113,7 @@ class Simulation:
         step_limit: int = 1_000_000,
         environment: Environment | Callable[..., Environment] | None = None,
         compiled: bool = True,
+        audit: bool | AuditOptions = False,
     ) -> None:
         self.problem = require_contextual(problem)
         _check_source(contexts)
@@ -131,10 +137,19 @@ class Simulation:
         ):
             raise ArgumentError("the environment plays another problem than the one that regret is measured against")
         self.episodes_played = 0
+        self.audit: LearnerAudit | None = None
         self._value_cache: dict[bytes, NDArray[np.float64]] = {}
+        if audit is not False:
+            self.start_audit(audit)
+
+    def start_audit(self, audit: bool | AuditOptions = True) -> None:
+        """Audit the learner from the next episode on, as ``audit=`` does from the first; False ends the audit."""
+        options = audit if isinstance(audit, AuditOptions) else None
+        wanted = options is not None or check_bool(audit, "audit")
+        self.audit = LearnerAudit(self.learner, self.problem, options) if wanted else None
 
     def run(self, episodes: int, *, progress: Progress | None = None) -> History:
-        """Plays so many episodes more; their history.
+        """Play more episodes and return their history.
 
         An episode that Ctrl-C breaks off is not counted, though the learner has learned from its steps. ``run`` may
         be called again; it continues with the context of that episode.
@@ -218,12 +233,13 @@ class Simulation:
             raise ArgumentError(f"episode {episode} played a pair that is better than optimal: {not_optimal()}")
 
     def _history(self, buffer: EpisodeBuffer, interrupted: bool) -> History:
-        results = buffer.results._asdict()
+        results = result_columns(buffer.results)
         others = {name: results.pop(name) for name in [*results] if name not in PER_EPISODE}
         return History(
             contexts=buffer.contexts, optimal_loss=buffer.optimal_loss, **results, others=others,
             seed=self.seed, step_limit=self.step_limit, interrupted=interrupted,
             alarm=_alarm_of(self.learner), has_known_test=learner_card(self.learner).has_known_test,
+            diagnostics=None if self.audit is None else self.audit.report(),
         )  # fmt: skip
 
 
@@ -231,7 +247,7 @@ def _chunk(
     simulation: Simulation, contexts: NDArray[np.float64], values: NDArray[np.float64], results: EpisodeResults
 ) -> None:  # fmt: skip
     """Plays one episode for each of the contexts [K, d], given their optimal values [K, S + 1]; fills the results."""
-    fast = getattr(simulation.learner, "play_episodes", None)
+    fast = getattr(simulation.audit or simulation.learner, "play_episodes", None)
     if simulation.compiled and fast is not None and isinstance(simulation.environment, ModelEnvironment):
         fast(simulation.environment, contexts, values, step_limit=simulation.step_limit, results=results)
         if not results.steps.all():
@@ -253,7 +269,7 @@ def _episode(
     gap_of = engine(support.triples)(suboptimality_gap)
     goal = support.states
     state = start = _checked_state(environment.begin(context), goal - 1)
-    episode = simulation.learner.begin(context)
+    episode = (simulation.audit or simulation.learner).begin(context)
     loss, regret, steps = 0.0, 0.0, 0
     while state != goal and steps < simulation.step_limit:
         action = episode.act(state)
@@ -302,7 +318,7 @@ def _check_source(contexts: object) -> None:
         and (hasattr(contexts, "draw") or hasattr(contexts, "choose"))
     ):
         raise ArgumentError(
-            f"contexts is {short_repr(contexts)}, which is no source of contexts; give one, such as "
+            f"contexts is {short_repr(contexts)}, which is not a source of contexts; give one, such as "
             "Dirichlet.symmetric(d), or FromArray(contexts) or Cyclic(contexts) for contexts that are at hand"
         )
 

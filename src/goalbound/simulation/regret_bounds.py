@@ -68,7 +68,7 @@ def a_posteriori_bound(
             epsilon to every loss raises no optimal value by more than epsilon T*.
     """
     settings, constants = learner.settings, learner.settings.constants(learner.support)
-    if constants.intervals.on:  # the width of an interval is no function of the visits alone
+    if constants.intervals.on:  # the width of an interval is not a function of the visits alone
         return inf
     size, lam = settings.context_size, settings.regularization
     grown = log1p(max(steps, int(learner.statistics.visits.max())) / lam)
@@ -91,7 +91,7 @@ def a_posteriori_bound(
 
 
 def slack(learner: LRCSSP, *, steps: int, optimal_loss: float) -> float:
-    """What value iteration may leave open in T steps, for optimal losses of so much in all.
+    """What value iteration may leave open in T steps, where the optimal losses sum to ``optimal_loss``.
 
     tolerance * sum of v*(first states), as a plan's value exceeds the exact optimistic one by that share at most, and
     tolerance * l_min per step, as no value is further from its backup.
@@ -127,7 +127,7 @@ def unknown_visits_bound(
         loss_bound: the largest B that the test has used; the learner's own now if left out.
     """
     settings, constants = learner.settings, learner.settings.constants(learner.support)
-    if constants.intervals.on:  # the width of an interval is no function of the visits alone
+    if constants.intervals.on:  # the width of an interval is not a function of the visits alone
         return np.full(learner.support.pairs, inf)
     bound = learner.loss_bound if loss_bound is None else loss_bound
     size, lam = settings.context_size, settings.regularization

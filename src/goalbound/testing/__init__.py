@@ -9,7 +9,6 @@
 
 from goalbound.testing.contract import ContractError
 from goalbound.testing.learner import check_learner
-from goalbound.testing.problem import ProblemReport, check_problem
-from goalbound.testing.small_problem import small_problem
+from goalbound.testing.problem import ProblemReport, check_problem, small_problem
 
 __all__ = ["ContractError", "ProblemReport", "check_learner", "check_problem", "small_problem"]

@@ -28,7 +28,7 @@ class Findings:
         self._cause: BaseException | None = None
 
     def add(self, place: str, wrong: str, remedy: str) -> None:
-        """One thing: where, what, and how to mend it."""
+        """One thing: where, what, and how to fix it."""
         self.lines.append(f"{place}: {wrong}; {remedy}")
 
     @contextmanager

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import inspect
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
-from goalbound.models import LinearCSSP
-from goalbound.models.loss_law import bernoulli, deterministic
+from goalbound.kernels.environment import EpisodeResults
+from goalbound.learners.card import NOTHING, PROVEN, LearnerCard
+from goalbound.learners.protocol import Learner
+from goalbound.models import LinearCSSP, Step
+from goalbound.models.step import bernoulli, deterministic
 from goalbound.planning import optimal_values
 from goalbound.simulation.environment import ModelEnvironment
-from goalbound.simulation.episode_buffer import EpisodeBuffer
+from goalbound.simulation.history import EpisodeBuffer, result_columns
+from goalbound.simulation.regret import step_regret
 from goalbound.testing.contract import Findings, Stop
-from goalbound.testing.small_problem import small_problem
-from goalbound.testing.traces import Trace, difference, play_all, play_into
+from goalbound.testing.problem import small_problem
 
 Floats = NDArray[np.float64]
 
@@ -37,16 +40,21 @@ def check_learner(
     Args:
         make: makes the learner, as the ``use`` of an experiment does: ``make(problem)``, and ``episodes=`` and ``rng=``
             (the learner's own stream) if it has such parameters. It is called several times.
-        problem: to play; :func:`small_problem` if left out. Every optimal policy there arrives within a few steps.
+        problem: to play; :func:`small_problem` if left out. Its optimal policies reach the goal within a few steps.
         episodes: how many are played in each check.
-        step_limit: an episode that takes so many steps is taken not to arrive.
+        step_limit: an episode that takes this many steps counts as one that does not reach the goal.
         seed: of contexts, environment and learner.
 
     Checked: ``begin``, ``act`` and ``observe`` are there; ``act`` gives an action of the state, in every state, the
     same if it is asked again; the context that ``begin`` is given stays as it is (a ``Step`` cannot be changed);
-    episodes arrive; all that is random comes from ``rng=``; several episodes may be open at once; ``play_episodes``,
-    if there is one, plays what the plain loop plays, to the bit; ``save`` and ``load`` (or ``restored``, of a fresh
-    learner, which experiments use), if there are, resume exactly.
+    ``card``, if there is one, is a :class:`~goalbound.learners.card.LearnerCard` that agrees with what is played (see
+    below); episodes reach the goal; all that is random comes from ``rng=``; several episodes may be open at once;
+    ``play_episodes``, if there is one, plays what the plain loop plays, to the bit; ``save`` and ``load`` (or
+    ``restored``, of a fresh learner, which experiments use), if there are, resume exactly.
+
+    Of a card: what is ``proven`` names its theorem; ``delta`` is a probability and ``scale`` positive; a learner that
+    ``sees`` nothing plays the same whatever the contexts are, after the same steps; the episodes of one with a known
+    test count their ``unknown_steps``; what those of one without count is not used.
 
     >>> from goalbound import Clairvoyant
     >>> check_learner(Clairvoyant)
@@ -71,8 +79,8 @@ class _Check:
         """Each check needs those before it."""
         found = self.found
         for place, check in (
-            ("make", self.is_a_learner), ("act", self.acts_in_every_state), ("begin", self.leaves_context_unchanged),
-            ("playing to the goal", self.reaches_goal),
+            ("make", self.is_a_learner), ("card", self.card_is_coherent), ("act", self.acts_in_every_state),
+            ("begin", self.leaves_context_unchanged), ("playing to the goal", self.reaches_goal),
         ):  # fmt: skip
             with found.step(place):
                 check()
@@ -85,7 +93,10 @@ class _Check:
             with found.step(place):
                 check()
         if not found.lines:  # else these say nothing new
-            for place, check in (("play_episodes", self.compiled_loop_agrees), ("save and load", self.plan_is_valid)):
+            for place, check in (
+                ("card", self.unknown_steps_agree_with_card), ("card", self.sees_what_its_card_says),
+                ("play_episodes", self.compiled_loop_agrees), ("save and load", self.resumes_from_file),
+            ):  # fmt: skip
                 with found.step(place):
                     check()
         found.close()
@@ -115,6 +126,58 @@ class _Check:
             if not callable(getattr(episode, name, None)):
                 self.found.add(name, f"what begin gave, a {type(episode).__name__}, has none", f"an episode has {call}")
 
+    def card_is_coherent(self) -> None:
+        learner = self.learner()
+        card = getattr(learner, "card", None)
+        if card is None and not hasattr(learner, "card"):
+            return
+        if not isinstance(card, LearnerCard):
+            self.found.add(
+                "card", f"it is {card!r:.100}, a {type(card).__name__}",
+                "give a LearnerCard, or leave it out: then nothing is claimed",
+            )  # fmt: skip
+            return
+        if card.guarantee == PROVEN and not card.theorem:
+            self.found.add("card", "guarantee is proven, and theorem is empty", "name the theorem and where it stands")
+        if card.delta is not None and not 0.0 < card.delta < 1.0:
+            self.found.add("card", f"delta is {card.delta}", "it is a probability between 0 and 1, or None")
+        if not card.scale > 0.0:
+            self.found.add("card", f"scale is {card.scale}", "it is a positive factor of the constants")
+        again = getattr(self.learner(), "card", None)
+        if again != card:
+            self.found.add("card", "two learners made alike have different cards", "derive it from the settings alone")
+
+    def unknown_steps_agree_with_card(self) -> None:
+        card = getattr(self.learner(), "card", None)
+        if card is None:
+            return
+        for at, trace in enumerate(self.reference):
+            counted = trace.unknown_steps
+            if card.has_known_test and not (isinstance(counted, int | np.integer) and 0 <= counted <= len(trace.steps)):
+                self.found.add(
+                    "card", f"has_known_test is True, and episode {at}, of {len(trace.steps)} steps, has unknown_steps "
+                    f"{counted!r:.40}", "count the steps at pairs that are not known, or say has_known_test=False",
+                )  # fmt: skip
+                return
+
+    def sees_what_its_card_says(self) -> None:
+        """After the same steps, a learner that sees nothing plays the same under other contexts."""
+        card = getattr(self.learner(), "card", None)
+        if card is None or card.sees != NOTHING or self.problem.context_size == 1:
+            return
+        learner = self.learner()
+        for at, trace in enumerate(self.reference):
+            episode = learner.begin(np.roll(self.contexts[at], 1))
+            for step in trace.steps:
+                action = episode.act(step.state)
+                if action != step.action:
+                    self.found.add(
+                        "card", f"sees is nothing, and under another context episode {at} played action {action} in "
+                        f"state {step.state} instead of {step.action}", "say what it sees: contexts, cells, ...",
+                    )  # fmt: skip
+                    return
+                episode.observe(step)
+
     def acts_in_every_state(self) -> None:
         support, learner = self.problem.support, self.learner()
         for state in range(support.states):
@@ -140,9 +203,9 @@ class _Check:
         if not np.array_equal(given, self.contexts):
             self.found.add("begin", "the array of the context was changed", "change a copy: np.array(context)")
             raise Stop
-        sealed = self.contexts[0].copy()
-        sealed.flags.writeable = False  # as those of a run are
-        learner.begin(sealed).act(0)
+        read_only = self.contexts[0].copy()
+        read_only.flags.writeable = False  # as those of a run are
+        learner.begin(read_only).act(0)
 
     def reaches_goal(self) -> None:
         self.reference = self.played(self.learner(), self.contexts)
@@ -150,8 +213,8 @@ class _Check:
             at, last = len(self.reference) - 1, self.reference[-1].steps[-1]
             self.found.add(
                 "playing to the goal",
-                f"episode {at} was not there after {self.step_limit} steps (the last: {last})",
-                "a learner must leave what does not arrive; if yours only needs longer, raise step_limit",
+                f"episode {at} did not reach the goal in {self.step_limit} steps (the last: {last})",
+                "a learner must stop repeating what does not reach the goal; or raise step_limit",
             )
 
     def is_repeatable(self) -> None:
@@ -203,8 +266,8 @@ class _Check:
             if where == [goal, goal]:
                 return
         self.found.add(
-            "several open episodes", f"two that took turns had not arrived after {self.step_limit} steps each",
-            "let each episode go its own way; what one observes, the other may know",
+            "several open episodes", f"two that took turns did not reach the goal in {self.step_limit} steps each",
+            "keep their states separate; what one episode observes, the other may use",
         )  # fmt: skip
 
     def compiled_loop_agrees(self) -> None:
@@ -223,7 +286,9 @@ class _Check:
             else:
                 play_into(results, learner, environment, contexts, values, step_limit=self.step_limit)
             both_results.append(results)
-        for name, one, other in zip(both_results[0]._fields, *both_results, strict=True):
+        fast_columns, plain_columns = (result_columns(results) for results in both_results)
+        for name, one in fast_columns.items():
+            other = plain_columns[name]
             difference_found = np.flatnonzero(one != other)
             if len(difference_found):
                 at = int(difference_found[0])
@@ -239,14 +304,14 @@ class _Check:
                 "one for the next state of each step, one for the loss if its law is random, no others",
             )  # fmt: skip
 
-    def plan_is_valid(self) -> None:
+    def resumes_from_file(self) -> None:
         learner = self.learner()
         if not callable(getattr(learner, "save", None)):
             return
         load = getattr(self.learner(), "restored", None) or getattr(type(learner), "load", None)
         if not callable(load):
             self.found.add(
-                "load", f"a {type(learner).__name__} has save, but neither load nor resumed",
+                "load", f"a {type(learner).__name__} has save, but neither load nor restored",
                 "give its class load(path), or a fresh learner restored(path)",
             )  # fmt: skip
             return
@@ -264,3 +329,92 @@ class _Check:
                 "save and load", f"what was loaded played differently from what was saved ({difference_found})",
                 "save everything that act depends on, the state of its generator too",
             )  # fmt: skip
+
+
+class Trace(NamedTuple):
+    """One episode.
+
+    Attributes:
+        steps: that were played.
+        reached_goal: whether it ended there.
+        inconsistent: where ``act``, called again, gave another action.
+        unknown_steps: as the episode says; None if it does not say.
+    """
+
+    steps: list[Step]
+    reached_goal: bool
+    inconsistent: str | None
+    unknown_steps: Any
+
+
+def play_one(
+    learner: Learner, environment: ModelEnvironment, context: NDArray[np.float64], *, step_limit: int, act_calls: int
+) -> Trace:
+    """One episode by ``begin``, ``act`` and ``observe``; every ``act`` is called ``act_calls`` times."""
+    state, episode = environment.begin(context), learner.begin(context)
+    steps: list[Step] = []
+    inconsistent: str | None = None
+    goal = environment.problem.support.states
+    while state != goal and len(steps) < step_limit:
+        answers = [episode.act(state) for _ in range(act_calls)]
+        if inconsistent is None and len(set(answers)) > 1:
+            inconsistent = f"in state {state}, step {len(steps)}, it gave {answers[0]} and then {answers[1]}"
+        step = environment.step(answers[-1])
+        episode.observe(step)
+        steps.append(step)
+        state = step.next_state
+    return Trace(steps, state == goal, inconsistent, getattr(episode, "unknown_steps", None))
+
+
+def play_all(
+    learner: Learner,
+    environment: ModelEnvironment,
+    contexts: NDArray[np.float64],
+    *,
+    step_limit: int,
+    act_calls: int = 1,
+) -> list[Trace]:
+    """One episode for each of the contexts [K, d]; none after one that does not reach the goal."""
+    traces: list[Trace] = []
+    for context in contexts:
+        traces.append(play_one(learner, environment, context.copy(), step_limit=step_limit, act_calls=act_calls))
+        if not traces[-1].reached_goal:
+            break
+    return traces
+
+
+def difference(ours: Sequence[Trace], theirs: Sequence[Trace]) -> str | None:
+    """The first difference of two plays, in words; None if they are the same."""
+    for episode, (one, other) in enumerate(zip(ours, theirs, strict=False)):
+        for at, (mine, yours) in enumerate(zip(one.steps, other.steps, strict=False)):
+            if mine != yours:
+                return (
+                    f"episode {episode}, step {at}: action {mine.action} against {yours.action} in state {mine.state}"
+                )
+        if len(one.steps) != len(other.steps):
+            return f"episode {episode}: {len(one.steps)} steps against {len(other.steps)}"
+    return None if len(ours) == len(theirs) else f"{len(ours)} episodes against {len(theirs)}"
+
+
+def play_into(
+    results: EpisodeResults, learner: Learner, environment: ModelEnvironment,
+    contexts: NDArray[np.float64], values: NDArray[np.float64],
+    *, step_limit: int,
+) -> None:  # fmt: skip
+    """The plain loop, which a learner's ``play_episodes`` must equal: one row of the results for each context."""
+    goal = environment.problem.support.states
+    for k, context in enumerate(contexts):
+        state = results.start[k] = environment.begin(context)
+        episode = learner.begin(context)
+        steps = 0
+        while state != goal and steps < step_limit:
+            step = environment.step(episode.act(int(state)))
+            episode.observe(step)
+            results.loss[k] += step.loss
+            results.expected_regret[k] += step_regret(
+                environment.problem, step.state, step.action, context=context, optimal_values=values[k]
+            )
+            state, steps = step.next_state, steps + 1
+        results.intervals[k] = getattr(episode, "intervals", 0)
+        results.unknown_steps[k] = getattr(episode, "unknown_steps", 0)
+        results.abandoned[k], results.steps[k] = state != goal, steps

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import InputError
-from goalbound.models import SSP, LinearCSSP, Step
+from goalbound.models import SSP, Builder, LinearCSSP, Step
 from goalbound.planning import blocking_states
 from goalbound.testing.contract import Findings, Stop
 
@@ -59,12 +59,12 @@ def check_problem(problem: Any, *, steps: int = 2000, seed: int = 0) -> ProblemR
     """Raises one :class:`ContractError` that lists everything that is wrong with a problem; else returns a report.
 
     Args:
-        problem: a :class:`LinearCSSP`, or a stage: something with a ``problem`` and a ``environment`` that is made from
-            ``rng=`` (:class:`goalbound.experiments.registry.Stage`).
+        problem: a :class:`LinearCSSP`, or one with its environment: an object with a ``problem`` and an
+            ``environment`` that is made from ``rng=`` (a ``ProblemInstance`` of :mod:`goalbound.experiments`).
         steps: how many steps of the environment are checked, by actions drawn at random.
         seed: of those, and of the environment.
 
-    Checked: losses are in [0, 1] and rows are distributions; every context has a policy that surely reaches the goal
+    Checked: losses are in [0, 1] and rows are distributions; every context has a proper policy
     (every component has one, which is the same); the arrays are read-only. The environment begins where the problem
     may begin, goes only where the problem may lead under the context, gives losses in [0, 1], is determined by
     actions and stream, and its mean losses and frequencies are those of the problem (a correct environment fails this
@@ -101,7 +101,7 @@ def _check_arrays(problem: Any, found: Findings) -> None:
         found.add("problem", "it has no contexts", "make it one of one component: LinearCSSP.mix([problem])")
         raise Stop
     if not isinstance(problem, LinearCSSP):
-        found.add("problem", f"it is a {type(problem).__name__}", "a problem is a LinearCSSP (or a stage with one)")
+        found.add("problem", f"it is a {type(problem).__name__}", "give a LinearCSSP or a ProblemInstance")
         raise Stop
     try:
         again = LinearCSSP(
@@ -128,7 +128,7 @@ def _check_proper(problem: LinearCSSP, found: Findings) -> None:
             names = ", ".join(problem.support.state_name(int(state)) for state in blocked[:8])
             more = f" and {len(blocked) - 8} more" if len(blocked) > 8 else ""
             found.add(
-                problem.component_name(component), f"no policy surely reaches the goal from {names}{more}",
+                problem.component_name(component), f"there is no proper policy from {names}{more}",
                 "give these states a way out, or leave them out of the problem",
             )  # fmt: skip
 
@@ -142,7 +142,7 @@ class _EnvironmentCheck:
         self.contexts = [np.full(size, 1.0 / size), *np.eye(size)] if size > 1 else [np.ones(1)]
 
     def run(self, steps: int) -> int:
-        """So many steps, shared among the contexts; how many were checked."""
+        """Check ``steps`` steps, shared among the contexts; returns how many were checked."""
         share = -(-steps // len(self.contexts))
         for at, context in enumerate(self.contexts):
             walk, again = (self._walk(context, at, share) for _ in range(2))
@@ -220,3 +220,19 @@ class _EnvironmentCheck:
     def _stop(self, wrong: str, remedy: str) -> NoReturn:
         self.found.add("environment", wrong, remedy)
         raise Stop
+
+
+def small_problem() -> LinearCSSP:
+    """Two kinds of weather, three states with one to three actions, and one action that never leaves its state.
+
+    >>> small_problem().support
+    Support(3 states, 6 pairs, 12 next states)
+    """
+    plan = Builder(components=["dry", "wet"])
+    plan.add("start", "walk", loss=0.3, to={"middle": [0.9, 0.8], "start": [0.1, 0.2]})
+    plan.add("start", "run", loss=0.2, to={"last": [0.8, 0.1], "start": [0.2, 0.9]})
+    plan.add("middle", "run", loss=[0.2, 0.4], to={"last": [0.9, 0.5], "start": [0.1, 0.5]})
+    plan.add("last", "walk", loss=0.4, to={"goal": [0.9, 0.9], "middle": [0.1, 0.1]})
+    plan.add("last", "run", loss=0.3, to={"goal": [0.9, 0.3], "middle": [0.05, 0.6], "start": [0.05, 0.1]})
+    plan.add("last", "wait", loss=0.9, to={"last": 1.0})
+    return plan.linear_cssp()

@@ -16,9 +16,8 @@ from goalbound.models import LinearCSSP, Step, Support
 from tests.reference.lr_cssp import NaiveLRCSSP
 from tests.reference.optimism import next_states
 from tests.reference.projection import v_norm
+from tests.support.seen_steps import RAGGED, Seen, some_steps, statistics_of
 from tests.support.strategies import contexts, examples
-from tests.unit.estimation.test_estimate import Seen, some_steps, statistics_of
-from tests.unit.estimation.test_statistics import RAGGED
 
 Floats = NDArray[np.float64]
 

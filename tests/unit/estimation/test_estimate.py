@@ -13,20 +13,8 @@ from goalbound.models import LinearCSSP, Step, Support
 from goalbound.planning import solve
 from tests.reference.optimism import is_stochastic, next_states
 from tests.reference.projection import kkt_violation, projected
+from tests.support.seen_steps import RAGGED, Seen, some_steps, statistics_of
 from tests.support.strategies import contexts, examples
-from tests.unit.estimation.test_statistics import RAGGED, steps_of
-
-Seen = list[tuple[np.ndarray, Step]]
-
-
-def statistics_of(support: Support, size: int, seen: Seen, ridge: float = 1.0) -> Statistics:
-    statistics = Statistics(support, size, regularization=ridge)
-    for context, step in seen:
-        statistics.record(context, step)
-    return statistics
-
-
-some_steps = st.lists(st.tuples(contexts(2), steps_of(RAGGED)), max_size=25)
 
 
 @examples(40)

@@ -12,25 +12,9 @@ from hypothesis import strategies as st
 from goalbound.errors import InputError
 from goalbound.estimation import Statistics
 from goalbound.kernels.pending import new_pending
-from goalbound.models import Step, Support
+from goalbound.models import Step
+from tests.support.seen_steps import RAGGED, steps_of
 from tests.support.strategies import contexts, examples
-
-RAGGED = Support.from_pairs(
-    [{0: [1, 3], 2: [0, 1, 2, 3]}, {1: [3]}, {0: [2, 0]}], state_names=["a", "b", "c"], action_names=["x", "y", "z"]
-)
-"""Three states; pairs (0, 0) -> 1, goal; (0, 2) -> everywhere; (1, 1) -> goal; (2, 0) -> 0, 2."""
-
-
-def steps_of(support: Support) -> st.SearchStrategy[Step]:
-    """Steps that the support allows; losses are quarters."""
-    possible = [
-        (int(support.pair_state[pair]), int(support.pair_action[pair]), int(following))
-        for pair in range(support.pairs)
-        for following in support.next_state[support.row(pair)]
-    ]
-    return st.builds(
-        lambda where, loss: Step(where[0], where[1], loss / 4.0, where[2]), st.sampled_from(possible), st.integers(0, 4)
-    )
 
 
 @examples(60)
@@ -110,7 +94,7 @@ def test_a_context_has_a_whole_number_of_entries(size: Any) -> None:
         Statistics(RAGGED, size)
 
 
-def test_a_look_at_a_memory_shows_it_as_it_grows() -> None:
+def test_a_view_of_the_statistics_of_a_learner_shows_them_as_they_grow() -> None:
     statistics = Statistics(RAGGED, 2)
     look = Statistics.over(RAGGED, statistics.regression, 1.0, new_pending(RAGGED.pairs, 2))
     statistics.record([0.25, 0.75], Step(0, 0, 0.5, 1))

@@ -25,7 +25,7 @@ def rho(size: int, count: int, visits: int, ridge: float) -> float:
 def test_the_constants_of_a_ragged_support() -> None:
     radii = paper().radii(RAGGED, delta=DELTA)
     np.testing.assert_allclose(radii.next_factor, [1.0, sqrt(3.0), 0.0, sqrt(2.0)])
-    np.testing.assert_array_equal(radii.known_factor, [1.0, 3.0, 1.0, 2.0])  # at least 1: the loss is in doubt too
+    np.testing.assert_array_equal(radii.known_factor, [1.0, 3.0, 1.0, 2.0])  # at least 1: the loss is uncertain too
     assert radii.next_log == pytest.approx(log(8 * 6 / DELTA))
     assert radii.loss_log == pytest.approx(log(8 * 4 / DELTA))
     assert radii.loss_factor == 1.0

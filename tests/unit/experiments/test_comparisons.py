@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from goalbound.experiments.bootstrap import symmetric_interval
 from goalbound.experiments.comparisons import AHEAD, METHOD, Difference, difference, holm, paired_t
-from goalbound.experiments.learners import catalogued_card
+from goalbound.experiments.registry.learners import catalogued_card
 from goalbound.experiments.report import report_data, report_page
 from goalbound.experiments.summary import Summary, summarize
 from goalbound.experiments.text import format_estimate
@@ -119,41 +118,6 @@ def test_an_adversary_gives_each_learner_contexts_of_its_own_and_the_sentence_sa
     (found,) = played({"A": [1.0], "B": [3.0]}, contexts="adversary").differences
     assert not found.same_contexts
     assert "on the same seeds (each met contexts of its own)" in found.statement(format_estimate)
-
-
-def test_the_interval_of_sign_flips_leaves_out_zero_just_where_few_flips_are_as_far_from_it() -> None:
-    rng = np.random.default_rng(5)
-    signs = (np.arange(2**8)[:, None] >> np.arange(8) & 1) * 2 - 1
-    for _ in range(50):
-        values = rng.normal(0.9, 1.0, size=8)
-        as_far = int((np.abs(signs @ values) >= abs(values.sum()) - 1e-12).sum())
-        found = symmetric_interval(values.tolist())
-        # 2^8 = 256 flips, 2.5% of them: 6 at each end.
-        assert (found.low > 0.0 or found.high < 0.0) == (as_far <= 2 * 6)
-
-
-@pytest.mark.parametrize("law", ["normal", "cauchy", "two points"])
-def test_the_interval_of_sign_flips_holds_the_middle_of_every_symmetric_law(law: str) -> None:
-    # 2000 trials of a coverage of at least 0.95: fewer than 1850 has probability below 1e-5 (2000 0.95 = 1900, sd 9.7).
-    rng = np.random.default_rng(11)
-    draw = {
-        "normal": lambda: rng.normal(size=9), "cauchy": lambda: rng.standard_cauchy(size=9),
-        "two points": lambda: rng.choice([-1.0, 1.0], size=9),
-    }[law]  # fmt: skip
-    held = 0
-    for _ in range(2000):
-        found = symmetric_interval((5.0 + draw()).tolist())
-        held += found.low <= 5.0 <= found.high
-    assert held >= 1850
-
-
-def test_many_seeds_have_an_interval_from_drawn_subsets_that_is_close_to_that_of_the_normal_law() -> None:
-    values = np.random.default_rng(2).normal(3.0, 1.0, size=200)
-    found = symmetric_interval(values.tolist())
-    half = 1.96 * values.std(ddof=1) / np.sqrt(200)
-    assert found.low == pytest.approx(values.mean() - half, abs=0.03)
-    assert found.high == pytest.approx(values.mean() + half, abs=0.03)
-    assert symmetric_interval(values.tolist()) == found
 
 
 def test_five_equal_learners_are_rarely_put_in_any_order() -> None:

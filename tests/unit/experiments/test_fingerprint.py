@@ -16,7 +16,8 @@ from goalbound.errors import InputError
 from goalbound.experiments.fingerprint import problem_digest
 from goalbound.experiments.results_dir import ResultsDir, read_runs
 from goalbound.experiments.run import run
-from goalbound.experiments.spec import ExperimentSpec, RunSpec
+from goalbound.experiments.run_spec import RunSpec
+from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import sweep
 from tests.support.sweep_cases import records_in
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 
 import numpy as np
 import pytest
 
-from goalbound.experiments.bootstrap import band, estimate, proportion
-from goalbound.experiments.metrics import cumulative_at, curve_episodes, growth_exponent
-from goalbound.experiments.records import kept_episodes
 from goalbound.experiments.summary import summarize
-from goalbound.simulation.history import History
 from tests.support.synthetic import diagnosis, power, record, run_spec
 
 
@@ -43,78 +38,12 @@ def test_one_seed_has_a_value_and_no_band_and_says_so():
     assert "nothing can be said of who is ahead" in summarize([record(run_spec(), flat(10.0))]).table()
 
 
-def test_the_band_of_twenty_skewed_numbers_holds_their_mean_91_times_of_100():
-    # 400 trials of 20 exponential numbers. The coverage of this band is 0.909 (10 000 trials, another seed), so the
-    # count is 363 with a deviation of 5.8; 4 deviations away from it come by chance less than once in 10 000.
-    rng = np.random.default_rng(0)
-    samples = rng.exponential(size=(20, 400))
-    low, high = band(samples)
-    held = int(((low <= 1.0) & (high >= 1.0)).sum())
-    assert 340 <= held <= 386
-
-
-def test_the_bootstrap_is_the_same_for_the_same_seed_and_another_for_another():
-    values = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0]
-    assert estimate(values, seed=1) == estimate(values, seed=1)
-    assert estimate(values, seed=1) != estimate(values, seed=2)
-
-
-def test_a_share_that_held_for_all_of_few_seeds_is_not_certain():
-    # Clopper-Pearson: of n in n the lower end is the p with p^n = 0.025.
-    assert proportion([True] * 5).low == pytest.approx(0.025**0.2)
-    assert proportion([False] * 5).high == pytest.approx(1.0 - 0.025**0.2)
-    assert proportion([None, None]).mean is None
-
-
-@pytest.mark.parametrize("exponent", [0.5, 2.0 / 3.0, 1.0])
-@pytest.mark.parametrize("episodes", [10, 1000, 50_000])
-def test_exact_powers_have_their_exponent(exponent, episodes):
-    assert growth_exponent(record(run_spec(episodes=episodes), power(7.0, exponent)))[0] == pytest.approx(
-        exponent, abs=1e-12
-    )
-
-
-def test_where_all_rows_are_kept_the_exponent_is_that_of_the_history():
-    rng = np.random.default_rng(3)
-    each = rng.exponential(size=1500) / np.sqrt(np.arange(1, 1501))
-    ones = np.ones(1500)
-    history = History(
-        loss=each + 1.0, optimal_loss=ones, expected_regret=each, steps=ones, intervals=ones, unknown_steps=ones,
-        abandoned=0 * ones, start=0 * ones, contexts=np.ones((1500, 1)), seed=0, step_limit=10,
-    )  # fmt: skip
-    made = record(run_spec(episodes=1500), lambda episode: np.cumsum(each))
-    assert growth_exponent(made)[0] == pytest.approx(history.growth_exponent(), abs=1e-12)
-
-
-def test_no_regret_and_too_few_episodes_have_no_exponent_but_a_reason():
-    assert growth_exponent(record(run_spec(), flat(0.0))) == (None, "no regret")
-    assert growth_exponent(record(run_spec(), flat(1e-10))) == (None, "no regret")  # rounding of certified values
-    late = record(run_spec(), lambda episode: np.maximum(episode - 20.0, 0.0))
-    assert growth_exponent(late) == (None, "no regret before the last decade")
-    assert growth_exponent(record(run_spec(episodes=9), power(1.0, 0.5))) == (None, "9 episodes are less than a decade")
-    (group,) = summarize([record(run_spec(episodes=5), flat(2.0))]).groups
-    assert group.exponent.mean is None
-    assert group.exponent.note == "5 episodes are less than a decade"
-
-
 def test_an_exponent_that_some_seeds_lack_is_that_of_the_others_and_says_so():
     runs = [record(run_spec(seed=seed), power(factor, 0.5)) for seed, factor in enumerate([1.0, 2.0, 0.0])]
     (group,) = summarize(runs).groups
     assert group.exponent.mean == pytest.approx(0.5)
     assert group.exponent.values[2] is None
     assert group.exponent.note == "2 of 3 seeds; others: no regret"
-
-
-def test_curves_stand_on_kept_rows_and_are_straight_between_them():
-    kept = kept_episodes(50_000)
-    assert set(curve_episodes(kept)) <= set(kept)
-    assert curve_episodes(kept)[0] == 1
-    assert curve_episodes(kept)[-1] == 50_000
-    assert curve_episodes(kept_episodes(1)).tolist() == [1]
-    squares = record(run_spec(episodes=3000), power(1.0, 2.0))
-    assert 257 not in squares.table["episode"]
-    # Between 256 and 258: (256^2 + 258^2) / 2, not 257^2.
-    assert cumulative_at(squares, "expected_regret", np.array([256, 257])).tolist() == [65536.0, 66050.0]
 
 
 def test_a_curve_has_the_mean_and_a_band_at_each_mark():
@@ -201,34 +130,6 @@ def test_speed_is_the_median_over_runs_that_were_not_resumed():
     ]  # fmt: skip
     assert summarize(runs, times=lines).groups[0].seconds_per_step == 0.02
     assert summarize(runs).groups[0].seconds_per_step is None
-
-
-def test_the_table_stays_within_its_width_and_loses_no_number():
-    runs = [record(run_spec(name, seed=seed, label=f"{name} " + "learner " * 5), power(3.0, 0.5))
-            for name in "AB" for seed in range(3)]  # fmt: skip
-    summary = summarize(runs)
-    wide, narrow = summary.table(width=200), summary.table(width=60)
-    assert max(len(line) for line in narrow.splitlines()) <= 60
-    for head in ("expected regret", "exponent", "loss/optimal", "known steps", "intervals"):
-        assert head in wide
-        assert head in narrow
-    assert "0.500 [0.500, 0.500]" in narrow
-
-
-def test_a_label_cannot_disturb_the_terminal():
-    assert "\x1b" not in summarize([record(run_spec(label="red \x1b[31m"), flat(1.0))]).table()
-
-
-def test_the_csv_has_one_line_per_group_and_exact_numbers(tmp_path):
-    runs = [record(run_spec(name, seed=seed), power(1.0 + seed, 0.5)) for name in "AB" for seed in range(2)]
-    summary = summarize(runs)
-    summary.to_csv(tmp_path / "summary.csv")
-    with open(tmp_path / "summary.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["learner"] for row in rows] == ["A", "B"]
-    assert float(rows[0]["expected_regret"]) == summary.groups[0].expected_regret.mean
-    assert rows[0]["covered"] == ""
-    assert rows[0]["seeds"] == "0 1"
 
 
 def test_the_json_is_strict_complete_and_the_same_each_time(tmp_path):

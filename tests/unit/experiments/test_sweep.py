@@ -1,36 +1,23 @@
-import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pydantic")
-pytest.importorskip("pyarrow")
-pytest.importorskip("joblib")
-
 from goalbound.errors import InputError
-from goalbound.experiments import results_dir as results_dir_module
 from goalbound.experiments.records import read_record
 from goalbound.experiments.results_dir import ResultsDir, read_records, read_times
-from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import sweep
 from tests.support.sweep_cases import HERE, EventLog, records_in, small_spec
 
+pytest.importorskip("pydantic")
+pytest.importorskip("pyarrow")
+pytest.importorskip("joblib")
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("undisturbed")
-    result = sweep(small_spec(), folder, workers=1)
-    assert result.complete
-    return folder
 
 
 def test_the_records_are_the_same_bytes_with_one_process_and_with_two(undisturbed, tmp_path):
@@ -56,10 +43,6 @@ def test_a_record_is_that_of_its_run_and_its_time_is_kept(undisturbed):
         assert not line["restored"]
 
 
-def test_the_spec_is_written_as_it_was_used(undisturbed):
-    assert ExperimentSpec.load(undisturbed / "spec.toml").runs() == small_spec().runs()
-
-
 def test_what_is_done_is_not_done_again(tmp_path):
     first = sweep(small_spec(), tmp_path, workers=1)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "records").iterdir()}
@@ -71,26 +54,6 @@ def test_what_is_done_is_not_done_again(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "records").iterdir()} == before
     assert events.kinds() == ["sweep", *["reused"] * 4, "done"]
     assert len(read_times(tmp_path)) == 4
-
-
-def test_a_damaged_record_is_moved_aside_and_done_again(undisturbed, tmp_path):
-    sweep(small_spec(), tmp_path, workers=1)
-    whole = records_in(undisturbed)
-    cut, foreign, empty, fine = whole
-    records = tmp_path / "records"
-    (records / f"{cut}.parquet").write_bytes(whole[cut][: len(whole[cut]) // 2])
-    (records / f"{foreign}.parquet").write_bytes(whole[fine])
-    (records / f"{empty}.parquet").write_bytes(b"")
-    events = EventLog()
-
-    result = sweep(small_spec(), tmp_path, workers=1, progress=events)
-
-    assert set(result.damaged) == set(result.done) == {cut, foreign, empty}
-    assert result.reused == (fine,)
-    assert f"record of the run {fine}" in result.damaged[foreign]
-    assert {event.id for event in events.of("damaged")} == {cut, foreign, empty}
-    assert records_in(tmp_path) == whole
-    assert (records / f"{cut}.damaged").read_bytes() == whole[cut][: len(whole[cut]) // 2]
 
 
 def test_records_of_another_spec_are_left_alone(tmp_path):
@@ -129,47 +92,6 @@ def test_a_run_that_raises_does_not_stop_the_others_and_is_tried_again(tmp_path)
     assert not list((folder / "failures").iterdir())
 
 
-def test_a_second_sweep_of_the_same_folder_is_refused_and_names_the_first(tmp_path):
-    with (
-        ResultsDir(tmp_path).locked(),
-        pytest.raises(InputError, match=f"process {os.getpid()} on .*use another folder"),
-    ):
-        sweep(small_spec(), tmp_path, workers=1)
-
-    assert sweep(small_spec(seeds=1), tmp_path, workers=1).complete
-
-
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
-def test_a_disk_that_refuses_is_one_error_and_nothing_is_half_written(number, undisturbed, tmp_path, monkeypatch):
-    whole = results_dir_module.atomic_write
-    written = []
-
-    @contextmanager
-    def refuses_the_third_record(path):
-        with whole(path) as file:
-            if Path(path).suffix == ".parquet":
-                written.append(path)
-                if len(written) == 3:
-                    file.write(b"PAR1")
-                    raise OSError(number, os.strerror(number), "draft")
-            yield file
-
-    events = EventLog()
-    with monkeypatch.context() as patch:
-        patch.setattr(results_dir_module, "atomic_write", refuses_the_third_record)
-        with pytest.raises(OSError, match=f"{os.strerror(number)}; 2 of 4 runs are done and kept") as caught:
-            sweep(small_spec(), tmp_path, workers=1, progress=events)
-
-    assert caught.value.errno == number
-    assert caught.value.filename == str(written[-1])
-    assert events.kinds()[-1] == "done"
-    assert len(list((tmp_path / "records").iterdir())) == 2
-    assert records_in(tmp_path).items() <= records_in(undisturbed).items()
-
-    assert len(sweep(small_spec(), tmp_path, workers=1).done) == 2
-    assert records_in(tmp_path) == records_in(undisturbed)
-
-
 def test_a_checkpoint_that_finds_no_room_ends_the_sweep_and_not_only_its_run(tmp_path):
     room = tmp_path / "room"
     spec = small_spec(seeds=1, learners=[{"use": "clairvoyant"}, {"use": f"{HERE}:diskless", "until": str(room)}])
@@ -180,17 +102,6 @@ def test_a_checkpoint_that_finds_no_room_ends_the_sweep_and_not_only_its_run(tmp
     assert not list((tmp_path / "out" / "failures").iterdir())
     room.touch()
     assert sweep(spec, tmp_path / "out", workers=1).complete
-
-
-def test_times_are_read_past_torn_lines(tmp_path):
-    sweep(small_spec(seeds=1), tmp_path, workers=1)
-    times = tmp_path / "times.jsonl"
-    times.write_bytes(times.read_bytes() + b'{"id": "0123", "seco')
-
-    assert len(read_times(tmp_path)) == 2
-    sweep(small_spec(seeds=2), tmp_path, workers=1)
-    assert len(read_times(tmp_path)) == 4
-    assert read_times(tmp_path / "nowhere") == []
 
 
 @pytest.mark.parametrize(("wrong", "said"), [({"workers": 0}, "workers is 0"), ({"workers": 2, "on": "x"}, "give one")])

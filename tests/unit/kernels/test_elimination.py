@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from goalbound.kernels import elimination
 from goalbound.models import SSP
+from goalbound.planning.properness import is_proper
 from goalbound.planning.reduction import rows_of
 from tests.reference import exact, graph
 from tests.support.strategies import examples, ssps
@@ -46,3 +47,34 @@ def test_a_geometric_wait_by_hand() -> None:
     assert proper
     assert values.tolist() == [2.0, 2.25, 0.0]
     assert steps.tolist() == [4.0, 5.0, 0.0]
+
+
+@examples(100)
+@given(ssps(proper=False, most_states=5, tiny=True), st.data())
+def test_elimination_gives_exact_values_and_steps_or_says_that_the_policy_is_not_proper(
+    ssp: SSP, data: st.DataObject
+) -> None:
+    support = ssp.support
+    n = support.states
+    ranges = [(int(support.pair_start[s]), int(support.pair_start[s + 1]) - 1) for s in range(n)]
+    policy = np.array([data.draw(st.integers(first, last)) for first, last in ranges])
+    values, steps = np.empty(n + 1), np.empty(n + 1)
+    room = np.empty((n, n)), np.empty(n), np.empty(n)
+    proper = elimination.evaluate_policy.python(rows_of(ssp), policy, *room, values, steps)
+    actions = support.pair_action[policy].astype(np.int64)
+    assert proper == is_proper(ssp, actions)
+    if proper:
+        np.testing.assert_allclose(values, np.array(exact.policy_losses(ssp, actions.tolist()), float), rtol=1e-13)
+        np.testing.assert_allclose(steps, np.array(exact.policy_steps(ssp, actions.tolist()), float), rtol=1e-13)
+
+
+def test_elimination_has_the_same_bits_compiled() -> None:
+    rng = np.random.default_rng(5)
+    chances = rng.dirichlet(np.ones(6), size=(5, 2))
+    ssp = SSP.dense(rng.uniform(size=(5, 2)), chances)
+    answers = []
+    for run in (elimination.evaluate_policy.python, elimination.evaluate_policy.compiled):
+        values, steps = np.empty(6), np.empty(6)
+        assert run(rows_of(ssp), np.arange(0, 10, 2), np.empty((5, 5)), np.empty(5), np.empty(5), values, steps)
+        answers.append(values.tobytes() + steps.tobytes())
+    assert answers[0] == answers[1]

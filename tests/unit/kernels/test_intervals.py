@@ -1,5 +1,5 @@
-"""Boxes: the most hopeful row of one against fractions and a linear program, from any start; and how wide they are,
-against formulas in NumPy that look at the samples."""
+"""Intervals: the most optimistic row of one against fractions and a linear program, from any start; and how wide they
+are, against formulas in NumPy that look at the samples."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from goalbound.learners.settings import LearnerOptions
 from goalbound.models import SSP, Step, Support
 from goalbound.planning import solve
 from goalbound.planning.extended_value_iteration import value_bounds
-from tests.reference.intervals import PIECES, NaiveBoxes
+from tests.reference.intervals import PIECES, NaiveIntervals
 from tests.support.strategies import contexts, examples, ssps
 from tests.support.taught import Seen, data, supports, teach
-from tests.unit.kernels.test_value_iteration import iteration_from
+from tests.support.uncertainty_sets import iteration_from
 
 Floats = NDArray[np.float64]
 Drawn = tuple[Floats, Floats, Floats]
@@ -143,7 +143,7 @@ def test_where_it_stops_early_it_returns_a_lower_bound_that_is_enough(drawn: Dra
 
 @examples(70)
 @given(boxed_rows(), st.sampled_from(STARTS))
-def test_the_most_hopeful_row_is_a_row_of_the_box_and_worth_the_minimum(drawn: Drawn, start: float) -> None:
+def test_the_most_optimistic_row_is_in_the_intervals_and_worth_the_minimum(drawn: Drawn, start: float) -> None:
     low, high, values = drawn
     exact = least_by_filling(low, high, values)
     row = np.full(len(low) + 1, np.nan)
@@ -208,7 +208,9 @@ def test_python_and_compiled_agree_to_the_bit(drawn: Drawn, start: float) -> Non
 @pytest.mark.parametrize("by_policies", [True, False])
 @examples(20)
 @given(ssp=ssps(proper=True, most_states=5), start=st.sampled_from([0.1, 1.0, 50.0]))
-def test_boxes_of_no_size_are_planned_in_as_the_exact_planner_does(by_policies: bool, ssp: SSP, start: float) -> None:
+def test_intervals_of_no_length_are_planned_in_as_the_exact_planner_does(
+    by_policies: bool, ssp: SSP, start: float
+) -> None:
     support = ssp.support
     ssp = SSP(support, np.maximum(ssp.losses, 0.1), ssp.probabilities)
     sets = UncertaintySet(
@@ -230,20 +232,20 @@ def test_boxes_of_no_size_are_planned_in_as_the_exact_planner_does(by_policies: 
 
 def taught(
     support: Support, size: int, seen: list[Seen], pieces: set[str], *, regularization: float, scale: float
-) -> tuple[LRCSSP, NaiveBoxes]:
+) -> tuple[LRCSSP, NaiveIntervals]:
     """A learner and its witness, after the same steps."""
     learner = LRCSSP(
         support, size, loss_floor=0.1, loss_bound=5.0, options=LearnerOptions(regularization=regularization),
         widths=scaled(widths_of(pieces), by=scale),
     )  # fmt: skip
-    witness = NaiveBoxes(support, size, pieces=pieces, regularization=regularization, scale=scale)
+    witness = NaiveIntervals(support, size, pieces=pieces, regularization=regularization, scale=scale)
     for context, step in seen:
         teach(learner, [Seen(context, step)])
         witness.record(context, step)
     return learner, witness
 
 
-def assert_same_intervals(learner: LRCSSP, witness: NaiveBoxes, context: Floats) -> None:
+def assert_same_intervals(learner: LRCSSP, witness: NaiveIntervals, context: Floats) -> None:
     found, support = learner.confidence_set(context), learner.support
     for pair in range(support.pairs):
         low, high = witness.loss(pair, context)
@@ -275,7 +277,7 @@ def test_the_intervals_are_those_of_the_formulas_after_many_steps_of_one_pair(ch
     support = Support.full(1, 1)
     chance = np.array([0.02, 0.05, 0.01])
     learner = LRCSSP(support, 3, loss_floor=0.1, loss_bound=5.0, widths=widths_of(CHOICES[choice]))
-    witness = NaiveBoxes(support, 3, pieces=CHOICES[choice])
+    witness = NaiveIntervals(support, 3, pieces=CHOICES[choice])
     for _ in range(400):
         context = rng.dirichlet(np.ones(3))
         seen = Seen(context, Step(0, 0, float(rng.random() < 0.4), int(rng.random() >= chance @ context)))

@@ -2,97 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels.active_set import new_projection_workspace
-from goalbound.kernels.projection import project
-from tests.properties.test_learning_witnesses_agree import any_rows, ridge_estimates
-from tests.reference.projection import kkt_violation, projected, v_norm
+from tests.reference.projection import by_descent, kkt_violation, projected, v_norm
+from tests.support.estimates import any_rows, drawn_rows, feasible_starts, project_rows, ridge_estimates, ridge_rows
 from tests.support.strategies import examples
 
 Floats = NDArray[np.float64]
-
-
-class Answer(NamedTuple):
-    """What the kernel gave: how many guesses it took (-1: no answer), and the rows."""
-
-    guesses: int
-    rows: Floats
-
-
-def project_rows(
-    rows: Floats, gram: Floats, start: Floats | None = None, *, form: str = "python", stochastic: bool = False
-) -> Answer:
-    """The kernel on rows [m, d], from a start [m, d] (nothing: zeros)."""
-    count, size = rows.shape
-    scratch = new_projection_workspace(count, size)
-    scratch.target[:count] = rows
-    answer = np.zeros((count, size)) if start is None else start.copy()
-    guesses = getattr(project, form)(gram, np.linalg.inv(gram), count, stochastic, scratch, answer)
-    return Answer(int(guesses), answer)
-
-
-def by_descent(rows: Floats, gram: Floats, sweeps: int = 200_000) -> Floats:
-    """The naive twin: columns in turn, each projected exactly with the others held, until nothing moves."""
-    answer = np.zeros_like(rows)
-    for _ in range(sweeps):
-        before = answer.copy()
-        for j in range(rows.shape[1]):
-            others = np.delete(np.arange(rows.shape[1]), j)
-            wanted = rows[:, j] - (answer - rows)[:, others] @ gram[others, j] / gram[j, j]
-            answer[:, j] = on_the_subsimplex(wanted)
-        if np.abs(answer - before).max() == 0.0:
-            break
-    return answer
-
-
-def on_the_subsimplex(column: Floats) -> Floats:
-    """The nearest point with entries >= 0 and sum <= 1: all are lowered alike until the positive parts sum to 1."""
-    if np.maximum(column, 0.0).sum() <= 1.0:
-        return np.maximum(column, 0.0)
-    ordered = np.sort(column)[::-1]
-    level = max((ordered[:n].sum() - 1.0) / n for n in range(1, len(column) + 1))
-    return np.maximum(column - level, 0.0)
-
-
-class Seen(NamedTuple):
-    """Ridge rows [m, d] and the Gram matrix [d, d] of the steps of a pair."""
-
-    rows: Floats
-    gram: Floats
-
-
-def seen(contexts: Floats, visits: NDArray[np.int64], counts: NDArray[np.int64], ridge: float = 1.0) -> Seen:
-    """Contexts [n, d], how often each came [n], and how often each next state followed [n, m]."""
-    gram = ridge * np.eye(contexts.shape[1]) + (contexts * visits[:, None]).T @ contexts
-    return Seen(np.linalg.solve(gram, contexts.T @ counts).T, gram)
-
-
-def drawn_steps(rng: np.random.Generator, count: int, size: int, spread: float, most: int) -> Seen:
-    """A pair with ``count`` next states whose steps were drawn from a linear truth. ``spread`` is how far contexts are
-    from each other, ``most`` how often one may have come: far below 1 and a million make a Gram matrix ill."""
-    kinds = int(rng.integers(1, 30))
-    contexts = rng.dirichlet(np.ones(size)) + spread * rng.dirichlet(np.full(size, 0.3), size=kinds)
-    contexts /= contexts.sum(axis=1, keepdims=True)
-    truth = rng.dirichlet(np.full(count + 1, 0.2), size=size)
-    visits = rng.integers(1, most + 1, size=kinds)
-    chances = contexts @ truth
-    counts = np.array([rng.multinomial(n, p / p.sum()) for n, p in zip(visits, chances, strict=True)])
-    return seen(contexts, visits, counts[:, :count])
-
-
-def feasible_starts(rng: np.random.Generator, shape: tuple[int, int]) -> list[Floats]:
-    """Zeros, a corner, the middle, anything: none of them near the answer."""
-    corner = np.zeros(shape)
-    corner[0] = 1.0
-    anything = rng.dirichlet(np.ones(shape[0] + 1), size=shape[1])[:, : shape[0]].T
-    return [np.zeros(shape), corner, np.full(shape, 1.0 / shape[0]), anything]
 
 
 @examples(60)
@@ -119,7 +39,7 @@ def test_any_rows_are_projected_as_the_quadratic_program_does(drawn: tuple[Float
 @pytest.mark.parametrize(("count", "size"), [(1, 1), (1, 8), (5, 8), (12, 5), (40, 2), (25, 4)])
 def test_sizes_from_one_to_forty_next_states_against_the_quadratic_program(count: int, size: int) -> None:
     rng = np.random.default_rng(count * size)
-    rows, gram = drawn_steps(rng, count, size, spread=1.0, most=100)
+    rows, gram = drawn_rows(rng, count, size, spread=1.0, most=100)
     wanted = projected(rows, gram)
     for start in feasible_starts(rng, rows.shape):
         guesses, answer = project_rows(rows, gram, start, form="compiled")
@@ -133,7 +53,7 @@ def test_a_million_equal_contexts_and_a_few_others_against_the_quadratic_program
     # third to the goal; three steps under three other contexts all led to the first, and tear the estimate apart.
     contexts = np.array([[0.4, 0.3, 0.2, 0.1], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
     counts = np.array([[visits // 3, visits // 3], [1, 0], [1, 0], [1, 0]])
-    rows, gram = seen(contexts, np.array([visits, 1, 1, 1]), counts)
+    rows, gram = ridge_rows(contexts, np.array([visits, 1, 1, 1]), counts)
     wanted = projected(rows, gram)
     for start in feasible_starts(np.random.default_rng(1), rows.shape):
         guesses, answer = project_rows(rows, gram, start)
@@ -158,7 +78,7 @@ def test_of_thousands_of_hard_cases_none_is_without_an_answer_and_all_answers_ar
 ) -> None:
     rng = np.random.default_rng(17)
     for _ in range(HUNT):
-        rows, gram = drawn_steps(rng, int(rng.integers(1, 41)), int(rng.integers(1, 9)), spread, most)
+        rows, gram = drawn_rows(rng, int(rng.integers(1, 41)), int(rng.integers(1, 9)), spread, most)
         size = max(1.0, float(np.abs(rows).max()))
         start = feasible_starts(rng, rows.shape)[rng.integers(0, 4)]
         guesses, answer = project_rows(rows, gram, start, form="compiled")
@@ -170,7 +90,7 @@ def test_one_next_state_and_five_contexts_that_made_guesses_go_in_circles() -> N
     shares = [[1, 1, 7, 0], [3, 4, 6, 5], [2, 10, 9, 2], [0, 5, 2, 3], [3, 3, 9, 2]]
     contexts = np.array([np.array(parts) / sum(parts) for parts in shares])
     counts = np.array([[4], [5131], [1], [3300], [44]])
-    rows, gram = seen(contexts, np.array([10, 10_000, 10, 10_000, 100]), counts)
+    rows, gram = ridge_rows(contexts, np.array([10, 10_000, 10, 10_000, 100]), counts)
     for start in feasible_starts(np.random.default_rng(1), rows.shape):
         guesses, answer = project_rows(rows, gram, start)
         assert guesses >= 0
@@ -233,7 +153,7 @@ def test_a_full_column_takes_the_same_from_each_row() -> None:
 def test_the_answer_is_a_sub_stochastic_matrix_without_slack() -> None:
     rng = np.random.default_rng(3)
     for _ in range(200):
-        rows, gram = drawn_steps(rng, int(rng.integers(1, 20)), int(rng.integers(1, 5)), 1.0, 50)
+        rows, gram = drawn_rows(rng, int(rng.integers(1, 20)), int(rng.integers(1, 5)), 1.0, 50)
         answer = project_rows(rows, gram, form="compiled").rows
         assert answer.min() >= 0.0
         assert answer.sum(axis=0).max() <= 1.0 + 1e-15 * len(rows)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from goalbound.kernels.records import assign, field_arrays, named_arrays, new_record, record_type
+from goalbound.kernels.struct import Struct
 
 KIND = record_type(integers=("visits", "plans"), reals=("loss",))
 
@@ -37,12 +37,12 @@ def test_a_copy_is_another_record_and_assign_takes_all_fields() -> None:
     assert other == one
 
 
-class Inner(NamedTuple):
+class Inner(Struct):
     counts: np.void
     values: np.ndarray
 
 
-class Outer(NamedTuple):
+class Outer(Struct):
     inner: Inner
     rows: np.ndarray
     scale: float

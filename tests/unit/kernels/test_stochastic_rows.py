@@ -13,28 +13,21 @@ from numpy.typing import NDArray
 from goalbound.kernels import value_iteration
 from goalbound.kernels.stochastic_rows import NO_GOAL, min_over_simplex_ball
 from goalbound.kernels.value_iteration import UncertaintySet
-from tests.properties.test_learning_witnesses_agree import any_rows, balls, ridge_estimates
-from tests.reference.optimism import inner_minimum_by_cone, on_the_simplex, stochastic_minimum
-from tests.reference.projection import kkt_violation, projected, v_norm
+from tests.reference.optimism import inner_minimum_by_cone, stochastic_minimum
+from tests.reference.projection import by_descent, kkt_violation, projected, v_norm
+from tests.support.estimates import (
+    any_rows,
+    balls,
+    drawn_rows,
+    feasible_starts,
+    project_rows,
+    ridge_estimates,
+    ridge_rows,
+)
 from tests.support.strategies import examples
-from tests.unit.kernels.test_projection import drawn_steps, feasible_starts, project_rows, seen
-from tests.unit.kernels.test_value_iteration import plausible_row
+from tests.support.uncertainty_sets import plausible_row
 
 Floats = NDArray[np.float64]
-
-
-def by_descent(rows: Floats, gram: Floats, sweeps: int = 200_000) -> Floats:
-    """The naive twin: columns in turn, each projected exactly with the others held, until nothing moves."""
-    answer = np.full_like(rows, 1.0 / len(rows))
-    for _ in range(sweeps):
-        before = answer.copy()
-        for j in range(rows.shape[1]):
-            others = np.delete(np.arange(rows.shape[1]), j)
-            wanted = rows[:, j] - (answer - rows)[:, others] @ gram[others, j] / gram[j, j]
-            answer[:, j] = on_the_simplex(wanted.tolist())
-        if np.abs(answer - before).max() == 0.0:
-            break
-    return answer
 
 
 @examples(60)
@@ -59,7 +52,7 @@ def test_any_rows_are_projected_as_the_quadratic_program_and_the_naive_twin_do(
         assert guesses >= 0
         np.testing.assert_allclose(answer, wanted, rtol=0.0, atol=1e-10)
     if np.linalg.cond(gram) <= 1e3:  # descent needs as many sweeps as the condition number says
-        np.testing.assert_allclose(answer, by_descent(rows, gram), rtol=0.0, atol=1e-10)
+        np.testing.assert_allclose(answer, by_descent(rows, gram, stochastic=True), rtol=0.0, atol=1e-10)
 
 
 HUNT = 500
@@ -69,7 +62,7 @@ HUNT = 500
 def test_of_many_hard_cases_none_is_without_an_answer_and_all_answers_are_optimal(spread: float, most: int) -> None:
     rng = np.random.default_rng(18)
     for _ in range(HUNT):
-        rows, gram = drawn_steps(rng, int(rng.integers(1, 41)), int(rng.integers(1, 9)), spread, most)
+        rows, gram = drawn_rows(rng, int(rng.integers(1, 41)), int(rng.integers(1, 9)), spread, most)
         size = max(1.0, float(np.abs(rows).max()))
         start = feasible_starts(rng, rows.shape)[rng.integers(0, 4)]
         guesses, answer = project_rows(rows, gram, start, form="compiled", stochastic=True)
@@ -83,7 +76,7 @@ def test_a_million_equal_contexts_and_a_few_others_against_the_quadratic_program
     # As in the tests of the sub-stochastic projection, with the goal's third left out: two next states, and one unseen.
     contexts = np.array([[0.4, 0.3, 0.2, 0.1], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
     counts = np.array([[visits // 2, visits // 2, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]])
-    rows, gram = seen(contexts, np.array([visits, 1, 1, 1]), counts)
+    rows, gram = ridge_rows(contexts, np.array([visits, 1, 1, 1]), counts)
     wanted = projected(rows, gram, stochastic=True)
     for start in feasible_starts(np.random.default_rng(1), rows.shape):
         guesses, answer = project_rows(rows, gram, start, stochastic=True)
@@ -198,7 +191,7 @@ def test_where_it_stops_early_it_returns_a_lower_bound_that_is_enough(
 
 @examples(150)
 @given(wild_rows())
-def test_the_most_hopeful_row_sums_to_one_is_plausible_and_worth_the_minimum(
+def test_the_most_optimistic_row_sums_to_one_is_plausible_and_worth_the_minimum(
     drawn: tuple[Floats, float, Floats],
 ) -> None:
     centre, ball, values = drawn

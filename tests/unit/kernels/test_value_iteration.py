@@ -1,4 +1,4 @@
-"""The most hopeful row of a pair against bisection in 40 digits and a cone program, from any start."""
+"""The most optimistic row of a pair against bisection in 40 digits and a cone program, from any start."""
 
 from __future__ import annotations
 
@@ -11,30 +11,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.kernels import value_iteration as kernels
-from goalbound.kernels.value_iteration import (
-    L2_BALL,
-    UncertaintySet,
-    ValueIterationState,
-    new_value_iteration_state,
-)
-from tests.properties.test_learning_witnesses_agree import balls
+from goalbound.kernels.value_iteration import UncertaintySet
 from tests.reference.optimism import inner_minimum, inner_minimum_by_cone
+from tests.support.estimates import balls
 from tests.support.strategies import examples
+from tests.support.uncertainty_sets import backups, iteration_from, plausible_problems, plausible_row
 
 Floats = NDArray[np.float64]
 
 STARTS = (0.0, 1e-300, 1e-9, 0.5, 1e9, 1e300)
-
-
-def plausible_row(centre: Floats, ball: float, loss: float = 0.1) -> UncertaintySet:
-    """One pair of one state whose next states are 0, 1, ...; ``ball`` is the squared radius."""
-    count = len(centre)
-    return UncertaintySet(
-        L2_BALL, np.inf,
-        np.array([0, 1]), np.array([0, count]), np.array([count]), np.arange(count, dtype=np.int32),
-        np.asarray(centre, dtype=np.float64), np.array([ball]), np.array([float(np.square(centre).sum())]),
-        np.array([loss]), np.empty(0), np.empty(0),
-    )  # fmt: skip
 
 
 def least(row: UncertaintySet, values: Floats, start: float, enough: float = np.inf) -> tuple[float, float]:
@@ -96,12 +81,12 @@ def test_where_it_stops_early_it_returns_a_lower_bound_that_is_enough(
 
 @examples(100)
 @given(wild_rows())
-def test_the_most_hopeful_row_is_plausible_and_worth_the_minimum(drawn: tuple[Floats, float, Floats]) -> None:
+def test_the_most_optimistic_row_is_plausible_and_worth_the_minimum(drawn: tuple[Floats, float, Floats]) -> None:
     centre, ball, values = drawn
-    check_hopeful_row(centre, ball, values)
+    check_optimistic_row(centre, ball, values)
 
 
-def check_hopeful_row(centre: Floats, ball: float, values: Floats) -> None:
+def check_optimistic_row(centre: Floats, ball: float, values: Floats) -> None:
     exact, _ = inner_minimum(centre, math.sqrt(ball), values)
     row = np.full(len(centre) + 1, np.nan)
     worth = kernels.optimistic_row.python(plausible_row(centre, ball), 0, values, 0.5, row)
@@ -118,7 +103,7 @@ def check_hopeful_row(centre: Floats, ball: float, values: Floats) -> None:
 def test_a_ball_that_reaches_the_goal_but_for_rounding_empties_the_row(centre: list[float]) -> None:
     entries = np.array(centre)
     ball = float(np.nextafter(np.square(entries).sum(), 0.0))
-    check_hopeful_row(entries, ball, np.array([3.0, 1.0, 2.0][: len(entries)]))
+    check_optimistic_row(entries, ball, np.array([3.0, 1.0, 2.0][: len(entries)]))
 
 
 def test_the_step_of_a_three_four_five_triangle() -> None:
@@ -145,48 +130,6 @@ def test_next_states_of_value_zero_keep_their_mass() -> None:
     row = plausible_row(np.array([0.6, 0.3]), 0.01)
     assert least(row, np.array([0.0, 2.0]), 0.0)[0] == pytest.approx((0.3 - 0.1) * 2.0, rel=1e-14)
     assert least(row, np.array([0.0, 0.0]), 0.7)[0] == 0.0
-
-
-@st.composite
-def plausible_problems(draw: st.DrawFn) -> UncertaintySet:
-    """A few states with up to three pairs each; rows lack mass, some have no next state but the goal."""
-    states = draw(st.integers(1, 4))
-    pair_start, rows = [0], []
-    for _ in range(states):
-        for _ in range(draw(st.integers(1, 3))):
-            shares = np.array(draw(st.lists(st.integers(0, 4), min_size=states + 1, max_size=states + 1)), dtype=float)
-            shares[-1] += 1.0  # something is left for the goal, so that all values are moderate
-            rows.append({s: share / shares.sum() for s, share in enumerate(shares[:-1]) if share > 0.0})
-        pair_start.append(len(rows))
-    pairs = len(rows)
-    tenths = st.lists(st.integers(1, 10), min_size=pairs, max_size=pairs)
-    centre = np.array([q for row in rows for q in row.values()])
-    ball = np.square(np.array(draw(tenths)) / 20.0 - 0.05)
-    return UncertaintySet(
-        L2_BALL, np.inf,
-        np.array(pair_start), np.cumsum([0, *map(len, rows)]), np.array([len(row) for row in rows]),
-        np.array([s for row in rows for s in row], dtype=np.int32), centre, ball,
-        np.array([sum(q * q for q in row.values()) for row in rows]), np.array(draw(tenths)) / 10.0, np.empty(0),
-        np.empty(0),
-    )  # fmt: skip
-
-
-def backups(sets: UncertaintySet, values: Floats, state: int) -> list[float]:
-    """The backup of each pair of a state, none skipped, by the bisection."""
-    found = []
-    for pair in range(sets.pair_start[state], sets.pair_start[state + 1]):
-        first = sets.next_start[pair]
-        row = slice(first, first + sets.used[pair])
-        worth, _ = inner_minimum(sets.centre[row], math.sqrt(sets.ball[pair]), values[sets.state[row]], number=float)
-        found.append(float(sets.losses[pair]) + worth)
-    return found
-
-
-def iteration_from(sets: UncertaintySet, values: Floats) -> ValueIterationState:
-    iteration = new_value_iteration_state(len(values) - 1, len(sets.losses))
-    iteration.policy[:] = sets.pair_start[:-1]
-    iteration.values[:] = values
-    return iteration
 
 
 @examples(40)

@@ -1,32 +1,25 @@
-"""Value iteration that evaluates policies in between, the ceiling of values, and the projection on the sub-simplex."""
+"""Value iteration that evaluates policies in between, and the ceiling of values."""
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from typing import NamedTuple
 
-import clarabel
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
 from goalbound.kernels import value_iteration as kernels
-from goalbound.kernels.confidence import to_simplex
 from goalbound.kernels.elimination import new_evaluation_workspace
 from goalbound.kernels.value_iteration import L1_BALL, L2_BALL, UncertaintySet, ValueIterationState
 from goalbound.models import SSP
 from goalbound.planning import solve
 from goalbound.planning.extended_value_iteration import value_bounds
-from tests.reference.optimism import on_the_simplex
-from tests.reference.projection import clarabel_answer
-from tests.reference.ridge_baselines import best_of_all_policies, sub_simplex_by_sorting
+from tests.reference.optimism import l1_minimum_by_sorting
+from tests.reference.ridge_baselines import best_of_all_policies
 from tests.support.strategies import examples, ssps
-from tests.unit.kernels.test_value_iteration import backups, iteration_from, plausible_problems
-from tests.unit.kernels.test_value_iteration_l1 import least_by_sorting
+from tests.support.uncertainty_sets import backups, iteration_from, plausible_problems
 
 Floats = NDArray[np.float64]
 
@@ -89,7 +82,7 @@ def best_backups(sets: UncertaintySet, values: Floats) -> Floats:
             worth = backups(sets, values, s)
         else:
             worth = [
-                float(sets.losses[pair]) + least_by_sorting(
+                float(sets.losses[pair]) + l1_minimum_by_sorting(
                     np.array([*row.values()]), float(sets.ball[pair]), values[[*row]]
                 )
                 for pair, row in enumerate(rows_of(sets))
@@ -204,82 +197,3 @@ def test_python_and_compiled_settle_to_the_same_bits(sets: UncertaintySet, takin
     assert kernels.policy_iteration.compiled(sets, other, 1e-9, 1000, new_evaluation_workspace(states)) == made
     for mine, theirs in zip(one, other, strict=True):
         assert mine.tobytes() == theirs.tobytes()
-
-
-entries = st.one_of(
-    st.sampled_from([0.0, 0.5, 1.0, -1.0, 1.0 / 3.0, 1e-300]),
-    st.floats(-3.0, 3.0, allow_subnormal=False),
-    st.builds(lambda x, e: x * 10.0**e, st.floats(-9.0, 9.0), st.integers(-9, 9)),
-)
-"""what a draw may be, and worse"""
-
-draws = st.lists(entries, min_size=0, max_size=8).map(np.array)
-
-
-def projection(row: Floats, *, stochastic: bool = False) -> Floats:
-    out = np.array(row, dtype=np.float64)
-    to_simplex.python(out, stochastic)
-    return out
-
-
-def size_of(*rows: Floats) -> float:
-    return max(1.0, *(float(np.abs(row).max(initial=0.0)) for row in rows))
-
-
-@examples(80)
-@given(draws)
-def test_the_projection_is_that_of_sorting(row: Floats) -> None:
-    found = projection(row)
-    np.testing.assert_allclose(found, sub_simplex_by_sorting(row), atol=1e-15 * size_of(row) * 8)
-    assert found.min(initial=0.0) >= 0.0
-    assert found.sum() <= 1.0 + 1e-15 * size_of(row) * 8
-
-
-@examples(30)
-@given(st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=6).map(np.array))
-def test_the_projection_is_that_of_a_quadratic_program(row: Floats) -> None:
-    m = len(row)
-    answer = clarabel_answer(
-        csc_array(np.eye(m)), -row, csc_array(np.vstack((-np.eye(m), np.ones((1, m))))),
-        np.array([*np.zeros(m), 1.0]), [clarabel.NonnegativeConeT(m + 1)],
-    )  # fmt: skip
-    np.testing.assert_allclose(projection(row), answer.x, atol=1e-6)
-
-
-@examples(80)
-@given(draws.filter(len))
-def test_the_projection_on_the_simplex_is_that_of_exact_sorting(row: Floats) -> None:
-    found = projection(row, stochastic=True)
-    exact = on_the_simplex([Fraction(float(q)) for q in row])
-    np.testing.assert_allclose(found, [float(q) for q in exact], atol=1e-15 * size_of(row) * 8)
-    assert found.min() >= 0.0
-    assert found.sum() == pytest.approx(1.0, abs=1e-15 * size_of(row) * 8)
-    if len(row) == 1:
-        assert found[0] == 1.0
-
-
-@examples(50)
-@given(draws)
-def test_projecting_twice_is_projecting_once(row: Floats) -> None:
-    once = projection(row)
-    np.testing.assert_allclose(projection(once), once, atol=1e-15 * size_of(row) * 8)
-
-
-@examples(50)
-@given(draws, st.data())
-def test_projecting_brings_no_two_rows_apart(row: Floats, data: st.DataObject) -> None:
-    other = np.array(data.draw(st.lists(entries, min_size=len(row), max_size=len(row))))
-    apart = float(np.linalg.norm(projection(row) - projection(other)))
-    assert apart <= float(np.linalg.norm(row - other)) + 1e-14 * size_of(row, other)
-
-
-def test_the_projection_by_hand() -> None:
-    # 0.9 + 0.5 is 0.4 too much: 0.2 from each; what is negative is 0 and gives nothing.
-    assert projection(np.array([0.9, -0.3, 0.5])).tolist() == pytest.approx([0.7, 0.0, 0.3], rel=1e-15)
-    # 1.5 + 0.2: taking 0.35 from each would leave -0.15, so all is taken from the first.
-    assert projection(np.array([1.5, 0.2])).tolist() == [1.0, 0.0]
-    # What sums to at most 1 stays.
-    assert projection(np.array([0.25, 0.5, -2.0])).tolist() == [0.25, 0.5, 0.0]
-    assert math.fsum(projection(np.full(3, 1e9))) == pytest.approx(1.0, abs=1e-6)
-    # On the simplex what is missing is shared: 0.25 + 0.5 lacks 0.25, and -2 is too far below to get any of it.
-    assert projection(np.array([0.25, 0.5, -2.0]), stochastic=True).tolist() == pytest.approx([0.375, 0.625, 0.0])

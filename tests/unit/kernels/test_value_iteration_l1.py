@@ -1,9 +1,7 @@
-"""The most hopeful row where a limited mass may be taken (the shape TAKE), against sorting in fractions and a linear
+"""The most optimistic row where a limited mass may be taken (L1_BALL), against sorting in fractions and a linear
 program, from any start."""
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from scipy.optimize import linprog
 
 from goalbound.kernels import value_iteration as kernels
 from goalbound.kernels.value_iteration import L1_BALL, UncertaintySet
+from tests.reference.optimism import l1_minimum_by_sorting
 from tests.support.strategies import examples
 
 Floats = NDArray[np.float64]
@@ -36,16 +35,6 @@ def taking_row(centre: Floats, take: float) -> UncertaintySet:
 def least(row: UncertaintySet, values: Floats, start: float, enough: float = np.inf) -> tuple[float, float]:
     worth, level = kernels.inner_minimum.python(row, 0, values, start, enough)
     return float(worth), float(level)
-
-
-def least_by_sorting(centre: Floats, take: float, values: Floats) -> float:
-    """Take from the largest values first, in fractions."""
-    left, worth = Fraction(take), Fraction(0)
-    for value, mass in sorted(zip(map(Fraction, values), map(Fraction, centre), strict=True), reverse=True):
-        taken = min(left, mass)
-        left -= taken
-        worth += (mass - taken) * value
-    return float(worth)
 
 
 def least_by_linear_program(centre: Floats, take: float, values: Floats) -> float:
@@ -81,7 +70,7 @@ def rows(draw: st.DrawFn) -> Drawn:
 @given(rows())
 def test_from_any_start_the_minimum_is_that_of_sorting(drawn: Drawn) -> None:
     centre, take, values = drawn
-    exact = least_by_sorting(centre, take, values)
+    exact = l1_minimum_by_sorting(centre, take, values)
     row = taking_row(centre, take)
     # Rounding is relative to what the minimum is the difference of, and to the level that the walk starts from.
     room = 1e-14 * float(centre @ values)
@@ -102,7 +91,7 @@ def test_the_minimum_is_that_of_the_linear_program(drawn: Drawn) -> None:
 @given(rows(), st.floats(0.0, 1.2))
 def test_where_it_stops_early_it_returns_a_lower_bound_that_is_enough(drawn: Drawn, share: float) -> None:
     centre, take, values = drawn
-    exact = least_by_sorting(centre, take, values)
+    exact = l1_minimum_by_sorting(centre, take, values)
     row = taking_row(centre, take)
     whole = float(centre @ values)
     room = 1e-12 * exact + 1e-14 * whole
@@ -116,9 +105,9 @@ def test_where_it_stops_early_it_returns_a_lower_bound_that_is_enough(drawn: Dra
 
 @examples(70)
 @given(rows(), st.sampled_from(STARTS))
-def test_the_most_hopeful_row_is_plausible_and_worth_the_minimum(drawn: Drawn, start: float) -> None:
+def test_the_most_optimistic_row_is_plausible_and_worth_the_minimum(drawn: Drawn, start: float) -> None:
     centre, take, values = drawn
-    exact = least_by_sorting(centre, take, values)
+    exact = l1_minimum_by_sorting(centre, take, values)
     row = np.full(len(centre) + 1, np.nan)
     worth = kernels.optimistic_row.python(taking_row(centre, take), 0, values, start, row)
     room = 1e-14 * float(centre @ values) + 1e-15

@@ -18,12 +18,8 @@ from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.discretized import Discretized
 from goalbound.learners.reference import Clairvoyant, RandomWalk
 from goalbound.learners.settings import LearnerOptions
-from goalbound.learners.tabular import TabularLearner
-from goalbound.learners.tabular.method import bernstein_ssp_method as bernstein_ssp
-from goalbound.learners.tabular.method import hoeffding_ssp_method as hoeffding_ssp
-from goalbound.learners.tabular.method import uc_ssp_method as uc_ssp
+from goalbound.learners.tabular import Method, TabularLearner
 from goalbound.models import LinearCSSP, Support
-from goalbound.simulation.diagnostics import AuditedLearner
 
 SUPPORT = Support.full(2, 2)
 PROBLEM = LinearCSSP.dense([[[0.5, 0.2]]], [[[[0.0, 1.0], [0.9, 0.1]]]])
@@ -80,8 +76,8 @@ def test_only_learners_with_a_known_test_say_so() -> None:
         "epsilon": ridge.EpsilonGreedy(SUPPORT, 2, **arguments),
         "posterior": ridge.PosteriorSampling(SUPPORT, 2, **arguments),
         "rmax": ridge.KwikRmax(SUPPORT, 2, **arguments),
-        "hoeffding": TabularLearner(SUPPORT, hoeffding_ssp(loss_bound=2.0), **arguments),
-        "bernstein": TabularLearner(SUPPORT, bernstein_ssp(), **arguments),
+        "hoeffding": TabularLearner(SUPPORT, Method("hoeffding-ssp", loss_bound=2.0), **arguments),
+        "bernstein": TabularLearner(SUPPORT, Method("bernstein-ssp"), **arguments),
         "oracle": Clairvoyant(PROBLEM),
         "random": RandomWalk(SUPPORT),
     }
@@ -96,14 +92,16 @@ def test_ridge_learners_that_are_not_optimistic_have_constants_and_no_guarantee(
 
 
 def test_the_papers_of_others_prove_their_constants_as_they_are() -> None:
-    as_printed, wider = (TabularLearner(SUPPORT, uc_ssp(scale=scale), loss_floor=0.1).card for scale in (1.0, 2.0))
+    as_printed, wider = (
+        TabularLearner(SUPPORT, Method("uc-ssp", scale=scale), loss_floor=0.1).card for scale in (1.0, 2.0)
+    )
     assert (as_printed.guarantee, as_printed.uses_paper_constants) == ("proven", True)
     assert (wider.guarantee, wider.description) == ("unproven", "radii: 2 x its paper, not proven; delta 0.1")
 
 
 def test_wrappers_say_what_the_learner_inside_sees_of_the_contexts() -> None:
     inside = lr_cssp(1)
-    tabular = TabularLearner(SUPPORT, uc_ssp(), loss_floor=0.1)
+    tabular = TabularLearner(SUPPORT, Method("uc-ssp"), loss_floor=0.1)
     assert lr_cssp().card.sees == "contexts"
     assert ContextBlind(inside).card == replace(inside.card, sees="nothing")
     assert MappedContexts(lr_cssp(), np.eye(2)).card == replace(lr_cssp().card, sees="mapped contexts")
@@ -112,8 +110,6 @@ def test_wrappers_say_what_the_learner_inside_sees_of_the_contexts() -> None:
     assert ContextBlind(tabular).card == tabular.card
     assert tabular.card.sees == "nothing"
     assert ContextBlind(_Uniform()).card == replace(THIRD_PARTY, sees="nothing")
-    audited = AuditedLearner(LRCSSP(PROBLEM.support, 1, loss_floor=0.1, loss_bound=2.0), PROBLEM)
-    assert audited.card == audited.inner.card
 
 
 def test_an_oracle_that_is_shown_something_else_is_no_oracle() -> None:

@@ -9,8 +9,7 @@ import pytest
 from goalbound import LRCSSP, GreedyRidge, KwikRmax, PosteriorSampling, PriorKnowledge, Support
 from goalbound.errors import InputError
 from goalbound.estimation import paper, sharp
-from goalbound.learners.tabular import TabularLearner
-from goalbound.learners.tabular.method import eb_ssp_method
+from goalbound.learners.tabular import Method, TabularLearner
 
 TRAP = Support.from_pairs([{0: [1, 3]}, {0: [1, 2]}, {0: [1, 2], 1: [2]}], state_names=["well", "sick", "worse"])
 """from "sick" and "worse" nothing leads to the goal, which "well" may reach"""
@@ -22,7 +21,7 @@ MAKERS: dict[str, Any] = {
     "greedy": lambda support: GreedyRidge(support, 2, loss_floor=0.1),
     "sampled": lambda support: PosteriorSampling(support, 2, loss_floor=0.1),
     "rmax": lambda support: KwikRmax(support, 2, loss_floor=0.1),
-    "tabular": lambda support: TabularLearner(support, eb_ssp_method(), loss_floor=0.1),
+    "tabular": lambda support: TabularLearner(support, Method("eb-ssp"), loss_floor=0.1),
 }
 
 

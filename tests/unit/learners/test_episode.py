@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from goalbound.errors import InputError, LearnerError
-from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import Step, Support
 from tests.support.driving import MODES, SHORT, Clinic, draw_step, learner_of, play_one, small_problem, written
@@ -26,13 +26,13 @@ class Ward(NamedTuple):
     """A learner with an episode in each situation."""
 
     learner: LRCSSP
-    fresh: LRCSSPEpisode
+    fresh: LearnerEpisode
     """nothing was done yet"""
-    arrived: LRCSSPEpisode
+    arrived: LearnerEpisode
     """in state 1, and no action chosen there"""
-    waiting: LRCSSPEpisode
+    waiting: LearnerEpisode
     """in state 0, where ``chosen`` was chosen"""
-    ended: LRCSSPEpisode
+    ended: LearnerEpisode
     chosen: int
 
 
@@ -61,7 +61,7 @@ MISUSES: list[tuple[Move, type[Exception], str]] = [
     (lambda w: w.ended.observe(Step(1, 0, 0.5, 2)), LearnerError, "nothing can follow the goal"),
     (lambda w: w.waiting.observe(Step(1, 0, 0.5, 2)), LearnerError, "the step is from state 1, but the episode is in"),
     (lambda w: w.waiting.observe(Step(2, 0, 0.5, 2)), LearnerError, "the step is from goal, but the episode is in"),
-    (lambda w: w.waiting.observe(Step(0, 1 - w.chosen, 0.5, 1)), LearnerError, "a learner learns from its own actions"),
+    (lambda w: w.waiting.observe(Step(0, 1 - w.chosen, 0.5, 1)), LearnerError, "another action than was proposed"),
     (lambda w: w.waiting.observe(Step(0, 5, 0.5, 1)), InputError, "no action 5"),
     (lambda w: w.waiting.observe(Step(0, w.chosen, 0.5, 2 - 2 * w.chosen)), InputError, "its support does not allow"),
     (lambda w: w.waiting.observe(Step(0, w.chosen, 0.5, 7)), InputError, "no state 7"),

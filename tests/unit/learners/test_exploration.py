@@ -93,7 +93,7 @@ def test_numbers_that_make_no_sense_are_refused(bad: float) -> None:
         sampled(ceiling=math.nan)
 
 
-def test_only_the_hopeful_have_a_loss_bound() -> None:
+def test_only_the_optimistic_have_a_loss_bound() -> None:
     with pytest.raises(InputError, match="a learner that is sampled uses no loss_bound; leave out"):
         explorer_of(sampled(), PROBLEM, forget=True)
 

@@ -18,7 +18,7 @@ from goalbound.learners.linearity import Cause, ModelViolation
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Step
 from goalbound.problems import dense_random, treatment_curve
-from goalbound.problems.treatment_curve import biomarker
+from goalbound.problems.treatment import biomarker
 from goalbound.simulation import bernoulli
 from goalbound.simulation.contexts import FromArray
 from goalbound.simulation.history import History

@@ -321,14 +321,14 @@ def test_statistics_show_what_is_learned_as_it_is_learned() -> None:
 
 def test_a_plan_without_end_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = play_one(PROBLEM, learner_of(PROBLEM, **{**MODES["narrow"], "tolerance": 1e-9}), 60).learner
-    monkeypatch.setattr("goalbound.learners.core.SWEEPS", 1)
+    monkeypatch.setattr("goalbound.learners.base.LearnerBase.MOST_SWEEPS", 1)
     with pytest.raises(PlanningStopped, match="raise loss_floor or tolerance"):
         learner.plan([0.5, 0.5])
     episode = learner.begin([0.5, 0.5])
     with pytest.raises(PlanningStopped, match="did not settle in 1 sweeps"):
         episode.act(0)
     assert episode.plan is None  # nothing that looks like one
-    monkeypatch.setattr("goalbound.learners.core.SWEEPS", 1_000_000)
+    monkeypatch.setattr("goalbound.learners.base.LearnerBase.MOST_SWEEPS", 1_000_000)
     episode.act(0)
     assert episode.plan is not None
 

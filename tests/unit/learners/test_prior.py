@@ -187,7 +187,7 @@ def test_a_problem_that_a_known_row_excludes_is_an_error() -> None:
         (lambda: NOTHING.with_rows({(0, 0): [0.5, 0.5]}), r"has shape \(2, 2\); it needs \[S \+ 1\] or \[S \+ 1, d\]"),
         (lambda: NOTHING.with_rows({(0, 0): [0.5, 0.4, 0.0, 0.0]}), "the row of state 0, action 0 sums to 0.9, not 1"),
         (lambda: NOTHING.with_rows({(0, 0): [1.5, -0.5, 0, 0]}), "action 0, next state 0: probability 1.5 is not in"),
-        (lambda: NOTHING.with_rows([[0.0, 0.0, 0.0, 1.0]]), "rows is of the type list; give a mapping"),
+        (lambda: NOTHING.with_rows([[0.0, 0.0, 0.0, 1.0]]), r"rows has shape \(1, 4\); give \[M\] = "),
         (lambda: NOTHING.with_rows({0: [0.0, 0.0, 0.0, 1.0]}), "rows has the key 0; keys are pairs"),
         (lambda: NOTHING.with_rows({(0, 0): "home"}), "the row of state 0, action 0 is not an array of numbers"),
     ],
@@ -267,3 +267,19 @@ def test_a_next_state_that_only_another_component_allows_is_refused_under_this_c
     mixed.observe(Step(0, 0, 0.5, 0))
     # what came of the first visit is not known: it counts, as one that may have been anything
     assert (learner.statistics.visits.tolist(), learner.statistics.pending.tolist()) == ([2], [1])
+
+
+def test_the_rows_of_all_pairs_may_be_given_in_the_order_of_the_support() -> None:
+    known = NOTHING.with_rows(PROBLEM.probabilities)
+    assert known.row_known.all()
+    np.testing.assert_allclose(known.rows, PROBLEM.probabilities, rtol=1e-15)
+    known.check_problem(PROBLEM)
+    same = NOTHING.with_rows(PROBLEM.component(0).probabilities)
+    np.testing.assert_allclose(same.rows, np.repeat(PROBLEM.component(0).probabilities[:, None], 2, axis=1), rtol=1e-15)
+
+
+def test_a_table_of_rows_that_is_wrong_says_where() -> None:
+    support, wrong = PROBLEM.support, np.array(PROBLEM.probabilities)
+    wrong[support.next_start[1], 1] += 0.25
+    with pytest.raises(InputError, match=r"the row of state 0, action 1(, next state 0: probability| sums to 1\.25)"):
+        NOTHING.with_rows(wrong)

@@ -16,7 +16,8 @@ from goalbound.models import LinearCSSP, Step, Support
 from goalbound.simulation import Cyclic, Dirichlet, ModelEnvironment, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
-from tests.support.driving import COMPILED, PYTHON, kernels, small_problem
+from tests.support.driving import small_problem
+from tests.support.kernel_forms import COMPILED, PYTHON, kernels
 
 PROBLEM = small_problem(2, actions=3)
 

@@ -12,7 +12,7 @@ import pytest
 
 from goalbound.errors import FileFormatError, InputError
 from goalbound.learners.core import RidgeLearner
-from goalbound.learners.episode import LRCSSPEpisode
+from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.exploration import kwik_threshold
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
@@ -21,26 +21,15 @@ from goalbound.models import LinearCSSP, Step, Support
 from goalbound.simulation import Dirichlet, ModelEnvironment, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
-from tests.support.driving import COMPILED, PYTHON, Clinic, kernels, small_problem, written
-
-Make = Callable[[Support, int, np.random.Generator], RidgeLearner]
-
-ZERO_LOSSES = LearnerOptions(episodes=5000)
-LEARNERS: dict[str, Make] = {
-    "greedy": lambda support, size, rng: GreedyRidge(support, size, loss_floor=0.1),
-    "epsilon": lambda support, size, rng: EpsilonGreedy(support, size, loss_floor=0.1, rng=rng),
-    "ps": lambda support, size, rng: PosteriorSampling(support, size, loss_floor=0.1, rng=rng),
-    "kwik": lambda support, size, rng: KwikRmax(support, size, loss_floor=0.1, threshold=0.2),
-    "zero losses": lambda support, size, rng: PosteriorSampling(
-        support, size, loss_floor=0.0, options=LearnerOptions(episodes=5000), rng=rng
-    ),
-}
+from tests.support.driving import Clinic, small_problem, written
+from tests.support.kernel_forms import COMPILED, PYTHON, kernels
+from tests.support.ridge import LEARNERS
 
 BOTH = Support.full(2, 2)
 """two states, two actions; all lead anywhere"""
 
 
-def steps(episode: LRCSSPEpisode, *seen: tuple[int, int, float, int]) -> None:
+def steps(episode: LearnerEpisode, *seen: tuple[int, int, float, int]) -> None:
     """Play (state, action, loss, next state), where the action is what the learner must choose."""
     for state, action, loss, following in seen:
         assert episode.act(state) == action
@@ -134,7 +123,7 @@ def test_a_draw_where_the_goal_cannot_follow_sums_to_one() -> None:
     assert_drawn(episode, losses=[0.1, 0.1], rows=[stays, 1.0 - stays, 1.0])
 
 
-def assert_drawn(episode: LRCSSPEpisode, *, losses: list[float], rows: list[float]) -> None:
+def assert_drawn(episode: LearnerEpisode, *, losses: list[float], rows: list[float]) -> None:
     plan = episode.plan
     assert plan is not None
     assert plan.losses.tolist() == pytest.approx(losses, abs=1e-3)
@@ -320,7 +309,7 @@ def test_an_estimate_that_never_arrives_is_planned_in_all_the_same(
 ) -> None:
     # Under (0, 1) the only pair arrived 20 times of 20, under (1/2, 1/2) never: the line through both is at 2 under
     # (1, 0), and the projection makes it 1. A problem that leaves with probability 1/2 everywhere may show this.
-    monkeypatch.setattr("goalbound.learners.core.SWEEPS", 20_000)  # a million take seconds
+    monkeypatch.setattr("goalbound.learners.base.LearnerBase.MOST_SWEEPS", 20_000)  # a million take seconds
     learner = make(Support.full(1, 1), 2, loss_floor=0.1)
     for context, following in [*[([0.0, 1.0], 1)] * 20, *[([0.5, 0.5], 0)] * 6]:
         steps(learner.begin(context), (0, 0, 0.5, following))

@@ -15,8 +15,7 @@ from goalbound.estimation import sharp
 from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.discretized import Discretized
 from goalbound.learners.reference import RandomWalk
-from goalbound.learners.tabular import TabularLearner
-from goalbound.learners.tabular.method import eb_ssp_method
+from goalbound.learners.tabular import Method, TabularLearner
 from tests.support.ridge import lr_cssp
 
 SUPPORT = Support.full(2, 2)
@@ -72,7 +71,7 @@ def test_an_alarm_of_the_learner_is_that_of_its_wrapper(wrap: Any, size: int, sh
 
 @pytest.mark.parametrize("name", PASSED_ON)
 def test_what_the_learner_lacks_the_wrapper_lacks(name: str) -> None:
-    blind = ContextBlind(TabularLearner(SUPPORT, eb_ssp_method(), loss_floor=0.1))
+    blind = ContextBlind(TabularLearner(SUPPORT, Method("eb-ssp"), loss_floor=0.1))
     there = hasattr(blind.inner, name)
     assert hasattr(blind, name) == there
     if not there:

@@ -1,4 +1,4 @@
-"""A contextual problem: mixing, contexts, and the doors."""
+"""A contextual problem: mixing, contexts, and the checks of its arguments."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_a_context_off_the_simplex_is_refused(context: object, message: str) -> 
         drugs().at(context)  # type: ignore[arg-type]
 
 
-def test_the_door_names_component_and_pair() -> None:
+def test_errors_name_component_and_pair() -> None:
     named = ("young", "old")
     bad_loss, bad_chance, bad_row = LOSSES.copy(), CHANCES.copy(), CHANCES.copy()
     bad_loss[1, 1], bad_chance[1, 0], bad_row[0, 1] = 1.5, -0.5, 0.2
@@ -171,7 +171,7 @@ def test_the_door_names_component_and_pair() -> None:
         ({"loss_scale": 0.0}, "loss_scale 0.0 is not a positive number"),
     ],
 )
-def test_the_door_refuses_what_does_not_fit(changes: dict[str, object], message: str) -> None:
+def test_arguments_that_do_not_fit_are_refused(changes: dict[str, object], message: str) -> None:
     fields = {"support": SUPPORT, "losses": LOSSES, "probabilities": CHANCES, **changes}
     with pytest.raises(InputError, match=message):
         LinearCSSP(**fields)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The support: what it is, how it is built, and what its door refuses."""
+"""The support: what it is, how it is built, and what it refuses."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_unknown_names_and_numbers_are_refused_by_name() -> None:
         ({"action_names": ("a", "b", "a")}, '"a" appears twice in action_names'),
     ],
 )
-def test_the_door_names_what_is_wrong(changes: dict[str, object], message: str) -> None:
+def test_errors_name_what_is_wrong(changes: dict[str, object], message: str) -> None:
     arrays = {k: np.array(v) if k in TWO_STATES else v for k, v in changes.items()}
     with pytest.raises(InputError) as caught:
         built(**arrays)

@@ -1,4 +1,4 @@
-"""The checks at the door, one by one."""
+"""The checks of arguments, one by one."""
 
 from __future__ import annotations
 

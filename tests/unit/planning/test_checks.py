@@ -7,17 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from goalbound import SSP, Builder, LinearCSSP, context_bounds, evaluate, solve
+from goalbound import SSP, context_bounds, evaluate, solve
 from goalbound.errors import InputError
 from goalbound.planning import blocking_states, is_proper
-
-
-def drugs() -> LinearCSSP:
-    plan = Builder(components=["young", "old"])
-    plan.add("sick", "drug A", loss=0.2, to={"goal": [0.6, 0.1], "sick": [0.4, 0.9]})
-    plan.add("sick", "drug B", loss=0.4, to={"goal": [0.5, 0.7], "sick": [0.5, 0.3]})
-    return plan.linear_cssp()
-
+from tests.support.small_problems import drugs
 
 PLANNERS: list[Callable[[object], object]] = [
     solve, blocking_states, lambda problem: evaluate(problem, [0]), lambda problem: is_proper(problem, [0]),
@@ -46,21 +39,6 @@ def test_components_go_by_name_too() -> None:
     assert problem.at("old") == problem.component("old") == problem.component(1) == problem.at([0.0, 1.0])
     with pytest.raises(InputError, match='no component is called "oldest"; there are "young", "old"'):
         problem.at("oldest")
-
-
-def test_an_answer_reads_like_a_table() -> None:
-    # The young: 0.2 / 0.6 = 1/3 by drug A, 0.4 / 0.5 by drug B.
-    lines = str(solve(drugs().at("young"))).splitlines()
-    assert lines[0].startswith("converged; bounds within ")
-    assert lines[0].endswith("value at the start 0.333333")
-    assert lines[1].split() == ["state", "0", '("sick")', "0.333333", "action", "0", '("drug', 'A")']
-
-
-def test_a_long_answer_is_cut_and_states_left_out_say_why() -> None:
-    rows = [(s, 0, s + 1, 1.0, 0.5) for s in range(20)]
-    assert str(solve(SSP.from_transitions(rows))).splitlines()[-1] == "and 8 more states"
-    pit = SSP.from_transitions([("a", "go", "goal", 1.0, 0.1), ("pit", "wait", "pit", 1.0, 0.1)])
-    assert str(solve(pit, unreachable="exclude")).splitlines()[-1].endswith("no proper policy")
 
 
 def test_losses_above_one_get_a_remedy() -> None:

@@ -1,4 +1,4 @@
-"""Optimistic planning by hand, at its door, and as a problem that the exact planner agrees with."""
+"""Optimistic planning by hand, with wrong arguments, and as a problem that the exact planner agrees with."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def test_optimism_is_a_reason_to_choose() -> None:
 
 
 @pytest.mark.parametrize(("radius", "stays"), [(0.0, 0.9), (0.1 * sqrt(2.0), 0.8), (9.0, 0.0), (np.inf, 0.0)])
-def test_a_pair_whose_support_leaves_out_the_goal_hopes_only_for_its_next_states(radius: float, stays: float) -> None:
+def test_a_pair_whose_support_leaves_out_the_goal_is_optimistic_about_its_next_states_only(
+    radius: float, stays: float
+) -> None:
     # State 0 leads to 0 and 1, state 1 to the goal at 0.3. What one loses the other gains: a radius of r moves
     # r / sqrt(2). v0 = 0.2 + stays v0 + (1 - stays) 0.3, so v0 = 0.2 / (1 - stays) + 0.3.
     support = Support.from_pairs([{0: [0, 1]}, {0: [2]}])

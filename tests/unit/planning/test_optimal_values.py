@@ -17,17 +17,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.errors import InputError, NoProperPolicy
-from goalbound.kernels import compile as compilation
-from goalbound.kernels.elimination import evaluate_policy, new_evaluation_workspace
+from goalbound.kernels.elimination import evaluate_policy
 from goalbound.kernels.layout import Rows
-from goalbound.kernels.planner import batch
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import Solution, Status, is_proper, solve
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.problems import CATALOG, random_cssp, windy_grid
 from tests.reference import batch as naive
-from tests.reference import kernels as twins
-from tests.support import drawn, strategies
+from tests.support import strategies
+from tests.support.kernel_forms import COMPILED, PYTHON, kernels
 from tests.support.strategies import examples, linear_cssps
 
 MODULE = import_module("goalbound.planning.optimal_values")  # the function may bear its name in the package
@@ -93,9 +91,6 @@ def test_values_are_the_exact_ones_up_to_the_tolerance(problem: LinearCSSP, tole
 def test_one_context_is_enough_and_none_is_no_error() -> None:
     assert optimal_values(DRUGS, [[0.5, 0.5]]).tolist() == [[0.4, 0.0]]
     assert optimal_values(DRUGS, np.empty((0, 2))).shape == (0, 2)
-
-
-# What a context is answered from
 
 
 @pytest.mark.parametrize("name", ["demo", "random", "routing-grid", "long-corridor"])
@@ -194,9 +189,6 @@ def test_bounds_wider_than_the_tolerance_are_an_error_that_names_the_context() -
         optimal_values(DRUGS, [[1.0, 0.0]])
 
 
-# The door
-
-
 @pytest.mark.parametrize(
     ("contexts", "says"),
     [
@@ -235,98 +227,14 @@ def test_a_context_slightly_off_the_simplex_is_divided_by_its_sum_as_at_does() -
     assert found[0].tobytes() == optimal_values(DRUGS, [crooked[0] / crooked[0].sum()]).tobytes()
 
 
-# The kernels
-
-
-@given(linear_cssps(proper=False), st.data())
-def test_rows_are_mixed_to_the_bit_as_the_problem_mixes_them(problem: LinearCSSP, data: Any) -> None:
-    context = data.draw(strategies.contexts(problem.context_size))
-    ssp = problem.at(context)
-    for components, expected in ((problem.losses, ssp.losses), (problem.probabilities, ssp.probabilities)):
-        turned, out = np.array(components.T, order="C"), np.empty(len(expected))
-        batch.mix.python(turned, context, out)
-        assert out.tobytes() == expected.tobytes() == np.array(naive.mixed(turned, context.tolist())).tobytes()
-
-
-def test_a_mixture_of_ones_is_one() -> None:
-    context = np.array([0.2, 0.4, 0.3, 0.1])
-    out = np.empty(1)
-    assert sum(context.tolist()) > 1.0
-    batch.mix.python(np.ones((4, 1)), context, out)
-    assert out[0] == 1.0
-
-
-@given(drawn.problems(), st.data())
-@examples(60)
-def test_the_bounds_of_any_values_are_the_exact_ones_rounded_outwards(rows: Rows, data: Any) -> None:
-    policy = data.draw(drawn.policies(rows, np.ones(len(rows.losses), dtype=bool)))
-    values = data.draw(drawn.values(len(policy)))
-    least_x, least_y = naive.bounds(rows, values, policy.tolist())
-    taken = policy.copy()
-    with np.errstate(all="ignore"):
-        _, x, y = batch.improve_and_bound.python(rows, values, taken)
-    for bound, least in ((x, least_x), (y, least_y)):
-        assert bound == np.inf or Fraction(float(bound)) >= least
-    halved = rows._replace(probabilities=0.5 * rows.probabilities)  # the sum of a row is divided out
-    with np.errstate(all="ignore"):
-        assert batch.improve_and_bound.python(halved, values, policy.copy())[1:] == (x, y)
-    best = naive.best_pairs(rows, values)
-    v = twins.exactly(values)
-    pairs = twins.pairs_of(rows)
-    for s, pair in enumerate(taken.tolist()):
-        slack = 4 * Fraction(batch.TIE) * (twins.size(pairs[best[s]], v) + v[s])
-        assert twins.gain(pairs[pair], v) <= twins.gain(pairs[best[s]], v) + slack
-
-
-@given(drawn.problems(proper=True, loss=st.sampled_from([0.1, 0.25, 0.5, 1.0])))
-@examples(60)
-def test_policy_iteration_ends_at_values_that_the_certificate_holds_close(rows: Rows) -> None:
-    policy = drawn.first_pairs(rows)
-    states = len(policy)
-    workspace = new_evaluation_workspace(states)
-    settled = batch.value_iteration.python(rows, 1e-9, workspace, policy)
-    least_x, least_y = naive.bounds(rows, workspace.values, policy.tolist())
-    _, x, y = batch.improve_and_bound.python(rows, workspace.values, policy.copy())
-    assert x >= least_x
-    assert y >= least_y
-    assert settled == (x + y <= 1e-9)
-    if not settled:  # only where a step is one in 10^5 of the value
-        assert workspace.values.max() > 1e5 * rows.losses.min()
-
-
-def test_values_too_small_for_floats_are_not_certified() -> None:
-    # v(0) = 1e-320 + 0.3e-320 is rounded to a multiple of 5e-324, which is one part in 2000.
-    rows = drawn.rows_from([[(1e-320, [(1, 0.3), (2, 0.7)])], [(1e-320, [(2, 1.0)])]])
-    workspace = new_evaluation_workspace(2)
-    assert not batch.value_iteration.python(rows, 1e-6, workspace, np.array([0, 1]))
-
-
-def test_a_policy_that_never_ends_is_not_settled_on() -> None:
-    rows = drawn.rows_from([[(0.5, [(0, 1.0)]), (0.5, [(1, 1.0)])]])
-    workspace = new_evaluation_workspace(1)
-    assert not batch.value_iteration.python(rows, 1e-9, workspace, np.array([0]))
-    assert batch.value_iteration.python(rows, 1e-9, workspace, np.array([1]))
-
-
-def test_of_pairs_that_tie_up_to_rounding_the_lowest_is_taken() -> None:
-    # 0.1 + 0.2 against 0.3: the second pair is better by one rounding, and not taken for it.
-    rows = drawn.rows_from([[(0.1, [(1, 1.0)]), (0.3, [(2, 1.0)])], [(0.2, [(2, 1.0)])]])
-    policy = np.array([1, 2])
-    values = np.array([0.3, 0.2, 0.0])
-    assert 0.1 + 0.2 > 0.3
-    switched, x, _ = batch.improve_and_bound.python(rows, values, policy)
-    assert (switched, policy.tolist()) == (1, [0, 2])
-    assert 0.0 < x < 1e-14
-
-
 @pytest.mark.parametrize(
     "problem", [random_cssp(5, seed=4), windy_grid(3, 3), FREE_STEP], ids=["random", "windy", "free"]
 )
 def test_both_forms_of_the_kernels_answer_the_same_bits(problem: LinearCSSP) -> None:
     contexts = some_contexts(problem, 8)
-    with mock.patch.multiple(compilation, _ready=compilation.python):
+    with kernels(PYTHON):
         one = optimal_values(problem, contexts)
-    with mock.patch.multiple(compilation, TOY_WORK=-1):
+    with kernels(COMPILED):
         other = optimal_values(problem, contexts)
     assert one.tobytes() == other.tobytes()
 

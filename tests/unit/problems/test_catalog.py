@@ -65,7 +65,7 @@ def test_settings_are_read_from_words():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["rows"], r'"rows" is no setting; write name=value'),
+        (["rows"], r'"rows" is not a setting; write name=value'),
         (["rows=2", "rows=3"], r'"rows" is set twice'),
         (["rows=two"], r"rows is 'two'; it needs a whole number"),
         (["rows=2.5"], r"rows is 2\.5; it needs a whole number"),

@@ -13,7 +13,7 @@ from goalbound.errors import InputError
 from goalbound.estimation import paper, scaled
 from goalbound.learners.context_map import MappedContexts
 from goalbound.planning import Status, is_proper
-from goalbound.problems.treatment_curve import biomarker, helping_chances, treatment_curve
+from goalbound.problems.treatment import biomarker, helping_chances, treatment_curve
 
 FINE = Hats(np.linspace(0, 1, 33))
 

@@ -119,7 +119,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
 
 
 @pytest.mark.parametrize(("make", "message"), MISTAKES)
-def test_mistakes_are_named_at_the_door(make: Callable[[], object], message: str) -> None:
+def test_wrong_arguments_are_named(make: Callable[[], object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make()
 

@@ -1,7 +1,9 @@
-"""Watching a learner: the decomposition is the regret, the event is what it says, and the learner does not notice."""
+"""Auditing a learner: the terms sum to the regret, the event is checked as stated, and play is unchanged."""
 
 from __future__ import annotations
 
+import copy
+import pickle
 from functools import partial
 from math import log, pi, sqrt
 from typing import Any
@@ -9,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Adversary, Dirichlet, LinearCSSP, ModelEnvironment, OneHot, Step, Support
+from goalbound import LRCSSP, Adversary, Clairvoyant, Dirichlet, LinearCSSP, ModelEnvironment, OneHot, Step, Support
 from goalbound.errors import InputError, LearnerError
 from goalbound.estimation import paper, printed, scaled
 from goalbound.planning import context_bounds
 from goalbound.problems import treatment_ladder
 from goalbound.simulation import bernoulli
-from goalbound.simulation.diagnostics import AuditedLearner, RegretDiagnostics
+from goalbound.simulation.diagnostics import AuditOptions, LearnerAudit, RegretDiagnostics
 from goalbound.simulation.history import PER_EPISODE, History
-from goalbound.simulation.play import play
+from goalbound.simulation.play import Simulation, play
 from tests.support.ridge import lr_cssp
 
 
@@ -52,6 +54,12 @@ def run(learner: Any, problem: LinearCSSP = PROBLEM, *, contexts: Any = None, **
     return play(problem, learner, contexts or Dirichlet.symmetric(problem.context_size), **given)
 
 
+def audited_run(learner: Any, problem: LinearCSSP = PROBLEM, *, audit: Any = True, **others: Any) -> RegretDiagnostics:
+    found = run(learner, problem, audit=audit, **others).diagnostics
+    assert found is not None
+    return found
+
+
 def same(one: RegretDiagnostics, other: RegretDiagnostics) -> None:
     for name in RegretDiagnostics.__annotations__:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
@@ -60,9 +68,9 @@ def same(one: RegretDiagnostics, other: RegretDiagnostics) -> None:
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_five_terms_sum_to_the_realised_regret(name: str, compiled: bool) -> None:
-    audited = AuditedLearner(learner_of(SETTINGS[name]), PROBLEM, loss_bound=BOUND)
-    history = run(audited, compiled=compiled, episodes=40)
-    report = audited.report()
+    history = run(learner_of(SETTINGS[name]), audit=AuditOptions(loss_bound=BOUND), compiled=compiled, episodes=40)
+    report = history.diagnostics
+    assert report is not None
     assert sum(report.terms) == report.regret == report.terms.total
     assert abs(report.regret - history.total_regret) <= 1e-9 * history.loss.sum()
     assert (report.episodes, report.steps) == (history.episodes, history.steps.sum())
@@ -71,24 +79,24 @@ def test_the_five_terms_sum_to_the_realised_regret(name: str, compiled: bool) ->
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_the_learner_does_not_notice_that_it_is_watched_in_either_loop(name: str) -> None:
+def test_an_audit_changes_nothing_that_the_learner_plays_in_either_loop(name: str) -> None:
     alone = run(learner_of(SETTINGS[name]), episodes=30)
     reports = []
     for compiled in (True, False):
-        audited = AuditedLearner(learner_of(SETTINGS[name]), PROBLEM, loss_bound=BOUND)
-        history = run(audited, compiled=compiled, episodes=30)
+        history = run(learner_of(SETTINGS[name]), audit=AuditOptions(loss_bound=BOUND), compiled=compiled, episodes=30)
         for column in PER_EPISODE:
             np.testing.assert_array_equal(getattr(history, column), getattr(alone, column), err_msg=column)
-        reports.append(audited.report())
+        reports.append(history.diagnostics)
     same(*reports)
 
 
 def test_an_abandoned_episode_owes_its_optimal_loss_in_either_loop() -> None:
     for compiled in (True, False):
-        audited = AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM)
-        history = run(audited, compiled=compiled, step_limit=2, episodes=50)
+        learner = learner_of(SETTINGS["paper widths"])
+        history = run(learner, audit=True, compiled=compiled, step_limit=2, episodes=50)
         assert history.abandoned.any()
-        assert audited.report().regret == pytest.approx(history.total_regret, abs=1e-9)
+        assert history.diagnostics is not None
+        assert history.diagnostics.regret == pytest.approx(history.total_regret, abs=1e-9)
 
 
 def inside(learner: LRCSSP, problem: LinearCSSP) -> bool:
@@ -109,19 +117,19 @@ def inside(learner: LRCSSP, problem: LinearCSSP) -> bool:
     return bool((losses <= loss_rho).all() and (rows <= radius).all())
 
 
-def drive(audited: AuditedLearner, *, episodes: int) -> list[tuple[bool, int, float]]:
+def drive(audit: LearnerAudit, *, episodes: int) -> list[tuple[bool, int, float]]:
     """Plays in the plain loop. For each interval: whether the truth was in all sets, its number m, its loss."""
-    environment = ModelEnvironment(audited.problem, losses=bernoulli(), rng=np.random.default_rng(1))
+    environment = ModelEnvironment(audit.problem, losses=bernoulli(), rng=np.random.default_rng(1))
     intervals: list[tuple[bool, int, float]] = []
     for k in range(episodes):
         context = np.array([0.3, 0.7]) if k % 3 else np.array([1.0, 0.0])
-        state, episode, begun = environment.begin(context), audited.begin(context), 0
+        state, episode, begun = environment.begin(context), audit.begin(context), 0
         while not episode.ended:
-            number = audited.inner.intervals
+            number = audit.learner.intervals
             step = environment.step(episode.act(state))
             if episode.intervals > begun:
                 begun = episode.intervals
-                intervals.append((inside(audited.inner, audited.problem), number, 0.0))
+                intervals.append((inside(audit.learner, audit.problem), number, 0.0))
             covered, number, loss = intervals[-1]
             intervals[-1] = (covered, number, loss + step.loss)
             episode.observe(step)
@@ -139,22 +147,22 @@ def drive(audited: AuditedLearner, *, episodes: int) -> list[tuple[bool, int, fl
     ],
 )
 def test_coverage_counts_the_intervals_that_begin_with_the_truth_in_all_sets(settings: dict[str, Any]) -> None:
-    audited = AuditedLearner(learner_of(settings), PROBLEM, loss_bound=BOUND)
-    covered = [held for held, _, _ in drive(audited, episodes=300)]
-    report = audited.report()
+    audit = LearnerAudit(learner_of(settings), PROBLEM, AuditOptions(loss_bound=BOUND))
+    covered = [held for held, _, _ in drive(audit, episodes=300)]
+    report = audit.report()
     assert (report.intervals, report.covered_intervals) == (len(covered), sum(covered))
     assert report.covered == all(covered)
     assert report.coverage == np.mean(covered)
-    assert (audited.inner.doublings > 0) == ("forget" in settings)
+    assert (audit.learner.doublings > 0) == ("forget" in settings)
 
 
 def test_interval_losses_are_held_against_48_b_log() -> None:
     # One pair that arrives with probability 0.2; once it is known, an interval is the rest of an episode.
     waiting = LinearCSSP.dense([[[0.9]], [[0.9]]], [[[[0.8, 0.2]]], [[[0.8, 0.2]]]])
     learner = LRCSSP(waiting.support, 2, loss_floor=0.9, loss_bound=1.0, widths=scaled(paper(), by=1e-6))
-    audited = AuditedLearner(learner, waiting, loss_bound=0.02)
-    shares = [loss / (48.0 * 0.02 * log(4.0 * number / 0.1)) for _, number, loss in drive(audited, episodes=1200)]
-    report = audited.report()
+    audit = LearnerAudit(learner, waiting, AuditOptions(loss_bound=0.02))
+    shares = [loss / (48.0 * 0.02 * log(4.0 * number / 0.1)) for _, number, loss in drive(audit, episodes=1200)]
+    report = audit.report()
     assert report.intervals < 0.9 * report.steps
     assert report.interval_share == pytest.approx(max(shares), rel=1e-12)
     assert report.long_intervals == sum(share > 1.0 for share in shares) > 0
@@ -163,37 +171,36 @@ def test_interval_losses_are_held_against_48_b_log() -> None:
 
 def test_sets_too_narrow_for_no_data_at_all_are_seen_from_the_first_interval() -> None:
     # With no data the estimate is 0 and the distance is |L|, far above 0.001 (sqrt(2 log ...) + 1) < 0.01.
-    audited = AuditedLearner(learner_of({**SETTINGS["paper widths"], "widths": scaled(paper(), by=0.001)}), PROBLEM)
-    run(audited, episodes=1)
-    assert audited.report().covered_intervals == 0
+    learner = learner_of({**SETTINGS["paper widths"], "widths": scaled(paper(), by=0.001)})
+    assert audited_run(learner, episodes=1).covered_intervals == 0
 
 
 def test_next_states_that_the_problem_only_names_need_not_be_in_the_learners_support() -> None:
     named = LinearCSSP.dense([[[0.5], [0.5]]], [[[[0.0, 0.5, 0.5]], [[0.0, 0.0, 1.0]]]])
     learner = LRCSSP(Support.from_pairs([[(0, [1, 2])], [(0, [2])]]), 1, loss_floor=0.5, loss_bound=1.0)
-    audited = AuditedLearner(learner, named)
-    history = run(audited, named, contexts=OneHot(1), episodes=30)
-    assert audited.report().covered
-    assert audited.report().regret == pytest.approx(history.total_regret, abs=1e-12)
+    history = run(learner, named, audit=True, contexts=OneHot(1), episodes=30)
+    assert history.diagnostics is not None
+    assert history.diagnostics.covered
+    assert history.diagnostics.regret == pytest.approx(history.total_regret, abs=1e-12)
 
 
 def test_the_martingale_is_followed_over_all_steps() -> None:
-    audited = AuditedLearner(learner_of(SETTINGS["narrow widths"]), PROBLEM)
+    learner, environment = learner_of(SETTINGS["narrow widths"]), partial(ModelEnvironment, PROBLEM, losses=bernoulli())
+    simulation = Simulation(PROBLEM, learner, Dirichlet.symmetric(2), seed=3, environment=environment, audit=True)
     largest = 0.0
-    for seed in range(30):  # one more part of the run each; the share at their ends is a lower bound of the largest
-        run(audited, episodes=5, seed=seed)
-        report = audited.report()
+    for _ in range(30):  # one more part of the run each; the share at their ends is a lower bound of the largest
+        report = simulation.run(5).diagnostics
+        assert report is not None
         fair = report.loss_bound * sqrt(report.steps * log(4.0 * report.steps / 0.1))
         largest = max(largest, report.terms.martingale / fair)
-    assert 0.0 < largest <= audited.report().martingale_share < 1.0
+    assert report.episodes == 150
+    assert 0.0 < largest <= report.martingale_share < 1.0
 
 
 def test_the_bounds_hold_and_each_is_sharper_than_the_next() -> None:
     bounds = context_bounds(EASY)
     settings = {"loss_floor": bounds.loss_floor, "loss_bound": bounds.loss_bound.upper}
-    audited = AuditedLearner(learner_of(settings, EASY), EASY)
-    run(audited, EASY, episodes=30_000)
-    report = audited.report()
+    report = audited_run(learner_of(settings, EASY), EASY, episodes=30_000)
     assert report.good_event
     assert report.potential <= 1.0
     assert report.regret <= report.own_bound <= report.measured_bound <= report.lemma_bound
@@ -202,12 +209,12 @@ def test_the_bounds_hold_and_each_is_sharper_than_the_next() -> None:
 
 def test_widths_are_twice_the_radii_along_the_run() -> None:
     learner = learner_of({**SETTINGS["paper widths"], "widths": scaled(paper(), by=0.3)})
-    audited = AuditedLearner(learner, PROBLEM, loss_bound=2.0)
+    audit = LearnerAudit(learner, PROBLEM, AuditOptions(loss_bound=2.0))
     environment = ModelEnvironment(PROBLEM, rng=np.random.default_rng(1))
     expected = 0.0
     for k in range(200):
         context = np.eye(2)[k % 2]
-        state, episode = environment.begin(context), audited.begin(context)
+        state, episode = environment.begin(context), audit.begin(context)
         while not episode.ended:
             step = environment.step(episode.act(state))
             pair = PROBLEM.support.pair(step.state, step.action)
@@ -218,55 +225,56 @@ def test_widths_are_twice_the_radii_along_the_run() -> None:
             expected += 2.0 * min(1.0, 2.0 * 4.0 * rho * width) + min(1.0, 2.0 * loss_rho * width)
             episode.observe(step)
             state = step.next_state
-    assert audited._audit.totals["widths"] == pytest.approx(expected, rel=1e-12)
+    assert audit._audit.totals["widths"] == pytest.approx(expected, rel=1e-12)
 
 
 def test_while_the_sets_hold_the_truth_widths_bound_the_misjudgement_of_the_models() -> None:
-    audited = AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM)
-    run(audited, episodes=2000)
-    report = audited.report()
+    simulation = Simulation(PROBLEM, learner_of(SETTINGS["paper widths"]), Dirichlet.symmetric(2), audit=True)
+    report = simulation.run(2000).diagnostics
+    assert report is not None
+    assert simulation.audit is not None
     assert report.covered
-    assert 0.0 < report.terms.dynamics + report.terms.losses - report.loss_noise <= audited._audit.totals["widths"]
+    widths = simulation.audit._audit.totals["widths"]
+    assert 0.0 < report.terms.dynamics + report.terms.losses - report.loss_noise <= widths
 
 
-def test_switching_without_its_rises_is_what_the_learner_hoped_for_too_much() -> None:
+def test_the_switching_term_is_at_most_the_rises_of_values_at_new_plans() -> None:
     # own_bound takes the rises for the switching term; the rest of that term is V(first state) - v*, not above 0.
-    audited = AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM)
-    run(audited)
-    assert audited.report().terms.switching <= audited._audit.totals["rises"] + 1e-9
+    simulation = Simulation(PROBLEM, learner_of(SETTINGS["paper widths"]), Dirichlet.symmetric(2), audit=True)
+    report = simulation.run(200).diagnostics
+    assert report is not None
+    assert simulation.audit is not None
+    assert report.terms.switching <= simulation.audit._audit.totals["rises"] + 1e-9
 
 
 def test_the_zero_loss_variant_has_regret_bounds_only_with_t_star() -> None:
-    without = AuditedLearner(learner_of(SETTINGS["zero losses"]), PROBLEM)
-    run(without)
-    report = without.report()
+    report = audited_run(learner_of(SETTINGS["zero losses"]))
     assert report.lemma_bound == report.own_bound == np.inf
-    known = AuditedLearner(learner_of(SETTINGS["zero losses"]), PROBLEM, time_bound=20.0)
-    run(known)
-    assert report.regret <= known.report().own_bound < np.inf
+    known = audited_run(learner_of(SETTINGS["zero losses"]), audit=AuditOptions(time_bound=20.0))
+    assert report.regret <= known.own_bound < np.inf
 
 
-def test_an_adversary_may_look_through_the_watcher() -> None:
-    audited = AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM)
-    history = run(audited, contexts=Adversary.anywhere(2), episodes=20)
-    assert audited.report().episodes == 20
-    assert audited.report().regret == pytest.approx(history.total_regret, abs=1e-9)
+def test_an_adversary_may_inspect_an_audited_learner() -> None:
+    history = run(learner_of(SETTINGS["paper widths"]), audit=True, contexts=Adversary.anywhere(2), episodes=20)
+    assert history.diagnostics is not None
+    assert history.diagnostics.episodes == 20
+    assert history.diagnostics.regret == pytest.approx(history.total_regret, abs=1e-9)
 
 
-def test_a_learner_may_be_watched_from_the_middle_of_its_life() -> None:
+def test_a_learner_that_has_data_can_be_audited() -> None:
     learner = learner_of(SETTINGS["paper widths"])
     run(learner)
-    audited = AuditedLearner(learner, PROBLEM)
-    history = run(audited, seed=4)
-    report = audited.report()
+    history = run(learner, audit=True, seed=4)
+    report = history.diagnostics
+    assert report is not None
     assert report.regret == pytest.approx(history.total_regret, abs=1e-9)
     assert report.steps == history.steps.sum()
     assert (report.unknown_visits <= report.unknown_visits_bound).all()
 
 
-def test_a_step_that_is_refused_is_not_in_the_books() -> None:
-    audited = AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM)
-    episode = audited.begin([0.5, 0.5])
+def test_a_step_that_is_rejected_is_not_counted() -> None:
+    audit = LearnerAudit(learner_of(SETTINGS["paper widths"]), PROBLEM)
+    episode = audit.begin([0.5, 0.5])
     action = episode.act(0)
     for wrong, error in (
         (Step(1, action, 0.5, 2), LearnerError),
@@ -275,40 +283,84 @@ def test_a_step_that_is_refused_is_not_in_the_books() -> None:
     ):
         with pytest.raises(error):
             episode.observe(wrong)
-    assert audited.report().steps == 0
+    assert audit.report().steps == 0
     episode.observe(Step(0, action, 0.5, 4))
     with pytest.raises(LearnerError):
         episode.observe(Step(0, action, 0.5, 4))
-    assert audited.report().steps == 1
+    assert audit.report().steps == 1
     assert (episode.ended, episode.intervals, episode.unknown_steps) == (True, 1, 1)
 
 
 def test_misuse_is_named() -> None:
     with pytest.raises(InputError, match="give the loss_bound of the checks"):
-        AuditedLearner(learner_of(SETTINGS["doubling"]), PROBLEM)
+        run(learner_of(SETTINGS["doubling"]), audit=True)
     with pytest.raises(InputError, match="loss_bound is -1"):
-        AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM, loss_bound=-1)
+        AuditOptions(loss_bound=-1)
+    with pytest.raises(InputError, match="time_bound is 0"):
+        AuditOptions(time_bound=0.0)
+    with pytest.raises(InputError, match="only an LRCSSP has confidence sets to audit"):
+        run(Clairvoyant(PROBLEM), audit=True)
+    with pytest.raises(InputError, match="audit"):
+        run(learner_of(SETTINGS["paper widths"]), audit="yes")
     with pytest.raises(InputError, match="other states or actions"):
-        AuditedLearner(learner_of(SETTINGS["paper widths"]), EASY)
+        LearnerAudit(learner_of(SETTINGS["paper widths"]), EASY)
+    other = ModelEnvironment(dense(4, seed=1), rng=np.random.default_rng(0))
+    simulation = Simulation(PROBLEM, learner_of(SETTINGS["paper widths"]), Dirichlet.symmetric(2), audit=True)
+    simulation.environment = other
     with pytest.raises(InputError, match="another problem"):
-        run(AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM), dense(4, seed=1))
+        simulation.run(1)
 
 
-def test_a_report_reads_like_one() -> None:
-    audited = AuditedLearner(learner_of(SETTINGS["paper widths"]), PROBLEM)
-    assert np.isnan(audited.report().coverage)
-    run(audited, episodes=20)
-    text = str(audited.report())
+def test_without_an_audit_a_history_has_no_diagnostics() -> None:
+    assert run(learner_of(SETTINGS["paper widths"]), episodes=2).diagnostics is None
+
+
+def test_joined_histories_have_the_diagnostics_of_the_last_part() -> None:
+    simulation = Simulation(PROBLEM, learner_of(SETTINGS["paper widths"]), Dirichlet.symmetric(2), audit=True)
+    parts = [simulation.run(3), simulation.run(4)]
+    joined = History.concatenate(parts)
+    assert joined.diagnostics is parts[1].diagnostics
+    assert joined.diagnostics is not None
+    assert joined.diagnostics.episodes == 7
+    assert joined.diagnostics.regret == pytest.approx(joined.total_regret, abs=1e-9)
+
+
+def test_an_audit_may_start_and_end_between_episodes() -> None:
+    simulation = Simulation(PROBLEM, learner_of(SETTINGS["paper widths"]), Dirichlet.symmetric(2))
+    assert simulation.run(3).diagnostics is None
+    simulation.start_audit()
+    found = simulation.run(4).diagnostics
+    assert found is not None
+    assert found.episodes == 4
+    simulation.start_audit(False)
+    assert simulation.run(2).diagnostics is None
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda audit: pickle.loads(pickle.dumps(audit))])
+def test_a_copy_of_an_audit_has_a_learner_of_its_own(way: Any) -> None:
+    audit = LearnerAudit(learner_of(SETTINGS["narrow widths"]), PROBLEM)
+    drive(audit, episodes=5)
+    other = way(audit)
+    assert other.learner is not audit.learner
+    same(other.report(), audit.report())
+    assert drive(other, episodes=5) == drive(audit, episodes=5)
+    same(other.report(), audit.report())
+
+
+def test_diagnostics_are_printed_as_a_table() -> None:
+    learner = learner_of(SETTINGS["paper widths"])
+    assert np.isnan(LearnerAudit(learner, PROBLEM).report().coverage)
+    text = str(audited_run(learner, episodes=20))
     assert text.startswith("20 episodes")
     for word in ("switching", "dynamics", "martingale", "losses", "planning", "truth in all sets", "lemma"):
         assert word in text
 
 
-def test_steps_identified_by_name_are_watched_too() -> None:
+def test_steps_identified_by_name_are_audited_too() -> None:
     problem = treatment_ladder(2, markers=1)
-    audited = AuditedLearner(LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=10.0), problem)
-    environment, episode = ModelEnvironment(problem, rng=np.random.default_rng(0)), audited.begin([0.5, 0.5])
+    audit = LearnerAudit(LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=10.0), problem)
+    environment, episode = ModelEnvironment(problem, rng=np.random.default_rng(0)), audit.begin([0.5, 0.5])
     state, names = environment.begin([0.5, 0.5]), problem.support.state_names
     step = environment.step(episode.act(names[state]))
     episode.observe(step._replace(state=names[state], action=problem.support.action_names[step.action]))
-    assert audited.report().steps == 1
+    assert audit.report().steps == 1

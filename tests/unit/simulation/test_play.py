@@ -13,7 +13,7 @@ import pytest
 from goalbound.errors import InputError
 from goalbound.learners.reference import Clairvoyant
 from goalbound.models import LinearCSSP, Step, Support
-from goalbound.models.loss_law import bernoulli
+from goalbound.models.step import bernoulli
 from goalbound.planning import solve
 from goalbound.problems import random_cssp
 from goalbound.simulation.contexts import Adversary, Cyclic, Dirichlet, FromArray, OneHot
@@ -152,8 +152,8 @@ def test_streams_are_the_children_of_the_seed() -> None:
 
 def test_an_episode_at_the_step_limit_is_abandoned_and_counts() -> None:
     # Drug A never works on component 1, so an episode goes on for ever; each of its 8 steps has gap 0.2.
-    hopeless = LinearCSSP.dense([[[0.2, 0.5]], [[0.2, 0.5]]], [[[[0.0, 1.0], [0.0, 1.0]]], [[[1.0, 0.0], [0.0, 1.0]]]])
-    run = play(hopeless, Always(0), FromArray(np.array([[0.0, 1.0], [1.0, 0.0]])), episodes=2, step_limit=8)
+    improper = LinearCSSP.dense([[[0.2, 0.5]], [[0.2, 0.5]]], [[[[0.0, 1.0], [0.0, 1.0]]], [[[1.0, 0.0], [0.0, 1.0]]]])
+    run = play(improper, Always(0), FromArray(np.array([[0.0, 1.0], [1.0, 0.0]])), episodes=2, step_limit=8)
     assert run.abandoned.tolist() == [True, False]
     assert run.steps.tolist() == [8, 1]
     np.testing.assert_allclose(run.loss, [8 * 0.2, 0.2])
@@ -324,7 +324,7 @@ def test_a_learner_that_plays_what_is_not_there_is_named() -> None:
         play(ROAD, Always(4), OneHot(2), episodes=1)
 
 
-def test_misuse_is_named_at_the_door() -> None:
+def test_wrong_arguments_are_named() -> None:
     learner, contexts = Always(0), OneHot(2)
     with pytest.raises(InputError, match="contexts have 3 entries, the problem 2"):
         play(ROAD, learner, OneHot(3), episodes=1)

@@ -8,6 +8,7 @@ import pytest
 from goalbound import LRCSSP, Clairvoyant, LinearCSSP
 from goalbound.errors import InputError
 from goalbound.kernels.environment import VALUE_TOLERANCE, suboptimality_gap
+from goalbound.learners.card import LearnerCard
 from goalbound.learners.context_map import ContextBlind
 from goalbound.simulation import ModelEnvironment
 from goalbound.testing import ContractError, check_learner, small_problem
@@ -149,7 +150,7 @@ def test_a_learner_that_waits_for_ever_does_not_arrive():
             return 2 if state == 2 else 1
 
     (line,) = findings(Waiting, step_limit=100)
-    assert "episode 0 was not there after 100 steps" in line
+    assert "episode 0 did not reach the goal in 100 steps" in line
     assert "next_state=2" in line
 
 
@@ -329,7 +330,7 @@ def test_what_can_be_saved_can_be_loaded():
 
     (line,) = findings(OneWay)
     assert line == (
-        "load: a OneWay has save, but neither load nor resumed; "
+        "load: a OneWay has save, but neither load nor restored; "
         "give its class load(path), or a fresh learner restored(path)"
     )
 
@@ -352,3 +353,86 @@ def test_everything_that_is_wrong_is_reported_at_once():
 
     lines = findings(Bad)
     assert [line.split(":")[0] for line in lines] == ["rng", "several open episodes"]
+
+
+def with_card(card, base=Cautious):
+    return type("Carded", (base,), {"card": card})
+
+
+def test_a_card_that_is_true_passes():
+    check_learner(with_card(LearnerCard(sees="contexts", guarantee="none")))
+
+
+@pytest.mark.parametrize(
+    ("card", "message"),
+    [
+        ("sees contexts", "card: it is 'sees contexts', a str; give a LearnerCard, or leave it out"),
+        (None, "card: it is None, a NoneType; give a LearnerCard"),
+        (LearnerCard(guarantee="proven"), "card: guarantee is proven, and theorem is empty; name the theorem"),
+        (LearnerCard(guarantee="none", delta=1.5), "card: delta is 1.5; it is a probability between 0 and 1"),
+        (LearnerCard(guarantee="none", scale=0.0), "card: scale is 0.0; it is a positive factor"),
+    ],
+)
+def test_a_card_is_coherent(card, message):
+    (line,) = findings(with_card(card))
+    assert line.startswith(message)
+
+
+def test_a_card_that_cannot_be_made_is_a_finding():
+    class Broken(Cautious):
+        @property
+        def card(self):
+            return LearnerCard(sees="everything")
+
+    (line,) = findings(Broken)
+    assert line.startswith("card: raised ArgumentError: the learner's card is ")
+
+
+def test_learners_made_alike_have_the_same_card():
+    class Counted(Cautious):
+        made = 0
+
+        def __init__(self, problem):
+            super().__init__(problem)
+            Counted.made += 1
+            self.card = LearnerCard(guarantee="none", others={"made": Counted.made})
+
+    (line,) = findings(Counted)
+    assert line == "card: two learners made alike have different cards; derive it from the settings alone"
+
+
+def test_a_learner_that_says_it_sees_nothing_plays_the_same_under_all_contexts():
+    (line,) = findings(with_card(LearnerCard(sees="nothing", guarantee="none")))
+    assert line.startswith("card: sees is nothing, and under another context episode ")
+
+    class Constant(Cautious):
+        card = LearnerCard(sees="nothing", guarantee="none")
+
+        def choice(self, context, state, step):
+            return 1
+
+    check_learner(Constant)
+
+
+class Counting(Cautious):
+    """Its episodes count the steps in state 0 as unknown ones."""
+
+    def begin(self, context):
+        return CountingEpisode(self, np.array(context))
+
+
+class CountingEpisode(CautiousEpisode):
+    unknown_steps = 0
+
+    def observe(self, step):
+        super().observe(step)
+        self.unknown_steps += step.state == 0
+
+
+def test_unknown_steps_are_counted_by_learners_with_a_known_test():
+    check_learner(with_card(LearnerCard(sees="contexts", guarantee="none", has_known_test=True), Counting))
+    check_learner(Counting)
+    check_learner(with_card(LearnerCard(sees="contexts", guarantee="none"), Counting))
+    (line,) = findings(with_card(LearnerCard(sees="contexts", guarantee="none", has_known_test=True)))
+    assert line.startswith("card: has_known_test is True, and episode 0, of ")
+    assert "has unknown_steps None; count the steps" in line

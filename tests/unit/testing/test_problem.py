@@ -45,7 +45,7 @@ def test_a_problem_without_contexts_needs_one():
 
 
 def test_something_else_is_no_problem():
-    assert finding({"states": 3}).startswith("problem: it is a dict; a problem is a LinearCSSP")
+    assert finding({"states": 3}).startswith("problem: it is a dict; give a LinearCSSP")
 
 
 def spoiled(**arrays):
@@ -74,12 +74,12 @@ def test_arrays_that_can_be_written_to_are_found():
 
 
 def test_a_component_without_a_proper_policy_is_found():
-    door = LinearCSSP.mix([corner(), corner(out=0.0)], component_names=["open", "closed"])
-    line = finding(door)
-    assert line.startswith('component 1 ("closed"): no policy surely reaches the goal from state 0')
+    problem = LinearCSSP.mix([corner(), corner(out=0.0)], component_names=["open", "closed"])
+    line = finding(problem)
+    assert line.startswith('component 1 ("closed"): there is no proper policy from state 0')
 
 
-def stage(make):
+def instance(make):
     return ProblemInstance(small_problem(), make)
 
 
@@ -116,7 +116,7 @@ def test_a_world_begins_where_the_problem_begins():
             super().begin(context)
             return 2
 
-    assert finding(stage(Elsewhere)) == "environment: it began in 2; episodes begin in one of [0]"
+    assert finding(instance(Elsewhere)) == "environment: it began in 2; episodes begin in one of [0]"
 
 
 def test_a_world_answers_with_steps():
@@ -124,7 +124,7 @@ def test_a_world_answers_with_steps():
         def change(self, step):
             return tuple(step)
 
-    assert finding(stage(Tuples)).startswith("environment: step gave a tuple; give a Step(")
+    assert finding(instance(Tuples)).startswith("environment: step gave a tuple; give a Step(")
 
 
 def test_a_step_says_what_was_played_where():
@@ -132,7 +132,7 @@ def test_a_step_says_what_was_played_where():
         def change(self, step):
             return step._replace(state=step.state + 1)
 
-    assert "returned Step(state=1, " in finding(stage(Confused))
+    assert "returned Step(state=1, " in finding(instance(Confused))
 
 
 def test_losses_of_the_world_lie_in_their_range():
@@ -140,7 +140,7 @@ def test_losses_of_the_world_lie_in_their_range():
         def change(self, step):
             return step._replace(loss=step.loss + 0.5)
 
-    assert "has a loss outside [0, 1]; divide losses by their largest" in finding(stage(Dear))
+    assert "has a loss outside [0, 1]; divide losses by their largest" in finding(instance(Dear))
 
 
 def test_a_world_leads_only_where_the_problem_may():
@@ -151,7 +151,7 @@ def test_a_world_leads_only_where_the_problem_may():
                 return step._replace(next_state=3)
             return step
 
-    line = finding(stage(Shortcut))
+    line = finding(instance(Shortcut))
     assert 'state 0 ("start"), action 0 ("walk") led to 3, which cannot follow' in line
     assert "the problem says [0, 1] (the goal is 3)" in line
 
@@ -164,7 +164,9 @@ def test_a_world_draws_from_its_own_generator():
             Own.count += 1
             super().__init__(rng=np.random.default_rng(Own.count))
 
-    assert finding(stage(Own)).startswith("environment: two environments made from the same rng responded differently")
+    assert finding(instance(Own)).startswith(
+        "environment: two environments made from the same rng responded differently"
+    )
 
 
 def test_a_world_has_the_losses_and_chances_of_its_problem():
@@ -172,7 +174,7 @@ def test_a_world_has_the_losses_and_chances_of_its_problem():
         def change(self, step):
             return step._replace(loss=0.0)
 
-    line = finding(stage(Cheap))
+    line = finding(instance(Cheap))
     # 0.9 for waiting: some 170 steps of 667 under the middle context suffice to tell it from 0.
     assert "the mean loss was 0 in" in line
     assert "regret is measured against the problem" in line
@@ -187,11 +189,11 @@ def test_a_world_has_the_losses_and_chances_of_its_problem():
                 return Step(2, 1, step.loss, 1)
             return step
 
-    assert "chance of next state" in finding(stage(Lucky), steps=6000)
+    assert "chance of next state" in finding(instance(Lucky), steps=6000)
 
 
 def test_an_error_of_the_world_is_a_finding():
     def make(*, rng):
         raise OSError("no display")
 
-    assert finding(stage(make)).startswith("environment: raised OSError: no display")
+    assert finding(instance(make)).startswith("environment: raised OSError: no display")

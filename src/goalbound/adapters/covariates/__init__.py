@@ -7,17 +7,29 @@ A map is fitted once, before learning, and never moves again; its digest is kept
 (array([0. , 0.5, 0.5, 0. ]), ('at 20', 'at 40', 'at 60', 'at 80'))
 """
 
-from goalbound.adapters.covariates.barycentric import Barycentric
 from goalbound.adapters.covariates.categorical import Categories, Composition
-from goalbound.adapters.covariates.checks import CovariateMap, MapResult
 from goalbound.adapters.covariates.composite import Additive, Tensor
-from goalbound.adapters.covariates.contexts import CovariateContexts, rows_at_random, rows_in_order, uniform_numbers
+from goalbound.adapters.covariates.contexts import (
+    ContextReport,
+    CovariateContexts,
+    context_report,
+    rows_at_random,
+    rows_in_order,
+    uniform_numbers,
+)
+from goalbound.adapters.covariates.covariate_map import CovariateMap, MapResult
 from goalbound.adapters.covariates.fit import fill_missing, fit_categories, fit_clusters, fit_hats, fit_splines
 from goalbound.adapters.covariates.learner import CovariateLearner
-from goalbound.adapters.covariates.report import ContextReport, context_report
-from goalbound.adapters.covariates.serialization import load_map, map_as_json, map_digest, map_from_json, save_map
+from goalbound.adapters.covariates.multivariate import Barycentric, SoftClusters
+from goalbound.adapters.covariates.serialization import (
+    load_map,
+    map_as_json,
+    map_digest,
+    map_from_json,
+    map_from_settings,
+    save_map,
+)
 from goalbound.adapters.covariates.sklearn import FromTransformer
-from goalbound.adapters.covariates.soft_clusters import SoftClusters
 from goalbound.adapters.covariates.univariate import Hats, Periodic, Splines
 
 __all__ = [
@@ -46,6 +58,7 @@ __all__ = [
     "map_as_json",
     "map_digest",
     "map_from_json",
+    "map_from_settings",
     "rows_at_random",
     "rows_in_order",
     "save_map",

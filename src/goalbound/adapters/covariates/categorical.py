@@ -8,23 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.checks import (
+from goalbound.adapters.covariates.columns import is_missing, listed, number_rows
+from goalbound.adapters.covariates.covariate_map import (
     ONE_COLUMN,
     Floats,
     MapResult,
     any_of,
     build_result,
-    checked_flag,
     checked_missing,
     checked_size,
-    is_missing,
     map_row,
     map_rows,
-    number_rows,
 )
-from goalbound.adapters.covariates.columns import listed
 from goalbound.errors import ArgumentError
 from goalbound.models.validation import (
+    check_bool,
     check_names,
     restore_readonly,
     short_repr,
@@ -67,7 +65,7 @@ class Categories:
             if value in values[:place]:
                 raise ArgumentError(f"values[{place}] is {value!r}, which is given twice; categories must differ")
         object.__setattr__(self, "values", values)
-        object.__setattr__(self, "other", checked_flag(self.other, "other"))
+        object.__setattr__(self, "other", check_bool(self.other, "other"))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
 
     @property
@@ -193,4 +191,4 @@ def _place(places: dict[Any, int], value: Any) -> int:
         return -1
     if isinstance(value, str | int | float):
         return places.get(value, -1)
-    raise ArgumentError(f"{short_repr(value)} is no category; it needs a word, a whole number, True or False")
+    raise ArgumentError(f"{short_repr(value)} is not a category; it needs a word, a whole number, True or False")

@@ -1,4 +1,4 @@
-"""Columns of a table as people have it: rows, records, or whole columns by name."""
+"""Raw covariates as people have them: tables of rows, of records or of whole columns, with values missing."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.models.validation import check_list, short_repr
 
+Floats = NDArray[np.float64]
 Column = str | int | tuple[str | int, ...]
 """Which column a map reads: its name, its place in a row, or several of them."""
 
 
 def checked_columns(columns: Iterable[Any], count: int) -> tuple[Column, ...]:
-    """One column, or one tuple of columns, for each of so many maps; either all names or all places."""
+    """One column, or one tuple of columns, for each of ``count`` maps; either all names or all places."""
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         raise ArgumentError(
             f"columns is {short_repr(columns)}; it needs a list with one column, or tuple of columns, for each map"
@@ -88,3 +90,61 @@ def listed(values: Any) -> list[Any]:
     """The values as Python has them."""
     plain = values.tolist() if hasattr(values, "tolist") else values
     return check_list(plain, "the column of values", "one value for each row")
+
+
+def number_column(values: Any) -> Floats:
+    """[K] float64, NaN where a value is missing; an error names the row and the value."""
+    array = _as_array(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ArgumentError(f"the values have shape {array.shape}; give one number for each row")
+    if array.dtype.kind in "fiub":
+        return array.astype(np.float64)
+    if array.dtype.kind in "mMc":
+        raise ArgumentError(f"the values are {array.dtype}; give one number for each row, such as days since some day")
+    return np.array([_number(value, row) for row, value in enumerate(array.tolist())], dtype=np.float64)
+
+
+def number_rows(table: Any, width: int) -> Floats:
+    """[K, n] float64, NaN where a value is missing; rows of n values each."""
+    array = _as_array(table)
+    if array.ndim == 0:
+        raise ArgumentError(f"the table is {short_repr(table)}; give rows of {width} values each")
+    if array.ndim == 2 and array.dtype.kind in "fiub" and array.shape[1] == width:
+        return array.astype(np.float64)
+    rows = [list(row) if np.iterable(row) and not isinstance(row, str) else [row] for row in table]
+    for place, row in enumerate(rows):
+        if len(row) != width:
+            raise ArgumentError(f"row {place} has {len(row)} values; the map takes {width} columns")
+    columns = [number_column([row[column] for row in rows]) for column in range(width)]
+    return np.stack(columns, axis=1) if rows else np.empty((0, width))
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
+    if isinstance(values, np.ndarray):
+        return values
+    try:
+        return np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
+    except Exception as error:  # an object may do anything when it is asked for its array
+        raise ArgumentError(f"the values are no table ({error!s:.200}); give one number for each row") from None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN or pandas' NA (known by its name, so that pandas need not be there)."""
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
+
+
+def _number(value: Any, row: int) -> float:
+    if is_missing(value):
+        return np.nan
+    if not isinstance(value, str | bytes):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise ArgumentError(
+        f"row {row}: {short_repr(value)} is not a number; a missing one is None or NaN, and words are for Categories"
+    )

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.checks import (
+from goalbound.adapters.covariates.columns import Column, checked_columns, column_label, column_labels, column_of
+from goalbound.adapters.covariates.covariate_map import (
     CovariateMap,
     Floats,
     MapResult,
@@ -19,7 +20,6 @@ from goalbound.adapters.covariates.checks import (
     map_row,
     map_rows,
 )
-from goalbound.adapters.covariates.columns import Column, checked_columns, column_label, column_labels, column_of
 from goalbound.errors import ArgumentError, InputError
 from goalbound.models.validation import (
     check_distribution,

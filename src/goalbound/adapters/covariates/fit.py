@@ -10,20 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.adapters.covariates.categorical import Categories, plain_value
-from goalbound.adapters.covariates.checks import (
-    CovariateMap,
-    Floats,
-    all_finite,
-    any_of,
-    checked_size,
-    is_missing,
-    number_column,
-    number_rows,
-)
-from goalbound.adapters.covariates.columns import column_of, listed
+from goalbound.adapters.covariates.columns import column_of, is_missing, listed, number_column, number_rows
 from goalbound.adapters.covariates.composite import Additive, Tensor
+from goalbound.adapters.covariates.covariate_map import CovariateMap, Floats, all_finite, any_of, checked_size, products
+from goalbound.adapters.covariates.multivariate import SoftClusters
 from goalbound.adapters.covariates.sklearn import FromTransformer
-from goalbound.adapters.covariates.soft_clusters import SoftClusters, products
 from goalbound.adapters.covariates.univariate import MAX_DEGREE, Hats, Splines
 from goalbound.errors import ArgumentError
 from goalbound.models.validation import check_int, check_list, generator_from_seed, set_readonly, short_repr
@@ -35,7 +26,7 @@ Map = TypeVar("Map", bound=CovariateMap)
 
 
 def fit_hats(values: Any, count: int, *, clamp: bool = False) -> Hats:
-    """Hat functions with so many knots, at quantiles of the values: between two knots lie equally many of them.
+    """Hat functions with ``count`` knots at quantiles of the values: equally many values lie between two knots.
 
     Missing values are left out; see :func:`fill_missing`.
 
@@ -46,7 +37,7 @@ def fit_hats(values: Any, count: int, *, clamp: bool = False) -> Hats:
 
 
 def fit_splines(values: Any, count: int, *, degree: int = 3, clamp: bool = False) -> Splines:
-    """Splines with so many components, and knots at quantiles of the values.
+    """Splines with ``count`` components and knots at quantiles of the values.
 
     >>> fit_splines(np.linspace(0, 1, 101), 5).knots
     array([0. , 0.5, 1. ])
@@ -58,7 +49,7 @@ def fit_splines(values: Any, count: int, *, degree: int = 3, clamp: bool = False
 
 
 def fit_categories(values: Any, *, min_count: int = 1, other: bool = True) -> Categories:
-    """The categories that occur at least so often, in the order of their names.
+    """The categories that occur at least ``min_count`` times, in the order of their names.
 
     Missing values are left out; see :func:`fill_missing`.
 
@@ -69,7 +60,7 @@ def fit_categories(values: Any, *, min_count: int = 1, other: bool = True) -> Ca
     for place, value in enumerate(given):
         if not isinstance(value, str | int | float):
             raise ArgumentError(
-                f"values: {short_repr(value)} (number {place}) is no category, which is a word or a whole number"
+                f"values: {short_repr(value)} (number {place}) is not a category, which is a word or a whole number"
             )
     counts = Counter(given)
     least = check_int(min_count, "min_count", most=2**62)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.covariates.checks import (
-    CovariateMap,
-    check_map,
-)
+from goalbound.adapters.covariates.covariate_map import CovariateMap, check_map
 from goalbound.adapters.covariates.serialization import check_digest, map_as_json, map_digest, map_from_json
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.learners.card import MAPPED, Card, wrapped_card
@@ -23,11 +20,12 @@ from goalbound.learners.checks import (
 )
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Episode
-from goalbound.learners.saving import bytes_of, with_limit
-from goalbound.learners.wrapper import Wrapper
+from goalbound.learners.wrapper import Wrapper, begin_inner, bytes_of, with_contexts, with_limit
+from goalbound.models import Step
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.validation import check_type
 
 KIND, VERSION = "CovariateLearner", 1
 _COUNTS = ("begun", "outside", "missing")
@@ -69,14 +67,35 @@ class CovariateLearner(Wrapper):
         self.outside: NDArray[np.int64] = np.zeros(len(map.column_names), dtype=np.int64)
         self.missing: NDArray[np.int64] = np.zeros(len(map.column_names), dtype=np.int64)
 
-    def begin(self, covariates: Any) -> Episode:
-        """An episode for these covariates; what the map rejects is an error, and no episode."""
+    def begin(self, covariates: Any, *, id: str | int | None = None) -> Episode:
+        """An episode for these covariates; what the map rejects is an error, and no episode. ``id`` is for learners
+        that know one."""
         result = self.map.apply([covariates])
-        episode: Episode = self.inner.begin(result.single())
+        episode: Episode = begin_inner(self.inner, result.single(), id)
         self.begun += 1
         self.outside += result.outside[0]
         self.missing += result.missing[0]
         return episode
+
+    def learn(self, covariates: Any, step: Step) -> None:
+        """Let the learner learn from a step that anyone made under these covariates; ``begun``, ``outside`` and
+        ``missing`` count episodes, so they stay as they are."""
+        self.inner.learn(self.map(covariates), step)
+
+    def learn_log(self, log: Iterable[tuple[Any, Step]]) -> int:
+        """:meth:`learn` from ``(covariates, step)`` by ``(covariates, step)``, as the learner inside does; how many."""
+        learned: int = self.inner.learn_log(with_contexts(log, self.map))
+        return learned
+
+    def merge(self, other: CovariateLearner) -> None:
+        """Add what another learner with the same map has seen; the learners inside say what can be merged."""
+        check_type(other, CovariateLearner, "other", "a learner that is shown covariates, with the same map")
+        if map_digest(other.map) != map_digest(self.map):
+            raise ArgumentError("other has another map: its contexts mean something else, so its data cannot be added")
+        self.inner.merge(other.inner)
+        self.begun += other.begun
+        self.outside += other.outside
+        self.missing += other.missing
 
     def plan(self, covariates: Any) -> Any:
         """What the learner would do now; for learners that have a ``plan(context)``."""
@@ -133,7 +152,7 @@ class CovariateLearner(Wrapper):
         return learner
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> CovariateLearner:
-        """One with the same map that goes on from the file of :meth:`save`; its learner was made as this one's."""
+        """One with the same map that continues from the file of :meth:`save`; its learner was made as this one's."""
         return self.load(path, map=self.map, load_learner=self.inner.restored, limit=limit)
 
     def _restore_counts(self, header: dict[str, Any]) -> None:

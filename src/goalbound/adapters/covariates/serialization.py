@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.barycentric import Barycentric
 from goalbound.adapters.covariates.categorical import Categories, Composition
-from goalbound.adapters.covariates.checks import CovariateMap
 from goalbound.adapters.covariates.composite import Additive, Tensor
+from goalbound.adapters.covariates.covariate_map import CovariateMap
+from goalbound.adapters.covariates.multivariate import Barycentric, SoftClusters
 from goalbound.adapters.covariates.sklearn import FromTransformer
-from goalbound.adapters.covariates.soft_clusters import SoftClusters
 from goalbound.adapters.covariates.univariate import Hats, Periodic, Splines
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
@@ -51,7 +50,7 @@ def map_as_json(map: CovariateMap) -> dict[str, Any]:
         return {"kind": "FromTransformer", "names": list(map.names), "identity": map.identity}
     if _KINDS.get(type(map).__name__) is not type(map):
         raise ArgumentError(
-            f"a {type(map).__name__} is no map of goalbound, and cannot be written; see FromTransformer for your own"
+            f"a {type(map).__name__} is not a map of goalbound, and cannot be written; see FromTransformer for your own"
         )
     return {"kind": type(map).__name__, **{one.name: _plain(getattr(map, one.name)) for one in fields(map)}}  # type: ignore[arg-type]
 
@@ -63,6 +62,15 @@ def map_from_json(values: Any) -> CovariateMap:
     array([0., 1.])
     """
     return _build_map(values, 0)
+
+
+def map_from_settings(values: Any) -> CovariateMap:
+    """A map as people write it, in TOML for instance: as in JSON, but what has a default may be left out.
+
+    >>> map_from_settings({"kind": "Hats", "knots": [0, 1], "clamp": True})(2.0)
+    array([0., 1.])
+    """
+    return _build_map(_with_defaults(values, 0), 0)
 
 
 def map_digest(map: CovariateMap) -> str:
@@ -99,6 +107,19 @@ def check_digest(map: CovariateMap, digest: Any) -> None:
         )
 
 
+def _with_defaults(values: Any, depth: int) -> Any:
+    """The settings of a map, and the defaults of those that were left out; what is wrong is an error later."""
+    if not isinstance(values, dict) or depth > MAX_DEPTH:
+        return values
+    kind = next((kind for name, kind in _KINDS.items() if name == values.get("kind")), None)
+    if kind is None:
+        return values
+    filled = {one.name: one.default for one in fields(kind) if one.default is not MISSING} | values
+    if isinstance(filled.get("maps"), list):
+        filled["maps"] = [_with_defaults(one, depth + 1) for one in filled["maps"]]
+    return filled
+
+
 def _build_map(values: Any, depth: int) -> CovariateMap:
     if depth > MAX_DEPTH:
         raise ArgumentError(f"maps are nested more than {MAX_DEPTH} deep")
@@ -118,7 +139,7 @@ def _build_map(values: Any, depth: int) -> CovariateMap:
     given = {name: value for name, value in values.items() if name != "kind"}
     if "maps" in given:
         if not isinstance(given["maps"], list):
-            raise ArgumentError(f"maps of a {values['kind']} is no list")
+            raise ArgumentError(f"maps of a {values['kind']} is not a list")
         given["maps"] = [_build_map(one, depth + 1) for one in given["maps"]]
     made: CovariateMap = kind(**given)
     return made

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.checks import (
+from goalbound.adapters.covariates.covariate_map import (
     Floats,
     MapResult,
     RejectionRule,
@@ -28,8 +28,8 @@ TOLERANCE = 1e-6
 class FromTransformer:
     """A fitted transformer whose rows are points of the simplex: not negative, sum 1.
 
-    Such are ``SplineTransformer(extrapolation="constant").transform`` of one column, ``predict_proba`` of a classifier
-    or of a Gaussian mixture, and the membership of any soft clustering. Every row is checked. Not such are splines
+    Examples: ``SplineTransformer(extrapolation="constant").transform`` of one column, ``predict_proba`` of a classifier
+    or of a Gaussian mixture, and the membership of any soft clustering. Every row is checked. Not examples are splines
     with ``include_bias=False`` or of several columns, linear extrapolation, and one-hot encoders that give zeros to
     what they do not know.
 

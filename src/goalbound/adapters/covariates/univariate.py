@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.checks import (
+from goalbound.adapters.covariates.columns import number_column
+from goalbound.adapters.covariates.covariate_map import (
     ONE_COLUMN,
     Floats,
     MapResult,
     build_result,
-    checked_flag,
     checked_grid,
     checked_missing,
     checked_positive,
@@ -21,10 +21,10 @@ from goalbound.adapters.covariates.checks import (
     map_column,
     map_row,
     map_rows,
-    number_column,
 )
 from goalbound.errors import ArgumentError
 from goalbound.models.validation import (
+    check_bool,
     check_int,
     restore_readonly,
     short_repr,
@@ -56,7 +56,7 @@ class Hats:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "knots", checked_grid(self.knots, "knots", 2))
-        object.__setattr__(self, "clamp", checked_flag(self.clamp, "clamp"))
+        object.__setattr__(self, "clamp", check_bool(self.clamp, "clamp"))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
 
     @property
@@ -112,7 +112,7 @@ class Splines:
         if not 0 <= check_int(self.degree, "degree") <= MAX_DEGREE:
             raise ArgumentError(f"degree is {short_repr(self.degree)}; it is 0 (steps) to {MAX_DEGREE}, mostly 3")
         object.__setattr__(self, "degree", int(self.degree))
-        object.__setattr__(self, "clamp", checked_flag(self.clamp, "clamp"))
+        object.__setattr__(self, "clamp", check_bool(self.clamp, "clamp"))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
 
     @property

@@ -14,8 +14,7 @@ LinearCSSP(2 components, 400 states, 2400 pairs, 4528 next states)
 
 from typing import TYPE_CHECKING, Any
 
-from goalbound.adapters.gymnasium.contextual import ContextualGymEnvironment, ParametricGymEnvironment
-from goalbound.adapters.gymnasium.gym_environment import GymEnvironment
+from goalbound.adapters.gymnasium.environment import ContextualGymEnvironment, GymEnvironment, ParametricGymEnvironment
 from goalbound.adapters.gymnasium.problem import GymProblem, from_environments, ssp_from_environment
 from goalbound.adapters.gymnasium.rewards import (
     CLIFF_WALKING_LOSSES,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from goalbound.errors import ModelError
 from goalbound.extras import install_command
 from goalbound.models import GOAL, LinearCSSP
-from goalbound.models.loss_law import LossLaw
+from goalbound.models.step import LossLaw
 from goalbound.simulation.contexts import ContextSource, Dirichlet
 from goalbound.simulation.environment import ModelEnvironment
 

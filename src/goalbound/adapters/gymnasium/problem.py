@@ -59,7 +59,7 @@ class GymProblem:
             return self._states[int(observation)]
         except KeyError:
             raise ModelError(
-                f"observation {observation} is no state of this problem: no start reaches it without terminating"
+                f"observation {observation} is not a state of this problem: no start reaches it without terminating"
             ) from None
 
     @property
@@ -87,8 +87,8 @@ def from_environments(
     ``env.unwrapped.initial_state_distrib``, as Taxi, CliffWalking and FrozenLake do; all have the same observations
     and actions. One environment gives a problem with d = 1. The goal is not an observation: it is reached by every
     terminating transition that ``goals`` calls one. Observations that no start of any of the environments reaches are
-    dropped; one at which some environments end and others go on has the rows that each table gives it. Time limits are
-    not part of the problem: truncation is not the goal.
+    dropped; one at which some environments end and others continue has the rows that each table gives it. Time
+    limits are not part of the problem: truncation is not the goal.
 
     A context that is all on one component is that environment. Any other context mixes them anew at every step; it
     does *not* mean "one of the environments, it is not known which".

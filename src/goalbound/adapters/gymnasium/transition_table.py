@@ -42,7 +42,7 @@ def unwrap(env: Any) -> Any:
     if getattr(unwrapped, "fickle_passenger", False):
         raise ModelError(
             f"{name} has fickle_passenger=True, which its transition table does not contain (the passenger's change "
-            "of mind is no part of the observation either); make it with fickle_passenger=False"
+            "of mind is not part of the observation either); make it with fickle_passenger=False"
         )
     return unwrapped
 

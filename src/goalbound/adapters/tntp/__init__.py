@@ -12,9 +12,8 @@ academic use, fetch your own. A network is read with :func:`read_network`, link 
 LinearCSSP(2 components, 2 states, 3 pairs, 5 next states)
 """
 
-from goalbound.adapters.tntp.network import Network, link_times
+from goalbound.adapters.tntp.network import Network, link_times, routing_problem, stranded_nodes
 from goalbound.adapters.tntp.parser import Flows, read_flows, read_network
-from goalbound.adapters.tntp.routing import routing_problem, stranded_nodes
 from goalbound.problems.roads import Regime
 
 __all__ = [

@@ -203,7 +203,7 @@ def _read_metadata(path: Path, line: int, text: str, metadata: dict[str, tuple[s
 
 
 def _header(text: str) -> tuple[str | None, ...] | None:
-    """The columns that a header line names, None for those we do not know; None if it is no header."""
+    """The columns that a header line names, None for those we do not know; None if it is not a header."""
     plain = re.sub(r"\([^)]*\)|\[[^\]]*\]|[;: ]+", " ", text.lower())
     plain = re.sub(" +", " ", plain).strip()
     if "\t" in plain:
@@ -241,5 +241,5 @@ def _read_row(place: str, fields: list[str], names: tuple[str | None, ...], requ
         elif _NUMBER.fullmatch(text):
             values.append(float(text))
         else:
-            raise FileFormatError(f'{place}: {name} is "{text}", which is no number; write it as 12.5 or 1e3')
+            raise FileFormatError(f'{place}: {name} is "{text}", which is not a number; write it as 12.5 or 1e3')
     return values

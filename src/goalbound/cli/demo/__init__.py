@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from goalbound import terminal
 from goalbound.cli.demo import learning
+from goalbound.cli.demo.learning import BeginRun, ReportDone, learning_text
 from goalbound.cli.demo.page import page
-from goalbound.cli.demo.planning import make_weather
-from goalbound.cli.demo.progress import progress_reporter
-from goalbound.cli.demo.text import learning_text, planning_text
-from goalbound.terminal import one_line
+from goalbound.cli.demo.planning import make_weather, planning_text
 
 START_MESSAGE = "Learning takes some 15 seconds; the very first time, compiling takes another 30."
+LINES = 4
+"""Lines per run where there is no terminal."""
 
 
 def run(arguments: Namespace) -> int:
@@ -23,10 +30,46 @@ def run(arguments: Namespace) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     if not quiet:
         print(START_MESSAGE, file=sys.stderr)
-    with progress_reporter(quiet=quiet) as progress:
-        learned = learning.make_learning(progress, episodes=learning.EPISODES)
+    with progress_reporter(quiet=quiet) as begin_run:
+        learned = learning.make_learning(begin_run, episodes=learning.EPISODES)
     weather = make_weather()
     path.write_text(page(learned, weather), encoding="utf-8")
     text = f"{learning_text(learned)}\n\n\n{planning_text(weather)}"
-    print(f"{text}\n\nPictures of all this: {one_line(str(path))}")
+    print(f"{text}\n\nPictures of all this: {terminal.one_line(str(path))}")
     return 0
+
+
+@contextmanager
+def progress_reporter(*, quiet: bool) -> Iterator[BeginRun]:
+    """Reports progress to stderr: bars in a terminal, a few lines per run elsewhere, or nothing."""
+    console = terminal.console(sys.stderr)
+    if quiet:
+        yield lambda name, episodes: lambda done: None
+    elif not console.is_terminal or console.is_dumb_terminal:
+        yield partial(_begin_lines, console)
+    else:
+        bars = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
+        )
+        try:
+            yield partial(_begin_bar, bars)
+        finally:
+            bars.stop()
+
+
+def _begin_lines(console: Console, name: str, episodes: int) -> ReportDone:
+    printed_lines = 0
+
+    def report(done: int) -> None:
+        nonlocal printed_lines
+        if done * LINES // episodes > printed_lines:
+            printed_lines = done * LINES // episodes
+            console.print(f"{name}: {done:,} of {episodes:,}", highlight=False, soft_wrap=True)
+
+    return report
+
+
+def _begin_bar(bars: Progress, name: str, episodes: int) -> ReportDone:
+    bars.start()  # not before: a live display of nothing leaves empty lines
+    task = bars.add_task(name, total=episodes)
+    return lambda done: bars.update(task, completed=done)

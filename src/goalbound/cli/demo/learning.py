@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.cli.demo.progress import RunProgress, Show
 from goalbound.estimation import Widths, paper, scaled
 from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
@@ -16,6 +16,7 @@ from goalbound.planning import optimal_values
 from goalbound.problems.catalog import catalog_entry
 from goalbound.simulation import Dirichlet, FromArray, History, Simulation
 from goalbound.simulation.play import Progress
+from goalbound.terminal import table
 
 PROBLEM = {"levels": 3, "markers": 2}
 EPISODES, SEED, STEP_LIMIT = 200_000, 1, 10_000
@@ -25,6 +26,10 @@ STOPS, POINTS = 40, 120
 """How often the optimistic value is recorded; and the points of a curve, evenly spaced and again in logarithms."""
 
 Points = list[tuple[float, float]]
+ReportDone = Callable[[int], None]
+"""Called with the number of episodes done."""
+BeginRun = Callable[[str, int], ReportDone]
+"""Called with the name of a run and its number of episodes; returns the function that reports its progress."""
 
 
 class Run(NamedTuple):
@@ -85,38 +90,66 @@ LEARNER_SETUPS = (
 )
 
 
-def make_learning(progress: RunProgress, *, episodes: int = EPISODES) -> Learning:
-    """Let each learner treat the same patients."""
+def make_learning(begin_run: BeginRun, *, episodes: int = EPISODES) -> Learning:
+    """Run each learner on the same patients."""
     problem = catalog_entry("treatment-ladder").make(dict(PROBLEM))
     size = problem.context_size
     patients = Dirichlet.symmetric(size).draw(np.random.default_rng(SEED), 0, episodes)
     best = optimal_values(problem, np.vstack((np.full(size, 1.0 / size), patients)))[:, problem.start]
     early, late = _tenths(best[1:])
-    runs = [_run(problem, setup, patients, progress) for setup in LEARNER_SETUPS]
+    runs = [_run(problem, setup, patients, begin_run) for setup in LEARNER_SETUPS]
     return Learning(problem, episodes, early, late, float(best[0]), runs)
 
 
-def _run(problem: LinearCSSP, setup: LearnerSetup, patients: NDArray[np.float64], progress: RunProgress) -> Run:
+def learning_text(learning: Learning) -> str:
+    """The results of the learning part as text."""
+    proven, small, blind = learning.runs
+    rows = [
+        [run.name, f"{run.regret:,.0f}", f"{run.early:.4f}", f"{run.late:.4f}", str(run.abandoned)]
+        for run in learning.runs
+    ]
+    rows.append(["clairvoyant", "0", f"{learning.early_best:.4f}", f"{learning.late_best:.4f}", "0"])
+    return f"""\
+NO PATIENT IS THE AVERAGE PATIENT
+A patient takes one dose after the other until recovered, the goal. Drug A helps those with marker A, drug B those
+with marker B, at a loss of 0.1 a dose. The broad drug helps everyone, seldom, at a loss of 0.4. The context is the
+patient: which part marker A, which part B, which part neither. Learners have to find all that out.
+
+{learning.episodes:,} patients, the same for all (seed {SEED}):
+
+{table(["learner", "regret", "loss, first tenth", "loss, last tenth", "abandoned"], rows, "lrrrr")}
+
+regret        expected loss beyond the clairvoyant's, who knows the problem; all patients together
+loss          expected loss of one patient: mean over the first tenth of them, and over the last
+abandoned     patients given up after {STEP_LIMIT:,} doses; what they lost counts, the true regret is larger
+{small.widths.scale:g} x widths  all radii of the confidence sets, and the known test, times {small.widths.scale:g}: \
+nothing is proven
+
+The regret of LR-CSSP grows as patients^{proven.growth:.2f} by now; the theorem promises 0.5 at most in the long run.
+That of the blind learner, to whom all patients look the same, grows as patients^{blind.growth:.2f}."""
+
+
+def _run(problem: LinearCSSP, setup: LearnerSetup, patients: NDArray[np.float64], begin_run: BeginRun) -> Run:
     size = 1 if setup.blind else problem.context_size
     floor = float(problem.losses.min())
     learner = LRCSSP(problem.support, size, delta=DELTA, loss_floor=floor, widths=setup.widths)
-    who = ContextBlind(learner) if setup.blind else learner
-    simulation = Simulation(problem, who, FromArray(patients), seed=SEED, step_limit=STEP_LIMIT)
-    show = progress.begin(setup.name, len(patients))
+    shown = ContextBlind(learner) if setup.blind else learner
+    simulation = Simulation(problem, shown, FromArray(patients), seed=SEED, step_limit=STEP_LIMIT)
+    report = begin_run(setup.name, len(patients))
     parts: list[History] = []
     optimistic_values: Points = []
     for stop in _stops(len(patients)):
         before = simulation.episodes_played
-        parts.append(simulation.run(stop - before, progress=_offset_progress(show, before)))
+        parts.append(simulation.run(stop - before, progress=_offset_progress(report, before)))
         if parts[-1].interrupted:
             raise KeyboardInterrupt
         optimistic_values.append((float(stop), float(learner.plan(np.full(size, 1.0 / size)).values[problem.start])))
     return _run_result(setup, History.concatenate(parts), optimistic_values)
 
 
-def _offset_progress(show: Show, before: int) -> Progress:
-    """Progress of a part of a run, shown as that of the whole."""
-    return lambda done, *_: show(before + done)
+def _offset_progress(report: ReportDone, before: int) -> Progress:
+    """Report the progress of a part of a run as that of the whole."""
+    return lambda done, *_: report(before + done)
 
 
 def _run_result(setup: LearnerSetup, history: History, optimistic_values: Points) -> Run:

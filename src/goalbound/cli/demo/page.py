@@ -5,13 +5,23 @@ from __future__ import annotations
 import platform
 from html import escape
 from importlib.metadata import version
+from importlib.resources import files
 
 from goalbound import __version__
-from goalbound.cli.demo.charts import logarithmic_chart, optimistic_value_chart, regret_chart
+from goalbound.cli.demo.charts import (
+    BLOCKED,
+    BLOWN,
+    STILL,
+    WALK,
+    averaged_policy,
+    best_policy,
+    logarithmic_chart,
+    optimistic_value_chart,
+    regret_chart,
+    symbol,
+)
 from goalbound.cli.demo.learning import DELTA, SEED, STEP_LIMIT, Learning
-from goalbound.cli.demo.pictures import BLOCKED, BLOWN, STILL, WALK, averaged_policy, best_policy, symbol
 from goalbound.cli.demo.planning import Weather, outcome
-from goalbound.cli.demo.style import STYLE
 from goalbound.models import LinearCSSP
 
 
@@ -20,7 +30,8 @@ def page(learning: Learning, weather: Weather) -> str:
     return f"""<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>goalbound demo: no patient is the average patient</title><style>{STYLE}</style></head>
+<title>goalbound demo: no patient is the average patient</title><style>
+{_style()}</style></head>
 <body>
 {_learning(learning)}
 {_planning(weather)}
@@ -31,7 +42,7 @@ def page(learning: Learning, weather: Weather) -> str:
 
 
 def regret_figure(learning: Learning) -> str:
-    """The picture of the page: who learns, with the key of its lines."""
+    """The regret of all learners, with a legend."""
     return f"""<ul class="key">{_line("proven")} LR-CSSP</li>
 {_line("scaled")} LR-CSSP, {learning.runs[1].widths.scale:g} x widths (not proven)</li>
 {_line("blind")} LR-CSSP, blind to the context</li>
@@ -84,7 +95,7 @@ def _known(learning: Learning) -> str:
 
 
 def _drugs(problem: LinearCSSP) -> str:
-    """What each dose costs, and how often it takes each kind of patient one rung down."""
+    """The loss of each drug, and the probability that a dose helps each kind of patient."""
     support, kinds = problem.support, problem.component_names or ()
     names = support.action_names or ()
     rows = []
@@ -164,3 +175,7 @@ def _html_table(head: list[str], rows: list[list[str]]) -> str:
 
 def _figure(picture: str, title: str, note: str) -> str:
     return f"<figure>{picture}<figcaption><b>{escape(title)}</b><span>{escape(note)}</span></figcaption></figure>"
+
+
+def _style() -> str:
+    return files("goalbound.cli.demo").joinpath("demo.css").read_text(encoding="utf-8")

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.cli.problem_arguments import uniform_context
+from goalbound.cli.problems import uniform_context
+from goalbound.cli.text import column
 from goalbound.models import SSP
 from goalbound.planning import evaluate, solve
 from goalbound.problems.catalog import catalog_entry
+from goalbound.terminal import table
 
 
 class Day(NamedTuple):
@@ -24,11 +26,11 @@ class Day(NamedTuple):
     steps: float
     """its expected steps from the start"""
     averaged_loss: float
-    """expected loss of the averaged policy from the start; infinite if it may pay for ever"""
+    """expected loss of the averaged policy from the start; infinite where it is improper"""
     stuck: NDArray[np.bool_]
-    """[S] from where the averaged policy may never arrive"""
+    """[S] states from which the averaged policy may never reach the goal"""
     trapped: NDArray[np.bool_]
-    """[S] where it stays for ever once it is there"""
+    """[S] recurrent states of the averaged policy other than the goal"""
 
 
 class Weather(NamedTuple):
@@ -62,8 +64,46 @@ def outcome(day: Day) -> str:
     return "never arrives, from any cell" if held == cells else f"may never arrive from {held} of {cells} cells"
 
 
+def planning_text(weather: Weather) -> str:
+    """The results of the planning part as text."""
+    days = [*weather.corners, weather.average]
+    rows = zip(
+        (day.name for day in days),
+        column([day.loss for day in days]),
+        column([day.steps for day in days]),
+        column([day.averaged_loss for day in days]),
+        (outcome(day) for day in days),
+        strict=True,
+    )
+    lessons = "\n".join(f"  {day.name:10}  {lesson(day, weather)}" for day in weather.corners)
+    return f"""\
+NO DAY IS THE AVERAGE DAY
+A grid of {weather.rows} x {weather.columns} cells, to be crossed from north-west to south-east. To walk one cell
+is a loss of 0.4, in any weather. To drift with the wind is a loss of 0.1 a step; in the calm, drifting goes nowhere.
+The context is today's weather. Here all is known, and one only has to plan.
+
+{table(["context", "best loss", "steps", "averaged policy", "outcome"], rows, "lrrrl")}
+
+best loss, steps  expected until the goal, by the best policy for this context (bounds certified to 1e-9)
+averaged policy   expected loss of the policy that is best for the average context: drift, everywhere
+
+On average drifting is best, because some wind always helps. But no day is the average day:
+{lessons}"""
+
+
+def lesson(day: Day, weather: Weather) -> str:
+    """Where the averaged model's policy is trapped."""
+    columns = {int(cell) % weather.columns for cell in day.trapped.nonzero()[0]}
+    if not columns:
+        return "it arrives"
+    if day.trapped.all():
+        return "nothing moves: it waits for ever where it is"
+    border = "east" if columns == {weather.columns - 1} else "south"
+    return f"it is blown to the {border} border and waits there for ever"
+
+
 def trapped_states(ssp: SSP, policy: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """[S] the states among which a policy goes round for ever once it is there.
+    """[S] the recurrent states of a policy: from there it never reaches the goal.
 
     For the few cells of a demo: the transitive closure of the policy's moves, O(S^3).
     """

@@ -8,10 +8,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments.figures import ternary
-from goalbound.experiments.figures.curves import label_ends, title
-from goalbound.experiments.figures.simplex import ARROW, add_colorbar, panel_grid, shaded_polygons, triangle
-from goalbound.experiments.figures.style import INK, SMALL, SOFT, LineStyle, component_names, new_figure, power_of_ten
+from goalbound.experiments.figures.simplex import (
+    ARROW,
+    add_colorbar,
+    lattice_cell,
+    panel_grid,
+    shaded_polygons,
+    to_plane,
+    triangle,
+)
+from goalbound.experiments.figures.style import (
+    INK,
+    SMALL,
+    SOFT,
+    LineStyle,
+    component_names,
+    label_ends,
+    new_figure,
+    power_of_ten,
+    title,
+)
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.summary import Group
 
@@ -91,7 +107,7 @@ def _strip(
 
 
 def _gaps(axes: Any, weight: NDArray[np.float64], learned: Sequence[Learned], styles: dict[str, LineStyle]) -> None:
-    """The losses of the learned policies above that of the best; crosses where there is none."""
+    """The excess loss of the learned policies; crosses where the policy is not proper."""
     axes.set_title("loss of the learned policy above that of the best", loc="left")
     ends = []
     for one in learned:
@@ -107,13 +123,13 @@ def _gaps(axes: Any, weight: NDArray[np.float64], learned: Sequence[Learned], st
 
 
 def _drawn(axes: Any, weight: NDArray[np.float64], values: NDArray[np.float64], style: LineStyle) -> None:
-    if np.isfinite(values).any():  # a line without any point has no place, and no layout
+    if np.isfinite(values).any():  # a line without points breaks the layout
         axes.plot(weight, values, color=style.colour, linestyle=style.dash, marker=style.marker, markevery=4,
                   markerfacecolor="white", clip_on=False)  # fmt: skip
 
 
 def _regions(axes: Any, weight: NDArray[np.float64], optimal: NDArray[np.int64]) -> None:
-    """A strip cut where the best policy changes, half-way between the contexts that were looked at."""
+    """A strip cut where the best policy changes, half-way between the contexts of the grid."""
     changes = np.flatnonzero(np.diff(optimal)) + 1
     bounds = np.concatenate([[0.0], (weight[changes - 1] + weight[changes]) / 2.0, [1.0]])
     for place, start in enumerate(np.concatenate([[0], changes])):
@@ -139,9 +155,9 @@ def _triangles(
         ARROW, _note(learned),
     )  # fmt: skip
     panels = figure.subplots(rows, columns, squeeze=False).flat
-    points = ternary.to_plane(contexts)
+    points = to_plane(contexts)
     spacing = float(contexts[contexts > 1e-9].min())
-    corners = [ternary.to_plane(ternary.lattice_cell(context, spacing)) for context in contexts]
+    corners = [to_plane(lattice_cell(context, spacing)) for context in contexts]
     first, *others = list(panels)
     for corner, point, policy in zip(corners, points, optimal, strict=True):
         first.fill(*corner.T, facecolor=LIGHT[(policy - 1) % len(LIGHT)], edgecolor="white", linewidth=0.4)

@@ -1,4 +1,4 @@
-"""Maps of regret over the simplex of contexts."""
+"""Maps of regret over the simplex of contexts, and the geometry of the triangle for three components."""
 
 from __future__ import annotations
 
@@ -8,14 +8,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments.figures import ternary
-from goalbound.experiments.figures.curves import label_ends, title
-from goalbound.experiments.figures.style import PALE, SHADES, SMALL, SOFT, LineStyle, component_names, new_figure
+from goalbound.experiments.figures.style import (
+    PALE,
+    SHADES,
+    SMALL,
+    SOFT,
+    LineStyle,
+    component_names,
+    label_ends,
+    new_figure,
+    title,
+)
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.summary import Group
 
 PER_EPISODE = "expected regret per episode"
 ARROW = "An arrow at a scale: 1% lies above it."
+Floats = NDArray[np.float64]
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+"""Positions of the three components: lower left, lower right, top."""
 
 
 class RegretMap(NamedTuple):
@@ -28,7 +39,7 @@ class RegretMap(NamedTuple):
 
     @property
     def per_episode(self) -> NDArray[np.float64]:
-        """[pairs, bins, bins] NaN where no context was."""
+        """[pairs, bins, bins] NaN where there was no context."""
         return _ratio(self.regret, self.met)
 
 
@@ -92,10 +103,10 @@ def _triangles(shown: Sequence[RegretMap]) -> Any:
     panels = figure.subplots(rows, columns, squeeze=False)
     for axes, one in zip(panels.flat, shown, strict=False):
         bins = one.met.shape[1]
-        table = _ratio(ternary.fold_edges(one.regret[0]), ternary.fold_edges(one.met[0]))
+        table = _ratio(fold_edges(one.regret[0]), fold_edges(one.met[0]))
         cells = [(row, column) for row in range(bins) for column in range(bins - row)]
-        corners = [ternary.to_plane(ternary.cell(row, column, bins)) for row, column in cells]
-        met = np.array([ternary.fold_edges(one.met[0])[at] for at in cells])
+        corners = [to_plane(cell(row, column, bins)) for row, column in cells]
+        met = np.array([fold_edges(one.met[0])[at] for at in cells])
         shades = shaded_polygons(axes, corners, np.array([table[at] for at in cells]), met)
         triangle(axes, component_names(one.metadata["problem"]))
         title(axes, one.group.learner, pad=12.0)
@@ -135,7 +146,7 @@ def _pairs(one: RegretMap) -> Any:
 
 
 def panel_grid(count: int) -> tuple[int, int, float]:
-    """Rows, columns and the height of a figure of so many triangles."""
+    """Rows, columns and the height of a figure with ``count`` triangles."""
     columns = count if count < 4 else 2 if count == 4 else 3
     rows = -(-count // columns)
     return rows, columns, 0.75 + (2.2 if columns == 3 else 2.6) * rows
@@ -143,8 +154,8 @@ def panel_grid(count: int) -> tuple[int, int, float]:
 
 def triangle(axes: Any, names: Sequence[str]) -> None:
     """The edges of the triangle and the names of its corners."""
-    axes.plot(*np.vstack([ternary.CORNERS, ternary.CORNERS[:1]]).T, color=SOFT, linewidth=0.8, clip_on=False)
-    for (x, y), name, side in zip(ternary.CORNERS, names, ("top", "top", "bottom"), strict=True):
+    axes.plot(*np.vstack([CORNERS, CORNERS[:1]]).T, color=SOFT, linewidth=0.8, clip_on=False)
+    for (x, y), name, side in zip(CORNERS, names, ("top", "top", "bottom"), strict=True):
         axes.text(x, y + (0.03 if side == "bottom" else -0.03), name, ha="center", va=side, fontsize=SMALL)
     axes.set_aspect("equal")
     axes.set_axis_off()
@@ -153,7 +164,7 @@ def triangle(axes: Any, names: Sequence[str]) -> None:
 def shaded_polygons(
     axes: Any, corners: Sequence[NDArray[np.float64]], values: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> Any:
-    """Polygons in shades from 0 to what most values are; those without a value are hatched."""
+    """Polygons coloured by value from 0 to :func:`robust_maximum`; those without a value are hatched."""
     from matplotlib.collections import PolyCollection
 
     known = np.isfinite(values)
@@ -190,3 +201,51 @@ def add_colorbar(
 def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
     """NaN where the whole is 0."""
     return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0.0)
+
+
+def to_plane(contexts: Any) -> Floats:
+    """Contexts [..., 3] as points [..., 2] of the triangle."""
+    return np.asarray(contexts, dtype=np.float64) @ CORNERS
+
+
+def cell(row: int, column: int, bins: int) -> Floats:
+    """The corners [n, 3] of the contexts whose first component is in part ``row``, the second in ``column``.
+
+    Four corners, or three where the third component ends at 0. ``row + column < bins``.
+    """
+    square = [(row, column), (row + 1, column), (row + 1, column + 1), (row, column + 1)]
+    return np.array([(i, j, bins - i - j) for i, j in square if i + j <= bins]) / bins
+
+
+def fold_edges(table: Floats) -> Floats:
+    """A table [bins, bins] over the first two components, with edge cells folded into their neighbours.
+
+    A context such as (1/2, 1/2, 0) is in parts 6 and 6 of 12, a cell that has only this point of the triangle.
+    """
+    moved = table.copy()
+    bins = len(table)
+    for row in range(1, bins):
+        moved[row - 1, bins - row] += moved[row, bins - row]
+        moved[row, bins - row] = 0.0
+    return moved
+
+
+def lattice_cell(context: Sequence[float], spacing: float) -> Floats:
+    """The corners [n, 3] of the part of the triangle that is nearest to a point of a lattice: a hexagon, cut off."""
+    turns = [(2, -1, -1), (1, 1, -2), (-1, 2, -1), (-2, 1, 1), (-1, -1, 2), (1, -2, 1)]
+    corners = np.asarray(context, dtype=np.float64) + spacing / 3.0 * np.array(turns)
+    for component in range(3):
+        corners = _cut(corners, component)
+    return corners
+
+
+def _cut(corners: Floats, component: int) -> Floats:
+    """The part of a convex polygon where a component is non-negative."""
+    kept = []
+    for one, two in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        a, b = one[component], two[component]
+        if a >= 0.0:
+            kept.append(one)
+        if (a > 0.0 > b) or (a < 0.0 < b):
+            kept.append(one + a / (a - b) * (two - one))
+    return np.array(kept)

@@ -1,4 +1,4 @@
-"""The style of all figures, their captions, and reproducible files."""
+"""What all figures share: style, captions, labels of lines, and reproducible files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from goalbound.experiments.summary import Group
 from goalbound.models.files.io import atomic_write
@@ -23,7 +25,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#4
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.3)), (0, (7, 2, 1.5, 2)), (0, (9, 2, 3, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 SHADES = "cividis"
-"""Grows lighter with the value, so it can be read in grey, and by readers who see few colours."""
+"""Lightness grows with the value, so it is readable in grey and with colour blindness."""
 RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans", "font.size": 8.0, "axes.titlesize": 8.0, "axes.labelsize": 8.0,
     "xtick.labelsize": 7.0, "ytick.labelsize": 7.0, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": SOFT,
@@ -68,7 +70,7 @@ def figure_style() -> Iterator[None]:
 
 
 def new_figure(height: float, groups: Sequence[Group], title: str, *notes: str) -> Any:
-    """A figure with what it shows above it, and below it the constants of all learners and other notes."""
+    """A figure with a title, and a caption with the constants of all learners and other notes."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -102,7 +104,7 @@ def save_figure(figure: Any, folder: Path, name: str, formats: Sequence[str]) ->
     """Write a figure in each format; the same figure gives the same bytes."""
     paths = []
     figure.get_layout_engine().execute(figure)
-    figure.set_layout_engine("none")  # once is enough for all formats
+    figure.set_layout_engine("none")  # the layout is computed once for all formats
     for kind in formats:
         buffer = io.BytesIO()
         figure.savefig(buffer, format=kind, metadata=NO_DATE.get(kind))
@@ -163,3 +165,52 @@ def component_names(metadata: dict[str, Any]) -> list[str]:
     size = int(metadata["context_size"])
     names = metadata.get("component_names")
     return [escape_label(str(name)) for name in names] if names else [f"component {one + 1}" for one in range(size)]
+
+
+def title(axes: Any, text: str, *, pad: float = 4.0) -> None:
+    """A name above axes, at the left."""
+    axes.set_title(wrap_label(text, 34), loc="left", pad=pad)
+
+
+class EndLabel(NamedTuple):
+    """A label at the right end of a line; ``x`` and ``y`` in parts of the axes."""
+
+    text: str
+    x: float
+    y: float
+    colour: str
+
+
+def label_ends(axes: Any, x: float, ends: Sequence[tuple[str, float, str]], *, tall: float) -> None:
+    """Name each line where it ends, at the right of the axes (about ``tall`` inches high), without overlaps."""
+    place = axes.transScale + axes.transLimits
+    found = []
+    for text, y, colour in ends:
+        right, up = place.transform((x, y))
+        found.append(EndLabel(wrap_label(text), float(right), float(up), colour))
+    found.sort(key=lambda end: end.y)
+    line = 1.3 * SMALL / 72.0 / tall
+    heights = [line * (1 + end.text.count("\n")) for end in found]
+    for end, y in zip(found, spread_labels([end.y for end in found], heights), strict=True):
+        axes.plot(
+            [end.x + 0.006, 1.035], [end.y, y], transform=axes.transAxes, color=SOFT, linewidth=0.5, clip_on=False
+        )
+        axes.text(1.045, y, end.text, transform=axes.transAxes, color=end.colour, fontsize=SMALL, va="center")
+
+
+def spread_labels(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+    """Places near the wanted ones (rising), so that neighbours of these heights do not overlap.
+
+    Neighbours that would overlap are stacked around the middle of what they want (as in isotonic regression).
+
+    >>> [round(one, 2) for one in spread_labels([0.5, 0.5, 0.9], [0.1, 0.1, 0.1])]
+    [0.45, 0.55, 0.9]
+    """
+    offsets = [sum(heights[:at]) + heights[at] / 2.0 for at in range(len(heights))]
+    blocks: list[list[float]] = []  # of wanted places less their offsets; one mean per block, rising
+    for place, offset in zip(wanted, offsets, strict=True):
+        blocks.append([place - offset])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    level = [float(np.mean(block)) for block in blocks for _ in block]
+    return [base + offset for base, offset in zip(level, offsets, strict=True)]

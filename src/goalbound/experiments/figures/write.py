@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from goalbound.errors import ArgumentError
 from goalbound.experiments.figures import style
-from goalbound.experiments.figures.curves import known_figure, regret_figure
 from goalbound.experiments.figures.policies import policies_figure
+from goalbound.experiments.figures.regret import known_figure, regret_figure, terms_figure
 from goalbound.experiments.figures.simplex import simplex_figures
-from goalbound.experiments.figures.terms import terms_figure
-from goalbound.experiments.groups import group_runs
+from goalbound.experiments.summary import group_runs
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
-    from goalbound.experiments.spec import RunSpec
+    from goalbound.experiments.run_spec import RunSpec
     from goalbound.experiments.summary import Group, Summary
 
 
@@ -29,17 +28,17 @@ def write_figures(
     formats: Sequence[str] = ("pdf", "svg"),
     runs: Sequence[RunSpec] | None = None,
 ) -> list[Path]:
-    """Draw an experiment: for each problem and source of contexts the regret, its terms, what is known, and maps.
+    """Draw an experiment: for each problem and context source the regret, its terms, known steps, and maps.
 
-    The same records give the same bytes (for one version of matplotlib). Under each figure stand the constants of the
-    learners in it.
+    The same records give the same bytes (for one version of matplotlib). The caption of each figure names the
+    constants of its learners.
 
     Args:
         summary: of the records.
-        records: the maps of the simplex and of policies are theirs.
-        folder: made if it is not there; files of the same names are replaced.
+        records: of the runs; they hold the maps.
+        folder: created if missing; files of the same names are replaced.
         formats: as matplotlib names them: pdf, svg, png, ...
-        runs: the same as :func:`~goalbound.experiments.summary.summarize` got, if it got any.
+        runs: the ``runs`` that :func:`~goalbound.experiments.summary.summarize` was called with.
 
     Returns:
         The files, in the order in which they were written.
@@ -70,7 +69,7 @@ def write_figures(
 def _figures(
     found: Sequence[tuple[Group, Sequence[RunRecord]]], styles: dict[str, style.LineStyle]
 ) -> Iterator[tuple[str, Any]]:
-    """Name and figure of all that there is to draw about one problem and source of contexts, one at a time."""
+    """Name and figure of each drawing of one problem and context source."""
     groups = [group for group, _ in found]
     yield "regret", regret_figure(groups, styles)
     for name, draw in (("terms", terms_figure), ("known", known_figure)):

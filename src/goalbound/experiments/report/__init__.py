@@ -1,4 +1,4 @@
-"""The report of an experiment: one page that needs nothing else, for people who did not run it."""
+"""The report of an experiment: one self-contained page."""
 
 from goalbound.experiments.report.data import report_data
 from goalbound.experiments.report.page import report_page, write_report

@@ -38,7 +38,7 @@ BLIND = (
 
 
 def headline(data: Data) -> str:
-    """Who has least regret, over all panels; empty where there is nothing to compare."""
+    """The learner with least regret in each panel, counted; empty if there is nothing to compare."""
     learners = data["learners"]
     first = [ranked[0]["learner"] for panel in data["panels"] if len(ranked := _competing(panel, learners)) > 1]
     if len(first) < 2:
@@ -61,7 +61,7 @@ def _full_label(learner: Data) -> str:
 
 
 def caveat(data: Data) -> str:
-    """What the comparison does not show; empty where there is none."""
+    """The limits of the comparison; empty without a comparison."""
     learners = data["learners"]
     if not any(len(_competing(panel, learners)) > 1 for panel in data["panels"]):
         return ""
@@ -81,7 +81,7 @@ def conclusions(data: Data) -> list[dict[str, Any]]:
 
 
 def _competing(panel: Data, learners: Sequence[Data]) -> list[Data]:
-    """Results of those who have to learn, least regret first."""
+    """Results of all learners but the clairvoyant, least regret first."""
     found = [result for result in panel["results"] if learners[result["learner"]]["card"]["sees"] != TRUTH]
     return sorted(found, key=lambda result: result["numbers"]["expected_regret"]["mean"])
 
@@ -111,7 +111,7 @@ def _ranking(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
 
 
 def _order(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
-    """All of them, least regret first. Who cannot be told from the first of a place shares it."""
+    """All learners by regret; those not significantly different from the first of a rank share it."""
     places: list[list[Data]] = []
     for result in ranked:
         if places and _may_be_equal(panel, places[-1][0]["learner"], result["learner"]):
@@ -144,13 +144,13 @@ def _abandoned_some(result: Data) -> bool:
 
 
 def _may_be_equal(panel: Data, one: int, two: int) -> bool:
-    """Whether they cannot be told apart on their common seeds, if any."""
+    """Whether they do not differ significantly on their common seeds, if any."""
     found = _difference(panel, one, two)
     return found is None or found["verdict"] != AHEAD
 
 
 def _is_ahead(panel: Data, one: int, two: int) -> bool:
-    """Whether the first of two learners is ahead of the second; who has less in the mean over other seeds need not."""
+    """Whether the first of two learners is ahead of the second on their common seeds."""
     found = _difference(panel, one, two)
     return found is not None and found["verdict"] == AHEAD and found["better"] == one
 
@@ -180,13 +180,13 @@ def _learner(result: Data, learners: Sequence[Data]) -> Data:
 
 
 def _card(result: Data, learners: Sequence[Data]) -> Data:
-    """What the learner of a result said of itself."""
+    """The card of the learner of a result."""
     found: Data = learners[result["learner"]]["card"]
     return found
 
 
 def _separation(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
-    """Whether the first is really ahead of the second, and of whom else, by the seeds that both have."""
+    """The learners that the first is ahead of, on common seeds."""
     found = _difference(panel, ranked[0]["learner"], ranked[1]["learner"])
     if found is None:
         yield "The first two share no seed, so they were not compared on the same contexts."

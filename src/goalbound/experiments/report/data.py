@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 
 from goalbound.experiments import columns, metrics
 from goalbound.experiments.bootstrap import Estimate, band
-from goalbound.experiments.groups import RunGroup, group_runs
+from goalbound.experiments.registry import CATALOGS
 from goalbound.experiments.report.conclusions import caveat, conclusions, headline
-from goalbound.experiments.report.linearity import alarms
 from goalbound.experiments.report.phrases import setup, with_interval
 from goalbound.experiments.report.simplex_maps import policy_maps, regret_maps
-from goalbound.experiments.spec import catalog
+from goalbound.experiments.summary import RunGroup, group_runs
+from goalbound.experiments.text import seeds_with_alarm
 from goalbound.learners.card import weakest
 
 if TYPE_CHECKING:
     from goalbound.experiments.comparisons import Difference
     from goalbound.experiments.records import RunRecord
-    from goalbound.experiments.spec import ExperimentSpec, RunSpec
+    from goalbound.experiments.run_spec import RunSpec
+    from goalbound.experiments.spec import ExperimentSpec
     from goalbound.experiments.summary import Group, Summary
 
 Labels = tuple[str, str, str]
@@ -87,6 +88,22 @@ def report_data(
         "setup": setup(data), "headline": headline(data), "conclusions": conclusions(data), "caveat": caveat(data),
     }  # fmt: skip
     return data
+
+
+def alarms(summary: Summary) -> list[dict[str, Any]]:
+    """One for each group that has any: its labels, the seeds, their number, and the first message."""
+    return [
+        {
+            "problem": group.problem,
+            "contexts": group.contexts,
+            "learner": group.learner,
+            "seeds": [seed for seed, _ in found],
+            "runs": len(group.seeds),
+            "text": found[0][1],
+        }
+        for group in summary.groups
+        if (found := seeds_with_alarm(group))
+    ]
 
 
 def _requested_runs(wanted: Sequence[RunSpec], runs: Sequence[RunGroup]) -> dict[Labels, list[RunSpec]]:
@@ -162,7 +179,7 @@ def _components(
 
 def _summary(kind: str, use: str) -> str:
     """The catalog's summary of a component as a sentence; nothing is imported."""
-    entry = catalog("problems" if kind == "problem" else kind).entries.get(use)
+    entry = CATALOGS["problems" if kind == "problem" else kind].entries.get(use)
     text = entry.summary.strip() if entry else ""
     return f"{text[:1].upper()}{text[1:].removesuffix('.')}." if text else ""
 

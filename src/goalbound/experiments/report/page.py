@@ -20,7 +20,8 @@ from goalbound.models.files.io import atomic_write
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
-    from goalbound.experiments.spec import ExperimentSpec, RunSpec
+    from goalbound.experiments.run_spec import RunSpec
+    from goalbound.experiments.spec import ExperimentSpec
     from goalbound.experiments.summary import Summary
 
 SCRIPTS = ("drawing.js", "curves.js", "simplex_maps.js", "report.js")
@@ -36,7 +37,7 @@ def write_report(
     times: Iterable[Mapping[str, Any]] = (),
     runs: Sequence[RunSpec] | None = None,
 ) -> Path:
-    """Write the report: one HTML file that asks the network for nothing. Atomic; the same results, the same bytes."""
+    """Write the report: one HTML file without external resources. Atomic; the same results give the same bytes."""
     page = report_page(report_data(spec, summary, records, failures=failures, times=times, runs=runs))
     with atomic_write(path) as file:
         file.write(page.encode())
@@ -54,12 +55,12 @@ def report_page(data: Mapping[str, Any]) -> str:
         "script": script,
         **{name: section(data) for name, section in SECTIONS.items()},
     }
-    # One pass, so that nothing that comes from a label is taken for a place of the template.
+    # One pass, so that placeholders inside of labels are not replaced.
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _asset("report.html"))
 
 
 def script_safe(data: Mapping[str, Any]) -> str:
-    """JSON that can stand inside a script element: no way to end it, or to open a comment.
+    """JSON for a script element: it can neither end the element nor open a comment.
 
     >>> script_safe({"label": "</script><!--"})
     '{"label":"\\\\u003c/script>\\\\u003c!--"}'
@@ -69,7 +70,7 @@ def script_safe(data: Mapping[str, Any]) -> str:
 
 
 def _policy(script: str) -> str:
-    """What a browser may do with the page: run this script and no other, and ask for nothing."""
+    """The content security policy: this script only, and no requests."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
 

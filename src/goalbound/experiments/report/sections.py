@@ -7,10 +7,9 @@ from html import escape
 from typing import Any
 
 from goalbound.experiments.report import phrases
-from goalbound.experiments.report.linearity import warning
-from goalbound.experiments.report.markup import Cell, named, table
-from goalbound.experiments.report.tables import comparison, differences, terms
+from goalbound.experiments.report.tables import Cell, comparison, differences, named, table, terms
 from goalbound.learners.card import NONE, ORACLE, PROVEN
+from goalbound.terminal import pluralize
 
 Data = Mapping[str, Any]
 PAPER = "D. Polikar, A. Cohen: Regret Guarantees for Linear Contextual Stochastic Shortest Path"
@@ -37,7 +36,21 @@ def _conclusions(data: Data) -> str:
         trouble = '<p class="warning">Some runs have no result: see <a href="#failures">failures</a>.</p>'
     headline = f'<p class="headline">{escape(data["phrases"]["headline"])}</p>' if data["phrases"]["headline"] else ""
     caveat = f'<p class="note">{escape(data["phrases"]["caveat"])}</p>' if data["phrases"]["caveat"] else ""
-    return f'{headline}<div class="answers">{"".join(blocks)}</div>{caveat}{warning(data)}{trouble}'
+    return f'{headline}<div class="answers">{"".join(blocks)}</div>{caveat}{alarm_warning(data)}{trouble}'
+
+
+def alarm_warning(data: Data) -> str:
+    """The alarms as HTML; nothing where there are none."""
+    if not data["alarms"]:
+        return ""
+    said = "<b>Alarm.</b> These learners found that what they observe contradicts their model; each line says how."
+    return f'<div class="warning">{said}<ul>{"".join(map(_alarm_line, data["alarms"]))}</ul></div>'
+
+
+def _alarm_line(alarm: Data) -> str:
+    where = ", ".join(alarm[kind] for kind in ("learner", "problem", "contexts"))
+    count = f"{len(alarm['seeds'])} of {pluralize(alarm['runs'], 'run')}"
+    return f"<li><b>{escape(where)}</b>: {count}. Seed {alarm['seeds'][0]}, {escape(alarm['text'])}.</li>"
 
 
 def _list(sentences: Iterable[str]) -> str:

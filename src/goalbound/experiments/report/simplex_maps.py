@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.experiments.groups import RunGroup
+from goalbound.experiments.summary import RunGroup
 
 SimplexMap = dict[str, Any]
 NO_REGRET = 1e-6

@@ -4,13 +4,12 @@ Policy iteration for each context from the best policy of the one before, then a
 mostly share their best policy, so most of them take one elimination and one sweep.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.compile import kernel
 from goalbound.kernels.elimination import evaluate_policy
+from goalbound.kernels.struct import Struct
 
 ROUNDS = 60
 """The most policies tried from one start; more are cycles due to rounding."""
@@ -22,7 +21,7 @@ NONE = -2
 """A start that does not exist: the component has no proper policy."""
 
 
-class Components(NamedTuple):
+class Components(Struct):
     """What the context mixes: d components, N pairs, M triples."""
 
     losses: NDArray[np.float64]

@@ -9,7 +9,7 @@ is relative to their differences, not to the values. One sweep costs O(M).
 
 import numpy as np
 
-from goalbound.kernels.compile import kernel
+from goalbound.kernels.compile import kernel, lean
 
 
 @kernel
@@ -218,6 +218,26 @@ def update_chain(rows, policy, known, order, rank, chain):
         chain.stop[n] = stop
 
 
+@lean
+def pair_change(rows, s, i, values):
+    """What a pair of state s does in one step: the probabilities of moving and of staying, the sum of p (v(t) - v(s)),
+    and that of its absolute terms."""
+    moving = 0.0
+    staying = 0.0
+    change = 0.0
+    size = 0.0
+    for k in range(rows.next_start[i], rows.next_start[i + 1]):
+        t = rows.next_state[k]
+        p = rows.probabilities[k]
+        if t == s:
+            staying += p
+        else:
+            moving += p
+            change += p * (values[t] - values[s])
+            size += p * abs(values[t] - values[s])
+    return moving, staying, change, size
+
+
 @kernel
 def policy_residual(rows, policy, values, low, floor, out_residual, out_unit):
     """How far ``values + low`` is from the values of a policy: loss + weight v - v, per state.
@@ -233,17 +253,7 @@ def policy_residual(rows, policy, values, low, floor, out_residual, out_unit):
         i = policy[s]
         if i < 0:
             continue
-        moving = 0.0
-        staying = 0.0
-        change = 0.0
-        for k in range(rows.next_start[i], rows.next_start[i + 1]):
-            t = rows.next_state[k]
-            p = rows.probabilities[k]
-            if t == s:
-                staying += p
-            else:
-                moving += p
-                change += p * (values[t] - values[s])
+        moving, staying, change, _ = pair_change(rows, s, i, values)
         if two_parts:
             change, _ = precise_change(rows, s, i, values, low)
         loss = (moving + staying) * rows.losses[i]
@@ -271,19 +281,7 @@ def residual_rounding(rows, policy, values, low, unit):
         if i < 0:
             continue
         length = rows.next_start[i + 1] - rows.next_start[i]
-        moving = 0.0
-        staying = 0.0
-        change = 0.0
-        size = 0.0
-        for k in range(rows.next_start[i], rows.next_start[i + 1]):
-            t = rows.next_state[k]
-            p = rows.probabilities[k]
-            if t == s:
-                staying += p
-            else:
-                moving += p
-                change += p * (values[t] - values[s])
-                size += p * abs(values[t] - values[s])
+        moving, staying, change, size = pair_change(rows, s, i, values)
         loss = (moving + staying) * rows.losses[i]
         error = (length + 8.0) * 2.0**-53 * (loss + size)
         if two_parts:

@@ -5,15 +5,14 @@ preconditioned by a coarse solve over clusters of states and one sweep, where it
 factored in its envelope: an M-matrix needs no pivoting.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.compile import kernel
+from goalbound.kernels.struct import Struct
 
 
-class Chain(NamedTuple):
+class Chain(Struct):
     """A policy's moves between states; a row and its exit sum to 1."""
 
     start: NDArray[np.int64]
@@ -26,7 +25,7 @@ class Chain(NamedTuple):
     """[S] weight of the goal"""
 
 
-class CoarseFactor(NamedTuple):
+class CoarseFactor(Struct):
     """A factored coarse matrix over clusters. Row and column i reach from first[i] to i."""
 
     cluster: NDArray[np.int32]

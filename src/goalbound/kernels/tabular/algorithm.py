@@ -3,9 +3,11 @@
 The learner that people drive step by step and the loop that plays whole runs call these same functions.
 """
 
-from goalbound.kernels.compile import inlined, lean
+import numpy as np
+
+from goalbound.kernels.compile import lean
 from goalbound.kernels.tabular.confidence import record, update_pair
-from goalbound.kernels.tabular.eb_ssp import plan_eb_ssp
+from goalbound.kernels.tabular.eb_ssp import eb_backup, plan_eb_ssp
 from goalbound.kernels.tabular.planning import begin_attempt, follow_policy, mark_dirty, replan, update_sets
 from goalbound.kernels.tabular.state import (
     EB,
@@ -14,10 +16,11 @@ from goalbound.kernels.tabular.state import (
     UC,
     ULCVI,
 )
-from goalbound.kernels.tabular.ulcvi import plan_stages
+from goalbound.kernels.tabular.ulcvi import plan_stages, stage_backups
+from goalbound.kernels.value_iteration import inner_minimum, largest_value
 
 
-@inlined
+@lean
 def begin(learner, episode):
     """An episode begins; it follows no plan yet."""
     episode.progress["plan"] = 0
@@ -29,13 +32,13 @@ def begin(learner, episode):
     episode.progress["number"] = learner.totals["episodes"]
 
 
-@inlined
+@lean
 def is_known(constants, learner, pair):
     """Whether a pair has been played often enough to be trusted (Hoeffding-SSP)."""
     return learner.counts.visits[pair] > constants.known_after[pair]
 
 
-@inlined
+@lean
 def plan_is_valid(constants, learner, episode, state):
     """Whether the episode takes its next step by the plan that it follows."""
     if episode.progress["plan"] == 0:
@@ -49,13 +52,13 @@ def plan_is_valid(constants, learner, episode, state):
     return learner.totals["stale"] == 0 and episode.progress["plan"] == learner.totals["plans"]
 
 
-@inlined
+@lean
 def needs_draws(constants, learner):
     """Whether the next plan is that of a model still to be drawn."""
     return constants.method == PSRL and learner.totals["stale"] != 0
 
 
-@inlined
+@lean
 def make_plan(constants, learner, sweeps):
     """A plan that all episodes may follow, in the planning state of the learner. Returns whether it came to an end."""
     if constants.method == EB:
@@ -86,7 +89,7 @@ def plan_episode(constants, learner, episode, sweeps):
     return True
 
 
-@inlined
+@lean
 def begin_epoch(learner):
     """The plan just made is the one to follow."""
     learner.totals["plans"] += 1
@@ -95,7 +98,7 @@ def begin_epoch(learner):
     learner.totals["goals"] = 0
 
 
-@inlined
+@lean
 def chosen_pair(constants, learner, episode, state):
     """The pair to play."""
     if constants.method == ULCVI:
@@ -103,13 +106,13 @@ def chosen_pair(constants, learner, episode, state):
     return int(episode.policy[state])
 
 
-@inlined
+@lean
 def has_doubled(learner, pair):
     """Whether a pair has as many visits since the last plan as before it, and at least one."""
     return learner.counts.visits[pair] >= max(1, 2 * learner.visits_used[pair])
 
 
-@inlined
+@lean
 def note(constants, learner, pair, arrived):
     """A pair has one more visit: what this changes for the plans to come."""
     totals = learner.totals
@@ -133,11 +136,58 @@ def note(constants, learner, pair, arrived):
 
 
 @lean
-def observe(constants, learner, episode, pair, place, loss):
-    """Learn from a step of the episode. O(1) but for EB-SSP, which updates the pair now and then."""
-    if constants.method == HOEFFDING and not is_known(constants, learner, pair):
-        episode.progress["unknown_steps"] += 1
+def learn_step(constants, learner, pair, place, loss, arrived):
+    """Learn from a step; ``arrived``: whether an episode ended with it. O(1) but for EB-SSP, which updates the pair now
+    and then."""
     record(constants, learner.counts, pair, place, loss)
     learner.totals["steps"] += 1
+    note(constants, learner, pair, arrived)
+
+
+@lean
+def learn_steps(constants, learner, steps):
+    """Learn from steps that anyone chose, in their order. No episode of the learner ends with them."""
+    for t in range(len(steps.pairs)):
+        learn_step(constants, learner, steps.pairs[t], steps.places[t], steps.losses[t], False)
+
+
+@lean
+def observe(constants, learner, episode, pair, place, loss):
+    """Learn from a step of the episode."""
+    if constants.method == HOEFFDING and not is_known(constants, learner, pair):
+        episode.progress["unknown_steps"] += 1
+    arrived = constants.next_state[place] == len(constants.pair_start) - 1
+    learn_step(constants, learner, pair, place, loss, arrived)
     episode.progress["steps"] += 1
-    note(constants, learner, pair, constants.next_state[place] == len(constants.pair_start) - 1)
+
+
+@lean
+def backup(constants, learner, episode, pair):
+    """What a pair is worth to the plan that the episode follows, at its values (ULCVI: those of the first stage)."""
+    model = learner.unit if constants.method == UC and episode.progress["intervals"] > 1 else learner.main
+    iteration = model.iteration
+    if constants.method == ULCVI:
+        cap = (constants.horizon - episode.progress["steps"]) * (1.0 + constants.added_loss)
+        cap += 8.0 * constants.loss_bound
+        return stage_backups(constants, learner, pair, iteration.values, iteration.values, cap)[0]
+    if constants.method == EB:
+        if learner.visits_used[pair] == 0:
+            return 0.0
+        largest = largest_value(iteration)
+        return eb_backup(constants, learner, pair, iteration.values, largest, learner.totals["loss_bound"])
+    least, _ = inner_minimum(model.sets, pair, iteration.values, iteration.dual[pair], np.inf)
+    return model.sets.losses[pair] + least
+
+
+@lean
+def best_pair(constants, learner, episode, pairs):
+    """Of some pairs the one with the least backup; ties go to the first."""
+    best = np.inf
+    chosen = pairs[0]
+    for place in range(len(pairs)):
+        pair = pairs[place]
+        worth = backup(constants, learner, episode, pair)
+        if worth < best:
+            best = worth
+            chosen = pair
+    return chosen

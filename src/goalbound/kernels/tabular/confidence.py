@@ -1,12 +1,12 @@
-"""What the data of a pair looks like to each method. Formulas and sources: :mod:`goalbound.learners.tabular.method`."""
+"""What the data of a pair looks like to each method; :mod:`goalbound.learners.tabular.factories` has the sources."""
 
 from math import log, sqrt
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 from goalbound.kernels.tabular.state import BERNSTEIN, EB, HOEFFDING, UC, ULCVI
 
 
-@inlined
+@lean
 def record(constants, counts, pair, place, loss):
     """Enter a step: its pair, the place of its next state among the M triples, its loss. O(1)."""
     counts.visits[pair] += 1
@@ -25,7 +25,7 @@ def record(constants, counts, pair, place, loss):
     counts.seen_count[constants.next_start[pair] + index] += 1
 
 
-@inlined
+@lean
 def mean_loss(constants, counts, pair):
     """l^ of a pair that was visited: the mean, or the loss itself where it is known."""
     if constants.losses_are_known:
@@ -33,7 +33,7 @@ def mean_loss(constants, counts, pair):
     return counts.loss_sums[pair] / counts.visits[pair]
 
 
-@inlined
+@lean
 def optimistic_loss(constants, counts, pair):
     """The least plausible loss (UC-SSP, Hoeffding-SSP, Bernstein-SSP), what is added included."""
     if constants.losses_are_known:
@@ -45,7 +45,7 @@ def optimistic_loss(constants, counts, pair):
     return max(constants.floor, min(1.0, mean_loss(constants, counts, pair) - radius) + constants.added_loss)
 
 
-@inlined
+@lean
 def l1_radius(constants, pair, n):
     """The L1 radius of a row after n >= 1 visits (UC-SSP, Hoeffding-SSP)."""
     if constants.method == UC:
@@ -57,7 +57,7 @@ def l1_radius(constants, pair, n):
     )
 
 
-@inlined
+@lean
 def l1_ball_around_mean(constants, learner, pair):
     """An L1 ball around the empirical row (UC-SSP, Hoeffding-SSP)."""
     counts, sets = learner.counts, learner.main.sets
@@ -75,7 +75,7 @@ def l1_ball_around_mean(constants, learner, pair):
     sets.losses[pair] = optimistic_loss(constants, counts, pair)
 
 
-@inlined
+@lean
 def bernstein_row(constants, learner, pair):
     """The most optimistic row, which does not depend on the values (Bernstein-SSP): what is taken goes to the goal."""
     counts, sets = learner.counts, learner.main.sets
@@ -97,7 +97,7 @@ def bernstein_row(constants, learner, pair):
     sets.losses[pair] = optimistic_loss(constants, counts, pair)
 
 
-@inlined
+@lean
 def empirical_row(constants, learner, pair):
     """The empirical row and loss of a pair that was visited (EB-SSP, ULCVI)."""
     counts, sets = learner.counts, learner.main.sets
@@ -110,7 +110,7 @@ def empirical_row(constants, learner, pair):
     sets.losses[pair] = mean_loss(constants, counts, pair) + constants.added_loss
 
 
-@inlined
+@lean
 def set_visgo_bonus(constants, learner, pair):
     """The parts of EB-SSP's bonus that do not depend on the values; the scale is not in them."""
     n = float(learner.counts.visits[pair])
@@ -123,7 +123,7 @@ def set_visgo_bonus(constants, learner, pair):
     learner.bonus.steep[pair] = 2.0 * sqrt(2.0) * sqrt(possible * iota) / n
 
 
-@inlined
+@lean
 def set_stage_bonus(constants, learner, pair):
     """The parts of ULCVI's bonus that do not depend on the values."""
     counts = learner.counts

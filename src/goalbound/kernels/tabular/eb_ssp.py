@@ -4,14 +4,14 @@ from math import sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 from goalbound.kernels.value_iteration import largest_value
 
 FINEST = 1e-9
 """The precision is not finer than this share of B."""
 
 
-@inlined
+@lean
 def eb_backup(constants, learner, pair, values, largest, bound):
     """max(0, l + P~ v - b(v)) of a pair that was visited. O(the next states seen), or O(1) where the bonus is large."""
     sets, bonus = learner.main.sets, learner.bonus
@@ -35,7 +35,7 @@ def eb_backup(constants, learner, pair, values, largest, bound):
     return max(loss + mean - constants.scale * (wide + rest), 0.0)
 
 
-@inlined
+@lean
 def eb_sweep(constants, learner, after, largest):
     """One Jacobi sweep from the values of the planning state to ``after``; returns the largest change.
 

@@ -4,7 +4,7 @@ The same moves as the plain loop makes, in the same order, with the same numbers
 """
 
 from goalbound.kernels.compile import lean
-from goalbound.kernels.environment import env_step, first_state
+from goalbound.kernels.environment import env_step, first_state, write_results
 from goalbound.kernels.episode_loop import successor_index
 from goalbound.kernels.tabular.algorithm import begin, chosen_pair, needs_draws, observe, plan_episode, plan_is_valid
 from goalbound.kernels.tabular.psrl import draw_model
@@ -39,11 +39,8 @@ def play(constants, learner, episode, truth, contexts, optimal, rng, own_rng, st
             place = successor_index(constants.next_start, constants.next_state, pair, following)
             observe(constants, learner, episode, pair, place, loss)
             state = following
-        out.loss[k] = total
-        out.expected_regret[k] = regret
-        out.start[k] = start
-        out.intervals[k] = episode.progress["intervals"]
-        out.unknown_steps[k] = episode.progress["unknown_steps"]
-        out.abandoned[k] = state != goal
-        out.steps[k] = steps
+        write_results(
+            out, k, total, regret, start, episode.progress["intervals"], episode.progress["unknown_steps"],
+            state != goal, steps,
+        )  # fmt: skip
     return len(contexts)

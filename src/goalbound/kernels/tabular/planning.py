@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 from goalbound.kernels.tabular.confidence import update_pair
 from goalbound.kernels.value_iteration import (
     ROUNDING,
@@ -19,7 +19,7 @@ from goalbound.kernels.value_iteration import (
 )
 
 
-@inlined
+@lean
 def mark_dirty(model, pair):
     """The data of a pair has changed: it is to be looked at before the next plan."""
     if not model.is_dirty[pair]:
@@ -126,7 +126,7 @@ def begin_attempt(constants, learner, episode, sweeps):
     return True
 
 
-@inlined
+@lean
 def follow_policy(iteration, episode):
     """The episode keeps its own copy: others may plan meanwhile."""
     for s in range(len(episode.policy)):

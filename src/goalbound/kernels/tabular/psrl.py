@@ -4,10 +4,10 @@ from math import sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 
 
-@inlined
+@lean
 def times_led(constants, counts, pair, place):
     """How often a pair led to the next state at this place."""
     if constants.next_state[place] == len(constants.pair_start) - 1:
@@ -16,7 +16,7 @@ def times_led(constants, counts, pair, place):
     return counts.seen_count[constants.next_start[pair] + index] if index >= 0 else 0
 
 
-@inlined
+@lean
 def central_loss(constants, counts, pair):
     """The mean of the posterior of a loss: 1/2 where nothing was seen."""
     if constants.losses_are_known:
@@ -24,7 +24,7 @@ def central_loss(constants, counts, pair):
     return counts.loss_sums[pair] / counts.visits[pair] if counts.visits[pair] > 0 else 0.5
 
 
-@inlined
+@lean
 def set_loss(constants, learner, pair, loss):
     """A loss of the model, brought into [f, 1] and what is added to it."""
     if not constants.losses_are_known:
@@ -32,7 +32,7 @@ def set_loss(constants, learner, pair, loss):
     learner.main.sets.losses[pair] = loss + constants.added_loss
 
 
-@inlined
+@lean
 def set_row(constants, learner, pair):
     """A row of the model from the weights in the workspace. All 0: the last next state gets all."""
     sets, weights = learner.main.sets, learner.workspace.row
@@ -58,7 +58,7 @@ def set_row(constants, learner, pair):
     sets.mass[pair] = mass
 
 
-@inlined
+@lean
 def all_is_new(learner):
     """No backup of before says anything about this model."""
     learner.main.iteration.progress["residual"] = np.inf

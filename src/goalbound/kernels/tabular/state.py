@@ -1,12 +1,13 @@
 """The arrays of the context-free learners, and the codes that say what is where."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
 from goalbound.kernels.records import new_record, record_type
+from goalbound.kernels.struct import Struct
 from goalbound.kernels.value_iteration import (
     L1_BALL,
     L2_BALL,
@@ -32,7 +33,7 @@ EPISODE_PROGRESS = record_type(integers=("number", "plan", "intervals", "unknown
 begun to be followed, steps with unknown pairs, steps made with this plan, H of the attempt (UC-SSP)."""
 
 
-class Constants(NamedTuple):
+class Constants(Struct):
     """The constants of a run. S states, N pairs, M triples."""
 
     method: int
@@ -74,7 +75,7 @@ class Constants(NamedTuple):
     """whether plans are made by policy iteration: O(S^3), for few states"""
 
 
-class VisitCounts(NamedTuple):
+class VisitCounts(Struct):
     """What was seen so far. Next states are indexed in the order in which they were first seen."""
 
     visits: NDArray[np.int64]
@@ -95,20 +96,20 @@ class VisitCounts(NamedTuple):
     """[M] by seen index: how often it came"""
 
 
-class PlanningModel(NamedTuple):
+class PlanningModel(Struct):
     """A model to plan in, where value iteration in it stands, and the pairs that it has not looked at since a visit."""
 
     sets: UncertaintySet
     iteration: ValueIterationState
     dirty: NDArray[np.int64]
-    """[N] the first ``length[0]`` are pairs, each once"""
+    """[N] the first ``dirty_count[0]`` are pairs, each once"""
     is_dirty: NDArray[np.bool_]
     """[N]"""
     dirty_count: NDArray[np.int64]
     """[1] how many pairs wait"""
 
 
-class Bonus(NamedTuple):
+class Bonus(Struct):
     """What EB-SSP and ULCVI know of a pair beside its row: as of the visit, or plan, when it was last looked at."""
 
     rate: NDArray[np.float64]
@@ -119,7 +120,7 @@ class Bonus(NamedTuple):
     """[N] the part that depends on the values only by their bound: per unit of B (EB-SSP), or whole (ULCVI)"""
 
 
-class MethodWorkspace(NamedTuple):
+class MethodWorkspace(Struct):
     """Where single methods work. What a method does not use has no entries."""
 
     row: NDArray[np.float64]
@@ -134,7 +135,7 @@ class MethodWorkspace(NamedTuple):
     """to evaluate policies in; empty for many states"""
 
 
-class LearnerState(NamedTuple):
+class LearnerState(Struct):
     """All of a learner that changes, its generator apart."""
 
     counts: VisitCounts
@@ -149,7 +150,7 @@ class LearnerState(NamedTuple):
     """fields: LEARNER_TOTALS"""
 
 
-class EpisodeState(NamedTuple):
+class EpisodeState(Struct):
     """What an episode holds."""
 
     policy: NDArray[np.int64]
@@ -221,8 +222,8 @@ def copied(learner: LearnerState) -> LearnerState:
     copies: dict[int, object] = {}
 
     def copy(part: Any) -> Any:
-        if isinstance(part, tuple):
-            return part._make(map(copy, part))  # type: ignore[attr-defined]
+        if isinstance(part, Struct):
+            return part._make(map(copy, part))
         if isinstance(part, np.void):
             return part.copy()
         if not isinstance(part, np.ndarray) or not part.flags.writeable:

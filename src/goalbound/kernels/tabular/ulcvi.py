@@ -4,10 +4,10 @@ from math import sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import inlined, lean
+from goalbound.kernels.compile import lean
 
 
-@inlined
+@lean
 def stage_backups(constants, learner, pair, lower, upper, cap):
     """Q_low and Q_up of a pair against the values of the next stage."""
     sets, bonus = learner.main.sets, learner.bonus

@@ -1,17 +1,15 @@
-"""A learner without contexts: one of six methods of the literature."""
+"""The learner without contexts, of which the methods of the literature are cases."""
 
 from __future__ import annotations
 
-from os import PathLike
-from typing import Any
-from weakref import WeakSet
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import FileFormatError, PlanningStopped
-from goalbound.kernels.compile import Effort
-from goalbound.kernels.environment import EpisodeResults
+from goalbound.errors import ArgumentError, FileFormatError
+from goalbound.kernels.steps import StepArrays
 from goalbound.kernels.tabular import algorithm, planning, psrl
 from goalbound.kernels.tabular.episode_loop import play
 from goalbound.kernels.tabular.state import (
@@ -24,53 +22,30 @@ from goalbound.kernels.tabular.state import (
     new_episode_state,
     new_learner_state,
 )
+from goalbound.learners.base import LearnerBase
+from goalbound.learners.batch import Batch
 from goalbound.learners.card import Card, tabular_card
-from goalbound.learners.checks import (
-    check_context_free,
-    check_leads,
-    checked_support,
-)
-from goalbound.learners.copying import (
-    copied_state,
-    deep_copy,
-    restore_state,
-)
-from goalbound.learners.protocol import SimulatedEnvironment, environment_arrays
-from goalbound.learners.tabular.episode import TabularEpisode
+from goalbound.learners.checks import check_context_free, check_leads, checked_support
+from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.plan import Plan
 from goalbound.learners.tabular.method import Method
-from goalbound.learners.tabular.plan import TabularPlan
-from goalbound.learners.tabular.settings import TabularSettings, checked_losses
+from goalbound.learners.tabular.saved_state import check_episode_state, check_learner_state, check_size, state_arrays
+from goalbound.learners.tabular.settings import TabularOptions, TabularSettings, checked_losses
 from goalbound.models import LinearCSSP, Support
-from goalbound.models.files.io import (
-    LIMIT,
-)
-from goalbound.models.files.saved_files import (
-    SavedFiles,
-)
-from goalbound.models.validation import (
-    check_generator,
-    set_readonly,
-)
+from goalbound.models.validation import check_type, set_readonly
 from goalbound.planning.extended_value_iteration import value_bounds
 
-MOST_SWEEPS = 1_000_000
-"""The most sweeps of one plan; a plan that needs more is an error."""
 
-
-class TabularLearner:
+class TabularLearner(LearnerBase):
     """Learns to reach the goal at least loss where every episode is the same problem.
 
     Args:
         support: the pairs and where each may lead; :meth:`Support.full` if nothing is known.
-        method: what it does: one of :mod:`goalbound.learners.tabular.method`, where guarantees and sources stand. The
-            functions ``uc_ssp(support, ...)``, ``eb_ssp(support, ...)``, ... make a learner of each.
-        delta: the guarantees hold with probability 1 - delta.
+        method: what it does. The functions ``uc_ssp(support, ...)``, ``eb_ssp(support, ...)``, ... of
+            :mod:`goalbound.learners.tabular.factories`, where guarantees and sources stand, make a learner of each.
         loss_floor: a lower bound of all mean losses.
-        added_loss: added to every loss inside the learner, for problems where losses may be zero.
-        known_losses: [N] the mean losses, if they are known; else they are learned.
-        tolerance: value iteration ends when no value changes by more than this share of the least loss (not in UC-SSP,
-            EB-SSP and ULCVI, which say how far it goes).
         rng: what PSRL-SSP draws from; the others draw nothing. Fresh entropy if left out.
+        options: what seldom needs to be changed, :class:`TabularOptions`.
 
     A step costs O(1) beside planning; only pairs visited since the last plan are looked at again. Memory is O(M),
     O(H S) more for ULCVI, and O(S) for each open episode. A learner is for one thread at a time.
@@ -85,41 +60,36 @@ class TabularLearner:
     (True, array([1, 0, 0, 0]))
     """
 
-    context_size = 1
+    kind = "TabularLearner"
     card = Card(tabular_card)
+    settings: TabularSettings
+    _state: LearnerState
+    _loop = play
+    _settings_type = TabularSettings
+    _given_types: ClassVar = {"known_losses": "<f8"}
 
     def __init__(
         self,
         support: Support,
         method: Method,
         *,
-        delta: float = 0.1,
         loss_floor: float,
-        added_loss: float = 0.0,
-        known_losses: ArrayLike | None = None,
-        tolerance: float = 1e-3,
         rng: np.random.Generator | None = None,
+        options: TabularOptions | None = None,
     ) -> None:
         checked_support(support)
-        settings = TabularSettings(method, delta, loss_floor, added_loss, tolerance, known_losses is not None)
-        known = None if known_losses is None else checked_losses(known_losses, support, loss_floor)
-        if rng is not None:
-            check_generator(rng)
-        self.support = support
-        self.settings = settings
-        self.known_losses = known
-        self.rng = np.random.default_rng() if rng is None else rng
-        self._constants = settings.constants(support, known)
+        chosen = TabularOptions() if options is None else options
+        check_type(chosen, TabularOptions, "options", "give TabularOptions(...), or leave it out")
+        known = chosen.known_losses
+        settings = TabularSettings(
+            method, chosen.delta, loss_floor, chosen.added_loss, chosen.tolerance, known is not None
+        )
+        self.known_losses = None if known is None else checked_losses(known, support, loss_floor)
+        self._init_base(support, settings, rng, counted_early=False)
+        self._constants = settings.constants(support, self.known_losses)
         ceiling = np.inf if method.value_cap is None else float(method.value_cap)
         self._state = new_learner_state(self._constants, ceiling=ceiling)
-        self._effort = Effort()
-        self._files = SavedFiles()
-        self._open: WeakSet[TabularEpisode] = WeakSet()
-        self._loaded: list[TabularEpisode] = []  # held here until the one who loads them takes them
-
-    __getstate__ = copied_state
-    __setstate__ = restore_state
-    __copy__ = deep_copy
+        self._arrays = self._new_episode_state()
 
     @property
     def method(self) -> Method:
@@ -129,9 +99,9 @@ class TabularLearner:
     @property
     def visits(self) -> NDArray[np.int64]:
         """[N] how often each pair was played; it shows what the learner learns, as it learns."""
-        episode_state = self._state.counts.visits.view()
-        episode_state.flags.writeable = False
-        return episode_state
+        visits = self._state.counts.visits.view()
+        visits.flags.writeable = False
+        return visits
 
     @property
     def loss_bound(self) -> float | None:
@@ -140,26 +110,19 @@ class TabularLearner:
             return None
         return float(self._state.totals["loss_bound"])
 
-    @property
-    def open_episodes(self) -> tuple[TabularEpisode, ...]:
-        """The episodes that were begun, have not ended and are still held by someone, in the order of begin.
-
-        Those of a checkpoint are held by the learner until they end or are abandoned.
-        """
-        self._loaded = [one for one in self._loaded if not one.ended]
-        return tuple(sorted((one for one in self._open if not one.ended), key=lambda one: one.number))
-
-    def begin(self, context: ArrayLike = (1.0,)) -> TabularEpisode:
+    def begin(self, context: ArrayLike = (1.0,), *, id: str | int | None = None) -> LearnerEpisode:
         """An episode. Many may be open at once; what one observes, the others know. Nothing is planned yet.
 
-        The context is the single number 1.0: there is none.
+        The context is the single number 1.0: there is none. ``id`` is a name of yours, that no other open episode has:
+        the learner holds the episode until it ends, and :meth:`episode` finds it, in checkpoints too.
         """
         check_context_free(context)
-        episode_state = new_episode_state(self.support.states)
+        id = self._checked_id(id)
+        episode_state = self._new_episode_state()
         algorithm.begin.python(self._state, episode_state)
-        return TabularEpisode(self, episode_state)
+        return LearnerEpisode(self, episode_state, id=id)
 
-    def plan(self, context: ArrayLike = (1.0,)) -> TabularPlan:
+    def plan(self, context: ArrayLike = (1.0,)) -> Plan:
         """What the learner would do now, were an episode to begin. Nothing is changed by looking, and nothing drawn.
 
         UC-SSP: the plan of a first attempt; ULCVI: that of the first step of an interval; PSRL-SSP: the plan in the
@@ -174,8 +137,9 @@ class TabularLearner:
         values = iteration.values.copy()
         if self.method.needs_positive_losses:
             values, _ = value_bounds(values, float(iteration.progress["residual"]), self._constants.floor)
-        return TabularPlan(
+        return Plan(
             self.support,
+            set_readonly(np.ones(1)),
             set_readonly(self.support.pair_action[iteration.policy].astype(np.int64)),
             set_readonly(values),
         )
@@ -185,56 +149,14 @@ class TabularLearner:
         if self._constants.method == PSRL:
             run(psrl.mean_model)(self._constants, learner_state)
             ended = run(planning.replan)(
-                self._constants, learner_state, learner_state.main, self._constants.tolerance, MOST_SWEEPS
+                self._constants, learner_state, learner_state.main, self._constants.tolerance, self.MOST_SWEEPS
             )
         else:
-            episode_state = new_episode_state(self.support.states)
+            episode_state = self._new_episode_state()
             algorithm.begin.python(learner_state, episode_state)
-            ended = run(algorithm.plan_episode)(self._constants, learner_state, episode_state, MOST_SWEEPS)
+            ended = run(algorithm.plan_episode)(self._constants, learner_state, episode_state, self.MOST_SWEEPS)
         if not ended:
-            raise _stopped()
-
-    def play_episodes(
-        self,
-        environment: SimulatedEnvironment,
-        contexts: NDArray[np.float64],
-        values: NDArray[np.float64],
-        *,
-        step_limit: int,
-        results: EpisodeResults,
-        shown: NDArray[np.float64] | None = None,
-    ) -> None:
-        """Play one episode in a simulated environment for each of the contexts [K, d], in compiled code.
-
-        The same episodes, to the bit, as ``begin``, ``act`` and ``observe`` give, with the same numbers drawn.
-        ``values`` [K, S + 1] are the true optimal values, for the regret only. ``shown`` [K, 1] is what the learner
-        sees instead of the contexts.
-        """
-        seen = contexts if shown is None else shown
-        self.check_fits(environment.problem, seen.shape[1])
-        for context in np.unique(seen, axis=0):
-            check_context_free(context)
-        env, episode_state = environment_arrays(environment), new_episode_state(self.support.states)
-        played = 0
-        while played < len(contexts):
-            run = self._effort.engine((len(contexts) - played) * self.support.triples)(play)
-            # As Python, one episode at a time: how long they are, and so whether the compiler pays, is seen only then.
-            last = played + 1 if run is play.python else len(contexts)
-            before = self._work
-            ended = run(
-                self._constants, self._state, episode_state, env, contexts[played:last], values[played:last],
-                environment.rng, self.rng, int(step_limit), MOST_SWEEPS,
-                EpisodeResults._make(column[played:last] for column in results),
-            )  # fmt: skip
-            self._effort.spent += (self._work - before) * self.support.triples
-            played += ended
-            if played < last:
-                raise _stopped()
-
-    @property
-    def _work(self) -> int:
-        """Steps and sweeps made so far."""
-        return int(self._state.totals["steps"] + self._state.totals["sweeps"])
+            raise self._stopped()
 
     def check_fits(self, problem: LinearCSSP, context_size: int) -> None:
         """An error unless the problem has the learner's pairs and leads only where it may, and shows no context."""
@@ -242,67 +164,98 @@ class TabularLearner:
             check_context_free(np.full(context_size, 1.0 / context_size))
         check_leads(self.support, problem)
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the learner, its open episodes and the state of its generator to a file, exactly and atomically.
+    def _new_episode_state(self) -> EpisodeState:
+        return new_episode_state(self.support.states)
 
-        What :meth:`load` reads goes on as if there had been no stop, bit for bit, in the middle of an episode too.
-
-        A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
-        :class:`~goalbound.errors.FileConflictError`, unless ``overwrite`` is set.
-        """
-        from goalbound.learners.tabular.checkpoint import write_checkpoint
-
-        write_checkpoint(self, path, overwrite=overwrite)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:
-        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``.
-
-        ``limit`` is the most bytes that the file may have: 4 GiB, and more only if it is asked for.
-        """
-        from goalbound.learners.tabular.checkpoint import read_checkpoint
-
-        return read_checkpoint(path, limit=limit)
-
-    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> TabularLearner:
-        """:meth:`load`, for a file whose learner has the settings of this one; else an error."""
-        learner = TabularLearner.load(path, limit=limit)
-        same = learner.settings == self.settings and learner.support == self.support
-        if not same or not np.array_equal(learner._constants.known_losses, self._constants.known_losses):
-            raise FileFormatError(f"{path}: the learner in it has other settings: {learner}, not {self}")
-        return learner
-
-    def _adopt(self, episode: TabularEpisode, entry: dict[str, Any]) -> None:
-        """An episode of a checkpoint goes on."""
-        episode._state = entry["state"]
-        if entry["action"] is not None:
-            episode._pair = self.support.pair(entry["state"], entry["action"])
-        self._loaded.append(episode)
-
-    def _choose(self, episode_state: EpisodeState, state: int) -> int:
-        """The pair to play; plans if need be. What is done in a few operations is done as Python: calls cost more."""
+    def _choose(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64] | None) -> int:
+        """What is done in a few operations is done as Python: calls cost more."""
         constants, learner_state = self._constants, self._state
         if not algorithm.plan_is_valid.python(constants, learner_state, episode_state, state):
             run = self._effort.engine(self.support.triples)
             if algorithm.needs_draws.python(constants, learner_state):
-                run(psrl.draw_model)(constants, learner_state, self.rng)
-            before = self._work
-            ended = run(algorithm.plan_episode)(constants, learner_state, episode_state, MOST_SWEEPS)
-            self._effort.spent += (self._work - before) * self.support.triples
+                run(psrl.draw_model)(constants, learner_state, self._rng)
+            before = self._sweeps
+            ended = run(algorithm.plan_episode)(constants, learner_state, episode_state, self.MOST_SWEEPS)
+            self._effort.spent += (self._sweeps - before) * self.support.triples
             if not ended:
-                raise _stopped()
-        return int(algorithm.chosen_pair.python(constants, learner_state, episode_state, state))
+                raise self._stopped()
+        planned = int(algorithm.chosen_pair.python(constants, learner_state, episode_state, state))
+        if allowed is None or planned in allowed:
+            return planned
+        return int(algorithm.best_pair.python(constants, learner_state, episode_state, allowed))
 
-    def _observe(self, episode_state: EpisodeState, pair: int, place: int, loss: float) -> None:
-        algorithm.observe.python(self._constants, self._state, episode_state, pair, place, loss)
+    def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        algorithm.observe.python(self._constants, self._state, episode._arrays, pair, place, loss)
+        self._pending.remove(episode)
 
-    def __repr__(self) -> str:
-        inside = repr(self.support).removeprefix("Support(")[:-1]
-        return f"TabularLearner({inside}, {self.method}, {int(self.visits.sum())} steps)"
+    def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        arrived = self.support.next_state[place] == self.support.states
+        algorithm.learn_step.python(self._constants, self._state, pair, place, loss, arrived)
+        episode._arrays.progress["steps"] += 1  # of the interval, whoever took it
 
+    def _checked_context(self, context: Any) -> NDArray[np.float64]:
+        check_context_free(context)
+        return np.ones(1)
 
-def _stopped() -> PlanningStopped:
-    return PlanningStopped(
-        f"value iteration did not settle in {MOST_SWEEPS} sweeps; the goal may be out of reach in the model that was "
-        "planned in, or the least loss is too small for the distances: raise loss_floor, added_loss or tolerance"
-    )
+    def _learn_steps(self, steps: StepArrays) -> None:
+        self._effort.engine(len(steps.pairs))(algorithm.learn_steps)(self._constants, self._state, steps)
+
+    def _before_playing(self, batch: Batch) -> None:
+        for context in np.unique(batch.seen, axis=0):
+            check_context_free(context)
+        if batch.audit is not None:
+            raise ArgumentError("a learner without contexts has no confidence sets to audit; audit an LRCSSP")
+
+    def _play(self, run: Callable[..., Any], part: Batch) -> int:
+        before = self._sweeps
+        ended: int = run(
+            self._constants, self._state, self._arrays, part.environment, part.contexts, part.values, part.rng,
+            self._rng, part.step_limit, self.MOST_SWEEPS, part.results,
+        )  # fmt: skip
+        self._effort.spent += (self._sweeps - before) * self.support.triples
+        return ended
+
+    @property
+    def _sweeps(self) -> int:
+        """The sweeps of value iteration made so far."""
+        return int(self._state.totals["sweeps"])
+
+    @property
+    def _steps(self) -> int:
+        return int(self.visits.sum())
+
+    def _described(self) -> list[str]:
+        return [str(self.method)]
+
+    def _given_arrays(self) -> dict[str, NDArray[Any]]:
+        return {} if self.known_losses is None else {"known_losses": self.known_losses}
+
+    def _state_arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        return state_arrays(self._state)
+
+    @classmethod
+    def _smallest(cls) -> Self:
+        return cls(Support.full(1, 1), Method("bernstein-ssp"), loss_floor=1.0)
+
+    @classmethod
+    def _from_file(
+        cls,
+        support: Support,
+        settings: TabularSettings,
+        arrays: dict[str, NDArray[Any]],
+        rng: np.random.Generator | None,
+    ) -> Self:
+        if settings.losses_are_known != ("known_losses" in arrays):
+            raise FileFormatError("settings and known_losses do not say the same of whether losses are known")
+        check_size(arrays, support, settings)
+        options = TabularOptions(
+            settings.delta, settings.added_loss, arrays.get("known_losses"), settings.tolerance
+        )  # fmt: skip
+        return cls(support, settings.method, loss_floor=settings.loss_floor, rng=rng, options=options)
+
+    def _check_state(self) -> None:
+        check_learner_state(self._state, self.support)
+
+    def _check_episode_state(self, episode_state: EpisodeState, *, awaits: bool) -> bool:
+        check_episode_state(episode_state, self._state, self.support)
+        return bool(episode_state.progress["plan"])

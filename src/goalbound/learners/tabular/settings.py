@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.kernels.elimination import MOST_ELIMINATED_STATES
-from goalbound.kernels.tabular.state import HOEFFDING, Constants
+from goalbound.kernels.tabular.state import HOEFFDING, PSRL, Constants
 from goalbound.learners.tabular.method import Method
 from goalbound.models import Support
 from goalbound.models.validation import check_array, check_float, check_fraction, check_range, set_readonly
@@ -18,12 +18,34 @@ from goalbound.models.validation import check_array, check_float, check_fraction
 LARGEST_TABLE = 50_000_000
 """The most entries of the table of ULCVI, H S."""
 
-_MEANINGS = {
-    "loss_floor": "the least mean loss of a pair, in [0, 1]",
-    "added_loss": "added to every loss, from 0 on",
-    "tolerance": "in (0, 0.4], relative to the least loss",
-}
 _KINDS = {"delta": float, "loss_floor": float, "added_loss": float, "tolerance": float, "losses_are_known": bool}
+
+
+@dataclass(frozen=True, eq=False)
+class TabularOptions:
+    """Options of context-free learners that seldom need to be changed.
+
+    Attributes:
+        delta: the guarantees hold with probability 1 - delta.
+        added_loss: added to every loss inside the learner, for problems where losses may be zero.
+        known_losses: [N] the mean losses, if they are known; else they are learned.
+        tolerance: value iteration ends when no value changes by more than this share of the least loss (not in UC-SSP,
+            EB-SSP and ULCVI, which say how far it goes).
+    """
+
+    delta: float = 0.1
+    added_loss: float = 0.0
+    known_losses: ArrayLike | None = None
+    tolerance: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_fraction(self.delta, "delta", "the probability of failure allowed")
+        for name, meaning in (("added_loss", "added to every loss"), ("tolerance", "relative to the least loss")):
+            object.__setattr__(self, name, check_float(getattr(self, name), name, meaning))
+        if not (np.isfinite(self.added_loss) and self.added_loss >= 0.0):
+            raise ArgumentError(f"added_loss {self.added_loss} is not a number from 0 on; it is added to every loss")
+        if not 0.0 < self.tolerance <= 0.4:
+            raise ArgumentError(f"tolerance {self.tolerance} is not in (0, 0.4]; it is relative to the least loss")
 
 
 @dataclass(frozen=True)
@@ -40,28 +62,30 @@ class TabularSettings:
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Method):
-            raise ArgumentError(
-                f"method is a {type(self.method).__name__}; give one of goalbound.learners.tabular, such as eb_ssp()"
-            )
-        check_fraction(self.delta, "delta", "the probability of failure allowed")
-        for name, meaning in _MEANINGS.items():
-            object.__setattr__(self, name, check_float(getattr(self, name), name, meaning))
-        if not 0.0 <= self.loss_floor <= 1.0:
+            raise ArgumentError(f'method is a {type(self.method).__name__}; give a Method, such as Method("eb-ssp")')
+        options = TabularOptions(self.delta, self.added_loss, None, self.tolerance)
+        object.__setattr__(self, "added_loss", options.added_loss)
+        object.__setattr__(self, "tolerance", options.tolerance)
+        floor = check_float(self.loss_floor, "loss_floor", "the least mean loss of a pair, in [0, 1]")
+        object.__setattr__(self, "loss_floor", floor)
+        if not 0.0 <= floor <= 1.0:
             raise ArgumentError(f"loss_floor {self.loss_floor} is not in [0, 1]; it is the least mean loss of a pair")
-        if not (np.isfinite(self.added_loss) and self.added_loss >= 0.0):
-            raise ArgumentError(f"added_loss {self.added_loss} is not a number from 0 on; it is added to every loss")
         if self.method.needs_positive_losses and self.loss_floor + self.added_loss <= 0.0:
             raise ArgumentError(
                 f"loss_floor and added_loss are 0, and {self.method.name} plans with losses above 0; give a "
-                "loss_floor, or an added_loss where losses may be zero (eb_ssp and ulcvi take 0)"
+                "loss_floor, or an added_loss where losses may be zero: options=TabularOptions(added_loss=...) "
+                "(eb_ssp and ulcvi take 0)"
             )
-        if not 0.0 < self.tolerance <= 0.4:
-            raise ArgumentError(f"tolerance {self.tolerance} is not in (0, 0.4]; it is relative to the least loss")
 
     @property
     def context_size(self) -> int:
         """1: there is no context."""
         return 1
+
+    @property
+    def draws(self) -> bool:
+        """Whether the learner draws numbers, so that a checkpoint has the state of its generator."""
+        return self.method.code == PSRL
 
     def constants(self, support: Support, known_losses: NDArray[np.float64] | None) -> Constants:
         """The constants of the kernels."""
@@ -100,11 +124,14 @@ class TabularSettings:
 
     def _known_after(self, support: Support, width: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
         """[N] more visits make a pair known (Hoeffding-SSP)."""
-        bound = self.method.loss_bound
+        bound, never = self.method.loss_bound, np.full(support.pairs, np.inf)
         if self.method.code != HOEFFDING or bound is None:
-            return np.full(support.pairs, np.inf)
-        grown = np.log(1000.0 * bound * support.pairs / (self.delta * floor))
-        return self.method.scale**2 * (5000.0 * bound**2 * width / floor**2) * grown
+            return never
+        try:
+            grown = np.log(1000.0 * bound * support.pairs / (self.delta * floor))
+            return self.method.scale**2 * (5000.0 * bound**2 * width / floor**2) * grown
+        except (OverflowError, ZeroDivisionError):  # more than any float
+            return never
 
     def as_json(self) -> dict[str, Any]:
         """For the header of a checkpoint, and for records of results."""

@@ -35,7 +35,7 @@ def load(
     """Read a problem from a file of any known format, recognised by its first bytes or else by its suffix.
 
     ``loss`` and ``goal`` name a reward model and a label of a UMB or DRN file; see :func:`read_umb`. ``limit`` is the
-    most bytes a file may have; what comes out of a compressed one may be an eighth of it. What is no regular file, or
+    most bytes a file may have; a compressed one may unpack to an eighth of it. Anything that is not a regular file, or
     cannot be read, is a :class:`FileFormatError`.
     """
     kind = _kind(path)

@@ -176,7 +176,7 @@ def _check_count(data: bytes, arrays: Mapping[str, str], what: str) -> None:
     """The file is a whole zip with no more members than there may be; they are counted before they are listed."""
     tail = data[-_END.size :]
     if not data.startswith(b"PK") or len(tail) < _END.size or not tail.startswith(b"PK\5\6"):
-        raise FileFormatError("this is no complete npz file; it is truncated, or of another format")
+        raise FileFormatError("this is not a complete npz file; it is truncated, or of another format")
     plain = all(re.escape(name) == name for name in arrays)
     count, most = _END.unpack(tail)[4], len(arrays) + 1 if plain else _MOST_MEMBERS
     if count > most:
@@ -222,14 +222,14 @@ def _dtype(name: str, arrays: Mapping[str, str], what: str) -> str:
         for pattern, dtype in arrays.items():
             if re.fullmatch(pattern, bare):
                 return dtype
-    raise FileFormatError(f"{name!r} is no part of a goalbound {what}; this npz is of another kind")
+    raise FileFormatError(f"{name!r} is not part of a goalbound {what}; this npz is of another kind")
 
 
 def _array(name: str, data: bytes, wanted: str) -> NDArray[Any]:
     """An array of the type wanted, over the bytes themselves; its size is checked before anything else."""
     found = _NPY.match(data)
     if found is None:
-        raise FileFormatError(f"{name} is no array of npy version 1.0 with at most three dimensions")
+        raise FileFormatError(f"{name} is not an array of npy version 1.0 with at most three dimensions")
     dtype, order = found[1].decode("latin-1"), found[2]
     if dtype != wanted or order != b"False":
         raise FileFormatError(f"{name} holds {dtype!r}, fortran_order {order.decode()}; it needs {wanted!r} by row")

@@ -60,14 +60,14 @@ def as_format_errors(path: str | PathLike[str], kind: str) -> Iterator[None]:
 
 
 def file_name(path: Any) -> str:
-    """The path as text. What is none is an error: to ``open`` a number is a file that is open already, and 1 is stdout.
+    """The path as text. A number is an error: ``open`` would take it for a file that is open already, such as stdout.
 
     >>> file_name(Path("out") / "model.npz") == os.path.join("out", "model.npz")
     True
     """
     name = os.fspath(path) if isinstance(path, str | PathLike) else None
     if not isinstance(name, str) or "\0" in name:
-        raise ArgumentError(f"{path!r:.80} is no path; give the name of a file, as text or as a pathlib.Path")
+        raise ArgumentError(f"{path!r:.80} is not a path; give the name of a file, as text or as a pathlib.Path")
     return name
 
 
@@ -187,7 +187,7 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def writable_target(path: str | PathLike[str]) -> Path:

@@ -1,21 +1,36 @@
 """The files a learner has read and written, so that no save loses what another process has learned meanwhile.
 
 A file may be replaced if it holds a state that the learner comes from: then all that was in it is in the learner too.
-That is decided by the SHA-256 of the file as it was read or written, under a lock.
+That is decided by the SHA-256 of the file as it was read or written, under a lock between processes and threads, which
+the system releases when a process ends, however it ends.
+
+The lock is on a file beside the one that is meant, ``.<name>.lock``, because that one is replaced as a whole. What a
+killed process leaves is an empty file that nobody holds: the next one takes it, and removes it when it is done.
+Why not the library ``filelock``: docs/decisions/0014-libraries.md.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
 from goalbound.errors import FileConflictError
-from goalbound.models.files.lock import locked
 
 _REMEDY = "save to another path, or replace it with overwrite=True"
+LOCK_TIMEOUT = 60.0
+"""Seconds to wait for a lock. It is held while a file is compared and replaced, not while it is written."""
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.002, 0.1
+_LOCK_OFFSET = 2**20  # where Windows locks a byte: locked bytes cannot be read, so none at the start is
 
 
 class SavedFiles:
@@ -36,7 +51,7 @@ class SavedFiles:
         except FileNotFoundError:
             return
         if not stat.S_ISREG(status.st_mode):  # since the beginning of the save
-            raise FileConflictError(f"{os.fspath(path)} is no regular file any more; save to another path")
+            raise FileConflictError(f"{os.fspath(path)} is no longer a regular file; save to another path")
         known = {digest for digests in self._digests.values() for digest in digests}
         if known and _digest(target) in known:
             return
@@ -63,3 +78,106 @@ class SavedFiles:
 def _digest(path: str | Path) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def locked(path: str | PathLike[str], *, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
+    """Holds the lock of this file; others who ask for it wait.
+
+    Where the file system has no locks, there is a warning and no waiting.
+
+    Raises:
+        TimeoutError: another process or thread has held it for ``timeout`` seconds.
+    """
+    target = Path(os.path.realpath(path))
+    lock_path = target.with_name(f".{target.name}.lock")
+    handle = _acquire(lock_path, target, timeout)
+    try:
+        yield
+    finally:
+        _release(handle, lock_path)
+
+
+def try_lock(handle: int) -> bool:
+    """Take the lock of an open file; False if someone else has it. An OSError is raised where there are no locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(handle, _LOCK_OFFSET, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _acquire(lock_path: Path, target: Path, timeout: float) -> int:
+    """The open file whose lock was taken."""
+    end, wait = time.monotonic() + timeout, _FIRST_WAIT
+    while True:
+        handle = _open_lock_file(lock_path)
+        try:
+            if _holds_lock(handle, lock_path, target):
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+        if time.monotonic() >= end:
+            raise TimeoutError(
+                errno.ETIMEDOUT, f"another process has held its lock, {lock_path.name}, for {timeout:g} s", str(target)
+            )
+        time.sleep(wait)
+        wait = min(2.0 * wait, _LONGEST_WAIT)
+
+
+def _open_lock_file(lock_path: Path) -> int:
+    plain = getattr(os, "O_NOFOLLOW", 0)
+    try:
+        return os.open(lock_path, os.O_RDWR | os.O_CREAT | plain, 0o666)
+    except PermissionError:  # left by someone else; to be locked it need not be written to
+        with suppress(FileNotFoundError):
+            return os.open(lock_path, os.O_RDONLY | plain)
+        raise
+
+
+def _holds_lock(handle: int, lock_path: Path, target: Path) -> bool:
+    """Whether the lock was taken, of the lock file that exists now: the previous holder removes its own."""
+    try:
+        if not try_lock(handle):
+            return False
+    except OSError as error:
+        warnings.warn(
+            f"{target}: there are no locks here ({error.strerror}); two processes that save this file at the "
+            "same moment may overwrite each other",
+            stacklevel=5,
+        )
+        return True
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(lock_path))
+    except FileNotFoundError:
+        return False
+
+
+def _release(handle: int, lock_path: Path) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        with suppress(OSError):
+            os.lseek(handle, _LOCK_OFFSET, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+        os.close(handle)
+        with suppress(OSError):  # not removed while another has it open
+            lock_path.unlink()
+    else:
+        import fcntl
+
+        with suppress(OSError):  # first: once it is unlocked, it may be another's
+            lock_path.unlink()
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)  # a child process may have inherited the file, and keep it locked
+        os.close(handle)

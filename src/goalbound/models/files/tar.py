@@ -80,7 +80,7 @@ def _number(field: bytes) -> int:
         return int.from_bytes(bytes([field[0] & 0x7F]) + field[1:], "big")
     digits = field.strip(b" \0")
     if digits.strip(b"01234567"):
-        raise FileFormatError(f"{field!r} is no octal number; the archive is damaged")
+        raise FileFormatError(f"{field!r} is not an octal number; the archive is damaged")
     return int(digits or b"0", 8)
 
 
@@ -110,5 +110,5 @@ def _checked_name(name: str) -> str:
         name = name[2:]
     parts = name.removesuffix("/").split("/")
     if name and (not all(parts) or {".", ".."} & set(parts) or "\\" in name or not name.isprintable()):
-        raise FileFormatError(f"{name!r} is no name of a file of a model")
+        raise FileFormatError(f"{name!r} is not a valid name in a model file")
     return name or "/"

@@ -81,7 +81,7 @@ class ContextPoints:
         self._points: WeakValueDictionary[bytes, ContextPoint] = WeakValueDictionary()
 
     def at(self, context: NDArray[np.float64]) -> ContextPoint:
-        """The point that stands at this context."""
+        """The point of this context."""
         key = context.tobytes()
         point = self._points.get(key)
         if point is None:

@@ -48,7 +48,7 @@ def test_parts_are_divided_by_the_whole_however_large() -> None:
         (lambda: Categories(["A", 1.5]), r"values\[1\] is 1.5; a category is a word, a whole number"),
         (lambda: Categories(["A", "B", "A"]), r"values\[2\] is 'A', which is given twice"),
         (lambda: Categories([1, True]), r"values\[1\] is True, which is given twice"),
-        (lambda: Categories(["A"])(["A", "B"]), r"\['A', 'B'\] is no category"),
+        (lambda: Categories(["A"])(["A", "B"]), r"\['A', 'B'\] is not a category"),
         (lambda: Composition([]), r"parts is \[\]; it needs a list with the name"),
         (lambda: Composition(["a", "a"]), '"a" appears twice in parts'),
         (lambda: Composition(["a", "b"])([1, -2]), r'^"b" is -2.0; a part of a whole is a finite number, not negative'),

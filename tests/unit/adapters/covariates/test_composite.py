@@ -13,9 +13,7 @@ from goalbound.adapters.covariates import (
     Composition,
     Hats,
     Periodic,
-    SoftClusters,
     Tensor,
-    fill_missing,
 )
 from goalbound.errors import InputError
 
@@ -39,60 +37,6 @@ def test_sizes_add_and_multiply_and_names_say_the_column() -> None:
     assert tensor.names[:4] == ("age: at 20, kind: A", "age: at 20, kind: B", "age: at 20, kind: other",
                                 "age: at 50, kind: A")  # fmt: skip
     assert additive.column_names == tensor.column_names == ("age", "kind")
-
-
-def test_a_table_may_be_records_rows_columns_or_a_structured_array() -> None:
-    ages, kinds = [35.0, 65.0], ["A", "C"]
-    by_name, by_place = Additive([AGE, KIND], ["age", "kind"]), Additive([AGE, KIND], [0, 1])
-    want = by_name.many({"age": ages, "kind": kinds})
-    structured = np.array(list(zip(ages, kinds, strict=True)), dtype=[("age", float), ("kind", "U1")])
-    for table in ([{"age": a, "kind": k} for a, k in zip(ages, kinds, strict=True)], structured,
-                  {"age": np.array(ages), "kind": np.array(kinds), "not read": [0, 0]}):  # fmt: skip
-        assert np.array_equal(by_name.many(table), want)
-    for rows in (list(zip(ages, kinds, strict=True)), np.array([[35.0, "A"], [65.0, "C"]], dtype=object)):
-        assert np.array_equal(by_place.many(rows), want)
-
-
-class Frame:
-    """A data frame that has columns, and no keys()."""
-
-    def __init__(self, data: dict[str, list]) -> None:
-        self.columns, self.data = list(data), data
-
-    def __getitem__(self, name: str) -> list:
-        return self.data[name]
-
-
-def test_data_frames_are_tables() -> None:
-    map = Additive([AGE, KIND], ["age", "kind"])
-    data = {"age": [35.0, None], "kind": ["A", "C"]}
-    filled = fill_missing(map, Frame(data))
-    assert np.array_equal(filled.many(Frame(data)), filled.many(data))
-    with pytest.raises(InputError, match=r"the table has no age \(by name\); there are kind"):
-        map.many(Frame({"kind": ["A"]}))
-    with pytest.raises(InputError, match=r"the table has no column 0 \(by place\); there are age, kind"):
-        Additive([AGE], [0]).many(Frame(data))
-
-
-class NAType:
-    """As pandas marks gaps in columns of whole numbers."""
-
-    def __ne__(self, other: object) -> bool:
-        raise TypeError("boolean value of NA is ambiguous")
-
-
-def test_the_gaps_of_pandas_are_gaps() -> None:
-    map = Additive([Hats([0, 10], missing=[0.5, 0.5]), Categories([1], missing=[0, 1])], ["age", "kind"])
-    assert map({"age": NAType(), "kind": NAType()}).tolist() == [0.25, 0.25, 0.0, 0.5]
-
-
-def test_a_map_of_several_columns_reads_a_tuple_of_them() -> None:
-    where = SoftClusters([[0, 0], [3, 4]], 5.0)
-    both = Additive([where, AGE], [("east", "north"), "age"])
-    record = {"east": 1.0, "north": 2.0, "age": 20}
-    np.testing.assert_allclose(both(record), np.concatenate((where([1, 2]), [1, 0, 0])) / 2)
-    assert both.column_names == ("east", "north", "age")
-    assert both.names[0] == "east, north: near (0, 0)"
 
 
 def test_joint_maps_may_stand_in_joint_maps() -> None:
@@ -123,7 +67,7 @@ def test_an_error_names_the_row_the_column_and_the_value() -> None:
         strict({"age": 30, "kind": "Z"})
     with pytest.raises(InputError, match=r"^age: the value is missing \(None or NaN\)"):
         strict({"age": None, "kind": "A"})
-    with pytest.raises(InputError, match=r"^age: row 0: 'thirty' is no number"):
+    with pytest.raises(InputError, match=r"^age: row 0: 'thirty' is not a number"):
         strict({"age": "thirty", "kind": "A"})
 
 

@@ -167,7 +167,7 @@ def test_a_damaged_learner_inside_is_refused_and_the_file_is_named(tmp_path: Pat
         tmp_path / "saved", kind="CovariateLearner", versions=[1], arrays={"learner": "|u1"}, what="learner"
     )
     write_array_file(tmp_path / "saved", header, {"learner": arrays["learner"][:-5]})
-    with pytest.raises(FileFormatError, match=r"saved: the learner in it: this is no complete npz file"):
+    with pytest.raises(FileFormatError, match=r"saved: the learner in it: this is not a complete npz file"):
         CovariateLearner.load(tmp_path / "saved")
     write_array_file(tmp_path / "saved", header, {})
     with pytest.raises(FileFormatError, match=r"learner.npy is missing"):
@@ -181,3 +181,59 @@ def test_it_keeps_the_contract_of_learners() -> None:
         return CovariateLearner(shares, inner)
 
     check_learner(make, episodes=10)
+
+
+LOG = [(25.0, Step(0, 0, 0.5, 3)), (None, Step(1, 1, 0.25, 3)), (95.0, Step(2, 0, 1.0, 3))]
+"""Every state has a way to the goal; two of the ages are within range, or missing."""
+
+
+def possible(log: list[Any]) -> list[Any]:
+    """The same with a next state that the support allows."""
+    support = PROBLEM.support
+    return [
+        (age, step._replace(next_state=int(support.next_state[support.row(support.pair(step.state, step.action))][0])))
+        for age, step in log
+    ]
+
+
+def test_it_learns_from_steps_that_anyone_made_by_what_the_map_says(tmp_path: Path) -> None:
+    log = possible(LOG)
+    one, other, bare = fresh(), fresh(), fresh().inner
+    assert one.learn_log(log) == 3
+    for age, step in log:
+        other.learn(age, step)
+        bare.learn(AGES(age), step)
+    for name, learner in (("one", one.inner), ("other", other.inner), ("bare", bare)):
+        learner.save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes() == (tmp_path / "bare").read_bytes()
+    assert (one.begun, one.outside.tolist(), one.missing.tolist()) == (0, [0], [0])
+    with pytest.raises(InputError, match=r"step 3 of the log.*'old' is not a number"):
+        one.learn_log([*log, ("old", log[0][1])])
+    assert one.statistics.visits.sum() == 6
+
+
+def test_episodes_have_ids_and_allowed_actions(tmp_path: Path) -> None:
+    learner = fresh()
+    episode = learner.begin(33, id="case 17")
+    assert learner.episode("case 17") is episode
+    assert [episode.act(0, allowed=[1]), episode.pending_action] == [1, 1]  # type: ignore[call-arg, attr-defined]
+    learner.save(tmp_path / "learner")
+    again = fresh().restored(tmp_path / "learner")
+    assert again.episode("case 17").pending_action == 1
+    again.episode("case 17").abandon("left")
+    assert again.abandoned == {"left": 1}
+
+
+def test_two_with_the_same_map_are_merged() -> None:
+    one, other = fresh(), fresh()
+    drive(one, float, 5, seed=1)
+    drive(other, float, 7, seed=2)
+    visits = one.statistics.visits + other.statistics.visits
+    outside = one.outside + other.outside
+    one.merge(other)
+    np.testing.assert_array_equal(one.statistics.visits, visits)
+    assert (one.begun, one.outside.tolist()) == (12, outside.tolist())
+    with pytest.raises(InputError, match="other has another map"):
+        one.merge(fresh(Hats([20, 40, 81], clamp=True)))
+    with pytest.raises(InputError, match="other is"):
+        one.merge(one.inner)

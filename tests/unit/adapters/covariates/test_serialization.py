@@ -6,29 +6,28 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
 from goalbound import FileFormatError
 from goalbound.adapters.covariates import (
     Additive,
     Categories,
-    FromTransformer,
     Hats,
     Splines,
+    Tensor,
     load_map,
     map_as_json,
     map_digest,
     map_from_json,
+    map_from_settings,
     save_map,
 )
 from goalbound.errors import InputError
 from goalbound.models.files.array_file import write_array_file
+from tests.support.covariate_maps import MAPS
 from tests.support.strategies import examples
-from tests.unit.adapters.covariates.maps import MAPS
 
 
 def test_a_moved_knot_another_rule_or_another_column_is_another_digest() -> None:
@@ -74,11 +73,11 @@ def nested(depth: int) -> dict[str, Any]:
         ({"kind": "__init__"}, "no map is of kind '__init__'"),
         ({"kind": "Hats", "knots": [0, 1]}, r"a Hats has \['kind', 'knots'\]; it needs"),
         ({**HATS, "more": 1}, "a Hats has"),
-        ({**HATS, "clamp": 1}, "clamp is 1; it needs True or False"),
+        ({**HATS, "clamp": 1}, "clamp is 1; it is True or False"),
         ({**HATS, "knots": {"a": 1}}, "knots"),
-        ({**HATS, "knots": [0, "1"]}, "knots: row 1: '1' is no number"),
+        ({**HATS, "knots": [0, "1"]}, "knots: row 1: '1' is not a number"),
         ({**HATS, "knots": None}, "knots"),
-        ({"kind": "Tensor", "maps": 3, "columns": [0]}, "maps of a Tensor is no list"),
+        ({"kind": "Tensor", "maps": 3, "columns": [0]}, "maps of a Tensor is not a list"),
         ({"kind": "Tensor", "maps": [HATS], "columns": 3}, "columns is 3"),
         ({"kind": "Composition", "parts": 3, "missing": None}, "parts is 3"),
         ({"kind": "Composition", "parts": "ab", "missing": None}, "parts"),
@@ -137,69 +136,18 @@ def test_a_map_of_someone_elses_is_not_written(tmp_path: Path) -> None:
     class Mine:
         context_size = 1
 
-    with pytest.raises(InputError, match="a Mine is no map of goalbound, and cannot be written; see FromTransformer"):
+    with pytest.raises(
+        InputError, match="a Mine is not a map of goalbound, and cannot be written; see FromTransformer"
+    ):
         save_map(Mine(), tmp_path / "map")
     assert not (tmp_path / "map").exists()
 
 
-class Rows:
-    """A fitted transformer as scikit-learn has them."""
-
-    def __init__(self, rows: Any) -> None:
-        self.rows = rows
-
-    def transform(self, table: Any) -> Any:
-        return self.rows
-
-
-def test_a_transformer_whose_rows_are_contexts_is_a_map() -> None:
-    rows = np.array([[0.25, 0.75], [1.0, 0.0]], dtype=np.float32)
-    for gave in (rows, rows.tolist(), csr_array(rows)):
-        assert FromTransformer(Rows(gave).transform, ["a", "b"]).many([[0], [1]]).tolist() == rows.tolist()
-    third = np.array([[1 / 3, 1 / 3, 1 / 3]], dtype=np.float32)  # sums to 1 in single precision only
-    np.testing.assert_allclose(FromTransformer(Rows(third).transform, ["a", "b", "c"])([0]).sum(), 1.0, atol=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([[0.5, 0.5], [0.5, 0.4]], "^row 1: the transformer gave a row that sums to 0.9; .* include_bias=True"),
-        ([[0.0, 0.0]], "sums to 0; .* unknown categories"),
-        ([[1.2, -0.2]], "gave -0.2 in column 1; a context is not negative"),
-        ([[np.nan, 1.0]], "gave nan in column 0"),
-        ([[1.0]], r"gave shape \(1, 1\); it needs \[K, d\] = \(K, 2\)"),
-    ],
-)
-def test_a_transformer_whose_rows_are_no_contexts_is_refused(rows: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        FromTransformer(Rows(rows).transform, ["a", "b"]).many([[0]])
-
-
-def test_scikit_learns_splines_and_mixtures_are_maps() -> None:
-    preprocessing = pytest.importorskip("sklearn.preprocessing", reason="scikit-learn is not installed")
-    mixture = pytest.importorskip("sklearn.mixture")
-    x = np.linspace(0.0, 1.0, 50)[:, None]
-    splines = preprocessing.SplineTransformer(n_knots=4, extrapolation="constant").fit(x)
-    names = [f"spline {n}" for n in range(6)]
-    assert FromTransformer(splines.transform, names).many(3.0 * x - 1.0).shape == (50, 6)
-    gaussians = mixture.GaussianMixture(3, random_state=0).fit(x)
-    assert FromTransformer(gaussians.predict_proba, ["a", "b", "c"])(x[0]).shape == (3,)
-
-
-def test_a_transformer_is_not_saved_and_has_a_digest_only_by_its_identity(tmp_path: Path) -> None:
-    nameless = FromTransformer(Rows([[1.0]]).transform, ["a"])
-    with pytest.raises(InputError, match="this FromTransformer has no identity; give identity="):
-        map_digest(nameless)
-    one, other = (FromTransformer(Rows([[1.0]]).transform, ["a"], identity=word) for word in ("v1", "v2"))
-    assert map_digest(one) != map_digest(other)
-    for map in (one, Additive([Hats([0, 1]), one], [0, 1])):
-        with pytest.raises(InputError, match=r"which no file can hold; .* CovariateLearner.load\(path, map=...\)"):
-            save_map(map, tmp_path / "map")
-    assert not (tmp_path / "map").exists()
-
-
-def test_a_transformer_needs_a_function_and_names() -> None:
-    with pytest.raises(InputError, match=r"transform is a Rows; give its method, such as splines.transform"):
-        FromTransformer(Rows([]), ["a"])
-    with pytest.raises(InputError, match="names is empty"):
-        FromTransformer(list, [])
+def test_settings_that_have_defaults_may_be_left_out_where_people_write_them():
+    hats = {"kind": "Hats", "knots": [0, 1]}
+    map = map_from_settings({"kind": "Tensor", "columns": ["a", "b"], "maps": [hats, {**hats, "clamp": True}]})
+    assert map_digest(map) == map_digest(Tensor([Hats([0, 1]), Hats([0, 1], clamp=True)], ["a", "b"]))
+    no_maps = {"kind": "Tensor", "maps": 3, "columns": []}
+    for wrong in (None, [], {"kind": 3}, {"kind": "Hats"}, {**hats, "knot": 1}, no_maps):
+        with pytest.raises(InputError):
+            map_from_settings(wrong)

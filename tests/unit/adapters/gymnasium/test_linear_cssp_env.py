@@ -1,7 +1,5 @@
 """A linear contextual problem as a Gymnasium environment."""
 
-import subprocess
-import sys
 import warnings
 
 import gymnasium
@@ -12,7 +10,6 @@ from gymnasium.utils.env_checker import check_env
 from goalbound import Builder, LinearCSSP
 from goalbound.adapters.gymnasium import LinearCSSPEnv, from_environments
 from goalbound.errors import InputError
-from goalbound.extras import install_command
 from goalbound.simulation import OneHot, bernoulli
 
 
@@ -152,24 +149,3 @@ def test_the_way_there_and_back_keeps_starts_and_losses():
     assert all(taxi.at([1.0]).start_distribution[state] > 0.0 for state in starts)
     assert len(starts) > 30
     assert env.step(0)[1] == -0.1
-
-
-def test_without_gymnasium_tables_can_be_read_and_the_environment_says_what_to_install():
-    program = """
-import sys
-sys.modules["gymnasium"] = None  # as if it were not installed
-from goalbound.adapters.gymnasium import every_termination, from_environments, per_step
-class Table:
-    P = {0: {0: [(1.0, 0, 0, True)]}}
-    initial_state_distrib = [1.0]
-print(from_environments([Table()], losses=per_step(0.1), goals=every_termination).problem)
-try:
-    from goalbound.adapters.gymnasium import LinearCSSPEnv
-except ImportError as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [
-        "LinearCSSP(1 components, 1 states, 1 pairs, 1 next states)",
-        f"Gymnasium is not installed; this part needs it: {install_command('gym')}",
-    ]

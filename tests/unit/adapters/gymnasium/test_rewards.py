@@ -64,7 +64,7 @@ def test_give_up_is_an_extra_action_in_every_state_and_the_only_one_in_a_hole():
         -1,
         failure_state,
     )
-    with pytest.raises(InputError, match="observation -1 is no state"):
+    with pytest.raises(InputError, match="observation -1 is not a state"):
         read.state(-1)
     assert support.pair_action[support.pair_start[failure_state] :].tolist() == [4]
     assert row(read, 4, 2) == (0.01, {"failure": 1.0})

@@ -1,47 +1,11 @@
 """A report on more learners than one can speak of one by one: their order, what it rests on, what it does not show."""
 
-from copy import deepcopy
-
 import pytest
 
-from goalbound.experiments.learners import catalogued_card
 from goalbound.experiments.report import report_data, report_page
-from goalbound.experiments.report.phrases import deviations, prior_information
-from goalbound.experiments.summary import summarize
+from goalbound.experiments.report.phrases import deviations
+from tests.support.many_learners import given
 from tests.support.report_cases import case, spec
-
-LEARNERS = [
-    {"use": "greedy-ridge", "label": "greedy"},
-    {"use": "lr-cssp", "label": "wide"},
-    {"use": "lr-cssp", "label": "narrow", "scale": 0.1},
-    {"use": "uc-ssp", "label": "0.1 x UC", "scale": 0.1, "sees": "cell"},
-    {"use": "uc-ssp", "label": "UC", "sees": "cell"},
-    {"use": "ulcvi", "label": "ULCVI"},
-    {"use": "psrl-ssp", "label": "PSRL"},
-    {"use": "ps-cssp", "label": "PS", "spread": 0.1},
-    {"use": "clairvoyant", "label": "clairvoyant"},
-]
-REGRETS = {
-    "greedy": [10.0, 10.0, 100.0], "0.1 x UC": [50.0, 50.0, 50.0], "PSRL": [60.0, 45.0, 60.0], "PS": [90.0, 90.0, 90.0],
-    "narrow": [200.0, 210.0, 220.0], "UC": [400.0, 400.0, 400.0], "wide": [500.0, 500.0, 500.0],
-    "ULCVI": [900.0, 900.0, 900.0],
-}  # fmt: skip
-"""Of seeds 0, 1 and 2, and again of 3, 4 and 5. Means 40, 50, 55, 90, 210, 400, 500, 900."""
-
-
-def given(optimal_loss=1_000.0, **changes):
-    asked = spec(**{"learners": LEARNERS, "problems": [{"use": "random", "label": "flat"}], "seeds": 6, **changes})
-    made = case(asked)
-    made["records"] = deepcopy(made["records"])
-    for one in made["records"]:
-        if one.spec.learner.label in REGRETS:
-            one.metadata["totals"]["expected_regret"] = REGRETS[one.spec.learner.label][one.spec.seed % 3]
-        bounded = {"method_time_bound": 9.0} if one.spec.learner.label == "ULCVI" else {}
-        one.metadata["settings"] = dict(one.spec.learner.settings) | bounded
-        one.metadata["totals"]["optimal_loss"] = optimal_loss
-        one.metadata["totals"]["abandoned"] = 4 if one.spec.learner.label == "ULCVI" else 0
-    made["summary"] = summarize(made["records"], runs=asked.runs())
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -129,51 +93,7 @@ def test_scales_of_all_learners_are_departures_and_stand_under_the_figure(data):
     assert "E: radii: its paper; delta 0.1" in page
 
 
-def test_what_a_learner_was_reported_and_shown_is_said(data):
-    words = {learner["label"]: prior_information(learner) for learner in data["learners"]}
-    assert words["UC"] == (
-        "One learner for each cell of the contexts, shown nothing else of them. Told where each action can lead (the "
-        "true support) and the least loss of the problem."
-    )
-    assert words["ULCVI"].startswith("Never shown a context. Told")
-    assert words["ULCVI"].endswith(
-        "the certified bound on what the best policies lose and the certified bound on their steps."
-    )
-    assert words["greedy"] == "Told where each action can lead (the true support) and the least loss of the problem."
-
-
 def test_learners_without_known_pairs_show_none(data):
     known = {data["learners"][one["learner"]]["label"]: one["known"] for one in data["panels"][0]["results"]}
     assert known["wide"] is not None
     assert known["greedy"] is known["PSRL"] is known["UC"] is None
-
-
-def test_many_differences_are_folded_and_all_learners_can_be_hidden_at_once(data):
-    page = report_page(data)
-    assert '<button type="button" class="key" data-all="none">none</button>' in page
-    assert "<details><summary>Differences" not in page  # 8 learners: 28 pairs
-    both = given()
-    both["spec"] = spec(learners=LEARNERS)
-    both["records"] = case(both["spec"])["records"]
-    both["summary"] = summarize(both["records"], runs=both["spec"].runs())
-    assert "<details><summary>Differences of expected regret: 56 pairs of learners</summary>" in report_page(
-        report_data(**both)
-    )
-
-
-@pytest.mark.parametrize(
-    ("use", "settings", "expected", "words"),
-    [
-        ("clairvoyant", {}, "oracle", "no constants"),
-        ("lr-cssp", {"widths": "printed"}, "unproven", "widths: printed, not proven; delta 0.1"),
-        ("ulcvi", {"scale": 1e-10}, "unproven", "bonuses: 1e-10 x its paper, not proven; delta 0.1"),
-        ("bernstein-ssp", {"scale": 2.0}, "unproven", "radii: 2 x its paper, not proven; delta 0.1"),
-        ("psrl-ssp", {}, "proven", "spread of the losses: its paper; delta 0.1"),
-        ("epsilon-greedy", {}, "none", "explore 1; fade 0.333"),
-        ("ps-cssp", {"spread": 0.1}, "none", "spread 0.1"),
-        ("random", {}, "none", "no constants"),
-    ],
-)
-def test_what_constants_rest_on(use, settings, expected, words):
-    card = catalogued_card(use, settings)
-    assert (card.guarantee, card.description) == (expected, words)

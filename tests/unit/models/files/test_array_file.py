@@ -112,7 +112,7 @@ def test_numbered_arrays_are_allowed_by_a_pattern_of_the_whole_name(tmp_path):
     for stray in ("episode_3.valuesX.npy", "episode_x.values.npy", "my episode_3.values.npy", "episode_3.values"):
         write_array_file(path, HEADER, {"episode_0.values": np.zeros(1)})
         with_member(path, stray, npy(np.zeros(1)))
-        with pytest.raises(FileFormatError, match=r"is no part of a goalbound file"):
+        with pytest.raises(FileFormatError, match=r"is not part of a goalbound file"):
             read(path, arrays=patterns)
 
 
@@ -124,7 +124,7 @@ def test_numbered_arrays_are_allowed_by_a_pattern_of_the_whole_name(tmp_path):
         ({"versions": (2, 3)}, "version 1; this goalbound reads version 2 or 3"),
         ({"arrays": TYPES | {"known": "|u1"}}, r"known.npy holds '\|b1', .*; it needs '\|u1'"),
         ({"arrays": {}, "what": "checkpoint"}, "6 members; a checkpoint has at most 1"),
-        ({"arrays": {"x.*": "<f8"}}, "'gram.npy' is no part of a goalbound file"),
+        ({"arrays": {"x.*": "<f8"}}, "'gram.npy' is not part of a goalbound file"),
         ({"limit": 100}, "the limit is 100"),
     ],
 )  # fmt: skip
@@ -149,7 +149,7 @@ def test_four_dimensions_are_refused_both_ways(path):
     with pytest.raises(InputError, match="gram has 4 dimensions; at most 3"):
         write_array_file(path, HEADER, {"gram": np.zeros((1, 1, 1, 1))})
     with_member(path, "gram.npy", npy(np.zeros((1, 1, 1, 1))))
-    with pytest.raises(FileFormatError, match=r"gram.npy is no array of npy .* three dimensions"):
+    with pytest.raises(FileFormatError, match=r"gram.npy is not an array of npy .* three dimensions"):
         read(path)
 
 

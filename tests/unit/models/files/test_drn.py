@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from goalbound.errors import FileFormatError
 from goalbound.models import SSP
 from goalbound.models.files import load, read_drn, write_drn
-from tests.unit.models.files.test_npz import ssps
-from tests.unit.models.files.test_umb import least_losses, powers_of_two, storm_example, storm_value
+from tests.support.model_files import least_losses, powers_of_two, ssps, storm_example, storm_value
 
 MODEL = """// Exported by storm
 // Original model type: MDP
@@ -96,19 +95,19 @@ def test_a_file_whose_comment_is_gone_is_still_the_same_model(tmp_path):
         ("@parameters\n", "@parameters\np q", "line 6: the model has the parameters 'p q'"),
         ("@nr_states\n3", "@nr_states\n4", "@nr_states says 4, and 3 states follow"),
         ("@nr_states\n3", "@nr_states\n2", "line 20: '2 : \\$0' does not lead to one of the 2 states"),
-        ("@nr_states\n3", "@nr_states\n-3", "line 12: '-3' is no number"),
-        ("@nr_states", "@nr_stats", "'@nr_stats' is no section"),
+        ("@nr_states\n3", "@nr_states\n-3", "line 12: '-3' is not a number"),
+        ("@nr_states", "@nr_stats", "'@nr_stats' is not a section"),
         ("@nr_choices\n4", "@nr_choices\n5", "@nr_choices says 5, and 4 actions follow"),
         ("@model\n", "", "stands before @model"),
         ("@model\n", "@type: MDP\n", "@type appears twice"),
         ("2 : $0", "3 : $0", "line 20: '3 : \\$0' does not lead to one of the 3 states"),
-        ("2 : $0", "2 : $1", "line 20: '\\$1' is no number"),
-        ("2 : $0", "2 : p", "'p' is no number"),
-        ("2 : $0", "2 : nan", "'nan' is no number"),
-        ("2 : $0", "2 : 1/0", "'1/0' is no number"),
+        ("2 : $0", "2 : $1", "line 20: '\\$1' is not a number"),
+        ("2 : $0", "2 : p", "'p' is not a number"),
+        ("2 : $0", "2 : nan", "'nan' is not a number"),
+        ("2 : $0", "2 : 1/0", "'1/0' is not a number"),
         ("2 : $0", "2 : 1e999", "branch 1 of the file has the probability inf"),
         ("2 : $0", "2 : 0.2", "probabilities sum to 0.95, not 1"),
-        ("2 : $0", "2 0.25", "line 20: '2 0.25' is no transition"),
+        ("2 : $0", "2 0.25", "line 20: '2 0.25' is not a transition"),
         ("2 : $0", "2² : 0.25", "line 20"),
         ("[0.5, 0]", "[-2, 0]", "state 0 of the file, choice 1: reward -2.0; .* not negative"),
         ("[0.5, 0]", "[0.5, 0", "line 21: a bracket is left open"),

@@ -1,4 +1,4 @@
-"""What is no regular file, no path, or far larger than it looks: refused at once, with a remedy, by every reader."""
+"""What is not a regular file, no path, or far larger than it looks: refused at once, with a remedy, by every reader."""
 
 import gzip
 import io
@@ -121,7 +121,7 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(tmp_path, monke
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("path", [1, True, None, 3.5, b"model.npz", ["model.npz"], "mo\0del.npz"])
 def test_what_is_no_path_is_refused(reader, path):
-    with pytest.raises(InputError, match="is no path"):
+    with pytest.raises(InputError, match="is not a path"):
         READERS[reader](path)
 
 
@@ -134,7 +134,7 @@ def test_a_number_is_no_path_and_stdout_stays_open():
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.splitlines() == [
-        f"{number} is no path; give the name of a file, as text or as a pathlib.Path" for number in (0, 1, 2)
+        f"{number} is not a path; give the name of a file, as text or as a pathlib.Path" for number in (0, 1, 2)
     ]
 
 
@@ -145,7 +145,7 @@ def test_nothing_is_written_to_what_is_no_path(path):
         lambda: save(problem, path), lambda: problem.save(path), lambda: save_map(Hats([0, 1]), path),
         lambda: LRCSSP(Support.full(1, 1), 1, loss_floor=0.1).save(path),
     ):  # fmt: skip
-        with pytest.raises(InputError, match="is no path"):
+        with pytest.raises(InputError, match="is not a path"):
             write()
 
 

@@ -9,72 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goalbound.errors import FileFormatError, InputError
-from goalbound.models import SSP, LinearCSSP, Support
-from goalbound.models.files import load, read_npz, save, write_npz
-
-unit = st.floats(0.0, 1.0)
-names_text = st.text(st.characters(exclude_categories=()), min_size=1, max_size=6).filter(lambda name: name != "goal")
-
-
-@st.composite
-def supports(draw, *, names=names_text):
-    """Small supports with gaps in actions and next states, and names or none."""
-    states, actions = draw(st.integers(1, 4)), draw(st.integers(1, 3))
-    some_actions = st.sets(st.integers(0, actions - 1), min_size=1)
-    some_states = st.sets(st.integers(0, states), min_size=1)
-    pairs = [{action: draw(some_states) for action in draw(some_actions)} for _ in range(states)]
-    used = max(max(of_state) for of_state in pairs) + 1
-    return Support.from_pairs(
-        pairs,
-        state_names=draw(st.none() | st.lists(names, min_size=states, max_size=states, unique=True)),
-        action_names=draw(st.none() | st.lists(names, min_size=used, max_size=used + 1, unique=True)),
-    )
-
-
-def drawn_rows(draw, support):
-    """[M] probabilities, some of them zero."""
-    weights = np.array(draw(st.lists(st.integers(0, 9), min_size=support.triples, max_size=support.triples)), float)
-    weights[support.next_start[:-1]] += 1.0
-    return weights / np.repeat(np.add.reduceat(weights, support.next_start[:-1]), np.diff(support.next_start))
-
-
-def law(draw, size):
-    weights = np.array(draw(st.lists(st.integers(0, 9), min_size=size, max_size=size)), float) + 1.0
-    return weights / weights.sum()
-
-
-@st.composite
-def ssps(draw, *, names=names_text, scales=None, uniform=False):
-    """Small problems of all shapes; ``uniform`` starts are one state or equally likely states."""
-    support = draw(supports(names=names))
-    start = draw(st.integers(0, support.states - 1))
-    if draw(st.booleans()):
-        size = support.states
-        start = np.full(size, 1.0 / size) if uniform and size > 1 else start if uniform else law(draw, size)
-    return SSP(
-        support,
-        np.array(draw(st.lists(unit, min_size=support.pairs, max_size=support.pairs))),
-        drawn_rows(draw, support),
-        start,
-        draw(st.floats(1e-6, 1e6) if scales is None else scales),
-    )
-
-
-@st.composite
-def linear_cssps(draw):
-    support, size = draw(supports()), draw(st.integers(1, 3))
-    start = draw(st.integers(0, support.states - 1))
-    shape = draw(st.integers(0, 2))
-    if shape:
-        start = law(draw, support.states) if shape == 1 else np.column_stack([law(draw, support.states)] * size)
-    return LinearCSSP(
-        support,
-        np.array(draw(st.lists(unit, min_size=support.pairs * size, max_size=support.pairs * size))).reshape(-1, size),
-        np.column_stack([drawn_rows(draw, support) for _ in range(size)]),
-        start,
-        tuple(f"component {k}" for k in range(size)) if draw(st.booleans()) else None,
-        draw(st.floats(1e-6, 1e6)),
-    )
+from goalbound.models import SSP, LinearCSSP
+from goalbound.models.files import load, read_npz, write_npz
+from tests.support.model_files import linear_cssps, ssps
 
 
 @settings(max_examples=60, deadline=None)
@@ -133,36 +70,6 @@ def test_a_contextual_problem_is_not_read_where_a_plain_one_stands(tmp_path):
     small().save(tmp_path / "drug.npz")
     with pytest.raises(InputError, match="without context"):
         LinearCSSP.load(tmp_path / "drug.npz")
-
-
-def test_a_missing_file_is_missing(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        load(tmp_path / "none.npz")
-
-
-def test_save_goes_by_the_suffix_and_lists_the_known_ones(tmp_path):
-    with pytest.raises(InputError, match=r"unknown suffix '.csv'; known are .npz .*, .umb .* and .drn"):
-        save(small(), tmp_path / "drug.csv")
-    contextual = LinearCSSP.mix([small(), small()])
-    for suffix in (".umb", ".drn"):
-        with pytest.raises(InputError, match=r"hold no contexts; save as \.npz"):
-            save(contextual, tmp_path / f"drug{suffix}")
-
-
-def test_load_goes_by_the_bytes_and_not_by_the_suffix(tmp_path):
-    for suffix in ("npz", "umb", "drn"):
-        save(small(), tmp_path / f"drug.{suffix}")
-        (tmp_path / f"drug.{suffix}").rename(tmp_path / "model")
-        assert load(tmp_path / "model").losses.tolist() == [0.5, 0.2]
-    (tmp_path / "model").write_bytes(b"states,actions\n")
-    with pytest.raises(FileFormatError, match=r"known are \.npz"):
-        load(tmp_path / "model")
-
-
-def test_loss_and_goal_are_refused_for_a_file_that_holds_one_problem(tmp_path):
-    small().save(tmp_path / "drug.npz")
-    with pytest.raises(InputError, match="loss= and goal= are for UMB and DRN"):
-        load(tmp_path / "drug.npz", goal="goal")
 
 
 def rewritten(path, change):

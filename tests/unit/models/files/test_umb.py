@@ -1,6 +1,5 @@
 """UMB: what is written, what is read, and what Storm says about it."""
 
-import copy
 import dataclasses
 import gzip
 import io
@@ -18,85 +17,22 @@ from hypothesis import strategies as st
 from goalbound.errors import FileFormatError, InputError
 from goalbound.models import SSP
 from goalbound.models.files import load, read_umb, write_umb
-from tests.unit.models.files.test_npz import ssps
+from tests.support.model_files import (
+    a_model,
+    archive,
+    f8,
+    flags,
+    least_losses,
+    powers_of_two,
+    ssps,
+    storm_example,
+    storm_value,
+    u8,
+)
 
-powers_of_two = st.integers(-20, 20).map(lambda exponent: 2.0**exponent)
 printable = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=5).filter(
     lambda name: name != "goal"
 )
-
-DOUBLE = {"type": "double", "size": 64}
-BOOL = {"type": "bool", "size": 1}
-
-
-def least_losses(problem: SSP, sweeps: int = 20_000) -> np.ndarray:
-    """[S + 1] plain value iteration from zero, until nothing moves by more than 1e-13."""
-    support, values = problem.support, np.zeros(problem.support.states + 1)
-    for _ in range(sweeps):
-        following = np.add.reduceat(problem.probabilities * values[support.next_state], support.next_start[:-1])
-        better = np.append(np.minimum.reduceat(problem.losses + following, support.pair_start[:-1]), 0.0)
-        if np.abs(better - values).max() < 1e-13:
-            break
-        values = better
-    return better
-
-
-def u8(*numbers: int) -> bytes:
-    return np.array(numbers, dtype="<u8").tobytes()
-
-
-def f8(*numbers: float) -> bytes:
-    return np.array(numbers, dtype="<f8").tobytes()
-
-
-def flags(*at: int) -> bytes:
-    return sum(1 << one for one in at).to_bytes(8, "little")
-
-
-def a_model() -> tuple[dict, dict[str, bytes]]:
-    """Three states; 1 is the goal, in the middle. State 0: "go" to 1 or 2, "wait" to 0; state 2: "go" to 1.
-
-    Rewards: 1 in state 0, 2 in state 2; "wait" 0.5; the branch 0 -go-> 2 (probability 0.25) 4.
-    So "go" in 0 loses 1 + 0.25 * 4 = 2, "wait" 1.5, "go" in 2 loses 2.
-    """
-    index = {
-        "format-version": 1,
-        "format-revision": 0,
-        "transition-system": {
-            "time": "discrete", "#players": 1, "#states": 3, "#initial-states": 1, "#choices": 4, "#branches": 5,
-            "#choice-actions": 2, "#branch-actions": 0, "#observations": 0, "branch-probability-type": DOUBLE,
-        },
-        "annotations": {
-            "rewards": {"r": {"alias": "time", "applies-to": ["states", "choices", "branches"], "type": DOUBLE}},
-            "aps": {name: {"applies-to": ["states"], "type": BOOL} for name in ("done", "deadlock")},
-        },
-    }  # fmt: skip
-    members = {
-        "state-to-choices.bin": u8(0, 2, 3, 4),
-        "state-is-initial.bin": flags(0),
-        "choice-to-branches.bin": u8(0, 2, 3, 4, 5),
-        "branch-to-target.bin": u8(2, 1, 0, 1, 1),
-        "branch-to-probability.bin": f8(0.25, 0.75, 1.0, 1.0, 1.0),
-        "actions/choices/values.bin": np.array([1, 0, 0, 1], dtype="<u4").tobytes(),
-        "actions/choices/string-mapping.bin": u8(0, 4, 6),
-        "actions/choices/strings.bin": b"waitgo",
-        "annotations/rewards/r/states/values.bin": f8(1.0, 100.0, 2.0),
-        "annotations/rewards/r/choices/values.bin": f8(0.0, 0.5, 0.0, 0.0),
-        "annotations/rewards/r/branches/values.bin": f8(4.0, 0.0, 0.0, 0.0, 0.0),
-        "annotations/aps/done/states/values.bin": flags(1),
-        "annotations/aps/deadlock/states/values.bin": flags(),
-    }
-    return copy.deepcopy(index), members  # tests change it
-
-
-def archive(index: dict, members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        for name, data in {"index.json": json.dumps(index).encode(), **members}.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-    return out.getvalue()
 
 
 def read(tmp_path, index, members, **options) -> SSP:
@@ -294,23 +230,6 @@ def test_a_start_that_umb_cannot_say_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"not uniform.*npz.*dataclasses.replace\(problem, start=0\)"):
         write_umb(problem, tmp_path / "start.umb")
     assert not list(tmp_path.iterdir())
-
-
-def storm_value(model, formula: str) -> float:
-    stormpy = pytest.importorskip("stormpy")
-    result = stormpy.model_checking(model, stormpy.parse_properties(formula)[0])
-    return result.get_value(model.initial_states[0])
-
-
-def storm_example(name: str):
-    stormpy = pytest.importorskip("stormpy")
-    import stormpy.examples.files as files
-
-    options = stormpy.BuilderOptions()
-    options.set_build_all_labels()
-    options.set_build_all_reward_models()
-    options.set_build_choice_labels()
-    return stormpy.build_model(stormpy.io.parse_prism_program(getattr(files, name)), options=options)
 
 
 @pytest.mark.parametrize("compression", ["GZIP", "XZ", "NO_COMPRESSION"])

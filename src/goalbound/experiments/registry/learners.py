@@ -1,0 +1,331 @@
+"""The learners that an experiment may name; each is given only prior information that a user could have.
+
+Named settings are resolved here: ``certified`` is the certified bound of the problem, ``sees`` what a learner is
+shown.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from goalbound.adapters.covariates import CovariateMap, Hats, Splines
+from goalbound.errors import ArgumentError
+from goalbound.estimation import Widths, paper, printed, scaled, sharp
+from goalbound.experiments.registry.catalog import Catalog, Entry, hint
+from goalbound.learners import ridge, tabular
+from goalbound.learners.card import LearnerCard, learner_card
+from goalbound.learners.context_map import ContextBlind, MappedContexts
+from goalbound.learners.discretized import Discretized
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.protocol import Learner
+from goalbound.learners.reference import Clairvoyant, RandomWalk
+from goalbound.learners.settings import LearnerOptions, added_loss
+from goalbound.models import LinearCSSP, Support
+from goalbound.models.validation import check_float, short_repr
+from goalbound.planning import ContextBounds, context_bounds
+from goalbound.problems.treatment import biomarker
+
+BOUNDS_TOLERANCE = 0.1
+"""Tolerance of the bounds given to learners: tighter ones cost more than they gain, and would change results."""
+_BOUNDS_CACHE: dict[int, tuple[LinearCSSP, ContextBounds]] = {}
+
+
+def certified_bounds(problem: LinearCSSP) -> ContextBounds:
+    """B*, T* and the loss floor of a problem, to 10%; cached for the last few problems."""
+    found = _BOUNDS_CACHE.get(id(problem))
+    if found is None or found[0] is not problem:
+        if len(_BOUNDS_CACHE) >= 8:
+            _BOUNDS_CACHE.clear()
+        found = _BOUNDS_CACHE[id(problem)] = (problem, context_bounds(problem, tolerance=BOUNDS_TOLERANCE))
+    return found[1]
+
+
+def lr_cssp(
+    problem: LinearCSSP,
+    *,
+    episodes: int,
+    delta: float = 0.1,
+    widths: str = "paper",
+    scale: float = 1.0,
+    support: str = "true",
+    loss_floor: str | float = "certified",
+    loss_bound: str | float = "certified",
+    regularization: float = 1.0,
+    forget: bool = False,
+    tolerance: float = 1e-3,
+    replan_factor: float = 1.0,
+    sees: str = "context",
+    parts: int = 4,
+    rng: np.random.Generator,
+) -> Learner:
+    """The learner of the paper."""
+
+    def make_learner(size: int, rng: np.random.Generator | None = None) -> LRCSSP:
+        floor, added = _loss_floor(problem, episodes, loss_floor)
+        return LRCSSP(
+            _support(problem, support), size, loss_floor=floor, delta=delta, widths=_widths(widths, scale),
+            loss_bound=_bound(problem, size, episodes, floor, loss_bound),
+            options=LearnerOptions(
+                regularization=regularization, forget=forget, tolerance=tolerance, replan_factor=replan_factor,
+                episodes=added,
+            ),
+        )  # fmt: skip
+
+    return _with_context_view(problem, sees, parts, make_learner, rng)
+
+
+practical = partial(lr_cssp, widths="sharp", scale=0.5, replan_factor=2.0)
+"""The learner of :meth:`goalbound.LRCSSP.practical`."""
+
+
+def greedy_ridge(
+    problem: LinearCSSP, *, episodes: int, support: str = "true", loss_floor: str | float = "certified",
+    regularization: float = 1.0,
+) -> ridge.GreedyRidge:  # fmt: skip
+    """Plans in the ridge estimate without exploration."""
+    return ridge.GreedyRidge(
+        _support(problem, support),
+        problem.context_size,
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
+    )
+
+
+def epsilon_greedy(
+    problem: LinearCSSP, *, episodes: int, explore: float = 1.0, fade: float = 1.0 / 3.0, support: str = "true",
+    loss_floor: str | float = "certified", regularization: float = 1.0, rng: np.random.Generator,
+) -> ridge.EpsilonGreedy:  # fmt: skip
+    """Greedy, with random steps that fade."""
+    return ridge.EpsilonGreedy(
+        _support(problem, support), problem.context_size, explore=explore, fade=fade, rng=rng,
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
+    )  # fmt: skip
+
+
+def ps_cssp(
+    problem: LinearCSSP, *, episodes: int, spread: float = 0.5, ceiling: float = 1000.0, support: str = "true",
+    loss_floor: str | float = "certified", regularization: float = 1.0, rng: np.random.Generator,
+) -> ridge.PosteriorSampling:  # fmt: skip
+    """Thompson sampling on the ridge posterior."""
+    return ridge.PosteriorSampling(
+        _support(problem, support), problem.context_size, spread=spread, ceiling=ceiling, rng=rng,
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
+    )  # fmt: skip
+
+
+def kwik_rmax(
+    problem: LinearCSSP, *, episodes: int, accuracy: float = 0.1, delta: float = 0.1, support: str = "true",
+    loss_floor: str | float = "certified", regularization: float = 1.0,
+) -> ridge.KwikRmax:  # fmt: skip
+    """KWIK_LR-Rmax, adapted."""
+    return ridge.KwikRmax(
+        _support(problem, support), problem.context_size, accuracy=accuracy, delta=delta,
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
+    )  # fmt: skip
+
+
+def context_free(
+    problem: LinearCSSP,
+    *,
+    method: str,
+    episodes: int,
+    scale: float = 1.0,
+    delta: float = 0.1,
+    support: str = "true",
+    loss_floor: str | float = "certified",
+    loss_bound: str | float = "certified",
+    sees: str = "nothing",
+    parts: int = 4,
+    rng: np.random.Generator,
+) -> Learner:
+    """A context-free learner of the literature."""
+    floor, _ = _loss_floor(problem, episodes, loss_floor)
+    bound = _bound(problem, 1, episodes, floor, loss_bound) if method in _USE_BOUND else None
+    added = added_loss(problem.support, 1, episodes) if floor == 0.0 and method not in _ALLOW_ZERO_LOSS else 0.0
+    if method in _REQUIRE_BOUND and bound is None:
+        raise ArgumentError(f"{method} cannot find its loss bound by doubling; give loss_bound a number, or certified")
+    chosen = _method(problem, method, scale, bound, episodes)
+
+    def make_learner(size: int, rng: np.random.Generator | None = None) -> tabular.TabularLearner:
+        return tabular.TabularLearner(
+            _support(problem, support), chosen, loss_floor=floor, rng=rng,
+            options=tabular.TabularOptions(delta=delta, added_loss=added),
+        )  # fmt: skip
+
+    return _with_context_view(problem, sees, parts, make_learner, rng)
+
+
+def _method(problem: LinearCSSP, name: str, scale: float, bound: float | None, episodes: int) -> tabular.Method:
+    if name != "ulcvi":
+        return tabular.Method(name, scale, loss_bound=bound)
+    time = float(certified_bounds(problem).time_bound.upper)
+    if not np.isfinite(time):
+        raise ArgumentError("ulcvi needs a bound on the steps of optimal policies, and none was certified")
+    return tabular.Method(name, scale, loss_bound=bound, time_bound=max(1.0, time), episodes=episodes)
+
+
+_USE_BOUND = ("hoeffding-ssp", "eb-ssp", "ulcvi")
+_REQUIRE_BOUND = ("hoeffding-ssp", "ulcvi")
+_ALLOW_ZERO_LOSS = ("eb-ssp", "ulcvi")  # need no added loss
+
+
+def clairvoyant(problem: LinearCSSP) -> Clairvoyant:
+    """Knows the problem and plays the best policy of each context."""
+    return Clairvoyant(problem)
+
+
+def random_walk(problem: LinearCSSP, *, rng: np.random.Generator) -> RandomWalk:
+    """Any action, until the goal."""
+    return RandomWalk(problem.support, rng=rng)
+
+
+def _with_context_view(
+    problem: LinearCSSP, sees: str, parts: int, make_learner: Callable[..., Any], rng: np.random.Generator
+) -> Learner:
+    """The learner from ``make_learner(size, rng)``, shown the context, nothing of it, or only its cell."""
+    if sees == "context" or problem.context_size == 1:
+        return make_learner(problem.context_size, rng)
+    if sees == "nothing":
+        return ContextBlind(make_learner(1, rng))
+    if sees == "cell":
+        return Discretized(partial(make_learner, 1), problem.context_size, parts=parts, rng=rng)
+    if sees in _COVARIATE_MAPS:
+        return _mapped(problem, _COVARIATE_MAPS[sees](parts), make_learner, rng)
+    guess = hint(sees, ("context", "nothing", "cell", *_COVARIATE_MAPS))
+    raise ArgumentError(
+        f'sees is {sees!r}{guess}; it is "context" (learners that use it), "nothing", or "cell" (one learner for each '
+        f"of the cells that contexts are cut into); where contexts are of one number, also {', '.join(_COVARIATE_MAPS)}"
+    )
+
+
+_COVARIATE_MAPS: Mapping[str, Callable[[int], CovariateMap]] = {
+    "line": lambda _parts: Hats(np.array([0.0, 1.0])),
+    "hats": lambda parts: Hats(np.linspace(0.0, 1.0, parts)),
+    "splines": lambda parts: Splines(np.linspace(0.0, 1.0, parts - 2)),  # cubic: two more than its knots
+}
+"""Maps of a covariate in [0, 1], by the number of parts."""
+
+
+def _mapped(
+    problem: LinearCSSP, seen: CovariateMap, make_learner: Callable[..., Any], rng: np.random.Generator
+) -> MappedContexts:
+    names = problem.component_names or ("",)
+    if not all(name.startswith("x = ") for name in names):
+        raise ArgumentError('this problem has no contexts of one number x; use sees = "context", "nothing" or "cell"')
+    return MappedContexts(make_learner(seen.context_size, rng), lambda context: seen(biomarker(context)))
+
+
+def _support(problem: LinearCSSP, word: str) -> Support:
+    if word == "true":
+        return problem.support
+    if word == "full":
+        support = problem.support
+        if support.pairs != support.states * support.actions:
+            raise ArgumentError('support = "full" needs every action in every state, which this problem does not have')
+        return Support.full(support.states, support.actions)
+    guess = hint(word, ("true", "full"))
+    raise ArgumentError(
+        f'support is {word!r}{guess}; it is "true" (where actions can lead is known) or "full" (nothing is)'
+    )
+
+
+def _loss_floor(problem: LinearCSSP, episodes: int, loss_floor: str | float) -> tuple[float, int | None]:
+    """The loss floor; and the number of episodes, where the floor is 0 and a loss is added for it."""
+    floor = _number("loss_floor", loss_floor, ("certified",))
+    if floor is None:
+        floor = float(certified_bounds(problem).loss_floor)
+    return floor, episodes if floor == 0.0 else None
+
+
+def _ridge_arguments(
+    problem: LinearCSSP, episodes: int, loss_floor: str | float, regularization: float
+) -> dict[str, Any]:
+    """The loss floor and the options of learners without a loss bound."""
+    floor, added = _loss_floor(problem, episodes, loss_floor)
+    return {"loss_floor": floor, "options": LearnerOptions(regularization=regularization, episodes=added)}
+
+
+def _bound(problem: LinearCSSP, size: int, episodes: int, floor: float, loss_bound: str | float) -> float | None:
+    """B, or None where it is to be found by doubling. ``certified``: the upper end of a certified interval."""
+    bound = _number("loss_bound", loss_bound, ("certified", "doubling"))
+    if bound is not None or loss_bound == "doubling":
+        return bound
+    bounds = certified_bounds(problem)
+    bound = max(1.0, float(bounds.loss_bound.upper))
+    if floor == 0.0:  # the learner adds epsilon to every step, so its B grows by epsilon T*
+        bound += added_loss(problem.support, size, episodes) * float(bounds.time_bound.upper)
+    if not np.isfinite(bound):
+        raise ArgumentError('loss_bound = "certified": no finite bound was found; give a number, or "doubling"')
+    return bound
+
+
+def _number(name: str, value: str | float, words: tuple[str, ...]) -> float | None:
+    if isinstance(value, bool) or (isinstance(value, str) and value not in words):
+        guess = hint(value, words) if isinstance(value, str) else ""
+        raise ArgumentError(f"{name} is {short_repr(value)}{guess}; it is a number or one of {', '.join(words)}")
+    return None if isinstance(value, str) else check_float(value, name, f"a number, or one of {', '.join(words)}")
+
+
+def _widths(name: str, scale: float) -> Widths:
+    rules: Mapping[str, Callable[[], Widths]] = {"paper": paper, "printed": printed, "sharp": sharp}
+    if not isinstance(name, str):
+        raise ArgumentError(f"widths is {name!r}; there are {', '.join(rules)}")
+    if name not in rules:
+        raise ArgumentError(f'widths is "{name}"{hint(name, rules)}; there are {", ".join(rules)}')
+    return rules[name]() if scale == 1.0 else scaled(rules[name](), by=scale)
+
+
+def _context_free(method: str) -> Callable[..., Learner]:
+    """A method as a catalog entry: its settings are in the signature."""
+    unused = () if method in _USE_BOUND else ("loss_bound",)
+    make_learner = partial(context_free, method=method)
+    make_learner.__signature__ = _without(context_free, "method", *unused)  # type: ignore[attr-defined]
+    return make_learner
+
+
+def _without(function: Callable[..., Any], *names: str) -> inspect.Signature:
+    signature = inspect.signature(function)
+    return signature.replace(parameters=[one for name, one in signature.parameters.items() if name not in names])
+
+
+LEARNERS = Catalog(
+    "learner",
+    [
+        Entry("lr-cssp", "LR-CSSP, the learner of the paper", lr_cssp),
+        Entry("practical", "LR-CSSP for use: half of the sharp intervals, fewer plans", practical),
+        Entry("context-blind", "the same learner, never shown a context", partial(lr_cssp, sees="nothing")),
+        Entry("greedy-ridge", "plans in the ridge estimate as it is", greedy_ridge),
+        Entry("epsilon-greedy", "greedy, with random steps that fade", epsilon_greedy),
+        Entry("ps-cssp", "Thompson sampling on the ridge posterior", ps_cssp),
+        Entry("kwik-rmax", "KWIK_LR-Rmax (Modi et al., 2018), adapted", kwik_rmax),
+        Entry("uc-ssp", "context-free: UC-SSP (Tarbouriech et al., 2020)", _context_free("uc-ssp")),
+        Entry("hoeffding-ssp", "context-free: Hoeffding-SSP (Rosenberg et al., 2020)", _context_free("hoeffding-ssp")),
+        Entry("bernstein-ssp", "context-free: Bernstein-SSP (Rosenberg et al., 2020)", _context_free("bernstein-ssp")),
+        Entry("eb-ssp", "context-free: EB-SSP with VISGO (Tarbouriech et al., 2021)", _context_free("eb-ssp")),
+        Entry("ulcvi", "context-free: ULCVI (Cohen et al., 2021)", _context_free("ulcvi")),
+        Entry("psrl-ssp", "context-free: PSRL-SSP (Jafarnia-Jahromi et al., 2021)", _context_free("psrl-ssp")),
+        Entry("clairvoyant", "knows the problem: no regret", clairvoyant),
+        Entry("random", "any action, until the goal", random_walk),
+    ],
+    group="learners",
+)
+"""The learners that a spec may name."""
+
+
+def catalogued_card(name: str, settings: Mapping[str, Any] | None = None) -> LearnerCard:
+    """The card of a learner of the catalog, with these settings and the defaults of the others.
+
+    The learner is made for a problem of one state and two components, so not for settings that need another problem.
+    """
+    entry = LEARNERS.entry(name, "learners")
+    wanted = inspect.signature(entry.make).parameters
+    given = {"episodes": 1000, "rng": np.random.default_rng(0)}
+    values = entry.checked_settings(settings or {}, "learners")
+    return learner_card(entry.make(_SMALL, **values, **{key: one for key, one in given.items() if key in wanted}))
+
+
+_SMALL = LinearCSSP.dense([[[0.5, 0.2]], [[0.5, 0.2]]], [[[[0.0, 1.0], [0.9, 0.1]]], [[[0.0, 1.0], [0.5, 0.5]]]])

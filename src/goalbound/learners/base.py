@@ -1,0 +1,357 @@
+"""What all learners of this package share: open episodes, whole episodes in compiled code, steps that anyone made,
+checkpoints and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from os import PathLike
+from typing import Any, ClassVar, Self
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError, PlanningStopped
+from goalbound.estimation.statistics import checked_step
+from goalbound.kernels.audit import RegretAudit
+from goalbound.kernels.compile import Effort, Kernel
+from goalbound.kernels.environment import EpisodeResults
+from goalbound.kernels.steps import StepArrays
+from goalbound.learners.batch import Batch, play_batch
+from goalbound.learners.checkpoint import read_checkpoint, write_checkpoint
+from goalbound.learners.copying import copied_state, deep_copy, restore_state
+from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.pending_visits import PendingVisits
+from goalbound.learners.plan import Plan
+from goalbound.learners.protocol import SimulatedEnvironment
+from goalbound.learners.step_log import StepReader, interrupts_wait, single_step
+from goalbound.models import LinearCSSP, Step, Support
+from goalbound.models.files.io import LIMIT
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.validation import check_generator, short_repr
+
+
+class LearnerBase:
+    """A learner with a compiled loop and checkpoints: the base of
+    :class:`~goalbound.learners.core.RidgeLearner` and :class:`~goalbound.learners.tabular.TabularLearner`.
+
+    A subclass has ``begin``, ``plan`` and ``check_fits``, and the methods below that raise ``NotImplementedError``: how
+    it chooses and learns, its compiled loop, and what of it is in a checkpoint.
+    """
+
+    kind: ClassVar[str]
+    """The name of the class in checkpoints."""
+    MOST_SWEEPS: ClassVar[int] = 1_000_000
+    """The most sweeps of one plan; a plan that needs more is an error."""
+
+    support: Support
+    settings: Any
+    _constants: Any
+    _state: Any
+
+    def _init_base(
+        self, support: Support, settings: Any, rng: np.random.Generator | None, *, counted_early: bool
+    ) -> None:
+        """Set what all learners have. ``counted_early``: see :class:`PendingVisits`."""
+        self._rng = np.random.default_rng() if rng is None else check_generator(rng)
+        self.support = support
+        self.settings = settings
+        self._effort = Effort()
+        self._files = SavedFiles()
+        self._pending = PendingVisits(counted_early=counted_early)
+        self._open: WeakSet[LearnerEpisode] = WeakSet()
+        self._loaded: list[LearnerEpisode] = []  # held here until the one who loads them takes them
+        self._named: dict[str | int, LearnerEpisode] = {}  # open ones with an id
+        self._abandoned: dict[str, int] = {}
+
+    __getstate__ = copied_state
+    __setstate__ = restore_state
+    __copy__ = deep_copy
+
+    @property
+    def context_size(self) -> int:
+        """d"""
+        size: int = self.settings.context_size
+        return size
+
+    def begin(self, context: ArrayLike, *, id: str | int | None = None) -> LearnerEpisode:
+        """An episode under a context; ``id`` is a name of yours, by which :meth:`episode` finds it."""
+        raise NotImplementedError
+
+    @property
+    def open_episodes(self) -> tuple[LearnerEpisode, ...]:
+        """The episodes that were begun, have not ended and are still held by someone, in the order of begin.
+
+        Those with an id and those of a checkpoint are held by the learner until they end or are abandoned, those with
+        an action whose outcome is awaited until it comes.
+        """
+        self._loaded = [one for one in self._loaded if not one.ended]
+        return tuple(sorted((one for one in self._open if not one.ended), key=lambda one: one.number))
+
+    def episode(self, id: str | int) -> LearnerEpisode:
+        """The open episode that was begun with this id.
+
+        >>> from goalbound import LRCSSP, Support
+        >>> learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)
+        >>> _ = learner.begin([0.5, 0.5], id="case 17")
+        >>> learner.episode("case 17").context
+        array([0.5, 0.5])
+        """
+        if not isinstance(id, str | int | np.integer) or id not in self._named:
+            some = ", ".join(repr(one) for one in list(self._named)[:8])
+            more = f" and {len(self._named) - 8} more" if len(self._named) > 8 else ""
+            raise LearnerError(
+                f"no open episode has the id {short_repr(id)}; "
+                + (f"there are {some}{more}" if some else "none that is open has one: begin(context, id=...)")
+            )
+        return self._named[id]
+
+    @property
+    def abandoned(self) -> dict[str, int]:
+        """How many episodes were abandoned, by reason."""
+        return dict(self._abandoned)
+
+    def check_fits(self, problem: LinearCSSP, context_size: int) -> None:
+        """An error unless the learner can play this problem, shown contexts of this size."""
+        raise NotImplementedError
+
+    def play_episodes(
+        self,
+        environment: SimulatedEnvironment,
+        contexts: NDArray[np.float64],
+        values: NDArray[np.float64],
+        *,
+        step_limit: int,
+        results: EpisodeResults,
+        shown: NDArray[np.float64] | None = None,
+        audit: RegretAudit | None = None,
+    ) -> None:
+        """Play one episode in a simulated environment for each of the contexts [K, d], in compiled code.
+
+        The same episodes, to the bit, as ``begin``, ``act`` and ``observe`` give, with the same numbers drawn.
+        ``values`` [K, S + 1] are the true optimal values, for the regret only. ``shown`` [K, d'] is what the learner
+        sees instead of the contexts; ``audit`` (ridge learners) takes what only someone who knows the truth can see.
+        """
+        batch = Batch.of(
+            environment, contexts, values, step_limit=step_limit, results=results, shown=shown, audit=audit
+        )
+        self.check_fits(environment.problem, batch.seen.shape[1])
+        self._before_playing(batch)
+        ended = play_batch(self._loop, batch, self._play, effort=self._effort, triples=self.support.triples)
+        self._after_learning()
+        if not ended:
+            raise self._stopped()
+
+    def learn(self, context: ArrayLike, step: Step) -> None:
+        """Learn from a step that was made under a context, whoever chose its action: a person, a rule, another learner.
+
+        Sets stay valid as long as whoever chose knew no more of the outcome than what was seen before, and steps come
+        here in the order in which they were made, whatever came of them; see docs/explanation/steps_by_anyone.md for
+        what breaks it. Episodes and their intervals go on as they were; their next plans know what was learned.
+
+        A step that cannot be is an error, and changes nothing.
+        """
+        weights, pair, place, loss = self._checked_step(context, step)
+        self._learn_steps(single_step(weights, pair, place, loss))
+        self._after_learning()
+
+    def learn_log(self, log: Iterable[tuple[ArrayLike, Step]]) -> int:
+        """:meth:`learn` from all of a log, ``(context, step)`` by ``(context, step)`` in the order of time, fast.
+
+        The same bits as :meth:`learn` gives, one by one. Returns how many steps were learned. A wrong step is an error
+        that says its number, from 0 on; those before it are learned, it and those after it are not. After Ctrl-C all
+        steps of some beginning of the log are learned, and :attr:`statistics` counts them.
+
+        >>> from goalbound import LRCSSP, Step, Support
+        >>> learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)
+        >>> learner.learn_log([([0.3, 0.7], Step(0, 1, 0.5, 1)), ([0.3, 0.7], Step(1, 0, 0.25, 2))])
+        2
+        """
+        learned = 0
+        for chunk in StepReader(self).chunks(log):
+            with interrupts_wait():
+                self._learn_steps(chunk.steps)
+            learned += len(chunk.steps.pairs)
+            self._after_learning()
+            if isinstance(chunk.error, InputError):
+                raise type(chunk.error)(
+                    f"step {learned} of the log, from 0 on: {chunk.error} (the steps before it were learned)"
+                ) from None
+            if chunk.error is not None:
+                raise chunk.error
+        return learned
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the learner and its open episodes to a file, exactly and atomically; :meth:`load` reads it back.
+
+        What is loaded goes on as if there had been no stop, bit for bit, in the middle of an episode too.
+
+        A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
+        :class:`~goalbound.errors.FileConflictError`, unless ``overwrite`` is set.
+        """
+        write_checkpoint(self, path, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
+        """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``.
+
+        ``limit`` is the most bytes that the file may have: 4 GiB, and more only if it is asked for.
+        """
+        return read_checkpoint(cls, path, limit=limit)
+
+    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
+        """:meth:`load`, for a file whose learner has the settings of this one; else an error."""
+        learner = self.load(path, limit=limit)
+        mine, theirs = self._given_arrays(), learner._given_arrays()
+        same = mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        if not same or (learner.settings, learner.support) != (self.settings, self.support):
+            raise FileFormatError(f"{path}: the learner in it has other settings: {learner}, not {self}")
+        return learner
+
+    def __repr__(self) -> str:
+        inside = repr(self.support).removeprefix("Support(")[:-1]
+        return f"{type(self).__name__}({', '.join([inside, *self._described(), f'{self._steps} steps'])})"
+
+    def _stopped(self) -> PlanningStopped:
+        return PlanningStopped(
+            f"value iteration did not settle in {self.MOST_SWEEPS} sweeps; the goal may be out of reach in the model "
+            "that was planned in, or the least loss is too small for the distances: raise loss_floor or tolerance"
+        )
+
+    # How it plays: what LearnerEpisode and play_episodes call.
+
+    def _checked_id(self, id: Any) -> str | int | None:
+        """What ``begin`` was given; an id is a name or a number that no open episode has."""
+        if id is None:
+            return None
+        if isinstance(id, np.integer):
+            id = int(id)
+        if type(id) is not int and (not isinstance(id, str) or not id):
+            raise ArgumentError(f"id is {short_repr(id)}; give a name or a whole number, or leave it out")
+        if id in self._named:
+            raise LearnerError(
+                f"an open episode has the id {short_repr(id)} already; learner.episode({short_repr(id)}) is that one"
+            )
+        return str(id) if isinstance(id, str) else id
+
+    def _hold(self, episode: LearnerEpisode) -> None:
+        """An episode begins."""
+        self._open.add(episode)
+        if episode.id is not None:
+            self._named[episode.id] = episode
+
+    def _release(self, episode: LearnerEpisode) -> None:
+        """An episode has ended."""
+        if episode.id is not None:
+            self._named.pop(episode.id, None)
+
+    def _count_abandoned(self, reason: str) -> None:
+        self._abandoned[reason] = self._abandoned.get(reason, 0) + 1
+
+    def _new_episode_state(self) -> Any:
+        """The arrays of an episode."""
+        raise NotImplementedError
+
+    def _choose(self, episode_state: Any, state: int, allowed: NDArray[np.int64] | None) -> int:
+        """The pair to play in a state, of those that are allowed (None: all). Plans if need be."""
+        raise NotImplementedError
+
+    def _await_outcome(self, episode: LearnerEpisode, pair: int) -> None:
+        """A pair was played."""
+        self._pending.add(episode, pair)
+
+    def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        """Learn from what came of the pair."""
+        raise NotImplementedError
+
+    def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        """Learn from a step of an episode that it did not propose; nothing is awaited any more."""
+        raise NotImplementedError
+
+    def _checked_context(self, context: Any) -> NDArray[np.float64]:
+        """[d] as it is learned from; else an error."""
+        raise NotImplementedError
+
+    def _check_possible(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
+        """An error if what was declared says that a pair cannot lead there."""
+
+    def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
+        """[N] the pairs of which :meth:`_check_possible` says more than the support does; None: there are none."""
+        return None
+
+    def _checked_step(self, context: Any, step: Any) -> tuple[NDArray[np.float64], int, int, float]:
+        """A context, and the pair, the place and the loss of a step; else an error that says what is wrong."""
+        weights = self._checked_context(context)
+        pair, place = checked_step(self.support, step)
+        self._check_possible(pair, place, weights)
+        return weights, pair, place, float(step[2])
+
+    def _learn_steps(self, steps: StepArrays) -> None:
+        """Learn from steps that anyone chose."""
+        raise NotImplementedError
+
+    def _abandon(self, episode: LearnerEpisode, missing_at_random: bool) -> None:
+        """The outcome of a visit will never come."""
+        self._pending.remove(episode)
+
+    def _after_learning(self) -> None:
+        """What is to be checked and said after outcomes were learned from."""
+
+    def _held_plan(self, episode_state: Any) -> Plan | None:
+        """The plan that an episode holds; None where plans are the learner's."""
+        return None
+
+    _loop: ClassVar[Kernel]
+    """The kernel that plays whole episodes."""
+
+    def _before_playing(self, batch: Batch) -> None:
+        """What is to be checked or done before whole episodes are played."""
+
+    def _play(self, run: Callable[..., Any], part: Batch) -> int:
+        """Play these episodes by a form of the kernel; how many came to their end."""
+        raise NotImplementedError
+
+    @property
+    def _steps(self) -> int:
+        raise NotImplementedError
+
+    def _described(self) -> list[str]:
+        """What ``repr`` says of it, beside support and steps."""
+        raise NotImplementedError
+
+    # What of it is in a checkpoint: what goalbound.learners.checkpoint calls.
+
+    _settings_type: ClassVar[type[Any]]
+    _given_types: ClassVar[Mapping[str, str]]
+    """The types of the arrays that a learner may be given when it is made."""
+
+    def _given_arrays(self) -> dict[str, NDArray[Any]]:
+        """Those that it was given."""
+        raise NotImplementedError
+
+    def _state_arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """The arrays that say what it has learned, as writable views."""
+        raise NotImplementedError
+
+    @classmethod
+    def _smallest(cls) -> Self:
+        """One of a single pair: its arrays have the names and types of all."""
+        raise NotImplementedError
+
+    @classmethod
+    def _from_file(
+        cls, support: Support, settings: Any, arrays: dict[str, NDArray[Any]], rng: np.random.Generator | None
+    ) -> Self:
+        """One with these settings, and those of the arrays of a file that it was given; nothing is learned yet."""
+        raise NotImplementedError
+
+    def _check_state(self) -> None:
+        """An error unless what was read from a file fits together."""
+        raise NotImplementedError
+
+    def _check_episode_state(self, episode_state: Any, *, awaits: bool) -> bool:
+        """An error unless the arrays of an episode fit together; else whether it has a plan.
+
+        ``awaits`` says whether it awaits the outcome of an action.
+        """
+        raise NotImplementedError

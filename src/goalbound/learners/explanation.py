@@ -1,0 +1,251 @@
+"""Why a learner plays an action: all actions of one state under a context, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.models import SSP, BallSet, IntervalSet, Support
+from goalbound.models.support import GOAL
+from goalbound.planning import PolicyBounds
+from goalbound.planning.policy_bounds import normalised
+from goalbound.planning.robust_plan import pair_bounds
+from goalbound.terminal import one_line, table
+
+TIE = 1e-9
+"""Values that are closer than this share of them tie."""
+HEAD = ["action", "loss", "value", "at least", "at most", "visits", "leads to"]
+Interval = tuple[float, float]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NextState:
+    """A next state of an action: its name, its estimated probability, and the interval of it where there is one."""
+
+    state: str
+    probability: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class ActionExplanation:
+    """An action of the state.
+
+    Attributes:
+        action: its name, or its number as text.
+        number: its number.
+        loss: its estimated loss; ``loss_interval``: the plausible ones.
+        next_states: where it leads, the goal last.
+        radius: of the ball in which the row of probabilities is plausible, the goal left out; None where each
+            probability has an interval of its own, or nothing is said.
+        value: the loss until the goal if this action is taken now and the plan is followed after, by the estimate.
+        value_interval: the least and the largest such loss in the plausible models.
+        visits: how often it was played.
+        known: whether it is known under the context, for learners with a known test.
+    """
+
+    action: str
+    number: int
+    loss: float
+    loss_interval: Interval | None
+    next_states: tuple[NextState, ...]
+    radius: float | None
+    value: float
+    value_interval: Interval | None
+    visits: int
+    known: bool | None
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a learner would play an action in a state under a context: ``print`` it, or show it in a notebook.
+
+    Attributes:
+        state: the name of the state.
+        context: [d].
+        actions: all actions of the state.
+        chosen: the place in ``actions`` of the one that the plan plays.
+        reason: why, in one sentence.
+        guarantee: how far the intervals can be trusted, or that there are none.
+    """
+
+    state: str
+    context: tuple[float, ...]
+    actions: tuple[ActionExplanation, ...]
+    chosen: int
+    reason: str
+    guarantee: str
+
+    def __str__(self) -> str:
+        rows = [
+            [("* " if place == self.chosen else "  ") + one_line(one.action), *self._cells(one)]
+            for place, one in enumerate(self.actions)
+        ]
+        return "\n".join(
+            [f"In {one_line(self.state)}: {one_line(self.reason)}", table(HEAD, rows, "lrrrrrl"), self.guarantee]
+        )
+
+    def _cells(self, one: ActionExplanation) -> list[str]:
+        low, high = ("", "") if one.value_interval is None else (f"{end:.4g}" for end in one.value_interval)
+        ball = "" if one.radius is None else f" (within {one.radius:.2g})"
+        known = {None: "", True: ", known", False: ""}[one.known]
+        led = ", ".join(one_line(following.state) + " " + _probability(following) for following in one.next_states)
+        return [_spread(one.loss, one.loss_interval), f"{one.value:.4g}", low, high, f"{one.visits}{known}", led + ball]
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in HEAD)
+        rows = []
+        for place, one in enumerate(self.actions):
+            cells = "".join(f"<td>{escape(cell)}</td>" for cell in [one_line(one.action), *self._cells(one)])
+            rows.append(f"<tr style='font-weight:bold'>{cells}</tr>" if place == self.chosen else f"<tr>{cells}</tr>")
+        return (
+            f"<p>In {escape(one_line(self.state))}: {escape(one_line(self.reason))}</p>"
+            f"<table><tr>{head}</tr>{''.join(rows)}</table><p>{escape(self.guarantee)}</p>"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """What :mod:`json` writes as it is: infinite numbers are the text "infinite", what there is not is null."""
+        return {
+            "state": self.state, "context": list(self.context), "chosen": self.actions[self.chosen].action,
+            "reason": self.reason, "guarantee": self.guarantee,
+            "actions": [
+                {
+                    "action": one.action, "number": one.number, "loss": one.loss,
+                    "loss_interval": _json_interval(one.loss_interval), "radius": one.radius,
+                    "next_states": [
+                        {
+                            "state": following.state, "probability": following.probability,
+                            "interval": _json_interval(following.interval),
+                        }
+                        for following in one.next_states
+                    ],
+                    "value": _json_number(one.value), "value_interval": _json_interval(one.value_interval),
+                    "visits": one.visits, "known": one.known,
+                }
+                for one in self.actions
+            ],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a learner has to explain with.
+
+    Attributes:
+        model: the estimated problem under the context.
+        policy: [S] the actions of the plan.
+        values: [S + 1] what the plan loses by the estimate.
+        visits: [N]; known: [N], or None without a known test.
+        sets, bounds: the plausible models and the bounds of the plan in them; None for learners without sets.
+    """
+
+    model: SSP
+    policy: NDArray[np.int64]
+    values: Floats
+    visits: NDArray[np.int64]
+    known: NDArray[np.bool_] | None = None
+    sets: BallSet | IntervalSet | None = None
+    bounds: PolicyBounds | None = None
+
+
+def explain(evidence: Evidence, context: Floats, state: int) -> Explanation:
+    """The explanation of what the plan plays in a state."""
+    support = evidence.model.support
+    low = high = None
+    if evidence.sets is not None and evidence.bounds is not None:
+        low, high = pair_bounds(normalised(evidence.sets), evidence.bounds.lower, evidence.bounds.upper)
+    pairs = range(int(support.pair_start[state]), int(support.pair_start[state + 1]))
+    actions = tuple(
+        _explained(evidence, pair, None if low is None or high is None else (float(low[pair]), float(high[pair])))
+        for pair in pairs
+    )
+    chosen = next(place for place, one in enumerate(actions) if one.number == evidence.policy[state])
+    if evidence.bounds is None:
+        guarantee = "This learner has no confidence sets, so there are no bounds."
+    else:
+        guarantee = evidence.bounds.guarantee
+    name = support.state_names[state] if support.state_names else f"state {state}"
+    return Explanation(name, tuple(context.tolist()), actions, chosen, _reason(actions, chosen), guarantee)
+
+
+def _explained(evidence: Evidence, pair: int, interval: Interval | None) -> ActionExplanation:
+    model, sets = evidence.model, evidence.sets
+    support = model.support
+    number, row = int(support.pair_action[pair]), support.row(pair)
+    following, chances = support.next_state[row], model.probabilities[row]
+    led = chances > 0.0
+    value = float(model.losses[pair] + chances[led] @ evidence.values[following[led]])
+    intervals: list[Interval | None] = [None] * len(following)
+    if isinstance(sets, IntervalSet):
+        intervals = list(zip(sets.low[row].tolist(), sets.high[row].tolist(), strict=True))
+    return ActionExplanation(
+        support.action_names[number] if support.action_names else f"action {number}",
+        number,
+        float(model.losses[pair]),
+        None if sets is None else (float(sets.loss_low[pair]), float(sets.loss_high[pair])),
+        tuple(
+            NextState(_state_name(support, int(s)), float(chance), ends)
+            for s, chance, ends in zip(following, chances, intervals, strict=True)
+        ),
+        float(sets.radii[pair]) if isinstance(sets, BallSet) else None,
+        value,
+        interval,
+        int(evidence.visits[pair]),
+        None if evidence.known is None else bool(evidence.known[pair]),
+    )
+
+
+def _reason(actions: tuple[ActionExplanation, ...], chosen: int) -> str:
+    """Why the plan plays it, by how its value compares with those of the others."""
+    one = actions[chosen]
+    if len(actions) == 1:
+        return f"{one.action}, as it is the only action."
+    best = min(actions, key=lambda other: other.value)
+    in_estimate = one.value <= best.value * (1.0 + TIE)
+    played = f"played {one.visits} times" if one.visits != 1 else "played once"
+    if one.value_interval is None:
+        if in_estimate:
+            return f"{one.action}, as it is least in estimate ({played})."
+        return f"{one.action}, by the plan of this learner; {best.action} is less in estimate."
+    ends = [other.value_interval for other in actions if other.value_interval is not None]
+    safest = min(range(len(ends)), key=lambda place: ends[place][1])
+    worst = one.value_interval[1]
+    in_worst_case = np.isfinite(worst) and worst <= ends[safest][1] * (1.0 + TIE)
+    if in_estimate and in_worst_case:
+        return f"{one.action}, as it is least in estimate and in the worst case."
+    if in_estimate:
+        if np.isfinite(ends[safest][1]):
+            return f"{one.action}, as it is least in estimate; in the worst case {actions[safest].action} is less."
+        return f"{one.action}, as it is least in estimate; the worst case of every action is still infinite."
+    return (
+        f"{one.action}, as its optimistic value is least; {best.action} is less in estimate, but the bounds of "
+        f"{one.action} are wide ({played}), so playing it also learns."
+    )
+
+
+def _state_name(support: Support, state: int) -> str:
+    if state == support.states:
+        return GOAL
+    return support.state_names[state] if support.state_names else f"state {state}"
+
+
+def _probability(following: NextState) -> str:
+    return _spread(following.probability, following.interval, digits=2)
+
+
+def _spread(number: float, interval: Interval | None, digits: int = 3) -> str:
+    ends = "" if interval is None else f" [{interval[0]:.{digits}g}, {interval[1]:.{digits}g}]"
+    return f"{number:.{digits}g}{ends}"
+
+
+def _json_number(number: float) -> float | str:
+    return float(number) if np.isfinite(number) else "infinite"
+
+
+def _json_interval(interval: Interval | None) -> list[float | str] | None:
+    return None if interval is None else [_json_number(end) for end in interval]

@@ -1,0 +1,105 @@
+"""What was read from the checkpoint of a ridge learner fits together: no number that kernels use as an index is out of
+range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.errors import FileFormatError
+from goalbound.kernels.state import EpisodeState, LearnerState
+from goalbound.kernels.stochastic_rows import NO_GOAL
+from goalbound.learners.checkpoint import LARGEST, MANY, within, within_record
+from goalbound.learners.prior import PriorKnowledge
+from goalbound.models import Support
+from goalbound.models.validation import check_distribution, set_readonly
+
+PRIOR_TYPES = {
+    "prior.loss_known": "|b1", "prior.losses": "<f8", "prior.row_known": "|b1", "prior.rows": "<f8",
+    "prior.floors": "<f8",
+}  # fmt: skip
+"""The arrays of prior knowledge in a file, and their types."""
+
+
+def prior_arrays(prior: PriorKnowledge | None) -> dict[str, NDArray[Any]]:
+    """Prior knowledge as a file has it."""
+    return {} if prior is None else {name: getattr(prior, name.removeprefix("prior.")) for name in PRIOR_TYPES}
+
+
+def prior_from(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> PriorKnowledge | None:
+    """The prior knowledge of a file, checked as if it were given now."""
+    found = {name.removeprefix("prior."): arrays[name] for name in PRIOR_TYPES if name in arrays}
+    if not found:
+        return None
+    if len(found) < len(PRIOR_TYPES):
+        raise FileFormatError(f"of the knowledge only {', '.join(sorted(found))} is there")
+    shapes = {
+        "loss_known": (support.pairs,), "losses": (support.pairs, size), "row_known": (support.pairs,),
+        "rows": (support.triples if found["row_known"].any() else 0, size), "floors": (support.pairs,),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        if found[name].shape != shape:
+            raise FileFormatError(f"prior.{name} has shape {found[name].shape}; the support asks for {shape}")
+    for name in ("losses", "rows", "floors"):
+        within(f"prior.{name}", found[name], 0.0, 1.0)
+    if len(found["rows"]):
+        sums = np.add.reduceat(found["rows"], support.next_start[:-1], axis=0)[found["row_known"]]
+        within("a known row", sums, 1.0 - 1e-9, 1.0 + 1e-9)
+    return PriorKnowledge(support, size, **{name: set_readonly(array.copy()) for name, array in found.items()})
+
+
+def check_size(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> None:
+    """The largest array of a learner is there, so that a header alone cannot claim memory."""
+    shape = (support.pairs, size, size)
+    if "state.regression.gram" not in arrays or arrays["state.regression.gram"].shape != shape:
+        raise FileFormatError(f"state.regression.gram is missing or not of shape {shape}, as support and settings ask")
+
+
+def check_learner_state(learner_state: LearnerState, support: Support, *, is_optimistic: bool) -> None:
+    """The arrays of a learner, each for itself and together."""
+    regression = learner_state.regression
+    lengths = np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states)
+    within("visits", regression.visits, 0, MANY)
+    within("seen", regression.seen, 0, lengths)
+    within("seen_index", regression.seen_index, -1, np.repeat(regression.seen, np.diff(support.next_start)) - 1)
+    within("seen_state", regression.seen_state, 0, support.states - 1)
+    taken = np.flatnonzero(regression.seen_index >= 0)
+    pair = np.searchsorted(support.next_start, taken, side="right") - 1
+    stands = regression.seen_state[support.next_start[pair] + regression.seen_index[taken]]
+    within("seen_state", stands, support.next_state[taken], support.next_state[taken])
+    within("seen", regression.seen, *[np.bincount(pair, minlength=support.pairs)] * 2)
+    whole = ~support.leads_to_goal  # all next states of such a pair have their indices
+    within("seen", regression.seen[whole], lengths[whole], lengths[whole])
+    within("policy", learner_state.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within("change_log", learner_state.change_log, 0, support.pairs - 1)
+    failed = 0 if is_optimistic else MANY  # confidence sets bear with any projection
+    within_record("totals", learner_state.totals, loss_bound=(1.0, LARGEST), failed_projections=(0, failed))
+    within("pending visits", learner_state.pending.visits, 0, regression.visits)
+    for name in ("contexts", "norms"):
+        within(f"pending {name}", getattr(learner_state.pending, name), 0, MANY)
+    within_record(
+        "violation", learner_state.linearity.violation, found=(0, 1), pair=(0, support.pairs - 1),
+        place=(-2, support.triples - 1),
+    )  # fmt: skip
+    _check_values(learner_state.values)
+
+
+def check_episode_state(episode_state: EpisodeState, support: Support, *, awaits: bool) -> None:
+    """The arrays of an episode, each for itself and together."""
+    check_distribution(episode_state.context, "context", len(episode_state.context), "component")
+    lengths = np.diff(support.next_start)
+    within("policy", episode_state.iteration.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within("used", episode_state.sets.used, 0, lengths)
+    whole = episode_state.sets.mass == NO_GOAL
+    within("used", episode_state.sets.used[whole], lengths[whole], lengths[whole])
+    within("mass", episode_state.sets.mass[support.leads_to_goal], 0.0, LARGEST)
+    within("state", episode_state.sets.state, 0, support.states)
+    within_record("progress", episode_state.progress, interval=(1, MANY), counted=(0, int(awaits)))
+    _check_values(episode_state.iteration.values)
+
+
+def _check_values(values: NDArray[np.float64]) -> None:
+    within("values", values[:-1], 0.0, LARGEST)
+    within("values of the goal", values[-1:], 0.0, 0.0)

@@ -1,0 +1,140 @@
+"""The contexts of a log: from the columns of covariates by a map, or from columns that are the context itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.adapters.covariates import Categories, CovariateMap
+from goalbound.errors import InputError
+from goalbound.logs.columns import LogColumns
+from goalbound.logs.tables import Table, Values
+from goalbound.logs.values import read_numbers
+from goalbound.models.validation import ROW_TOLERANCE, short_repr
+
+ONE_COLUMN = ("value",)
+
+
+class Contexts(NamedTuple):
+    """[K, d] contexts, NaN in rows that have none; where the reason is found; names of the components, or None."""
+
+    rows: NDArray[np.float64]
+    column: str
+    reason: Callable[[int], str]
+    names: tuple[str, ...] | None
+
+
+def read_contexts(table: Table, columns: LogColumns, map: CovariateMap | None) -> Contexts:
+    """The contexts of all rows, whether they are accepted or not."""
+    if map is not None:
+        return _mapped(table, columns.covariates, map)
+    if columns.context:
+        return _weights(table, columns.context)
+    return Contexts(np.ones((table.rows, 1)), "", lambda row: "", None)
+
+
+def _weights(table: Table, names: tuple[str, ...]) -> Contexts:
+    numbers = [read_numbers(table.columns[name]) for name in names]
+    rows = np.stack([one.values for one in numbers], axis=1)
+    wrong = ~((rows >= 0.0) & (rows <= 1.0 + ROW_TOLERANCE))
+    with np.errstate(invalid="ignore"):
+        sums = rows.sum(axis=1)
+    bad = wrong.any(axis=1) | ~(np.abs(sums - 1.0) <= ROW_TOLERANCE)
+
+    def reason(row: int) -> str:
+        if wrong[row].any():
+            at = int(np.argmax(wrong[row]))
+            value = rows[row, at]
+            said = numbers[at].reason(row) if np.isnan(value) else f"{value:g} is not in [0, 1]"
+            return f"{short_repr(names[at])}: {said}"
+        return (
+            f"the weights sum to {sums[row]:.12g}, not 1; give more digits, or covariates with the map "
+            "Composition([...]), which divides by the sum"
+        )
+
+    exact = np.abs(sums - 1.0) <= (len(names) + 4) * 2.0**-52
+    scale = np.where(bad | exact, 1.0, np.where(sums > 0.0, sums, 1.0))
+    return Contexts(np.where(bad[:, None], np.nan, rows / scale[:, None]), "context", reason, names)
+
+
+def _mapped(table: Table, names: tuple[str, ...], map: CovariateMap) -> Contexts:
+    words = _word_columns(map, names)
+    columns = {name: _cells(table.columns[name], table.is_text and name not in words) for name in names}
+    shape = _as_map_reads(map, names)
+    try:
+        rows = np.asarray(map.apply(shape(columns)).contexts)
+    except InputError:  # a cell that the map cannot read at all: row by row, to know which
+        rows = np.full((table.rows, map.context_size), np.nan)
+        for row in range(table.rows):
+            found = _one(map, shape, columns, row)
+            if not isinstance(found, str):
+                rows[row] = found
+
+    def reason(row: int) -> str:
+        found = _one(map, shape, columns, row)
+        return found if isinstance(found, str) else "the map gives no context"
+
+    return Contexts(rows, "covariates", reason, tuple(map.names))
+
+
+def _one(map: CovariateMap, shape: Callable[[dict[str, Any]], Any], columns: dict[str, Values], row: int) -> Any:
+    """The context of one row, or the reason why there is none."""
+    cells = {name: [values[row]] for name, values in columns.items()}
+    try:
+        return map.apply(shape(cells)).single()
+    except InputError as error:
+        said = str(error).replace("row 0: ", "")
+        return f"{said} (the row has {short_repr({name: _python(cell[0]) for name, cell in cells.items()})})"
+
+
+def _python(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _as_map_reads(map: CovariateMap, names: tuple[str, ...]) -> Callable[[dict[str, Any]], Any]:
+    """What a map is given: columns by name, the only column, or rows."""
+    reads = getattr(map, "columns", None)
+    if reads is not None and any(isinstance(one, str) for one in _flat(reads)):
+        return lambda columns: columns
+    if len(names) == 1 and map.column_names in (ONE_COLUMN, ()):
+        return lambda columns: columns[names[0]]
+    return lambda columns: list(zip(*(columns[name] for name in names), strict=True))
+
+
+def _flat(columns: Any) -> list[Any]:
+    return [one for column in columns for one in (column if isinstance(column, tuple) else (column,))]
+
+
+def _word_columns(map: Any, names: tuple[str, ...]) -> set[str]:
+    """The columns that are read as words; all others of a CSV file are read as numbers where they are some."""
+    if isinstance(map, Categories):
+        return set(names) if all(isinstance(value, str) for value in map.values) else set()
+    reads = getattr(map, "columns", None)
+    if reads is None:
+        return set()
+    found: set[str] = set()
+    for inner, column in zip(map.maps, reads, strict=True):
+        own = tuple(one if isinstance(one, str) else names[one] for one in _flat((column,)) if _known(one, names))
+        found |= _word_columns(inner, own)
+    return found
+
+
+def _known(column: Any, names: tuple[str, ...]) -> bool:
+    return column in names if isinstance(column, str) else column < len(names)
+
+
+def _cells(values: Values, numbers: bool) -> Values:
+    """The cells of a column as a map reads them: an empty one is missing, and text of a number is the number."""
+    if isinstance(values, np.ndarray):
+        return values
+    if numbers:
+        found = read_numbers(values).values
+        if np.isfinite(found).all():
+            return found
+        read = found.tolist()
+        return [number if number == number else (cell if cell and cell.strip() else None)
+                for number, cell in zip(read, values, strict=True)]  # fmt: skip
+    return [None if isinstance(cell, str) and not cell.strip() else cell for cell in values]

@@ -1,0 +1,122 @@
+"""Steps that were checked, in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.logs.report import LogReport, log_report
+from goalbound.models import LossScale, Step, Support
+from goalbound.models.validation import restore_readonly
+from goalbound.terminal import pluralize
+
+
+class SkippedRow(NamedTuple):
+    """A row that was left out, and why.
+
+    Attributes:
+        row: its place in the table, from 0.
+        line: the line of a CSV file on which it begins, or None.
+        column: the column that is to blame; "" for the whole row.
+        reason: with the value.
+        outcome: whether it was left out because of its loss or its next state. What is learned from the others is then
+            biased: such rows should be repaired.
+    """
+
+    row: int
+    line: int | None
+    column: str
+    reason: str
+    outcome: bool
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f" (line {self.line})"
+        column = f', column "{self.column}"' if self.column else ""
+        return f"row {self.row}{line}{column}: {self.reason}"
+
+
+class LogArrays(NamedTuple):
+    """K steps as arrays."""
+
+    contexts: NDArray[np.float64]
+    """[K, d]"""
+    pairs: NDArray[np.int64]
+    """[K] the pair of each step"""
+    next_places: NDArray[np.int64]
+    """[K] the place of its next state among the M triples of the support"""
+    losses: NDArray[np.float64]
+    """[K] in [0, 1]"""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Log:
+    """K steps of a log in the order of time; made by :func:`~goalbound.logs.read_log`.
+
+    Iterating gives ``(context, Step)``, which is what learners learn from.
+
+    Attributes:
+        steps: contexts, pairs, next places and losses.
+        support: given, or inferred from the log.
+        support_inferred: whether it was inferred: pairs and next states that the log does not hold are not in it.
+        case_of: [K] the case of each step, from 0.
+        rows: [K] the row of the table that each step is from.
+        probabilities: [K] how likely each action was chosen, or None.
+        cases: how many cases there are.
+        open_cases: how many of them do not end at the goal.
+        skipped: the rows that were left out, in the order of the table.
+        clipped: how many losses were above the cap and count as the cap.
+        loss_scale: the unit of the losses, or None: they were in [0, 1] already.
+        component_names: d names, or None.
+    """
+
+    steps: LogArrays
+    support: Support
+    support_inferred: bool
+    case_of: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    probabilities: NDArray[np.float64] | None
+    cases: int
+    open_cases: int
+    skipped: tuple[SkippedRow, ...]
+    clipped: int
+    loss_scale: LossScale | None
+    component_names: tuple[str, ...] | None
+
+    __setstate__ = restore_readonly
+
+    @property
+    def context_size(self) -> int:
+        """d, the length of a context."""
+        return self.steps.contexts.shape[1]
+
+    def arrays(self) -> LogArrays:
+        """All steps as arrays; read-only."""
+        return self.steps
+
+    def report(self) -> LogReport:
+        """What the log holds, and what it cannot show."""
+        return log_report(self)
+
+    def summary(self) -> str:
+        """The report as text."""
+        return str(self.report())
+
+    def __len__(self) -> int:
+        return len(self.steps.pairs)
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.float64], Step]]:
+        states = self.support.pair_state[self.steps.pairs].tolist()
+        actions = self.support.pair_action[self.steps.pairs].tolist()
+        following = self.support.next_state[self.steps.next_places].tolist()
+        made = map(Step, states, actions, self.steps.losses.tolist(), following)
+        return zip(self.steps.contexts, made, strict=True)
+
+    def __repr__(self) -> str:
+        sizes = f"{pluralize(self.support.states, 'state')}, {pluralize(self.support.pairs, 'pair')}"
+        inferred = "; support inferred" if self.support_inferred else ""
+        skipped = f"; {pluralize(len(self.skipped), 'row')} skipped" if self.skipped else ""
+        return f"Log({pluralize(len(self), 'step')}, {pluralize(self.cases, 'case')}, {sizes}{inferred}{skipped})"

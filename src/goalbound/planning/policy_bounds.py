@@ -1,0 +1,228 @@
+"""What a policy loses at least and at most in the models that are plausible: robust policy evaluation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.errors import ArgumentError, InputError, ModelError
+from goalbound.models import BallSet, IntervalSet, Support
+from goalbound.models.validation import check_fraction, set_readonly, short_repr
+from goalbound.planning.extended_value_iteration import check_rows_fit
+from goalbound.planning.plausible_rows import PlausibleRows, may_arrive, may_never_arrive, only_pairs
+from goalbound.planning.properness import support_pairs
+from goalbound.planning.robust_values import lower_bounds, upper_bounds
+from goalbound.planning.solution import Status
+from goalbound.terminal import one_line, table
+
+SHOWN = 12
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyBounds:
+    """What a policy loses until the goal, at least and at most, in the plausible models. In units of the losses.
+
+    Attributes:
+        support: the pairs, for names.
+        policy: [S] the action of each state.
+        lower: [S + 1] certified: in no plausible model the policy loses less; infinite where none arrives.
+        upper: [S + 1] certified: in no plausible model it loses more; infinite in the states of ``may_never_arrive``.
+        may_never_arrive: the states from which some plausible model does not reach the goal with probability 1.
+        status: CONVERGED if both bounds are within the tolerance of what they bound. Else they are valid but wider, and
+            upper bounds that were not found are infinite.
+        estimate: [S + 1] the values of the policy in an estimated model, infinite where it does not arrive there; None
+            if there is none.
+        proven: whether all plausible sets together hold the truth with the probability that was asked for; None if
+            whoever made the sets does not say.
+        delta: ... which is 1 - delta.
+    """
+
+    support: Support
+    policy: NDArray[np.int64]
+    lower: Floats
+    upper: Floats
+    may_never_arrive: NDArray[np.int64]
+    status: Status
+    estimate: Floats | None = None
+    proven: bool | None = None
+    delta: float | None = None
+
+    @property
+    def guarantee(self) -> str:
+        """How far the bounds can be trusted, in one sentence."""
+        if self.proven is None:
+            return "The bounds hold if the true model is one of the plausible ones."
+        if not self.proven:
+            return "Not proven: the widths of these sets are not, so the true value may lie outside the bounds."
+        sure = 1.0 - (self.delta or 0.0)
+        return f"Proven: with probability {sure:g} all such bounds hold, for all contexts and policies."
+
+    def __str__(self) -> str:
+        support = self.support
+        names = [_name(support.state_names, s, "state") for s in range(min(support.states, SHOWN))]
+        columns: list[tuple[str, Floats | None]] = [
+            ("at least", self.lower), ("estimate", self.estimate), ("at most", self.upper),
+        ]  # fmt: skip
+        shown = [(head, numbers) for head, numbers in columns if numbers is not None]
+        cells = [
+            [name, _name(support.action_names, int(self.policy[s]), "action"), *(f"{v[s]:.4g}" for _, v in shown)]
+            for s, name in enumerate(names)
+        ]
+        lines = [table(["state", "action", *(head for head, _ in shown)], cells, "ll" + "r" * len(shown))]
+        if support.states > SHOWN:
+            lines.append(f"and {support.states - SHOWN} more states")
+        if len(self.may_never_arrive):
+            some = ", ".join(_name(support.state_names, int(s), "state") for s in self.may_never_arrive[:SHOWN])
+            more = f" and {len(self.may_never_arrive) - SHOWN} more" if len(self.may_never_arrive) > SHOWN else ""
+            lines.append(f"A plausible model may never arrive from {some}{more}.")
+        if self.status is not Status.CONVERGED:
+            lines.append(f"{self.status.value}.")
+        return "\n".join([*lines, self.guarantee])
+
+
+def _name(names: tuple[str, ...] | None, number: int, kind: str) -> str:
+    return one_line(names[number]) if names is not None and number < len(names) else f"{kind} {number}"
+
+
+def policy_bounds(
+    sets: BallSet | IntervalSet,
+    policy: ArrayLike | Mapping[Any, Any],
+    *,
+    tolerance: float = 1e-6,
+) -> PolicyBounds:
+    """The least and the largest expected loss of a policy in the plausible models.
+
+    Args:
+        sets: the plausible losses and rows of every pair.
+        policy: the action of each state: numbers [S], names, or a mapping from states to actions by number or name.
+        tolerance: how far a bound may be from what it bounds, relative to the bound (or to a thousandth of the largest
+            bound, where that is more).
+
+    *Upper*: the worst of the plausible losses and rows. With L the largest plausible loss and M v the largest sum of
+    q v over the plausible rows q, every v >= 0 with v >= L + M v is at least what the policy loses in any plausible
+    model: by induction it is at least the loss of the first n steps, for every n. Models are evaluated exactly, each of
+    the rows that are worst against the values of the one before, until backups exceed the values v by at most r(s);
+    backups are bounds from above that include their own rounding, and so r does. Let h >= 0 exceed g + M h - p for
+    positive g and p < g (h = v, g = L, p = r, unless losses are near 0; then g is larger and h is found as v is). As M
+    is sublinear, L + M (v + y h) <= v + r + y (h - g + p), which is at most v + y h for y >= r / (g - p) in every
+    state. So v + y h, rounded up, is the upper bound; as v itself is what a plausible model loses, they are y h apart.
+
+    *Infinite* are the upper bounds, exactly, where some plausible model does not reach the goal with probability 1
+    (even if it would lose nothing on its way); plausible probabilities up to 1e-12 cannot be told from rounding and
+    count as none where the goal, or a way out, depends on them.
+
+    *Lower*: the most optimistic of the plausible models, restricted to the policy, in the same way, with a certificate
+    as that of :func:`goalbound.planning.extended_value_iteration`; where a loss may be 0, value iteration from 0, which
+    stays below its fixed point.
+
+    One round costs O(M), or more for a linear system of S equations; there are about ten.
+
+    >>> from goalbound.models import Support
+    >>> plausible = BallSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
+    >>> bounds = policy_bounds(plausible, [0])
+    >>> bounds.lower.round(4), bounds.upper.round(4)  # 0.2 / (1 - 0.4), 0.4 / (1 - 0.6)
+    (array([0.3333, 0.    ]), array([1., 0.]))
+    """
+    tolerance = check_fraction(tolerance, "tolerance", "relative to the bounds")
+    support = checked_sets(sets).support
+    pairs = policy_pairs(support, policy)
+    only, exponent = _scaled(only_pairs(normalised(sets), pairs))
+    rows = PlausibleRows(only)
+    never = may_never_arrive(rows)
+    upper, found = upper_bounds(only, ~never, tolerance)
+    lower, status = lower_bounds(only, may_arrive(rows), tolerance)
+    if status is Status.CONVERGED:
+        status = found
+    with np.errstate(over="ignore", under="ignore"):
+        lower = np.nextafter(np.ldexp(lower, exponent), 0.0) if exponent else lower
+        upper = np.nextafter(np.ldexp(upper, exponent), np.inf) if exponent else upper
+    lower[-1] = upper[-1] = 0.0
+    return PolicyBounds(
+        support,
+        set_readonly(support.pair_action[pairs].astype(np.int64)),
+        set_readonly(np.minimum(lower, upper)),
+        set_readonly(upper),
+        set_readonly(np.flatnonzero(never)),
+        status,
+    )
+
+
+def checked_sets(sets: Any) -> BallSet | IntervalSet:
+    """The sets, if robust planning can use them; else an error."""
+    if not isinstance(sets, BallSet | IntervalSet):
+        raise ArgumentError(
+            f"sets is of the type {type(sets).__name__}; it is a BallSet (balls) or an IntervalSet: "
+            "confidence_set(statistics, context) or learner.confidence_set(context) make them"
+        )
+    if isinstance(sets, IntervalSet):
+        check_rows_fit(sets)
+    wrong = np.flatnonzero(~((sets.loss_low >= 0.0) & np.isfinite(sets.loss_high)))
+    if len(wrong):
+        pair = int(wrong[0])
+        raise ArgumentError(
+            f"sets: {sets.support.pair_name(pair)}: the loss lies in [{sets.loss_low[pair]:g}, "
+            f"{sets.loss_high[pair]:g}]; bounds of policies need losses that are not negative, and finite"
+        )
+    return sets
+
+
+def policy_pairs(support: Support, policy: ArrayLike | Mapping[Any, Any]) -> NDArray[np.int64]:
+    """[S] the pairs that a policy plays; it has one action for every state.
+
+    It is an array of action numbers, a sequence of names, or a mapping from states to actions, by number or name.
+    """
+    if isinstance(policy, Mapping):
+        named = policy.items()
+    elif isinstance(policy, list | tuple) and any(isinstance(action, str) for action in policy):
+        if len(policy) != support.states:
+            raise ArgumentError(f"policy has {len(policy)} actions; it needs one for each of {support.states} states")
+        named = dict(enumerate(policy)).items()
+    else:
+        pairs = support_pairs(support, policy)
+        if (pairs < 0).any():
+            raise ModelError(f"policy has no action for {support.state_name(int(np.argmin(pairs)))}; give one")
+        return pairs
+    pairs = np.full(support.states, -1, dtype=np.int64)
+    for state, action in named:
+        try:
+            pair = support.pair(state, action)
+        except InputError as error:
+            raise ModelError(f"policy[{short_repr(state)}]: {error}") from None
+        pairs[support.pair_state[pair]] = pair
+    missing = [support.state_name(int(s)) for s in np.flatnonzero(pairs < 0)]
+    if missing:
+        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+        raise ModelError(f"policy has no action for {', '.join(missing[:SHOWN])}{more}; it needs one for every state")
+    return pairs
+
+
+def normalised(sets: BallSet | IntervalSet) -> BallSet | IntervalSet:
+    """The same set with its rounding put right: rows are checked up to a tolerance only.
+
+    Ends of intervals are in [0, 1]. Centres that sum to more than 1, or to less where the goal cannot follow, are
+    divided by their sum.
+    """
+    if isinstance(sets, IntervalSet):
+        return replace(sets, low=np.clip(sets.low, 0.0, 1.0), high=np.clip(sets.high, 0.0, 1.0))
+    support = sets.support
+    rows = np.where(sets.to_state, sets.rows, 0.0)
+    totals = np.add.reduceat(rows, support.next_start[:-1])
+    by = np.where(support.leads_to_goal, np.maximum(totals, 1.0), np.where(totals > 0.0, totals, 1.0))
+    return replace(sets, rows=rows / np.repeat(by, np.diff(support.next_start)))
+
+
+def _scaled(sets: BallSet | IntervalSet) -> tuple[BallSet | IntervalSet, int]:
+    """The set with its losses divided by a power of two, the largest then about 1, and the exponent."""
+    exponent = math.frexp(float(sets.loss_high.max()))[1]
+    if -200 < exponent < 200:  # squares of values are floats
+        return sets, 0
+    with np.errstate(under="ignore"):
+        low, high = (np.ldexp(losses, -exponent) for losses in (sets.loss_low, sets.loss_high))
+    return replace(sets, loss_low=np.nextafter(low, 0.0), loss_high=np.nextafter(high, np.inf)), exponent

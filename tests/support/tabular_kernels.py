@@ -1,0 +1,70 @@
+"""What the kernels of the context-free learners take, to call them one at a time, beside the data of naive twins."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from goalbound.kernels.tabular.confidence import record, update_pair
+from goalbound.kernels.tabular.state import Constants, EpisodeState, LearnerState
+from goalbound.learners.tabular import Method, TabularLearner, TabularOptions
+from goalbound.models import Support
+from tests.reference.tabular_sets import Data, Declared
+
+SUPPORT = Support.full(3, 2)
+"""N = 6 pairs, two of each state; 3 next states beside the goal (state 3)."""
+PAIRS, GOAL, DELTA = 6, 3, 0.1
+
+
+class Arguments(NamedTuple):
+    """The arrays of a learner and of one episode, by the names that kernels have for them."""
+
+    constants: Constants
+    learner: LearnerState
+    episode: EpisodeState
+
+    def record(self, pair: int, to: int, loss: float) -> None:
+        """A step enters the counts; nobody has looked at it yet."""
+        record.python(self.constants, self.learner.counts, pair, place(pair, to), loss)
+
+    def row(self, pair: int = 0) -> dict[int, float]:
+        """The row of a pair in the model that is planned in, as {next state: probability}."""
+        sets = self.learner.main.sets
+        places = range(sets.next_start[pair], sets.next_start[pair] + sets.used[pair])
+        return {int(sets.state[k]): float(sets.centre[k]) for k in places}
+
+
+def place(pair: int, to: int) -> int:
+    """Where a next state of a pair stands among the triples of SUPPORT."""
+    return (GOAL + 1) * pair + to
+
+
+def arguments(method: Method, *, loss_floor: float = 0.1, **options: Any) -> Arguments:
+    """Of a learner that has seen nothing, with an episode that has not begun."""
+    learner = TabularLearner(
+        SUPPORT, method, loss_floor=loss_floor, options=TabularOptions(delta=DELTA, **options),
+        rng=np.random.default_rng(0),
+    )  # fmt: skip
+    return Arguments(learner._constants, learner._state, learner._new_episode_state())
+
+
+class Filled(NamedTuple):
+    """A learner that has data of every pair and has looked at it, and what naive twins know of the same."""
+
+    case: Arguments
+    given: Declared
+    data: Data
+
+
+def filled(method: Method, seed: int, *, loss_floor: float = 0.1) -> Filled:
+    """Every pair with 6 to 30 steps, the goal among them."""
+    case, data = arguments(method, loss_floor=loss_floor), Data()
+    rng = np.random.default_rng(seed)
+    for pair in range(PAIRS):
+        for to in (GOAL, *rng.integers(GOAL + 1, size=int(rng.integers(5, 30)))):
+            loss = float(rng.random())
+            case.record(pair, int(to), loss)
+            data.record(pair, loss, int(to))
+        update_pair.python(case.constants, case.learner, pair)
+    return Filled(case, Declared(SUPPORT, delta=DELTA, loss_floor=loss_floor, scale=method.scale), data)

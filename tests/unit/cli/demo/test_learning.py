@@ -1,0 +1,56 @@
+"""The learning part of the demo."""
+
+import re
+
+import pytest
+
+from goalbound.cli.demo import learning
+from goalbound.cli.demo.learning import learning_text
+from goalbound.planning import solve
+from tests.support.demo_runs import EPISODES, ProgressLog
+
+
+def test_the_demo_learns_the_same_at_every_run(learned):
+    assert learning.make_learning(ProgressLog(), episodes=EPISODES) == learned
+
+
+def test_the_learners_meet_the_same_patients_and_only_the_blind_one_does_not_look(learned):
+    proven, small, blind = learned.runs
+    assert [run.widths.proven for run in learned.runs] == [True, False, True]
+    assert small.widths.scale == learning.SCALE
+    assert f"{learning.SCALE:g} x" in small.name
+    assert str(blind.widths) == str(proven.widths)  # the same constants
+    assert "blind" in blind.name
+    # What a patient loses is what the clairvoyant would, the same for all, and the regret.
+    assert all(run.early >= learned.early_best and run.late >= learned.late_best for run in learned.runs)
+
+
+def test_a_curve_ends_at_the_regret_of_all_patients(learned):
+    for run in learned.runs:
+        patients, regrets = zip(*run.regrets, strict=True)
+        assert patients[0] == 1.0
+        assert patients[-1] == EPISODES
+        assert list(regrets) == sorted(regrets)  # expected regret is never negative
+        assert regrets[-1] == pytest.approx(run.regret, rel=1e-12)
+
+
+def test_optimistic_values_of_the_proven_learner_are_below_the_true_ones(learned):
+    problem = learned.problem
+    assert learned.even_best == pytest.approx(solve(problem.at([1 / 3] * 3)).start_value, rel=1e-9)
+    optimistic_values = [value for _, value in learned.runs[0].optimistic_values]
+    assert max(optimistic_values) <= learned.even_best
+    assert min(optimistic_values) >= 0.1 - 1e-12  # one dose at least
+
+
+def test_progress_runs_from_the_first_patient_to_the_last(log, learned):
+    assert list(log.calls) == [run.name for run in learned.runs]
+    for calls in log.calls.values():
+        assert calls == sorted(calls)
+        assert calls[-1] == (EPISODES, EPISODES)
+
+
+def test_the_text_names_the_scale_and_counts_the_abandoned(learned):
+    hurt = learned._replace(runs=[*learned.runs[:2], learned.runs[2]._replace(abandoned=17)])
+    calls = learning_text(hurt)
+    assert "0.1 x widths  all radii of the confidence sets, and the known test, times 0.1: nothing is proven" in calls
+    assert re.search(r"blind to the context +[\d,]+ +[\d.]+ +[\d.]+ +17\n", calls)

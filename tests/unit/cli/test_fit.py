@@ -1,0 +1,188 @@
+"""``goalbound fit``: options of a file and of the command line, the learner, the page, one line for each error."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from goalbound import LRCSSP
+from goalbound.adapters.covariates import CovariateLearner
+from goalbound.learners.ridge import GreedyRidge
+from tests.support.log_files import OPTIONS, write_incidents
+
+pytest.importorskip("tomli_w", reason="the registry of learners needs the extra experiments")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a log and the options to read it."""
+    monkeypatch.chdir(tmp_path)
+    write_incidents(tmp_path / "log.csv")
+    (tmp_path / "how.toml").write_text(OPTIONS)
+    return tmp_path
+
+
+@pytest.fixture
+def learned(monkeypatch) -> list[tuple[Any, list]]:
+    """What learners were given; they learn nothing from it."""
+    given: list[tuple[Any, list]] = []
+
+    def learn_log(learner, log) -> int:
+        given.append((learner, list(log)))
+        return len(given[-1][1])
+
+    for kind in (LRCSSP, GreedyRidge):
+        monkeypatch.setattr(kind, "learn_log", learn_log, raising=False)
+    return given
+
+
+def test_a_learner_is_given_all_steps_and_saved_with_its_map(folder, run, learned):
+    code, out, err = run("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz")
+    assert (code, err) == (0, "")
+    ((learner, steps),) = learned
+    assert len(steps) == len((folder / "log.csv").read_text().splitlines()) - 1
+    assert isinstance(learner, LRCSSP)
+    assert str(learner.settings.widths) == "sharp"
+    assert learner.settings.loss_floor == pytest.approx(2.5 / 60)
+    assert learner.settings.loss_bound is None  # by doubling
+    loaded = CovariateLearner.load(folder / "learner.npz")
+    assert loaded.map.context_size == 12
+    assert loaded.begin({"hour": 14, "traffic": 0.7}) is not None
+    assert "learner.npz: CovariateLearner(Tensor of 12 components" in out
+
+
+@pytest.mark.skipif(not hasattr(LRCSSP, "learn_log"), reason="this LRCSSP has no learn_log(log) yet")
+def test_a_learner_has_learned_every_step(folder, run):
+    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz")
+    assert (code, err) == (0, "")
+    steps = len((folder / "log.csv").read_text().splitlines()) - 1
+    assert CovariateLearner.load(folder / "learner.npz").inner.statistics.visits.sum() == steps
+
+
+def test_options_go_before_the_file(folder, run, learned):
+    words = ["--learner", "greedy-ridge", "--loss-floor", "3", "--set", "regularization=2", "--support"]
+    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "l.npz", *words, "incident-recovery")
+    assert (code, err) == (0, "")
+    learner = learned[0][0]
+    assert isinstance(learner, GreedyRidge)
+    assert learner.settings.loss_floor == pytest.approx(0.05)
+    assert learner.support.state_names[0] == "detected"
+    assert learner.support.triples == 53  # that of the problem, not only what was seen
+
+
+def test_without_a_file_options_say_all(folder, run, learned):
+    code, out, err = run(
+        "fit", "log.csv", "--loss", "minutes", "--unit", "min", "--cap", "60", "--loss-floor", "2", "--goal",
+        "recovered", "--out", "l.npz", "--json",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    said = json.loads(out)
+    assert said["cases"] == 60
+    assert said["unit"] == "min"
+    assert said["support_inferred"]
+    assert said["out"] == "l.npz"
+    assert learned[0][0].context_size == 1
+    assert isinstance(LRCSSP.load(folder / "l.npz"), LRCSSP)
+
+
+def test_a_page_alone_needs_no_learner(folder, run):
+    code, out, err = run("fit", "log.csv", "--map", "how.toml", "--report", "page.html")
+    assert (code, err) == (0, "")
+    assert "page.html: a page about the log" in out
+    assert (folder / "page.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_learner_that_is_there_is_replaced_only_on_demand(folder, run, learned):
+    words = ("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz")
+    assert run(*words)[0] == 0
+    code, _, err = run(*words)
+    assert code == 2
+    assert "learner.npz" in err
+    assert run(*words, "--overwrite")[0] == 0
+
+
+def test_skipped_rows_are_counted(folder, run):
+    write_incidents(folder / "log.csv", changes={("minutes", 3): "much", ("hour", 9): ""})
+    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--report", "page.html")
+    assert code == 2
+    assert err == (
+        "goalbound: log.csv: row 3 (line 5), column \"minutes\": 'much' is not a number "
+        "(--errors skip leaves such rows out and lists them)\n"
+    )
+    assert not (folder / "page.html").exists()
+    code, out, _ = run("fit", "log.csv", "--map", "how.toml", "--report", "page.html", "--errors", "skip")
+    assert code == 0
+    assert "skipped: 1 for covariates, 1 for minutes" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "nothing to write: give --out"),
+        (["--out", "l.npz", "--learner", "clairvoyant"], "clairvoyant cannot be fitted to a log: it knows the problem"),
+        (["--out", "l.npz", "--learner", "random"], "it learns nothing"),
+        (["--out", "l.npz", "--learner", "greedy-rigde"], 'did you mean "greedy-ridge"'),
+        (["--out", "l.npz", "--set", "width=sharp"], "width"),
+        (["--out", "l.npz", "--set", "sharp"], '"sharp" is not a setting; write name=value'),
+        (["--out", "l.npz", "--set", "loss_bound=certified"], "learner.loss_bound is certified"),
+        (["--out", "l.npz", "--loss-floor", "0"], "the loss floor 0 min is not above 0"),
+        (["--out", "l.npz", "--loss-floor", "61"], "the loss floor 61 min is not"),
+        (["--out", "l.npz", "--loss", "cost"], "there is no column 'cost'; there are 'case', 'time'"),
+        (["--out", "l.npz", "--goal", "done"], "no row begins in 'recovered', so no action is known there"),
+        (["--out", "l.npz", "--cap", "10"], "is above the cap of 10 min; raise the cap, or count such losses as the "
+         "cap with --beyond clip"),
+        (["--out", "l.npz", "--support", "windy-grid"], "'detected' is no state of the support"),
+        (["--out", "l.npz", "--support", "windy-gird"], 'did you mean "windy-grid"'),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_line(folder, run, learned, words, said):
+    code, _, err = run("fit", "log.csv", "--map", "how.toml", *words)
+    assert code == 2
+    assert said in err
+    assert err.count("\n") == 1
+    assert not (folder / "l.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("goal = ", "how.toml: not a TOML file"),
+        ("gaol = 'x'", "how.toml: 'gaol' is no key; there are goal, errors"),
+        ("columns = 3", "columns is 3; it is a table"),
+        ("[columns]\ncosts = 'x'", "[columns] 'costs' is no key; there are case, time"),
+        ("[loss]\nfloor = 'low'", "the loss floor is 'low'"),
+        ("[loss]\nunit = 'min'\nfloor = 1", "a unit needs a cap"),
+        ("[loss]\nfloor = 1\n[map]\nkind = 'Heads'", "no map is of kind 'Heads'"),
+        ("[loss]\nfloor = 1\n[map]\nkind = 'Hats'\nknots = [1, 0]", "numbers must ascend"),
+        ("[loss]\nfloor = 1\n[map]\nkind = 'Hats'\nknots = [0, 1]", "covariate_map is given, and no covariates"),
+        ("[loss]\nfloor = 1\nunit = 'min'\ncap = 60\n[learner]\nuse = 3", 'no learner is called "3"'),
+        ("[loss]\ncap = 60", "the loss floor is missing"),
+        ("", "is not in [0, 1]; say what their unit is with --unit min --cap 60"),
+        ("x" * 2**21, "a file of options is small"),
+    ],
+)  # fmt: skip
+def test_a_file_of_options_that_is_wrong_is_one_line(folder, run, learned, text, said):
+    (folder / "how.toml").write_text(text)
+    code, _, err = run(
+        "fit", "log.csv", "--map", "how.toml", "--out", "l.npz", "--loss", "minutes", "--goal", "recovered"
+    )
+    assert code == 2
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_files_that_are_not_there_are_one_line(folder, run):
+    for words in (["log.csv", "--map", "no.toml"], ["no.csv", "--map", "how.toml"]):
+        code, _, err = run("fit", *words, "--out", "l.npz")
+        assert code == 2
+        assert "no such file" in err
+        assert err.count("\n") == 1
+
+
+def test_a_learner_that_cannot_learn_from_others_says_so(folder, run, monkeypatch):
+    monkeypatch.setattr(LRCSSP, "learn_log", None, raising=False)
+    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "l.npz")
+    assert code == 2
+    assert "lr-cssp cannot learn from steps that others chose" in err

@@ -1,0 +1,34 @@
+"""What all figures share."""
+
+from __future__ import annotations
+
+import pytest
+
+from goalbound.experiments.figures import style
+from goalbound.experiments.figures.style import spread_labels
+from tests.support.figure_cases import experiment, figure_of
+
+
+def test_the_constants_of_every_learner_stand_under_the_figure():
+    said = " ".join(figure_of(experiment(2)).get_supxlabel().split())
+    assert "LR: widths: 0.1 x paper, not proven; delta 0.05." in said
+    assert "clairvoyant: no constants." in said
+    assert "Mean over 2 seeds; some learners have fewer." in said
+    assert "95% bootstrap" in said
+
+
+def test_labels_at_line_ends_do_not_overlap():
+    heights = [0.1, 0.2, 0.1, 0.1]
+    places = spread_labels([0.3, 0.31, 0.32, 0.9], heights)
+    for low, high, one, two in zip(places, places[1:], heights, heights[1:], strict=False):
+        assert high - low >= (one + two) / 2.0 - 1e-12
+    assert places[3] == pytest.approx(0.9)
+
+
+def test_the_users_settings_of_matplotlib_neither_matter_nor_change():
+    import matplotlib
+
+    with matplotlib.rc_context({"font.size": 30.0, "svg.hashsalt": "mine"}):
+        with style.figure_style():
+            assert matplotlib.rcParams["font.size"] == 8.0
+        assert matplotlib.rcParams["font.size"] == 30.0

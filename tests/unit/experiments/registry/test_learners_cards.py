@@ -1,0 +1,167 @@
+"""What records, summaries, reports and the command line say of a learner: what its card says, the same everywhere."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goalbound.errors import InputError
+from goalbound.experiments.records import RunRecord
+from goalbound.experiments.registry.learners import LEARNERS, catalogued_card
+from goalbound.experiments.report import report_data, report_page
+from goalbound.experiments.run import run
+from goalbound.experiments.spec import ExperimentSpec
+from goalbound.experiments.summary import summarize
+from goalbound.learners.card import COROLLARY, LearnerCard
+from tests.support.report_cases import case, spec
+from tests.support.synthetic import power, record, run_spec
+
+HERE = "tests.support.third_party_learner"
+PAPERS = "All constants are those of the paper."
+WITH_KNOWN_TEST = {"lr-cssp", "practical", "context-blind", "kwik-rmax", "hoeffding-ssp"}
+
+
+def page_of(*learners: dict[str, Any]) -> str:
+    return report_page(report_data(**case(spec(learners=list(learners), seeds=1, plugins=[HERE]))))
+
+
+def played(*learners: dict[str, Any], **changes: Any) -> list[RunRecord]:
+    asked = ExperimentSpec.of({
+        "name": "a-few", "episodes": 5, "seeds": 1, "problems": [{"use": "treatment-ladder", "levels": 2}],
+        "learners": list(learners), **changes,
+    })  # fmt: skip
+    return [run(one) for one in asked.runs()]
+
+
+def test_the_report_names_practical_among_what_is_not_proven_and_does_not_speak_of_the_papers_constants() -> None:
+    page = page_of({"use": "lr-cssp", "label": "papers"}, {"use": "practical", "label": "quick"})
+    assert PAPERS not in page
+    assert "B quick: widths: 0.5 x sharp, not proven; delta 0.1" in page
+    assert "A papers" not in page.partition("Constants that deviate from the paper")[2].partition("</div>")[0]
+
+
+def test_the_report_says_of_a_third_partys_learner_that_no_guarantee_is_known() -> None:
+    page = page_of({"use": "lr-cssp", "label": "papers"}, {"use": f"{HERE}:given", "label": "theirs"})
+    assert PAPERS not in page
+    assert "B theirs: no guarantee is known to goalbound" in page
+
+
+def test_sharp_widths_are_proven_and_not_those_of_the_paper() -> None:
+    page = page_of({"use": "lr-cssp", "label": "sharp", "widths": "sharp"})
+    assert PAPERS not in page
+    assert "A sharp: widths: sharp; delta 0.1 (proven, and not those of the paper)" in page
+    assert "has a guarantee only where" not in page
+
+
+def test_learners_without_a_bound_are_named_too_and_a_clairvoyant_is_not() -> None:
+    page = page_of({"use": "greedy-ridge", "label": "greedy"}, {"use": "clairvoyant", "label": "all-knowing"})
+    assert PAPERS not in page
+    assert "A greedy: no bound of its regret is known" in page
+    assert "B all-knowing:" not in page
+    assert PAPERS in page_of({"use": "lr-cssp", "label": "papers"}, {"use": "clairvoyant"})
+
+
+def test_of_a_learner_that_has_not_run_nothing_is_said() -> None:
+    learners = [{"use": "lr-cssp", "label": "papers"}, {"use": "practical", "label": "quick"}]
+    given = case(spec(learners=learners, seeds=1), only=lambda run: run.learner.label == "papers")
+    data = report_data(**given)
+    assert [one["card"] is None for one in data["learners"]] == [False, True]
+    page = report_page(data)
+    assert PAPERS not in page
+    assert "practical; no run of it has a result" in page
+
+
+def test_practical_at_a_scale_of_1_is_described_as_the_same_learner_by_its_other_name() -> None:
+    (practical,) = played({"use": "practical", "label": "one", "scale": 1.0})
+    (by_hand,) = played({"use": "lr-cssp", "label": "one", "widths": "sharp", "replan_factor": 2.0})
+    assert practical.table["loss"].tolist() == by_hand.table["loss"].tolist()
+    assert practical.card == by_hand.card
+    assert (practical.card.guarantee, practical.card.description) == ("proven", "widths: sharp; delta 0.1")
+    assert summarize([practical]).groups[0].constants == summarize([by_hand]).groups[0].constants
+
+
+def test_the_name_of_a_setting_makes_no_guarantee() -> None:
+    theirs = record(run_spec(settings={"widths": "paper", "scale": 1.0}), power(1.0, 0.5),
+                    metadata={"settings": {"widths": "paper", "scale": 1.0, "delta": 0.1}})  # fmt: skip
+    (group,) = summarize([theirs]).groups
+    assert (group.sees, group.guarantee, group.constants) == (
+        "unknown",
+        "unknown",
+        "no guarantee is known to goalbound",
+    )
+    assert "A: no guarantee is known to goalbound" in summarize([theirs]).table(width=200)
+
+
+def test_what_a_run_writes_of_each_learner_is_what_the_command_line_lists() -> None:
+    # The clairvoyant of another problem says the same; thresholds depend on the size of the contexts.
+    for name in sorted(set(LEARNERS.entries) - {"kwik-rmax"}):
+        (now,) = played({"use": name}, episodes=1)
+        assert now.card == catalogued_card(name), name
+
+
+def test_known_steps_are_a_dash_without_a_known_test_wherever_they_are_reported(tmp_path: Path) -> None:
+    learners = [{"use": name, "label": name} for name in LEARNERS.entries]
+    records = played(*learners, episodes=2)
+    summary = summarize(records)
+    given = {group.learner: group.known_share.mean is not None for group in summary.groups}
+    assert {name for name, known in given.items() if known} == WITH_KNOWN_TEST
+    assert {group.learner for group in summary.groups if group.known_curve is not None} == WITH_KNOWN_TEST
+    summary.to_csv(tmp_path / "summary.csv")
+    with open(tmp_path / "summary.csv", newline="") as file:
+        assert {row["learner"] for row in csv.DictReader(file) if row["known_share"]} == WITH_KNOWN_TEST
+    asked = ExperimentSpec.of({
+        "name": "a-few", "episodes": 2, "seeds": 1, "problems": [{"use": "treatment-ladder", "levels": 2}],
+        "learners": learners,
+    })  # fmt: skip
+    data = report_data(asked, summary, records)
+    (panel,) = data["panels"]
+    for result in panel["results"]:
+        label = data["learners"][result["learner"]]["label"]
+        assert (result["known"] is not None) == (label in WITH_KNOWN_TEST)
+        assert (result["numbers"]["known_share"]["mean"] is not None) == (label in WITH_KNOWN_TEST)
+    assert all(np.isfinite(record.table["loss"]).all() for record in records)
+
+
+def test_a_third_partys_learner_has_known_steps_if_its_card_says_so() -> None:
+    without = record(run_spec(), power(1.0, 0.5), metadata={"card": LearnerCard().as_json()})
+    assert summarize([without]).groups[0].known_share.note == "the learner has no known test"
+    assert summarize([record(run_spec(), power(1.0, 0.5))]).groups[0].known_share.mean == pytest.approx(0.9)
+
+
+def test_a_proof_that_is_not_about_the_contexts_at_hand_is_said_to_be_none() -> None:
+    learners = [{"use": "lr-cssp", "label": "seeing"}, {"use": "context-blind", "label": "blind"}]
+    table = summarize(case(spec(learners=learners, seeds=1))["records"]).table(width=200)
+    assert "blind: sees nothing, so its proof is not about these contexts" in table
+    assert "seeing: sees" not in table
+
+
+def test_where_losses_may_be_zero_the_report_promises_the_rate_of_the_corollary() -> None:
+    given = case(spec(learners=[{"use": "lr-cssp", "label": "wide"}], seeds=1))
+    promise = "The theorem promises K^0.5 in the long run"
+    assert promise in str(report_data(**given)["phrases"]["conclusions"])
+    for one in given["records"]:
+        one.metadata["card"]["theorem"] = COROLLARY
+    try:
+        said = str(report_data(**given)["phrases"]["conclusions"])
+    finally:
+        for one in given["records"]:
+            one.metadata["card"]["theorem"] = "Theorem regret-bound-main"
+    assert promise not in said
+    assert "promises K^0.67 (its corollary, where losses may be zero)" in said
+
+
+def test_a_record_without_a_card_is_refused() -> None:
+    made = record(run_spec(), power(1.0, 0.5))
+    with pytest.raises(InputError, match="the metadata keys are"):
+        RunRecord(made.spec, dict(made.table), {name: one for name, one in made.metadata.items() if name != "card"})
+    with pytest.raises(InputError, match="the learner's card is"):
+        RunRecord(made.spec, dict(made.table), {**made.metadata, "card": {"guarantee": "proven"}})
+
+
+def test_an_adversary_refuses_a_learner_that_keeps_nothing_on_contexts_before_the_run() -> None:
+    with pytest.raises(InputError, match=r"learners \(random\): an adversary inspects"):
+        played({"use": "random"}, contexts=[{"use": "adversary"}])

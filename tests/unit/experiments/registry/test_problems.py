@@ -1,0 +1,60 @@
+"""The problems and the loss laws that an experiment may name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goalbound.errors import ArgumentError
+from goalbound.experiments.plugins import NO_PLUGINS
+from goalbound.experiments.registry import PROBLEMS, Component, instantiate, loss_law
+from goalbound.experiments.registry.problems import problem_instance
+from goalbound.models.step import bernoulli, bounded, deterministic
+from goalbound.problems import CATALOG, treatment_ladder
+from goalbound.simulation import ModelEnvironment
+
+
+def test_every_built_in_family_has_its_name_here() -> None:
+    assert list(PROBLEMS.entries)[: len(CATALOG)] == list(CATALOG)
+
+
+def test_a_bare_problem_is_simulated_as_it_is() -> None:
+    problem = treatment_ladder(2)
+    instance = problem_instance(problem, bernoulli(), "problems (mine)")
+    assert instance.problem is problem
+    assert isinstance(instance.environment(rng=np.random.default_rng(0)), ModelEnvironment)
+
+
+def test_an_environment_that_draws_its_own_losses_takes_no_law() -> None:
+    pytest.importorskip("gymnasium")
+    lake = instantiate("problems", Component("frozen-lake", {"rates": [1.0, 0.5]}), NO_PLUGINS)
+    assert lake.problem.context_size == 2
+    assert problem_instance(lake, deterministic(), "problems (frozen-lake)") is lake
+    with pytest.raises(ArgumentError, match=r"problems \(frozen-lake\): this environment draws its own losses"):
+        problem_instance(lake, bernoulli(), "problems (frozen-lake)")
+
+
+def test_what_is_no_problem_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="the function made a dict; a problem is a LinearCSSP"):
+        problem_instance({}, deterministic(), "problems (mine)")
+
+
+def test_a_loss_law_is_a_word_or_a_table() -> None:
+    assert loss_law("deterministic") == deterministic()
+    assert loss_law({"law": "bounded", "spread": 0.25}) == bounded(spread=0.25)
+
+
+@pytest.mark.parametrize(
+    ("losses", "said"),
+    [
+        ("bernouli", "there is no law 'bernouli' (did you mean \"bernoulli\"?); there are deterministic, bernoulli"),
+        ({"spread": 0.5}, "there is no law None"),
+        ({"law": "bernoulli", "spread": 0.5}, "bernoulli does not take {'spread': 0.5}; bounded takes a spread"),
+    ],
+)
+def test_a_wrong_loss_law_is_named(losses: Any, said: str) -> None:
+    with pytest.raises(ArgumentError) as error:
+        loss_law(losses)
+    assert said in str(error.value)

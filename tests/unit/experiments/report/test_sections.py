@@ -1,0 +1,50 @@
+"""The sections of the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+
+import pytest
+
+from goalbound.experiments.report import report_data, report_page
+from goalbound.experiments.report.sections import _powers
+from tests.support.report_cases import HOSTILE, Outline, case, spec
+
+
+def test_an_experiment_without_any_record_has_a_page_too():
+    page = report_page(report_data(**case(only=lambda _: False)))
+    assert "No run has a result yet." in page
+    assert "0 of the 24 runs have a result." in page
+
+
+def test_labels_cannot_break_out_of_the_page():
+    things = [{"use": "lr-cssp", "label": HOSTILE}]
+    asked = spec(question=HOSTILE, seeds=2, learners=things, problems=[{"use": "random", "label": HOSTILE}])
+    run = asked.runs()[0]
+    failure = {"id": run.id, "error": HOSTILE, "traceback": HOSTILE, "spec": run.as_json()}
+    page = report_page(report_data(**case(asked, only=lambda one: one.id != run.id, failures=[failure])))
+    outline = Outline(page)
+    assert [tag for tag, _ in outline.tags if tag == "img"] == []
+    assert sum(tag == "script" for tag, _ in outline.tags) == 2
+    assert not [name for _, attributes in outline.tags for name in attributes if name.startswith("on")]
+    assert HOSTILE in "".join(outline.texts)  # it is shown, as the text it is
+    found = json.loads(re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)[1])
+    assert found["question"] == HOSTILE
+
+
+def test_the_page_has_headings_in_order_and_tables_with_captions_and_scopes(page):
+    tags = [tag for tag, _ in Outline(page).tags]
+    levels = [int(tag[1]) for tag in tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert tags.count("table") == tags.count("caption")
+    assert all("scope" in attributes for tag, attributes in Outline(page).tags if tag == "th" and attributes)
+
+
+@pytest.mark.parametrize("text", ["K^0.5.", "K^1.19 (1 to 2)"])
+def test_powers_are_written_as_powers(text):
+    number = text[2:].split(" ")[0].rstrip(".")
+    assert _powers(text) == f"K<sup>{number}</sup>{text[2 + len(number) :]}"

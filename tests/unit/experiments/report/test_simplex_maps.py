@@ -1,0 +1,62 @@
+"""Maps over contexts."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+
+from goalbound.experiments.report import report_data, report_page
+from tests.support.report_cases import EPISODES, case, made, result_of, spec
+from tests.support.synthetic import simplex
+
+
+def test_two_components_are_a_line_and_hold_every_episode(data):
+    _, result = result_of(data, "flat", "wide")
+    (field,) = result["simplex"]
+    assert len(field["count"]) == 12
+    assert sum(field["count"]) == 3 * EPISODES
+    # Made by hand: the regret of an episode is the square of the first component, so a cell's is inside its ends.
+    assert (10 / 12) ** 2 <= field["value"][10] <= (11 / 12) ** 2
+
+
+def test_three_components_are_a_triangle_of_cells_and_its_edge_is_not_lost(data):
+    _, result = result_of(data, "ladder", "wide")
+    (field,) = result["simplex"]
+    assert len(field["count"]) == 12 * 13 // 2
+    assert sum(field["count"]) == 3 * EPISODES
+    run = next(run for run in spec(seeds=1).runs() if run.problem.label == "ladder")
+    edge = deepcopy(made(run))
+    count = np.zeros((12, 12))
+    count[6, 6] = EPISODES  # the context (1/2, 1/2, 0)
+    edge.metadata["simplex"] |= {"count": [count.ravel().tolist()] * 3, "expected_regret": [count.ravel().tolist()] * 3}
+    data = report_data(spec(seeds=1), case(spec(seeds=1))["summary"], [edge])
+    (field,) = data["panels"][0]["results"][0]["simplex"]
+    rows = np.cumsum([0, *range(12, 0, -1)])
+    assert field["count"][rows[5] + 6] == EPISODES  # cell (5, 6), which has that point as a corner
+    assert field["value"][rows[5] + 6] == 1.0
+
+
+def test_more_components_have_a_field_for_each_pair():
+    data = report_data(**case(spec(seeds=1), context_size=5))
+    panel = data["panels"][0]
+    assert [field["components"] for field in panel["results"][0]["simplex"]] == simplex(5, 1)["pairs"]
+    assert panel["components"] == [f"component {one}" for one in range(1, 6)]
+    assert "<select data-learner>" in report_page(data)
+
+
+def test_one_component_has_no_field():
+    data = report_data(**case(spec(seeds=1), context_size=1))
+    assert data["panels"][0]["results"][0]["simplex"] is None
+    assert "Contexts of one component" in report_page(data)
+
+
+def test_learned_policies_are_means_over_seeds_and_count_those_that_are_not_proper(data):
+    panel, result = result_of(data, "flat", "wide")
+    policy = result["policy"]
+    assert len(panel["policies"]["contexts"]) == len(policy["gap"]) == 41
+    assert policy["improper"] == [0] * 40 + [3]
+    assert policy["gap"][-1] is None
+    second = panel["policies"]["contexts"][20][1]
+    assert policy["gap"][20] == pytest.approx(0.3 * second**3, rel=1e-3)

@@ -1,0 +1,46 @@
+"""What a log gives: steps, arrays, and itself in a few words."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from goalbound import Statistics
+from goalbound.logs import read_log
+
+
+def test_the_arrays_are_the_steps(small, how):
+    log = read_log(small, **how)
+    arrays = log.arrays()
+    for place, (context, step) in enumerate(log):
+        np.testing.assert_array_equal(arrays.contexts[place], context)
+        assert log.support.pair_state[arrays.pairs[place]] == step.state
+        assert log.support.pair_action[arrays.pairs[place]] == step.action
+        assert log.support.next_state[arrays.next_places[place]] == step.next_state
+        assert arrays.losses[place] == step.loss
+    assert not any(array.flags.writeable for array in arrays)
+
+
+def test_steps_can_be_entered_into_statistics_as_they_are(small, how):
+    log = read_log(small, **how)
+    statistics = Statistics(log.support, log.context_size)
+    for context, step in log:
+        statistics.record(context, step)
+    assert statistics.visits.tolist() == np.bincount(log.arrays().pairs).tolist()
+
+
+def test_a_log_can_be_read_twice_copied_and_pickled(small, how):
+    log = read_log(small, **how)
+    assert len(list(log)) == len(list(log)) == 4
+    for twin in (copy.deepcopy(log), pickle.loads(pickle.dumps(log))):
+        assert repr(twin) == repr(log) == "Log(4 steps, 2 cases, 2 states, 3 pairs; support inferred)"
+        assert [step for _, step in twin] == [step for _, step in log]
+    with pytest.raises(AttributeError):
+        log.cases = 3
+
+
+def test_a_skipped_row_says_where_it_was(spoiled, how):
+    log = read_log(spoiled("minutes", 1, -1), errors="skip", **how)
+    assert str(log.skipped[0]) == 'row 1, column "minutes": the loss -1 is negative; losses are not'
+    assert repr(log).endswith("support inferred; 1 row skipped)")

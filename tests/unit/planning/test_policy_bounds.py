@@ -1,0 +1,223 @@
+"""Bounds of policies: by hand, against exact fractions on small sets, and around every model that is plausible."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from goalbound.errors import InputError
+from goalbound.kernels import compile as compilation
+from goalbound.models import SSP, BallSet, IntervalSet, Support
+from goalbound.planning import Status, evaluate, policy_bounds
+from tests.reference.pessimism import policy_extremes
+from tests.support.kernel_forms import COMPILED, PYTHON
+from tests.support.strategies import examples, ssps
+
+Floats = NDArray[np.float64]
+
+
+def first_actions(support: Support) -> NDArray[np.int32]:
+    return support.pair_action[support.pair_start[:-1]]
+
+
+@st.composite
+def small_interval_sets(draw: st.DrawFn, most_states: int = 3) -> IntervalSet:
+    """Intervals in eighths around rows in eighths; losses in eighths, often 0."""
+    states = draw(st.integers(1, most_states))
+    pairs = [
+        {0: draw(st.lists(st.integers(0, states), min_size=1, max_size=3, unique=True))} for _ in range(states)
+    ]  # fmt: skip
+    support = Support.from_pairs(pairs)
+    low, high = [], []
+    for pair in range(support.pairs):
+        count = len(support.next_state[support.row(pair)])
+        cuts = sorted(draw(st.lists(st.integers(0, 8), min_size=count - 1, max_size=count - 1)))
+        row = np.diff([0, *cuts, 8])
+        wide = draw(st.sampled_from([0, 0, 1, 3, 8]))
+        low.append(np.maximum(row - wide, 0) / 8.0)
+        high.append(np.minimum(row + wide, 8) / 8.0)
+    losses = np.array(draw(st.lists(st.integers(0, 6), min_size=states, max_size=states))) / 8.0
+    return IntervalSet(support, losses, losses + 0.125 * (losses > 0.25), np.concatenate(low), np.concatenate(high))
+
+
+@examples(150)
+@given(small_interval_sets())
+def test_bounds_of_small_interval_sets_are_those_of_exact_fractions(sets: IntervalSet) -> None:
+    found = policy_bounds(sets, np.zeros(sets.support.states, dtype=int))
+    best, worst = policy_extremes(sets, range(sets.support.states))
+    assert [math.isinf(value) for value in worst] == np.isinf(found.upper).tolist()
+    assert [math.isinf(value) for value in best] == np.isinf(found.lower).tolist()
+    assert found.may_never_arrive.tolist() == [s for s, value in enumerate(worst) if math.isinf(value)]
+    assert found.status is Status.CONVERGED
+    for state, (least, largest) in enumerate(zip(best, worst, strict=True)):
+        if not math.isinf(least):
+            assert Fraction(float(found.lower[state])) <= least
+            assert found.lower[state] == pytest.approx(float(least), rel=1e-6, abs=1e-9)
+        if not math.isinf(largest):
+            assert Fraction(float(found.upper[state])) >= largest
+            assert found.upper[state] == pytest.approx(float(largest), rel=1e-6, abs=1e-9)
+
+
+def moved(truth: SSP, share: Floats, seed: int) -> Floats:
+    """[M] rows that are mixtures of the true ones and of random ones."""
+    support = truth.support
+    lengths = np.diff(support.next_start)
+    noise = np.random.default_rng(seed).random(support.triples)
+    others = noise / np.repeat(np.add.reduceat(noise, support.next_start[:-1]), lengths)
+    by = np.repeat(share, lengths)
+    return (1.0 - by) * truth.probabilities + by * others
+
+
+@st.composite
+def sets_and_models(draw: st.DrawFn) -> tuple[BallSet | IntervalSet, list[SSP]]:
+    """A set around the rows of a problem, and models that lie in it."""
+    centre: SSP = draw(ssps(proper=draw(st.booleans()), most_states=4, most_actions=2))
+    support = centre.support
+    shares = [
+        np.array(draw(st.lists(st.integers(0, 4), min_size=support.pairs, max_size=support.pairs))) / 8.0
+        for _ in range(3)
+    ]
+    seed = draw(st.integers(0, 2**32 - 1))
+    models = [SSP(support, centre.losses, moved(centre, share, seed + n)) for n, share in enumerate(shares)]
+    rows = np.array([model.probabilities for model in models])
+    low, high = centre.losses * 0.9, np.minimum(centre.losses + 0.1, 1.0)
+    if draw(st.booleans()):
+        return IntervalSet(support, low, high, rows.min(axis=0), rows.max(axis=0)), models
+    apart = np.where(support.next_state < support.states, rows - centre.probabilities, 0.0)
+    radii = np.sqrt(np.add.reduceat(apart * apart, support.next_start[:-1], axis=1)).max(axis=0)
+    return BallSet(support, low, high, centre.probabilities, radii * (1.0 + 1e-12)), models
+
+
+@examples(150)
+@given(sets_and_models())
+def test_every_plausible_model_lies_between_the_bounds(case: tuple[BallSet | IntervalSet, list[SSP]]) -> None:
+    sets, models = case
+    policy = first_actions(sets.support)
+    found = policy_bounds(sets, policy)
+    for model in models:
+        worth = evaluate(model, policy)
+        values = np.where(np.isinf(worth.hitting_times), np.inf, worth.values)
+        assert (found.lower <= values * (1.0 + 1e-9) + 1e-300).all()
+        assert (found.upper >= values * (1.0 - 1e-9)).all()
+
+
+@examples(60)
+@given(sets_and_models())
+def test_python_and_compiled_kernels_give_the_same_bits(case: tuple[BallSet | IntervalSet, list[SSP]]) -> None:
+    answers = []
+    for way in (PYTHON, COMPILED):
+        with mock.patch.multiple(compilation, **way):
+            found = policy_bounds(case[0], first_actions(case[0].support))
+        answers.append((found.lower.tobytes(), found.upper.tobytes(), found.status))
+    assert answers[0] == answers[1]
+
+
+@examples(60)
+@given(ssps(proper=True))
+def test_without_uncertainty_both_bounds_are_the_values_of_the_policy(ssp: SSP) -> None:
+    support = ssp.support
+    policy = first_actions(support)
+    worth = evaluate(ssp, policy)
+    values = np.where(np.isinf(worth.hitting_times), np.inf, worth.values)
+    for sets in (
+        BallSet(support, ssp.losses, ssp.losses, ssp.probabilities, np.zeros(support.pairs)),
+        IntervalSet(support, ssp.losses, ssp.losses, ssp.probabilities, ssp.probabilities),
+    ):
+        found = policy_bounds(sets, policy)
+        np.testing.assert_allclose(found.lower, values, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(found.upper, values, rtol=1e-6, atol=1e-9)
+
+
+NAMED = Support.from_pairs(
+    [{0: [0, 1, 2], 1: [2]}, {0: [0, 1]}], state_names=["sick", "worse"], action_names=["a", "b"]
+)
+SETS = BallSet(NAMED, [0.1, 0.5, 0.1], [0.2, 0.5, 0.2], [0.3, 0.2, 0.5, 1.0, 0.5, 0.5], [0.1, 0.0, 0.2])
+
+
+def test_a_policy_is_given_by_numbers_names_or_a_mapping() -> None:
+    wanted = policy_bounds(SETS, [1, 0])
+    for policy in (["b", "a"], {"sick": "b", "worse": "a"}, {0: 1, "worse": 0}, np.array([1, 0])):
+        found = policy_bounds(SETS, policy)
+        assert found.policy.tolist() == [1, 0]
+        np.testing.assert_array_equal(found.upper, wanted.upper)
+
+
+def test_rows_that_cannot_lead_to_the_goal_are_bounded_by_hand() -> None:
+    # "worse" stays with 0.5 at the centre; a row (q, 1 - q) is sqrt(2) |q - 0.5| away, so it stays with at most
+    # 0.5 + 0.2 / sqrt(2), pays 0.2 each time, and then 0.5 once in "sick".
+    stays = 0.5 + 0.2 / math.sqrt(2.0)
+    found = policy_bounds(SETS, [1, 0])
+    assert found.upper[1] == pytest.approx(0.2 / (1.0 - stays) + 0.5, rel=1e-6)
+    assert found.lower[1] == pytest.approx(0.1 / stays + 0.5, rel=1e-6)
+    np.testing.assert_allclose([found.lower[0], found.upper[0]], 0.5, rtol=1e-6)
+
+
+def test_where_the_worst_model_never_arrives_the_states_are_named() -> None:
+    sets = BallSet(NAMED, SETS.loss_low, SETS.loss_high, SETS.rows, [0.1, 0.0, 1.0])
+    found = policy_bounds(sets, {"sick": "a", "worse": "a"})
+    assert found.may_never_arrive.tolist() == [0, 1]
+    assert np.isinf(found.upper[:2]).all()
+    assert np.isfinite(found.lower).all()
+    assert "may never arrive from sick, worse" in str(found)
+    alone = policy_bounds(sets, {"sick": "b", "worse": "a"})
+    assert alone.may_never_arrive.tolist() == [1]
+
+
+def test_a_policy_that_arrives_in_no_model_has_infinite_lower_bounds() -> None:
+    support = Support.from_pairs([{0: [1]}, {0: [0, 1]}, {0: [0, 3]}])
+    sets = BallSet(support, [0.1] * 3, [0.2] * 3, [1.0, 0.5, 0.5, 0.1, 0.9], [0.0, 0.1, 0.2])
+    found = policy_bounds(sets, [0, 0, 0])
+    np.testing.assert_array_equal(found.lower[:2], np.inf)
+    # all mass of state 2 may go to the goal: the ball of radius 0.2 around 0.1 holds 0
+    assert found.lower[2] == pytest.approx(0.1, rel=1e-6)
+    assert found.upper[2] == np.inf
+
+
+def test_a_table_names_states_and_actions() -> None:
+    text = str(policy_bounds(SETS, [1, 0]))
+    assert [line.split()[:2] for line in text.splitlines()[2:4]] == [["sick", "b"], ["worse", "a"]]
+    assert text.splitlines()[0].split() == ["state", "action", "at", "least", "at", "most"]
+
+
+@pytest.mark.parametrize("scale", [2.0**-700, 2.0**600])
+def test_losses_of_any_size_have_bounds_of_that_size(scale: float) -> None:
+    plain = policy_bounds(SETS, [0, 0])
+    tiny = policy_bounds(BallSet(NAMED, SETS.loss_low * scale, SETS.loss_high * scale, SETS.rows, SETS.radii), [0, 0])
+    np.testing.assert_allclose(tiny.upper / scale, plain.upper, rtol=1e-6)
+    np.testing.assert_allclose(tiny.lower / scale, plain.lower, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ([0], "one action number for each of the 2 states"),
+        ([1, 1], r"has no action 1 \(\"b\"\)"),
+        ([0, -1], "no action for state 1"),
+        ({"sick": "a"}, r'no action for state 1 \("worse"\)'),
+        ({"sick": "c", "worse": "a"}, 'no action is called "c"'),
+        ({"sick": "a", "well": "a"}, 'no state is called "well"'),
+        (["a"], "1 actions; it needs one for each of 2 states"),
+        (None, "policy"),
+    ],
+)
+def test_a_wrong_policy_is_an_error_that_says_what_is_missing(policy: object, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        policy_bounds(SETS, policy)  # type: ignore[arg-type]
+
+
+def test_wrong_sets_are_errors() -> None:
+    with pytest.raises(InputError, match="of the type SSP"):
+        policy_bounds(SSP.dense([[0.5]], [[[0.5, 0.5]]]), [0])  # type: ignore[arg-type]
+    endless = BallSet(NAMED, [0.1] * 3, [0.2, np.inf, 0.2], SETS.rows, SETS.radii)
+    with pytest.raises(InputError, match="finite"):
+        policy_bounds(endless, [0, 0])
+    nothing = IntervalSet(Support.full(1, 1), [0.1], [0.2], [0.1, 0.1], [0.2, 0.2])
+    with pytest.raises(InputError, match="no distribution fits"):
+        policy_bounds(nothing, [0])

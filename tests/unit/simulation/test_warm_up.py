@@ -1,0 +1,49 @@
+"""Compiling ahead of time."""
+
+import numpy as np
+import pytest
+
+from goalbound import LRCSSP, ContextBlind, PriorKnowledge, Support, warm_up, widths
+from goalbound.errors import ArgumentError
+from goalbound.kernels import algorithm, episode_loop, steps
+from goalbound.learners.ridge import PosteriorSampling
+
+SUPPORT = Support.full(2, 2)
+
+
+def make(**settings: object) -> LRCSSP:
+    return LRCSSP(SUPPORT, 2, loss_floor=0.1, widths=widths.sharp(), **settings)
+
+
+def test_afterwards_the_loop_and_the_single_steps_of_the_learner_are_compiled() -> None:
+    learner = make()
+    assert warm_up(learner) > 0.0
+    state = learner._new_episode_state()
+    assert algorithm.begin.is_ready(learner._constants, learner._state, state, np.array([0.5, 0.5]))
+    assert episode_loop.play.is_compiled
+    assert all(kernel.is_compiled for kernel in (steps.learn_steps, algorithm.leave_plan, algorithm.best_pair))
+
+
+def test_the_learner_itself_learns_nothing() -> None:
+    learner = make()
+    warm_up(learner)
+    assert learner.statistics.visits.sum() == 0
+    assert (learner.intervals, learner.open_episodes) == (0, ())
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        make(prior=PriorKnowledge.nothing(SUPPORT, 2).with_losses({(0, 0): [0.2, 0.4]})),
+        ContextBlind(LRCSSP(SUPPORT, 1, loss_floor=0.1)),
+        PosteriorSampling(SUPPORT, 2, loss_floor=0.1, rng=np.random.default_rng(0)),
+    ],
+    ids=["prior", "wrapper", "posterior sampling"],
+)
+def test_learners_of_all_kinds_can_be_warmed_up(learner) -> None:
+    assert warm_up(learner) > 0.0
+
+
+def test_what_is_not_a_learner_is_an_error_that_says_so() -> None:
+    with pytest.raises(ArgumentError, match=r"has no support and context_size.*such as LRCSSP"):
+        warm_up("lr-cssp")  # type: ignore[arg-type]
