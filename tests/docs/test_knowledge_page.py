@@ -17,3 +17,5 @@ def test_the_page_on_knowledge_tells_the_learner_what_it_says(capsys: pytest.Cap
     printed = capsys.readouterr().out
     assert "led to goal" in printed
     assert "declare" in printed
+    without, with_guess = (float(line.rpartition(" ")[2]) for line in printed.splitlines() if "the guess" in line)
+    assert with_guess < 0.5 * without

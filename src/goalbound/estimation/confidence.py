@@ -44,6 +44,11 @@ def confidence_set(
     array([0.])
     """
     check_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")
+    if statistics.holds_guesses:
+        raise ArgumentError(
+            "the statistics began with guesses of the prior, which are no data; take those of a learner without "
+            "guesses, or of an LRCSSP"
+        )
     if estimate is not None:
         check_type(estimate, Estimate, "estimate", "give a projected estimate, or leave it out")
     weights = check_distribution(context, "context", statistics.context_size, "component")

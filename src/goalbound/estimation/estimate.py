@@ -12,6 +12,7 @@ from goalbound.estimation.statistics import Statistics, by_support
 from goalbound.kernels import projection as kernels
 from goalbound.kernels.active_set import new_projection_workspace
 from goalbound.kernels.compile import engine
+from goalbound.kernels.model_prior import ModelPrior
 from goalbound.kernels.regression import ridge
 from goalbound.models import LinearCSSP, Support
 from goalbound.models.validation import (
@@ -57,10 +58,13 @@ class Estimate:
         return f"Estimate({kind}, {repr(self.support).removeprefix('Support(')[:-1]})"
 
 
-def ridge_estimate(statistics: Statistics) -> Estimate:
+def ridge_estimate(statistics: Statistics, *, around: ModelPrior | None = None) -> Estimate:
     """The ridge regressions of all pairs (eq. loss-ls, dynamics-ls; Algorithm 1, line 22). O(M d^2).
 
     Reads the paper as: each sample is regressed on its own context; a step into the goal is the zero vector.
+
+    ``around``: guesses that pairs are regressed around, instead of 0 (:mod:`goalbound.kernels.model_prior`); of
+    statistics that do not hold them already.
     """
     check_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")
     regression, support = statistics.regression, statistics.support
@@ -70,10 +74,29 @@ def ridge_estimate(statistics: Statistics) -> Estimate:
         inverse, first, count = regression.inverse[pair], support.next_start[pair], regression.seen[pair]
         run(regression.loss_sums[pair : pair + 1], inverse, 1, losses[pair : pair + 1])
         run(regression.next_sums[first : first + count], inverse, count, by_index[first : first + count])
-    rows = _goal_rest(support, by_support(support, regression, by_index))
-    return Estimate(
-        support, set_readonly(losses), set_readonly(rows), set_readonly(regression.gram.copy()), projected=False
-    )
+    rows, gram = by_support(support, regression, by_index), regression.gram.copy()
+    if around is not None:
+        _put_around(around, statistics, losses, rows, gram)
+    rows = _goal_rest(support, rows)
+    return Estimate(support, set_readonly(losses), set_readonly(rows), set_readonly(gram), projected=False)
+
+
+def _put_around(
+    model: ModelPrior,
+    statistics: Statistics,
+    losses: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    gram: NDArray[np.float64],
+) -> None:
+    """The pairs that are guessed, with s I in their Gram matrices and (lambda + s) times the guess in their sums."""
+    support, next_sums = statistics.support, statistics.next_sums
+    for pair in np.flatnonzero(model.guessed).tolist():
+        row, weight = support.row(pair), statistics.regularization + model.strength[pair]
+        gram[pair] += model.strength[pair] * np.eye(statistics.context_size)
+        sums = np.vstack([statistics.loss_sums[pair], next_sums[row]])
+        guess = np.vstack([model.losses[pair], model.rows[row]])
+        found = np.linalg.solve(gram[pair], (sums + weight * guess).T).T
+        losses[pair], rows[row] = found[0], found[1:]
 
 
 def project(estimate: Estimate, *, start: Estimate | None = None) -> Estimate:

@@ -51,15 +51,28 @@ class Statistics:
         self._scratch = np.zeros(self.context_size), np.zeros((self.context_size, self.context_size))
         self._pending = new_pending(support.pairs, self.context_size)
         self._is_view = False
+        self.holds_guesses = False
 
     @classmethod
-    def over(cls, support: Support, regression: RegressionSums, regularization: float, pending: Pending) -> Statistics:
-        """A view of the sums of a learner: it shows what the learner learns, as it learns."""
+    def over(
+        cls,
+        support: Support,
+        regression: RegressionSums,
+        regularization: float,
+        pending: Pending,
+        *,
+        holds_guesses: bool = False,
+    ) -> Statistics:
+        """A view of the sums of a learner: it shows what the learner learns, as it learns.
+
+        ``holds_guesses``: the sums began with guesses, which are no data: no confidence set is made from them.
+        """
         statistics = object.__new__(cls)
         statistics.support, statistics.regularization = support, regularization
         statistics.context_size = regression.loss_sums.shape[1]
         statistics._sums, statistics._pending = regression, pending
         statistics._is_view = True
+        statistics.holds_guesses = holds_guesses
         return statistics
 
     def record(self, context: ArrayLike, step: Step) -> None:

@@ -16,6 +16,7 @@ from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.environment import uniform_pair
 from goalbound.kernels.intervals import add_variance, variance_log_det_bound
 from goalbound.kernels.linearity_test import test_pending, test_reported, test_step
+from goalbound.kernels.model_prior import begin_with_models
 from goalbound.kernels.pending import add_pending, in_units, pending_norm
 from goalbound.kernels.projection import project
 from goalbound.kernels.radii import ball_radii, visits_log
@@ -333,6 +334,7 @@ def reset_data(constants, learner):
             regression.next_low[k, j] = 0.0
             learner.rows[k, j] = 0.0
     declare_rows(constants, learner)
+    begin_with_models(constants, learner)
     for k in range(len(learner.variance)):
         learner.variance_log_det[k] = variance_log_det_bound(
             0.0, size, constants.intervals.variance_log + learner.totals["restart_log"]

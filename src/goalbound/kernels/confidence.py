@@ -189,7 +189,12 @@ def pair_row(constants, learner, episode, pair, norm):
     sets = episode.sets
     if constants.prior.row_known[pair]:
         known_row(constants, episode, pair)
-        episode.known_width[pair] = 0.0 if constants.prior.loss_known[pair] else learner.loss_radius[pair] * norm
+        if constants.prior.loss_known[pair]:
+            episode.known_width[pair] = 0.0
+        elif constants.exploration == RMAX:
+            episode.known_width[pair] = l1_width(learner.regression.inverse[pair], episode.context)
+        else:
+            episode.known_width[pair] = learner.loss_radius[pair] * norm
         return
     if constants.exploration == POSTERIOR:
         sets.ball[pair] = 0.0

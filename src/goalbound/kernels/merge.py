@@ -8,6 +8,7 @@ from goalbound.kernels.algorithm import update_estimate
 from goalbound.kernels.compile import lean
 from goalbound.kernels.intervals import variance_log_det_bound
 from goalbound.kernels.linearity_test import NO_EPISODE
+from goalbound.kernels.model_prior import subtract_model
 from goalbound.kernels.regression import EPS, add, renew_inverse
 from goalbound.kernels.state import CHANGE_LOG_SIZE
 
@@ -82,6 +83,7 @@ def merge_regression(constants, learner, other, scratch, pair):
             regression.next_sums[first + mine], regression.next_low[first + mine], theirs.next_sums[first + index],
             theirs.next_low[first + index],
         )  # fmt: skip
+    subtract_model(constants, regression, pair)
     renew_inverse(regression.gram[pair], regression.inverse[pair], constants.regularization, scratch.block)
 
 

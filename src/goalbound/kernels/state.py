@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.linearity_test import LinearityTest, new_linearity_test
+from goalbound.kernels.model_prior import ModelPrior
 from goalbound.kernels.pending import Pending, new_pending
 from goalbound.kernels.records import new_record, record_type
 from goalbound.kernels.regression import RegressionSums
@@ -132,6 +133,7 @@ class Constants(Struct):
     """in episode k it is explore * k^-fade"""
     intervals: IntervalConstants
     prior: PriorArrays
+    model: ModelPrior
     policy_iteration: bool
     """whether plans are made by policy iteration: O(S^3), for few states where it pays"""
     tests_linearity: bool

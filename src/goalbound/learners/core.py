@@ -217,8 +217,9 @@ class RidgeLearner(LearnerBase):
         """What was seen so far; it shows what the learner learns, as it learns."""
         learner_state = self._state
         return Statistics.over(
-            self.support, learner_state.regression, self.settings.regularization, learner_state.pending
-        )
+            self.support, learner_state.regression, self.settings.regularization, learner_state.pending,
+            holds_guesses=self._constants.model.on,
+        )  # fmt: skip
 
     @property
     def estimate(self) -> Estimate:

@@ -203,9 +203,11 @@ class LRCSSP(RidgeLearner):
 
     @property
     def estimate(self) -> Estimate:
-        """The projected estimate; ``estimate.model()`` is a problem."""
-        if self._constants.intervals.on:  # intervals need no projection, so none is kept
-            return project(ridge_estimate(self.statistics))
+        """The projected estimate; ``estimate.model()`` is a problem. It is around the model of the prior, if there is
+        one; confidence sets are not (:mod:`goalbound.kernels.model_prior`)."""
+        around = None if self.prior is None or not self.prior.guessed.any() else self.prior.model_prior(on=True)
+        if around is not None or self._constants.intervals.on:  # intervals need no projection, so none is kept
+            return project(ridge_estimate(self.statistics, around=around))
         return super().estimate
 
     @property

@@ -1,4 +1,4 @@
-"""What a user knows before the first episode, beyond the support: losses, rows, floors of single pairs."""
+"""What a user knows or guesses before the first episode, beyond the support: losses, rows, floors of single pairs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
+from goalbound.kernels.model_prior import ModelPrior
 from goalbound.kernels.state import PriorArrays
-from goalbound.models import LinearCSSP, Support
+from goalbound.models import SSP, LinearCSSP, Support
 from goalbound.models.support import (
     SUPPORT_REMEDY,
 )
+from goalbound.models.support_match import match_support
 from goalbound.models.validation import (
     as_numeric_array,
     check_array,
+    check_float,
     check_memory,
     check_range,
     check_size,
@@ -29,11 +32,14 @@ from goalbound.models.validation import (
 )
 
 SUM_TOLERANCE = 1e-9
+LARGEST_STRENGTH = 1e12
+"""Visits that a guess may be worth; what is meant to be stronger is known."""
 
 
 @dataclass(frozen=True, eq=False)
 class PriorKnowledge:
-    """Facts about single pairs, taken as true. Begin with :meth:`nothing` and add what is known.
+    """Facts about single pairs, taken as true, and guesses, which need not be. Begin with :meth:`nothing`, or with
+    :meth:`around` a model, and add what is known.
 
     Attributes:
         support: the pairs and where each may lead; itself the most useful thing to know.
@@ -43,6 +49,10 @@ class PriorKnowledge:
         row_known: [N]
         rows: [M, d] next-state probabilities of the components, where known.
         floors: [N] lower bounds of mean losses; 0 where nothing is known.
+        guessed: [N] whether there is a guess of the pair.
+        strength: [N] how many visits it is worth, at each corner of the simplex.
+        guess_losses: [N, d] where guessed.
+        guess_rows: [M, d] where guessed.
 
     A road has a known way and an unknown time; a test has a known price:
 
@@ -59,6 +69,10 @@ class PriorKnowledge:
     row_known: NDArray[np.bool_]
     rows: NDArray[np.float64]
     floors: NDArray[np.float64]
+    guessed: NDArray[np.bool_]
+    strength: NDArray[np.float64]
+    guess_losses: NDArray[np.float64]
+    guess_rows: NDArray[np.float64]
 
     __setstate__ = restore_readonly
     __deepcopy__ = share_frozen
@@ -70,10 +84,21 @@ class PriorKnowledge:
         context_size = check_size(context_size, "context_size", "a context has at least one entry")
         check_memory(support.pairs * context_size, f"context_size {context_size}")
         none = set_readonly(np.zeros(support.pairs, dtype=np.bool_))
-        return cls(
-            support, context_size, none, set_readonly(np.zeros((support.pairs, context_size))), none,
-            set_readonly(np.zeros((0, context_size))), set_readonly(np.zeros(support.pairs)),
-        )  # fmt: skip
+        zeros, no_losses = set_readonly(np.zeros(support.pairs)), set_readonly(np.zeros((support.pairs, context_size)))
+        no_rows = set_readonly(np.zeros((0, context_size)))
+        return cls(support, context_size, none, no_losses, none, no_rows, zeros, none, zeros, no_losses, no_rows)
+
+    @classmethod
+    def around(cls, model: LinearCSSP, *, strength: float | Mapping[tuple[Any, Any], float]) -> PriorKnowledge:
+        """Nothing is known, and this is a guess of all: :meth:`with_model` on the support of the model.
+
+        >>> from goalbound.problems import treatment_ladder
+        >>> prior = PriorKnowledge.around(treatment_ladder(3), strength=5)
+        >>> prior.guessed.all(), prior.row_known.any(), prior.strength[0]
+        (np.True_, np.False_, np.float64(5.0))
+        """
+        check_type(model, LinearCSSP, "model", "give a LinearCSSP")
+        return cls.nothing(model.support, model.context_size).with_model(model, strength=strength)
 
     def with_losses(self, losses: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike) -> PriorKnowledge:
         """Mean losses that are known: of single pairs ``{(state, action): loss}``, or of all pairs as [N] or [N, d].
@@ -94,11 +119,18 @@ class PriorKnowledge:
         A row is the same under every context, or has a column for each component. One that is certain to lead to a
         single state is the row of a deterministic action.
         """
+        known, table = self._rows_put_in(rows, self.row_known, self.rows)
+        return replace(self, row_known=set_readonly(known), rows=set_readonly(table))
+
+    def _rows_put_in(
+        self, rows: Any, known: NDArray[np.bool_], before: NDArray[np.float64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """[N] which pairs have a row, and [M, d] the rows, after some more were given."""
         support = self.support
         if not isinstance(rows, Mapping):
-            return self._with_all_rows(rows)
-        known = self.row_known.copy()
-        table = self.rows.copy() if len(self.rows) else np.zeros((support.triples, self.context_size))
+            return np.ones(support.pairs, dtype=np.bool_), self._all_rows(rows)
+        known = known.copy()
+        table = before.copy() if len(before) else np.zeros((support.triples, self.context_size))
         for key, given in rows.items():
             pair = self._pair(key, "rows")
             name = f"the row of {support.pair_name(pair)}"
@@ -122,9 +154,9 @@ class PriorKnowledge:
                 )
             table[support.row(pair)] = row[places] / sums
             known[pair] = True
-        return replace(self, row_known=set_readonly(known), rows=set_readonly(table))
+        return known, table
 
-    def _with_all_rows(self, rows: ArrayLike) -> PriorKnowledge:
+    def _all_rows(self, rows: ArrayLike) -> NDArray[np.float64]:
         support = self.support
         table = _array(rows, "rows")
         if table.shape not in ((support.triples,), (support.triples, self.context_size)):
@@ -150,8 +182,7 @@ class PriorKnowledge:
                 f"{name_of(pair)} sums to {sums[pair, component]:g}, not 1; it is a distribution over its next states"
             )
         table /= np.repeat(sums, np.diff(support.next_start), axis=0)
-        every = set_readonly(np.ones(support.pairs, dtype=np.bool_))
-        return replace(self, row_known=every, rows=set_readonly(table))
+        return table
 
     def with_floors(self, floors: Mapping[tuple[Any, Any], float] | ArrayLike) -> PriorKnowledge:
         """Lower bounds of mean losses, that hold under every context: of single pairs, or of all as [N]."""
@@ -160,6 +191,126 @@ class PriorKnowledge:
             table[pair] = self._components(floor, f"the floor of {self.support.pair_name(pair)}").min()
         check_range(table, 0.0, 1.0, "floor", lambda at: f"the floor of {self.support.pair_name(int(at[0]))}")
         return replace(self, floors=set_readonly(table))
+
+    def with_model(
+        self, model: LinearCSSP | SSP, *, strength: float | Mapping[tuple[Any, Any], float]
+    ) -> PriorKnowledge:
+        """A guess of all pairs of a model: what a colleague believes, free-flow times, last year's estimate.
+
+        Args:
+            model: losses and rows. An :class:`SSP` is taken as the same under every context. Its pairs are found in the
+                support by their names, where both have names, and by numbers else; where they lead, the support allows.
+            strength: how many visits the guess of a pair is worth, at each corner of the simplex (so of a one-hot
+                context): one number; or ``{(state, action): number}``, and only these pairs are guessed.
+
+        Estimates are by ridge regression *around* the model (:mod:`goalbound.kernels.model_prior`). A guess that is
+        wrong costs time: it weighs as much as ``strength`` visits, and real ones outweigh it. It costs no validity:
+        the confidence sets of LR-CSSP are made from the data alone, whatever the guess is.
+        """
+        problem = LinearCSSP.mix([model] * self.context_size) if isinstance(model, SSP) else model
+        check_type(problem, LinearCSSP, "model", "give a LinearCSSP or an SSP")
+        if problem.context_size != self.context_size:
+            raise ArgumentError(
+                f"model has {problem.context_size} components, contexts have {self.context_size}; give a model of the "
+                "same components, or an SSP that is the same under every context"
+            )
+        places = match_support(self.support, problem.support, name="model")
+        losses = np.zeros((self.support.pairs, self.context_size))
+        rows = np.zeros((self.support.triples, self.context_size))
+        losses[places.pairs] = problem.losses
+        rows[places.triples] = problem.probabilities
+        chosen = np.zeros(self.support.pairs, dtype=np.bool_)
+        chosen[places.pairs] = True
+        if isinstance(strength, Mapping):
+            asked = np.zeros_like(chosen)
+            asked[[self._pair(key, "strength") for key in strength]] = True
+            chosen &= asked
+        return self._guessing(chosen, losses, rows, strength)
+
+    def with_guesses(
+        self,
+        losses: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike,
+        rows: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike,
+        *,
+        strength: float | Mapping[tuple[Any, Any], float],
+    ) -> PriorKnowledge:
+        """Guesses of single pairs, or of all: losses as in :meth:`with_losses`, rows as in :meth:`with_rows`, and their
+        ``strength`` as in :meth:`with_model`.
+
+        A guess has a loss and a row, since both are weighed against the same visits. One of them may be left out where
+        it is known, or where only one next state can follow.
+
+        >>> support = Support.from_pairs([{0: [0, 2]}, {0: [0]}])  # 2 is the goal
+        >>> roads = PriorKnowledge.nothing(support, 2).with_guesses({(1, 0): [0.3, 0.6]}, {}, strength=10)
+        >>> roads.guess_losses[1], roads.guessed
+        (array([0.3, 0.6]), array([False,  True]))
+        """
+        nothing = PriorKnowledge.nothing(self.support, self.context_size)
+        given = nothing.with_losses(losses)
+        guessed_rows, row_table = self._rows_put_in(rows, nothing.row_known, nothing.rows)
+        chosen = given.loss_known | guessed_rows
+        certain = np.diff(self.support.next_start) == 1
+        row_table[np.repeat(certain, np.diff(self.support.next_start))] = 1.0
+        loss_table = given.losses.copy()
+        for pair in np.flatnonzero(chosen & ~given.loss_known).tolist():
+            if not self.loss_known[pair]:
+                raise ArgumentError(self._incomplete(pair, "row", "loss", "with_losses"))
+            loss_table[pair] = self.losses[pair]
+        for pair in np.flatnonzero(chosen & ~guessed_rows & ~certain).tolist():
+            if not self.row_known[pair]:
+                raise ArgumentError(self._incomplete(pair, "loss", "row", "with_rows"))
+            row_table[self.support.row(pair)] = self.rows[self.support.row(pair)]
+        return self._guessing(chosen, loss_table, row_table, strength)
+
+    def _incomplete(self, pair: int, has: str, lacks: str, method: str) -> str:
+        return (
+            f"{self.support.pair_name(pair)} has a guess of its {has} and none of its {lacks}; guess both, or say by "
+            f"{method} what is known, before"
+        )
+
+    def _guessing(
+        self, chosen: NDArray[np.bool_], losses: NDArray[np.float64], rows: NDArray[np.float64], strength: Any
+    ) -> PriorKnowledge:
+        """With the guesses of the pairs ``chosen``; those made before of other pairs stay."""
+        of_triple = np.repeat(chosen, np.diff(self.support.next_start))
+        strengths = self.strength.copy()
+        if isinstance(strength, Mapping):
+            for key, value in strength.items():
+                pair = self._pair(key, "strength")
+                if not chosen[pair]:
+                    raise ArgumentError(
+                        f"strength: {self.support.pair_name(pair)} has no guess; give its loss and row"
+                    )
+                strengths[pair] = self._checked_strength(value, f"the strength of {self.support.pair_name(pair)}")
+            missing = chosen.copy()
+            missing[[self._pair(key, "strength") for key in strength]] = False
+            if missing.any():
+                name = self.support.pair_name(int(missing.argmax()))
+                raise ArgumentError(f"strength has no number for {name}; give one for each pair that is guessed")
+        else:
+            strengths[chosen] = self._checked_strength(strength, "strength")
+        before = self.guess_rows if len(self.guess_rows) else np.zeros((self.support.triples, self.context_size))
+        return replace(
+            self, guessed=set_readonly(self.guessed | chosen), strength=set_readonly(strengths),
+            guess_losses=set_readonly(np.where(chosen[:, None], losses, self.guess_losses)),
+            guess_rows=set_readonly(np.where(of_triple[:, None], rows, before)),
+        )  # fmt: skip
+
+    @staticmethod
+    def _checked_strength(value: Any, name: str) -> float:
+        strength = check_float(value, name, "how many visits a guess is worth, above 0")
+        if not 0.0 < strength <= LARGEST_STRENGTH:
+            raise ArgumentError(
+                f"{name} is {short_repr(value)}; it is how many visits a guess is worth, above 0 and at most "
+                f"{LARGEST_STRENGTH:g} (what is certain is declared by with_losses and with_rows)"
+            )
+        return strength
+
+    def model_prior(self, *, on: bool) -> ModelPrior:
+        """The guesses as kernels take them; ``on``: a learner begins with them."""
+        return ModelPrior(
+            on and bool(self.guessed.any()), self.guessed, self.strength, self.guess_losses, self.guess_rows
+        )
 
     @property
     def possible(self) -> NDArray[np.bool_]:
@@ -205,8 +356,7 @@ class PriorKnowledge:
         if not isinstance(other, PriorKnowledge):
             return NotImplemented
         return self.support == other.support and all(
-            np.array_equal(getattr(self, name), getattr(other, name))
-            for name in ("context_size", "loss_known", "losses", "row_known", "rows", "floors")
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in _FIELDS
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -235,6 +385,9 @@ class PriorKnowledge:
                 f"{name} is {short_repr(value)}; it is one number, or one for each of {self.context_size} components"
             )
         return np.broadcast_to(array, (self.context_size,))
+
+
+_FIELDS = tuple(name for name in PriorKnowledge.__annotations__ if name != "support")
 
 
 def _array(values: Any, name: str) -> NDArray[np.float64]:

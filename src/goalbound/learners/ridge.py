@@ -10,6 +10,7 @@ from goalbound.kernels.state import GREEDY, POSTERIOR, RMAX, EpisodeState
 from goalbound.learners.card import Card, exploration_card
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.exploration import Exploration, greedy, kwik_threshold, rmax, sampled
+from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.models import Support
 
@@ -40,12 +41,13 @@ class GreedyRidge(RidgeLearner):
         context_size: int,
         *,
         loss_floor: float,
+        prior: PriorKnowledge | None = None,
         options: LearnerOptions | None = None,
     ) -> None:
         settings = Settings.of(
             context_size, loss_floor=loss_floor, exploration=greedy(), options=options, replan_factor=DOUBLING
         )
-        self._set_up(support, settings, None, None)
+        self._set_up(support, settings, prior, None)
 
     @classmethod
     def _explores(cls, exploration: Exploration) -> bool:
@@ -76,13 +78,14 @@ class EpsilonGreedy(RidgeLearner):
         explore: float = 1.0,
         fade: float = 1.0 / 3.0,
         rng: np.random.Generator | None = None,
+        prior: PriorKnowledge | None = None,
         options: LearnerOptions | None = None,
     ) -> None:
         settings = Settings.of(
             context_size, loss_floor=loss_floor, exploration=greedy(explore=explore, fade=fade), options=options,
             replan_factor=DOUBLING,
         )  # fmt: skip
-        self._set_up(support, settings, None, rng)
+        self._set_up(support, settings, prior, rng)
 
     @classmethod
     def _explores(cls, exploration: Exploration) -> bool:
@@ -131,13 +134,14 @@ class PosteriorSampling(RidgeLearner):
         spread: float = 0.5,
         ceiling: float = 1000.0,
         rng: np.random.Generator | None = None,
+        prior: PriorKnowledge | None = None,
         options: LearnerOptions | None = None,
     ) -> None:
         settings = Settings.of(
             context_size, loss_floor=loss_floor, exploration=sampled(spread=spread, ceiling=ceiling), options=options,
             replan_factor=DOUBLING,
         )  # fmt: skip
-        self._set_up(support, settings, None, rng)
+        self._set_up(support, settings, prior, rng)
 
     @classmethod
     def _explores(cls, exploration: Exploration) -> bool:
@@ -179,6 +183,7 @@ class KwikRmax(RidgeLearner):
         accuracy: float = 0.1,
         threshold: float | None = None,
         delta: float = 0.1,
+        prior: PriorKnowledge | None = None,
         options: LearnerOptions | None = None,
     ) -> None:
         if threshold is None:
@@ -186,7 +191,7 @@ class KwikRmax(RidgeLearner):
         settings = Settings.of(
             context_size, loss_floor=loss_floor, delta=delta, exploration=rmax(threshold=threshold), options=options
         )
-        self._set_up(support, settings, None, None)
+        self._set_up(support, settings, prior, None)
 
     @classmethod
     def _explores(cls, exploration: Exploration) -> bool:

@@ -12,13 +12,14 @@ from goalbound.errors import FileFormatError
 from goalbound.kernels.state import EpisodeState, LearnerState
 from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.learners.checkpoint import LARGEST, MANY, within, within_record
-from goalbound.learners.prior import PriorKnowledge
+from goalbound.learners.prior import LARGEST_STRENGTH, PriorKnowledge
 from goalbound.models import Support
 from goalbound.models.validation import check_distribution, set_readonly
 
 PRIOR_TYPES = {
     "prior.loss_known": "|b1", "prior.losses": "<f8", "prior.row_known": "|b1", "prior.rows": "<f8",
-    "prior.floors": "<f8",
+    "prior.floors": "<f8", "prior.guessed": "|b1", "prior.strength": "<f8", "prior.guess_losses": "<f8",
+    "prior.guess_rows": "<f8",
 }  # fmt: skip
 """The arrays of prior knowledge in a file, and their types."""
 
@@ -38,15 +39,19 @@ def prior_from(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> 
     shapes = {
         "loss_known": (support.pairs,), "losses": (support.pairs, size), "row_known": (support.pairs,),
         "rows": (support.triples if found["row_known"].any() else 0, size), "floors": (support.pairs,),
+        "guessed": (support.pairs,), "strength": (support.pairs,), "guess_losses": (support.pairs, size),
+        "guess_rows": (support.triples if found["guessed"].any() else 0, size),
     }  # fmt: skip
     for name, shape in shapes.items():
         if found[name].shape != shape:
             raise FileFormatError(f"prior.{name} has shape {found[name].shape}; the support asks for {shape}")
-    for name in ("losses", "rows", "floors"):
+    for name in ("losses", "rows", "floors", "guess_losses", "guess_rows"):
         within(f"prior.{name}", found[name], 0.0, 1.0)
-    if len(found["rows"]):
-        sums = np.add.reduceat(found["rows"], support.next_start[:-1], axis=0)[found["row_known"]]
-        within("a known row", sums, 1.0 - 1e-9, 1.0 + 1e-9)
+    within("prior.strength", found["strength"], 0.0, LARGEST_STRENGTH)
+    for rows, given in (("rows", "row_known"), ("guess_rows", "guessed")):
+        if len(found[rows]):
+            sums = np.add.reduceat(found[rows], support.next_start[:-1], axis=0)[found[given]]
+            within(f"a row of prior.{rows}", sums, 1.0 - 1e-9, 1.0 + 1e-9)
     return PriorKnowledge(support, size, **{name: set_readonly(array.copy()) for name, array in found.items()})
 
 

@@ -219,6 +219,7 @@ class Settings:
             fade=self.exploration.fade,
             intervals=intervals,
             prior=known.arrays(self.loss_floor, added),
+            model=known.model_prior(on=not self.is_optimistic),
             policy_iteration=(intervals.on or not self.is_optimistic) and support.states <= MOST_ELIMINATED_STATES,
             tests_linearity=intervals.on and self._tests_linearity(support),
             alarm_log=log(2 * PARTS * self.context_size * (support.pairs + support.triples) / FALSE_ALARM),
