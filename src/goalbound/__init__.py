@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from goalbound.adapters.learner_files import load_learner
     from goalbound.errors import (
         ArgumentError,
         FileFormatError,
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
         widths,
     )
     from goalbound.experiments.plugins import plugin
+    from goalbound.learners.apprentice import Apprentice
     from goalbound.learners.card import LearnerCard
     from goalbound.learners.context_map import ContextBlind, MappedContexts
     from goalbound.learners.discretized import Discretized
     from goalbound.learners.explanation import Explanation
+    from goalbound.learners.loss_units import InUnits
     from goalbound.learners.lr_cssp import LRCSSP
     from goalbound.learners.plan import Plan
     from goalbound.learners.prior import PriorKnowledge
@@ -73,11 +76,14 @@ __version__ = "0.2.0"
 _NAMES = {
     "goalbound.errors": ("ArgumentError", "FileFormatError", "GoalboundError", "LearnerError", "ModelError"),
     "goalbound.estimation": ("Statistics", "confidence_set", "project", "ridge_estimate", "widths"),
+    "goalbound.adapters.learner_files": ("load_learner",),
     "goalbound.experiments.plugins": ("plugin",),
+    "goalbound.learners.apprentice": ("Apprentice",),
     "goalbound.learners.card": ("LearnerCard",),
     "goalbound.learners.context_map": ("ContextBlind", "MappedContexts"),
     "goalbound.learners.discretized": ("Discretized",),
     "goalbound.learners.explanation": ("Explanation",),
+    "goalbound.learners.loss_units": ("InUnits",),
     "goalbound.learners.lr_cssp": ("LRCSSP",),
     "goalbound.learners.plan": ("Plan",),
     "goalbound.learners.prior": ("PriorKnowledge",),

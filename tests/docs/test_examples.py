@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from goalbound import SSP, LinearCSSP, solve
+from goalbound import SSP, LinearCSSP, evaluate, solve
 from goalbound.planning import hitting_times
 from tests.support.documents import ROOT, block, blocks
 
@@ -19,12 +19,13 @@ def test_the_learner_of_the_readme_heals_everyone_and_knows_what_to_do_next(caps
     assert learner.open_episodes == ()
     assert names["episode"].ended
     healed = learner.statistics.next_sums[learner.support.next_state == learner.support.states]
-    assert healed.sum() == pytest.approx(50.0)  # contexts sum to 1, and each of the 50 patients came to the goal once
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "0 of 9 pairs known; loss bound 1"
-    assert [line.split("  ")[0] for line in lines[1:]] == [f'state {n} ("severity {n + 1}")' for n in range(3)]
-    truth = solve(names["environment"].problem.at([0.7, 0.2, 0.1])).values
-    assert (learner.plan([0.7, 0.2, 0.1]).values <= truth + 1e-12).all()  # optimism; seed 0 is one of the nine in ten
+    assert healed.sum() == pytest.approx(2000.0)  # contexts sum to 1, and each of the patients came to the goal once
+    assert np.mean(names["losses"][-200:]) < 0.75 * np.mean(names["losses"][:200])  # something was learned
+    assert capsys.readouterr().out in (ROOT / "README.md").read_text()  # and what is printed stands there
+    problem, bounds = names["environment"].problem, learner.policy_bounds([0.7, 0.2, 0.1])
+    truth = evaluate(problem.at([0.7, 0.2, 0.1]), bounds.policy).values
+    assert (bounds.lower <= truth).all()  # seed 0 is one of the nine in ten
+    assert (truth <= bounds.upper).all()
 
 
 def test_the_planner_of_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -197,14 +197,14 @@ def holds(learner: LRCSSP, context: list[float]) -> bool:
     return bool(inside)
 
 
-def misses(widths: Widths, logs: list[Log], looks: int = 10) -> int:
-    """In how many runs the truth was outside the sets at one of so many looks, or an alarm was raised."""
+def misses(widths: Widths, logs: list[Log], checkpoints: int = 10) -> int:
+    """In how many runs the truth was outside the sets at one of so many checkpoints, or an alarm was raised."""
     count = 0
     for log in logs:
         learner = LRCSSP(WORLD.support, 3, loss_floor=0.05, widths=widths)
         missed = False
-        for part in range(looks):
-            learner.learn_log(log[part * len(log) // looks : (part + 1) * len(log) // looks])
+        for part in range(checkpoints):
+            learner.learn_log(log[part * len(log) // checkpoints : (part + 1) * len(log) // checkpoints])
             missed = missed or not all(holds(learner, probe) for probe in PROBES)
         count += missed or learner.alarm is not None
     return count

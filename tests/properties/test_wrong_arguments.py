@@ -30,6 +30,8 @@ from goalbound.errors import (
     LearnerError,
 )
 from goalbound.learners import exploration, reference
+from goalbound.learners.apprentice import Apprentice
+from goalbound.learners.loss_units import InUnits
 from goalbound.learners.tabular import (
     Method,
     TabularOptions,
@@ -40,7 +42,7 @@ from goalbound.learners.tabular import (
     uc_ssp,
     ulcvi,
 )
-from goalbound.logs import LogColumns, read_log
+from goalbound.logs import LogColumns, evaluate_policy, read_log
 from goalbound.problems import (
     biomarker,
     catalog_entry,
@@ -110,6 +112,7 @@ PLAUSIBLE = gb.BallSet(SUPPORT, [0.1] * 4, [0.2] * 4, [0.3, 0.3, 0.4] * 4, [0.1]
 ONES = [1.0, 1.0]
 NETWORK = Network([1, 2], [2, 3], ONES, ONES, ONES, ONES, ONES, nodes=3)
 HATS = cov.Hats([0.0, 1.0], clamp=True)
+MINUTES = gb.LossScale("min", cap=60)
 LOGGED = {"case": [1], "time": [1], "state": ["s"], "action": ["a"], "loss": [0.5], "next_state": ["goal"], "x": [0.5]}
 
 COMMON: dict[str, Any] = {"support": SUPPORT, "loss_floor": 0.1, "scale": 1.0, "options": None}
@@ -270,6 +273,27 @@ CASES: dict[str, Case] = {
     "LRCSSP.learn": (lambda **a: learner().learn(**a), {"context": [0.5, 0.5], "step": gb.Step(0, 0, 0.5, 2)}),
     "LRCSSP.learn_log": (lambda log: learner().learn_log(log), {"log": [([0.5, 0.5], gb.Step(0, 0, 0.5, 2))]}),
     "LRCSSP.merge": (lambda other: learner().merge(other), {"other": learner()}),
+    "LRCSSP.extended": (lambda support: learner().extended(support), {"support": SUPPORT}),
+    "LRCSSP.with_settings": (lambda **a: learner().with_settings(**a), {
+        "loss_floor": 0.2, "loss_bound": None, "widths": estimation.sharp(), "delta": 0.2, "prior": None,
+        "options": gb.LearnerOptions(),
+    }),
+    "LRCSSP.learn_data": (lambda other: learner().learn_data(other), {"other": learner()}),
+    "InUnits": (InUnits, {"learner": learner(), "scale": MINUTES}),
+    "InUnits.learn": (lambda **a: InUnits(learner(), MINUTES).learn(**a), {
+        "context": [0.5, 0.5], "step": gb.Step(0, 0, 12.0, 2),
+    }),
+    "InUnits.learn a loss": (lambda loss: InUnits(learner(), MINUTES).learn([0.5, 0.5], gb.Step(0, 0, loss, 2)), {
+        "loss": 12.0,
+    }),
+    "InUnits.learn_log": (lambda log: InUnits(learner(), MINUTES).learn_log(log), {
+        "log": [([0.5, 0.5], gb.Step(0, 0, 12.0, 2))],
+    }),
+    "InUnits.merge": (lambda other: InUnits(learner(), MINUTES).merge(other), {"other": InUnits(learner(), MINUTES)}),
+    "InUnits.around": (InUnits(learner(), MINUTES).around, {"learner": learner()}),
+    "Plan.in_unit": (learner().plan([0.5, 0.5]).in_unit, {"scale": MINUTES}),
+    "PolicyBounds.in_unit": (learner().policy_bounds([0.5, 0.5]).in_unit, {"scale": MINUTES}),
+    "Explanation.in_unit": (learner().explain([0.5, 0.5], 0).in_unit, {"scale": MINUTES}),
     "LRCSSP.plan": (learner().plan, {"context": [0.5, 0.5]}),
     "LRCSSP.confidence_set": (learner(widths=estimation.sharp()).confidence_set, {"context": [0.5, 0.5]}),
     "LRCSSP act": (lambda **a: learner().begin([0.5, 0.5]).act(**a), {"state": 0, "allowed": [0, 1]}),
@@ -279,6 +303,18 @@ CASES: dict[str, Case] = {
     "LRCSSP observe step": (lambda **a: driven().observe(**a), {"step": gb.Step(0, 0, 0.5, 2), "overridden": False}),
     "LRCSSP observe overridden": (lambda step: driven().observe(step, overridden=True), {
         "step": gb.Step(0, 1, 0.5, 2),
+    }),
+    "Apprentice": (Apprentice, {"learner": learner(), "runbook": [0, 1], "margin": 0.1, "by": "bounds"}),
+    "Apprentice.begin": (lambda **a: Apprentice(learner(), [0, 1]).begin(**a), {"context": [0.5, 0.5], "id": "x"}),
+    "Apprentice.progress": (Apprentice(learner(), [0, 1]).progress, {"context": [0.5, 0.5]}),
+    "Apprentice.merge": (lambda other: Apprentice(learner(), [0, 1]).merge(other), {
+        "other": Apprentice(learner(), [0, 1]),
+    }),
+    "Apprentice act": (lambda **a: Apprentice(learner(), [0, 1]).begin([0.5, 0.5]).act(**a), {
+        "state": 0, "allowed": [0, 1],
+    }),
+    "Apprentice observe": (lambda **a: Apprentice(learner(), [0, 1]).begin([0.5, 0.5]).observe(**a), {
+        "step": gb.Step(0, 1, 0.5, 2), "overridden": True,
     }),
     "GreedyRidge": (gb.GreedyRidge, {
         "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "options": None,
@@ -402,6 +438,10 @@ CASES: dict[str, Case] = {
     }),
     "read_log of a cell": (lambda **cells: read_log({**LOGGED, **{name: [one] for name, one in cells.items()}}), {
         "case": 1, "time": 1, "state": "s", "action": "a", "loss": 0.5, "next_state": "goal",
+    }),
+    "evaluate_policy": (evaluate_policy, {
+        "log": read_log(LOGGED), "policy": ["a"], "learner": None, "replicates": 2, "level": 0.9, "bounded_cases": None,
+        "rng": None,
     }),
     # environments of others
     "read_patients": (patients, {

@@ -95,8 +95,8 @@ def surely_reach(pairs: list[Pair], goal: int) -> set[int]:
 def follows_surely(pairs: list[Pair], goal: int) -> set[int]:
     """The states from which these pairs, one for each state, reach the goal with probability one: whatever they can
     come to can come to the goal."""
-    hopeful = set(can_reach(pairs, {goal}))
-    hopeless = set(range(goal)) - hopeful
+    reaching = set(can_reach(pairs, {goal}))
+    hopeless = set(range(goal)) - reaching
     return set(range(goal)) - can_reach(pairs, hopeless).keys()
 
 

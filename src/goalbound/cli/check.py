@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from goalbound.adapters.learner_files import LEARNER_KINDS, WRAPPER_KINDS
 from goalbound.cli.arguments import UsageError
 from goalbound.errors import ArgumentError, InputError
 from goalbound.models import SSP, LinearCSSP
-from goalbound.models.files.io import open_regular
+from goalbound.models.files.array_file import peek_header
 from goalbound.terminal import one_line, pluralize
 
 if TYPE_CHECKING:
     from goalbound.experiments.run_spec import RunSpec
     from goalbound.experiments.spec import ExperimentSpec
-
-HEADER = "header.json"
-MAX_HEADER_BYTES = 2**24
 
 
 def run(arguments: Namespace) -> int:
@@ -116,7 +112,9 @@ def _problem(arguments: Namespace) -> str:
 
 
 def _learner(arguments: Namespace) -> str:
-    learner = _learner_classes()[_kind(arguments.file)].load(arguments.file, limit=arguments.limit)
+    from goalbound.adapters.learner_files import load_learner
+
+    learner = load_learner(arguments.file, limit=arguments.limit)
     parts = [f"{one_line(arguments.file)}: a learner", str(learner)]
     if _kind(arguments.file) == "LRCSSP":
         how = "found by doubling" if learner.settings.loss_bound is None else "given"
@@ -128,7 +126,7 @@ def _covariate_learner(arguments: Namespace) -> str:
     from goalbound.adapters.covariates import CovariateLearner, FromTransformer
     from goalbound.learners.wrapper import unwrap
 
-    said, found = _header(arguments.file).get("map"), None
+    said, found = peek_header(arguments.file).get("map"), None
     if isinstance(said, dict) and said.get("kind") == "FromTransformer":  # not stored; only its description is
         found = FromTransformer(_missing_transformer, said.get("names", ()), said.get("identity"))
     learner = CovariateLearner.load(arguments.file, map=found, load_learner=_load_inner_learner)
@@ -141,24 +139,14 @@ def _covariate_learner(arguments: Namespace) -> str:
 
 def _load_inner_learner(path: Path) -> Any:
     """The learner of a map; kinds that need a matching learner to load are represented by a placeholder."""
+    from goalbound.adapters.learner_files import load_learner
     from goalbound.learners.context_map import ContextBlind
-    from goalbound.learners.lr_cssp import LRCSSP
 
     kind = _kind(str(path))
     if _BY_KIND.get(kind) is _other_learner:
         return _OpaqueLearner(kind)
-    learner = _learner_classes().get(kind, LRCSSP).load(path)
-    return learner if learner.context_size > 1 else ContextBlind(learner)
-
-
-def _learner_classes() -> dict[str, Any]:
-    """The learners that are restored from a file alone, by kind."""
-    from goalbound.learners.lr_cssp import LRCSSP
-    from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
-    from goalbound.learners.tabular import TabularLearner
-
-    classes = (LRCSSP, GreedyRidge, EpsilonGreedy, PosteriorSampling, KwikRmax, TabularLearner)
-    return {cls.__name__: cls for cls in classes}
+    learner = load_learner(path)
+    return learner if getattr(learner, "context_size", 2) > 1 else ContextBlind(learner)
 
 
 class _OpaqueLearner:
@@ -186,7 +174,7 @@ def _other_learner(arguments: Namespace) -> str:
 
 
 def _run_checkpoint(arguments: Namespace) -> str:
-    done = _header(arguments.file).get("episodes")
+    done = peek_header(arguments.file).get("episodes")
     name = one_line(arguments.file)
     return f"{name}: an unfinished run ({done} episodes so far); goalbound run on its experiment resumes it"
 
@@ -204,8 +192,7 @@ def _record(path: str) -> str:
 
 
 _BY_KIND: dict[Any, Callable[[Namespace], str]] = {
-    "LRCSSP": _learner, "GreedyRidge": _learner, "EpsilonGreedy": _learner, "PosteriorSampling": _learner,
-    "KwikRmax": _learner, "TabularLearner": _learner,
+    **dict.fromkeys((*LEARNER_KINDS, *WRAPPER_KINDS), _learner),
     "CovariateLearner": _covariate_learner,
     "Discretized": _other_learner, "RandomWalk": _other_learner, "RunCheckpoint": _run_checkpoint,
 }  # fmt: skip
@@ -213,17 +200,4 @@ _BY_KIND: dict[Any, Callable[[Namespace], str]] = {
 
 def _kind(path: str) -> Any:
     """The kind that the header of a goalbound file states; None for other files."""
-    return _header(path).get("kind")
-
-
-def _header(path: str) -> dict[str, Any]:
-    with (
-        suppress(zipfile.BadZipFile, KeyError, ValueError, RuntimeError, NotImplementedError),
-        open_regular(path) as raw,
-        zipfile.ZipFile(raw) as file,
-    ):
-        about = file.getinfo(HEADER)
-        if about.file_size <= MAX_HEADER_BYTES and about.compress_type == zipfile.ZIP_STORED:  # as goalbound writes it
-            found = json.loads(file.read(HEADER))
-            return found if isinstance(found, dict) else {}
-    return {}
+    return peek_header(path).get("kind")

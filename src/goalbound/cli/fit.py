@@ -93,12 +93,15 @@ def run(arguments: Namespace) -> int:
 
 
 def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
-    """The learner that was named, after all steps of the log; around it the map of its covariates."""
+    """The learner that was named, after all steps of the log; around it the unit, and the map of its covariates."""
     from goalbound.adapters.covariates import CovariateLearner
+    from goalbound.learners.loss_units import InUnits
 
     learner = _made(log, options, seed)
     if not callable(getattr(learner, "learn_log", None)):
         raise ArgumentError(f"{options.learner} cannot learn from steps that others chose; name another with --learner")
+    if options.scale is not None:
+        learner = InUnits(learner, options.scale)
     learner.learn_log(log)
     return learner if options.map is None else CovariateLearner(options.map, learner)
 

@@ -123,8 +123,8 @@ def audit_intervals(audit, components, constants, episode):
     outside_pairs = 0
     for pair in range(len(audit.uncovered)):
         loss = mixed(components.losses, pair, episode.context) + constants.added_loss
-        room = 1e-9 * (1.0 + loss)
-        outside = loss < sets.losses[pair] - room or loss > episode.loss_high[pair] + room
+        tolerance = 1e-9 * (1.0 + loss)
+        outside = loss < sets.losses[pair] - tolerance or loss > episode.loss_high[pair] + tolerance
         k = components.next_start[pair]
         last = components.next_start[pair + 1]
         for place in range(constants.next_start[pair], constants.next_start[pair + 1]):

@@ -368,8 +368,8 @@ def relative_slack(residual, floor, largest):
     If T v >= v - r and every backup pays at least ``floor``, then T((1 - x) v) >= (1 - x) T v + x floor >=
     (1 - x)(v - r) + x floor = (1 - x) v, and what is below its own backup is below the fixed point.
     """
-    room = residual + ROUNDING * largest + UNDERFLOW
-    return room / (room + floor)
+    slack = residual + ROUNDING * largest + UNDERFLOW
+    return slack / (slack + floor)
 
 
 @lean

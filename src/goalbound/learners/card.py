@@ -32,6 +32,8 @@ GUARANTEE_LABELS = {
 
 THEOREM, COROLLARY = "Theorem regret-bound-main", "Corollary arbitrary-cost"
 """The names in the paper's source, as in docs/paper_map.md."""
+RUNBOOK_THEOREM = "no episode is worse than by the runbook, up to the margin (docs/explanation/apprentice.md)"
+"""What is proven of an apprentice. It is no bound of the regret, which is linear if the runbook is never left."""
 REGRET_RATES = {THEOREM: "K^0.5", COROLLARY: "K^0.67"}
 """How the regret grows by these theorems, up to logarithms: by the corollary as K^(2/3)."""
 
@@ -268,6 +270,22 @@ def oracle_card(learner: Any) -> LearnerCard:
 def fixed_card(learner: Any) -> LearnerCard:
     """The card of a policy that looks at nothing and never learns."""
     return LearnerCard(sees=NOTHING, guarantee=NONE, constants="")
+
+
+def apprentice_card(apprentice: Any) -> LearnerCard:
+    """The card of a learner that follows a runbook until another policy is sure to be better, or is estimated to be.
+
+    What is proven of the learner inside is its confidence sets; from them follows :data:`RUNBOOK_THEOREM`, and no bound
+    of the regret.
+    """
+    card, margin = learner_card(apprentice.inner), {"margin": float(apprentice.margin)}
+    if apprentice.by == "bounds":
+        theorem = RUNBOOK_THEOREM if card.guarantee == PROVEN else ""
+        return replace(card, theorem=theorem, others={**card.others, **margin})
+    return LearnerCard(
+        sees=card.sees, has_known_test=card.has_known_test, guarantee=UNPROVEN, quantity="switch",
+        constants="by the estimate", others=margin,
+    )  # fmt: skip
 
 
 def wrapped_card(inner: Any, sees: str) -> LearnerCard:

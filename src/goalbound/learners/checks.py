@@ -50,8 +50,8 @@ def _reaching(support: Support, possible: NDArray[np.bool_] | None) -> NDArray[n
         array.flags.writeable = False
     run, every = engine(support.triples), np.ones(support.pairs, dtype=np.bool_)
     choice = np.full(support.states, -1, dtype=np.int64)
-    room = np.full(support.states + 1, support.states, dtype=np.int64)
-    run(graph.backward_reach)(reverse_of(rows, every, run), support.pair_state, every, 1, choice, room)
+    order = np.full(support.states + 1, support.states, dtype=np.int64)
+    run(graph.backward_reach)(reverse_of(rows, every, run), support.pair_state, every, 1, choice, order)
     return choice >= 0
 
 

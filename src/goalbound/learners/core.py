@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from functools import cached_property
 from typing import Any, Self
 
@@ -44,6 +45,7 @@ from goalbound.learners.saved_state import (
 )
 from goalbound.learners.settings import Settings
 from goalbound.learners.step_log import part_of, single_step
+from goalbound.learners.transfer import extended, learn_data, with_settings
 from goalbound.models import SSP, LinearCSSP, Support
 from goalbound.models.validation import check_distribution, check_memory, set_readonly
 from goalbound.planning import evaluate
@@ -175,6 +177,16 @@ class RidgeLearner(LearnerBase):
                 f"other has {len(waiting)} open episodes, whose steps are still to come; let them end there, or "
                 "abandon(reason) them, before it is merged"
             )
+
+    extended = extended
+    with_settings = with_settings
+    learn_data = learn_data
+
+    def _made_alike(self, support: Support, settings: Settings, prior: PriorKnowledge | None) -> Self:
+        """A learner of this class that has seen nothing; its generator goes on from where this one's is."""
+        learner = object.__new__(type(self))
+        learner._set_up(support, settings, prior, deepcopy(self._rng))
+        return learner
 
     def explain(self, context: ArrayLike, state: int | str) -> Explanation:
         """Why the learner would play what its plan plays in a state under a context. Nothing is changed by looking.

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import SSP, BallSet, IntervalSet, Support
+from goalbound.models import SSP, BallSet, IntervalSet, LossScale, Support
 from goalbound.models.support import GOAL
 from goalbound.planning import PolicyBounds
-from goalbound.planning.policy_bounds import normalised
+from goalbound.planning.policy_bounds import (
+    amounts_at_least,
+    amounts_at_most,
+    check_unit,
+    normalised,
+    with_unit,
+)
 from goalbound.planning.robust_plan import pair_bounds
 from goalbound.terminal import one_line, table
 
 TIE = 1e-9
 """Values that are closer than this share of them tie."""
 HEAD = ["action", "loss", "value", "at least", "at most", "visits", "leads to"]
+IN_UNIT = ("loss", "value", "at least", "at most")
+"""The columns whose numbers have the unit of the losses."""
 Interval = tuple[float, float]
 Floats = NDArray[np.float64]
 
@@ -72,6 +80,7 @@ class Explanation:
         chosen: the place in ``actions`` of the one that the plan plays.
         reason: why, in one sentence.
         guarantee: how far the intervals can be trusted, or that there are none.
+        loss_scale: the unit of losses and values; None: losses of a step are in [0, 1].
     """
 
     state: str
@@ -80,6 +89,23 @@ class Explanation:
     chosen: int
     reason: str
     guarantee: str
+    loss_scale: LossScale | None = None
+
+    def in_unit(self, scale: LossScale) -> Explanation:
+        """The same in a unit of the user's own; ends of intervals are rounded outwards."""
+        check_unit(scale, self.loss_scale)
+        actions = tuple(
+            replace(
+                one, loss=scale.to_unit(one.loss), loss_interval=_in_unit(scale, one.loss_interval),
+                value=scale.to_unit(one.value), value_interval=_in_unit(scale, one.value_interval),
+            )
+            for one in self.actions
+        )  # fmt: skip
+        return replace(self, actions=actions, loss_scale=scale)
+
+    @property
+    def _head(self) -> list[str]:
+        return [with_unit(name, self.loss_scale) if name in IN_UNIT else name for name in HEAD]
 
     def __str__(self) -> str:
         rows = [
@@ -87,7 +113,7 @@ class Explanation:
             for place, one in enumerate(self.actions)
         ]
         return "\n".join(
-            [f"In {one_line(self.state)}: {one_line(self.reason)}", table(HEAD, rows, "lrrrrrl"), self.guarantee]
+            [f"In {one_line(self.state)}: {one_line(self.reason)}", table(self._head, rows, "lrrrrrl"), self.guarantee]
         )
 
     def _cells(self, one: ActionExplanation) -> list[str]:
@@ -98,7 +124,7 @@ class Explanation:
         return [_spread(one.loss, one.loss_interval), f"{one.value:.4g}", low, high, f"{one.visits}{known}", led + ball]
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in HEAD)
+        head = "".join(f"<th>{escape(name)}</th>" for name in self._head)
         rows = []
         for place, one in enumerate(self.actions):
             cells = "".join(f"<td>{escape(cell)}</td>" for cell in [one_line(one.action), *self._cells(one)])
@@ -113,6 +139,7 @@ class Explanation:
         return {
             "state": self.state, "context": list(self.context), "chosen": self.actions[self.chosen].action,
             "reason": self.reason, "guarantee": self.guarantee,
+            "unit": None if self.loss_scale is None else self.loss_scale.unit,
             "actions": [
                 {
                     "action": one.action, "number": one.number, "loss": one.loss,
@@ -226,6 +253,13 @@ def _reason(actions: tuple[ActionExplanation, ...], chosen: int) -> str:
         f"{one.action}, as its optimistic value is least; {best.action} is less in estimate, but the bounds of "
         f"{one.action} are wide ({played}), so playing it also learns."
     )
+
+
+def _in_unit(scale: LossScale, interval: Interval | None) -> Interval | None:
+    if interval is None:
+        return None
+    low, high = (np.array(end) for end in interval)
+    return float(amounts_at_least(scale, low)), float(amounts_at_most(scale, high))
 
 
 def _state_name(support: Support, state: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from goalbound.errors import LearnerError
 from goalbound.kernels.state import Constants, EpisodeState
 from goalbound.kernels.value_iteration import UncertaintySet
-from goalbound.models import SSP, Support
+from goalbound.models import SSP, LossScale, Support
 from goalbound.models.validation import set_readonly
 from goalbound.planning.extended_value_iteration import optimistic_model, optimistic_rows, value_bounds
+from goalbound.planning.policy_bounds import amounts_at_least, amounts_at_most, check_unit
+from goalbound.terminal import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,7 @@ class Plan:
         rows: [M] the optimistic rows, in the order of the support.
         known: [N] which pairs are known (eq. ineq-known).
         loss_bound: the B of the known test.
+        loss_scale: the unit of all values and losses here; None: losses of a step are in [0, 1].
     """
 
     support: Support
@@ -44,22 +47,38 @@ class Plan:
     rows: NDArray[np.float64] | None = None
     known: NDArray[np.bool_] | None = None
     loss_bound: float | None = None
+    loss_scale: LossScale | None = None
+
+    def in_unit(self, scale: LossScale) -> Plan:
+        """The same plan in a unit of the user's own; bounds are rounded outwards."""
+        check_unit(scale, self.loss_scale)
+        return replace(
+            self, values=amounts_at_least(scale, self.values),
+            upper=None if self.upper is None else amounts_at_most(scale, self.upper),
+            losses=None if self.losses is None else set_readonly(np.asarray(scale.to_unit(self.losses))),
+            loss_bound=None if self.loss_bound is None else scale.to_unit(self.loss_bound), loss_scale=scale,
+        )  # fmt: skip
 
     def model(self) -> SSP:
-        """The optimistic model, in which the policy is best, as a problem; losses above 1 are shown as 1."""
+        """The optimistic model, in which the policy is best, as a problem; losses above 1 are shown as 1.
+
+        Losses of problems are in [0, 1], also where those of the plan are in a unit; its ``loss_scale`` says what 1 is.
+        """
         if self.losses is None or self.rows is None:
             raise LearnerError("a plan of a learner without contexts has no model; it has a policy and values")
-        return optimistic_model(self.support, self.losses, self.rows)
+        cap = 1.0 if self.loss_scale is None else self.loss_scale.cap
+        return replace(optimistic_model(self.support, self.losses / cap, self.rows), loss_scale=cap)
 
     def __str__(self) -> str:
         shown = range(min(self.support.states, 12))
         names = [self.support.state_name(s) for s in shown]
         width = max(len(name) for name in names)
+        unit = "" if self.loss_scale is None else f" {one_line(self.loss_scale.unit)}"
         lines = []
         if self.known is not None:
-            lines.append(f"{self.known.sum()} of {len(self.known)} pairs known; loss bound {self.loss_bound:g}")
+            lines.append(f"{self.known.sum()} of {len(self.known)} pairs known; loss bound {self.loss_bound:g}{unit}")
         lines += [
-            f"{name:{width}}  {self.values[s]:<12.6g}  {self.support.action_name(int(self.policy[s]))}"
+            f"{name:{width}}  {f'{self.values[s]:.6g}{unit}':<12}  {self.support.action_name(int(self.policy[s]))}"
             for s, name in zip(shown, names, strict=True)
         ]
         if self.support.states > 12:

@@ -278,9 +278,7 @@ class PriorKnowledge:
             for key, value in strength.items():
                 pair = self._pair(key, "strength")
                 if not chosen[pair]:
-                    raise ArgumentError(
-                        f"strength: {self.support.pair_name(pair)} has no guess; give its loss and row"
-                    )
+                    raise ArgumentError(f"strength: {self.support.pair_name(pair)} has no guess; give its loss and row")
                 strengths[pair] = self._checked_strength(value, f"the strength of {self.support.pair_name(pair)}")
             missing = chosen.copy()
             missing[[self._pair(key, "strength") for key in strength]] = False

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.errors import LargeFileWarning
+from goalbound.errors import FileFormatError, LargeFileWarning
 from goalbound.learners.copying import deep_copy
 from goalbound.models.files.io import LIMIT
 
@@ -81,15 +81,23 @@ def begin_inner(learner: Any, context: Any, id: str | int | None) -> Any:
     return learner.begin(context) if id is None else learner.begin(context, id=id)
 
 
-def with_contexts(log: Iterable[Any], see: Callable[[Any], Any]) -> Iterator[Any]:
+class with_contexts:  # noqa: N801 - it is called as a function, and remembers what the log says of its losses
     """A log with ``see(context)`` in the place of each context; what is no (context, step) is passed on as it is.
 
     >>> list(with_contexts([(2, "a step"), "no step"], lambda context: [context]))
     [([2], 'a step'), 'no step']
     """
-    for item in log:
-        is_step = isinstance(item, tuple | list) and len(item) == 2
-        yield (see(item[0]), item[1]) if is_step else item
+
+    def __init__(self, log: Iterable[Any], see: Callable[[Any], Any]) -> None:
+        self._log, self._see = log, see
+        for name in ("loss_scale", "clipped"):
+            if hasattr(log, name):
+                setattr(self, name, getattr(log, name))
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in self._log:
+            is_step = isinstance(item, tuple | list) and len(item) == 2
+            yield (self._see(item[0]), item[1]) if is_step else item
 
 
 def unwrap(learner: Any) -> Any:
@@ -131,6 +139,17 @@ def restored_from(fresh: Any, data: NDArray[np.uint8], *, limit: int = LIMIT) ->
         path = Path(folder) / "learner.npz"
         path.write_bytes(data.tobytes())
         return with_limit(fresh.restored, path, limit)
+
+
+def loaded_from(data: NDArray[np.uint8], load: Callable[..., Any], *, limit: int = LIMIT) -> Any:
+    """The learner that ``load(path)`` reads from the bytes, which came from a file that was read with this limit."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner"
+        path.write_bytes(data.tobytes())
+        try:
+            return with_limit(load, path, limit)
+        except FileFormatError as error:
+            raise FileFormatError(str(error).replace(str(path), "the learner in it")) from None
 
 
 def save_inner(learner: Any, path: str | PathLike[str], *, overwrite: bool) -> None:

@@ -12,7 +12,12 @@ Log(2 steps, 1 case, 2 states, 2 pairs; support inferred)
 
 from goalbound.logs.columns import LogColumns
 from goalbound.logs.log import Log, LogArrays, SkippedRow
+from goalbound.logs.off_policy import evaluate_policy
+from goalbound.logs.policy_evaluation import PolicyEstimate, PolicyEvaluation
 from goalbound.logs.read import read_log
 from goalbound.logs.report import LogReport, PairReport
 
-__all__ = ["Log", "LogArrays", "LogColumns", "LogReport", "PairReport", "SkippedRow", "read_log"]
+__all__ = [
+    "Log", "LogArrays", "LogColumns", "LogReport", "PairReport", "PolicyEstimate", "PolicyEvaluation", "SkippedRow",
+    "evaluate_policy", "read_log",
+]  # fmt: skip

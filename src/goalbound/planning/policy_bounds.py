@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, InputError, ModelError
-from goalbound.models import BallSet, IntervalSet, Support
-from goalbound.models.validation import check_fraction, set_readonly, short_repr
+from goalbound.models import BallSet, IntervalSet, LossScale, Support
+from goalbound.models.validation import check_fraction, check_type, set_readonly, short_repr
 from goalbound.planning.extended_value_iteration import check_rows_fit
 from goalbound.planning.plausible_rows import PlausibleRows, may_arrive, may_never_arrive, only_pairs
 from goalbound.planning.properness import support_pairs
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PolicyBounds:
-    """What a policy loses until the goal, at least and at most, in the plausible models. In units of the losses.
+    """What a policy loses until the goal, at least and at most, in the plausible models.
 
     Attributes:
         support: the pairs, for names.
@@ -42,6 +42,7 @@ class PolicyBounds:
         proven: whether all plausible sets together hold the truth with the probability that was asked for; None if
             whoever made the sets does not say.
         delta: ... which is 1 - delta.
+        loss_scale: the unit of ``lower``, ``upper`` and ``estimate``; None: losses of a step are in [0, 1].
     """
 
     support: Support
@@ -53,6 +54,22 @@ class PolicyBounds:
     estimate: Floats | None = None
     proven: bool | None = None
     delta: float | None = None
+    loss_scale: LossScale | None = None
+
+    def in_unit(self, scale: LossScale) -> PolicyBounds:
+        """The same in a unit of the user's own; bounds are rounded outwards.
+
+        >>> from goalbound.models import Support
+        >>> bounds = policy_bounds(BallSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1]), [0])
+        >>> bounds.in_unit(LossScale("min", cap=60)).lower.round(3), bounds.loss_scale
+        (array([20.,  0.]), None)
+        """
+        check_unit(scale, self.loss_scale)
+        return replace(
+            self, lower=amounts_at_least(scale, self.lower), upper=amounts_at_most(scale, self.upper),
+            estimate=None if self.estimate is None else set_readonly(np.asarray(scale.to_unit(self.estimate))),
+            loss_scale=scale,
+        )  # fmt: skip
 
     @property
     def guarantee(self) -> str:
@@ -70,7 +87,7 @@ class PolicyBounds:
         columns: list[tuple[str, Floats | None]] = [
             ("at least", self.lower), ("estimate", self.estimate), ("at most", self.upper),
         ]  # fmt: skip
-        shown = [(head, numbers) for head, numbers in columns if numbers is not None]
+        shown = [(with_unit(head, self.loss_scale), numbers) for head, numbers in columns if numbers is not None]
         cells = [
             [name, _name(support.action_names, int(self.policy[s]), "action"), *(f"{v[s]:.4g}" for _, v in shown)]
             for s, name in enumerate(names)
@@ -85,6 +102,30 @@ class PolicyBounds:
         if self.status is not Status.CONVERGED:
             lines.append(f"{self.status.value}.")
         return "\n".join([*lines, self.guarantee])
+
+
+def check_unit(scale: LossScale, has: LossScale | None) -> None:
+    """An error unless this is a scale, and what is to be shown in its unit has none yet."""
+    check_type(scale, LossScale, "scale", 'give a LossScale, such as LossScale("min", cap=60)')
+    if has is not None:
+        raise ArgumentError(f"scale: these numbers are in {has.unit} already; convert those of the learner inside")
+
+
+def with_unit(head: str, scale: LossScale | None) -> str:
+    """The head of a column, with the unit of its numbers."""
+    return head if scale is None else f"{head} ({one_line(scale.unit)})"
+
+
+def amounts_at_least(scale: LossScale, losses: Floats) -> Floats:
+    """Lower bounds in the unit: rounded down."""
+    amounts = np.nextafter(scale.to_unit(losses), 0.0)
+    return set_readonly(np.where(np.isinf(losses), losses, amounts))
+
+
+def amounts_at_most(scale: LossScale, losses: Floats) -> Floats:
+    """Upper bounds in the unit: rounded up; no loss stays none."""
+    amounts = np.nextafter(scale.to_unit(losses), np.inf)
+    return set_readonly(np.where(losses == 0.0, 0.0, amounts))
 
 
 def _name(names: tuple[str, ...] | None, number: int, kind: str) -> str:

@@ -51,10 +51,10 @@ def upper_bounds(sets: BallSet | IntervalSet, finite: Bools, tolerance: float) -
     if paid[finite].min() < SPREAD * mean or mean == 0.0:
         paid = np.maximum(paid, SPREAD * mean if mean > 0.0 else 1.0)
         shape, slip = _worst_values(sets.support, arrays._replace(losses=paid), finite)
-    room = (paid - slip)[finite]
-    if not (np.isfinite(excess[finite]).all() and (room > 0.0).all()):
+    margin = (paid - slip)[finite]
+    if not (np.isfinite(excess[finite]).all() and (margin > 0.0).all()):
         return upper, Status.ROUNDING
-    factor = float(np.max(excess[finite] / room)) * (1.0 + 1e-12)
+    factor = float(np.max(excess[finite] / margin)) * (1.0 + 1e-12)
     bound = (values + factor * shape)[:-1][finite]
     upper[:-1][finite] = np.nextafter(bound * (1.0 + 1e-15), np.inf)
     return upper, _status(factor * shape[:-1][finite], bound, tolerance)

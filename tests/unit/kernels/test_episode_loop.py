@@ -124,15 +124,15 @@ def test_the_loop_stops_at_a_projection_that_failed() -> None:
 
 def test_the_learner_sees_what_it_is_shown_and_not_the_contexts() -> None:
     shown = np.tile([0.5, 0.5], (EPISODES, 1))
-    blind, told = LEARNERS["narrow"](), LEARNERS["narrow"]()
+    blind, informed = LEARNERS["narrow"](), LEARNERS["narrow"]()
     batch = batch_of(PROBLEM)._replace(seen=shown)
     blind._before_playing(batch)
     assert blind._play(play.python, batch) == EPISODES
-    played(told)
+    played(informed)
     # every visit of the blind one has the outer product of (1/2, 1/2), which is 1/4 four times
     grams = blind._state.regression.gram - np.eye(2)
     np.testing.assert_allclose(grams, blind._state.regression.visits[:, None, None] * np.full((2, 2), 0.25))
-    assert not np.allclose(told._state.regression.gram - np.eye(2), grams)
+    assert not np.allclose(informed._state.regression.gram - np.eye(2), grams)
 
 
 @pytest.mark.parametrize("form", ["python", "compiled"])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from goalbound import Support
 from goalbound.errors import ArgumentError
 from goalbound.models.support_match import match_support
+from tests.support.seen_steps import RAGGED
 
 
 @given(st.integers(1, 4), st.integers(1, 3), st.integers(0, 3), st.integers(0, 2), st.integers(0, 2**32))
@@ -58,3 +59,25 @@ def test_pairs_and_next_states_are_those_of_the_same_names(
 def test_what_is_missing_is_named(larger: Support, smaller: Support, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         match_support(larger, smaller, name="model")
+
+
+def triples_of(support: Support) -> list[tuple[str, str, str]]:
+    """All (state, action, next state) by name, in the order of the support."""
+    states, actions = [*(support.state_names or ()), "goal"], support.action_names or ()
+    return [
+        (states[support.pair_state[pair]], actions[support.pair_action[pair]], states[following])
+        for pair in range(support.pairs)
+        for following in support.next_state[support.row(pair)]
+    ]
+
+
+def test_every_part_of_a_support_is_found_by_its_name() -> None:
+    turned = Support.from_pairs(
+        [{0: [1, 0]}, {0: [2, 3], 2: [0, 1, 2, 3]}, {1: [3]}],
+        state_names=["c", "a", "b"],
+        action_names=["x", "y", "z"],
+    )
+    places = match_support(turned, RAGGED, name="the learner")
+    assert places.states.tolist() == [1, 2, 0, 3]
+    assert [triples_of(turned)[at] for at in places.triples] == triples_of(RAGGED)
+    assert [turned.pair(state, action) for state, action in ("ax", "az", "by", "cx")] == places.pairs.tolist()

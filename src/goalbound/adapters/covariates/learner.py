@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from goalbound.adapters.covariates.covariate_map import CovariateMap, check_map
 from goalbound.adapters.covariates.serialization import check_digest, map_as_json, map_digest, map_from_json
@@ -20,7 +18,7 @@ from goalbound.learners.checks import (
 )
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Episode
-from goalbound.learners.wrapper import Wrapper, begin_inner, bytes_of, with_contexts, with_limit
+from goalbound.learners.wrapper import Wrapper, begin_inner, bytes_of, loaded_from, with_contexts
 from goalbound.models import Step
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
@@ -105,6 +103,18 @@ class CovariateLearner(Wrapper):
         """What is plausible for these covariates; for learners that have ``confidence_set(context)``."""
         return self.inner.confidence_set(self.map(covariates))
 
+    def policy_bounds(self, covariates: Any, policy: ArrayLike | Mapping[Any, Any] | None = None) -> Any:
+        """What a policy loses for these covariates, at least and at most; for learners that have ``policy_bounds``."""
+        return self.inner.policy_bounds(self.map(covariates), policy)
+
+    def robust_plan(self, covariates: Any) -> Any:
+        """The policy with the least worst case for these covariates; for learners that have ``robust_plan``."""
+        return self.inner.robust_plan(self.map(covariates))
+
+    def explain(self, covariates: Any, state: int | str) -> Any:
+        """Why the learner would play what it plays in a state; for learners that have ``explain``."""
+        return self.inner.explain(self.map(covariates), state)
+
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all.
 
@@ -146,7 +156,7 @@ class CovariateLearner(Wrapper):
             check_present(arrays, ["learner"])
             found = map_from_json(header["map"]) if map is None else map
             check_digest(found, header["digest"])
-            learner = cls(found, _loaded(arrays["learner"], load_learner, limit))
+            learner = cls(found, loaded_from(arrays["learner"], load_learner, limit=limit))
             learner._restore_counts(header)
         learner._files = files
         return learner
@@ -177,13 +187,3 @@ def _context_size(learner: Any) -> int | None:
     settings = getattr(learner, "settings", None)
     size: int | None = getattr(learner, "context_size", getattr(settings, "context_size", None))
     return size
-
-
-def _loaded(content: NDArray[np.uint8], load_learner: Callable[..., Any], limit: int) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        inner = Path(folder) / "learner"
-        inner.write_bytes(content.tobytes())
-        try:
-            return with_limit(load_learner, inner, limit)
-        except FileFormatError as error:
-            raise FileFormatError(str(error).replace(str(inner), "the learner in it")) from None

@@ -21,6 +21,7 @@ import re
 import struct
 import zipfile
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import partial
 from os import PathLike
 from typing import Any
@@ -33,6 +34,7 @@ from goalbound.models.files.io import (
     LIMIT,
     as_format_errors,
     atomic_write,
+    open_regular,
     read_bytes,
     strict_json,
     warn_if_large,
@@ -44,6 +46,7 @@ FORMAT = "goalbound"
 """The format in the header of every array file."""
 
 _HEADER, _SUFFIX = "header.json", ".npy"
+_MOST_HEADER_BYTES = 2**24
 _DTYPES = ("<f8", "<i8", "<i4", "|b1", "|u1")
 _DIMENSIONS = 3
 _MOST_MEMBERS = 2**16 - 2  # more would not be counted in the last bytes of the file, where they are checked first
@@ -94,6 +97,20 @@ def write_array_file(
         size = file.seek(0, io.SEEK_END)
     if not any_size:
         warn_if_large(path, size)
+
+
+def peek_header(path: str | PathLike[str]) -> dict[str, Any]:
+    """The header of an array file, unchecked, without its arrays; empty for other files."""
+    with (
+        suppress(zipfile.BadZipFile, KeyError, ValueError, RuntimeError, NotImplementedError),
+        open_regular(path) as raw,
+        zipfile.ZipFile(raw) as file,
+    ):
+        about = file.getinfo(_HEADER)
+        if about.file_size <= _MOST_HEADER_BYTES and about.compress_type == zipfile.ZIP_STORED:  # as it is written
+            found = json.loads(file.read(_HEADER))
+            return found if isinstance(found, dict) else {}
+    return {}
 
 
 def read_array_file(

@@ -1,0 +1,61 @@
+"""Learners from files, whatever their kind: the file itself says what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from os import PathLike
+from types import MappingProxyType
+from typing import Any
+
+from goalbound.errors import FileFormatError
+from goalbound.models.files.array_file import peek_header
+from goalbound.models.files.io import LIMIT
+from goalbound.models.validation import short_repr
+
+LEARNER_KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "LRCSSP": "goalbound.learners.lr_cssp",
+        **dict.fromkeys(("GreedyRidge", "EpsilonGreedy", "PosteriorSampling", "KwikRmax"), "goalbound.learners.ridge"),
+        "TabularLearner": "goalbound.learners.tabular",
+    }
+)
+"""The learners that a file holds whole, and their modules."""
+WRAPPER_KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "InUnits": "goalbound.learners.loss_units",
+        "Apprentice": "goalbound.learners.apprentice",
+        "CovariateLearner": "goalbound.adapters.covariates",
+    }
+)
+"""Learners around another one, which is in the file too."""
+
+
+def load_learner(path: str | PathLike[str], *, limit: int = LIMIT) -> Any:
+    """Read a learner that ``save`` wrote, of whatever class, with all that is around it: map, unit, runbook.
+
+    It goes on bit for bit. What was made with functions or streams that no file can hold (``MappedContexts``,
+    ``Discretized``, ``RandomWalk``) is restored by one that was made alike: ``fresh.restored(path)``.
+
+    ``limit`` is the most bytes that the file may have.
+
+    >>> import tempfile, pathlib
+    >>> from goalbound import GreedyRidge, Support
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "learner.npz"
+    ...     GreedyRidge(Support.full(2, 2), 3, loss_floor=0.1).save(path)
+    ...     load_learner(path)
+    GreedyRidge(2 states, 4 pairs, 12 next states, 3 components, 0 steps)
+    """
+    kind = peek_header(path).get("kind")
+    if isinstance(kind, str) and kind in LEARNER_KINDS:
+        return getattr(import_module(LEARNER_KINDS[kind]), kind).load(path, limit=limit)
+    if isinstance(kind, str) and kind in WRAPPER_KINDS:
+        wrapper: Any = getattr(import_module(WRAPPER_KINDS[kind]), kind)
+        return wrapper.load(path, load_learner=load_learner, limit=limit)
+    known = ", ".join((*LEARNER_KINDS, *WRAPPER_KINDS))
+    raise FileFormatError(
+        f"{path}: "
+        + (f"it holds a {short_repr(kind)}" if kind is not None else "it is no file of goalbound")
+        + f"; a learner is one of {known}. Others are restored by one that was made alike: fresh.restored(path)"
+    )

@@ -1,0 +1,288 @@
+"""A learner that acts as a runbook says until it is sure that another policy is no worse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.errors import ArgumentError, FileFormatError, InputError
+from goalbound.learners.apprentice_episode import ApprenticeEpisode, Lead
+from goalbound.learners.apprentice_progress import (
+    BOUNDS,
+    ESTIMATE,
+    LEARNER,
+    RUNBOOK,
+    ApprenticeProgress,
+    progress_by_bounds,
+    progress_by_estimate,
+)
+from goalbound.learners.card import Card, apprentice_card
+from goalbound.learners.core import RidgeLearner
+from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.wrapper import InnerAttribute, Wrapper, bytes_of, loaded_from
+from goalbound.models import Step, Support
+from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
+from goalbound.models.files.io import LIMIT, as_format_errors
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.validation import check_float, check_type, set_readonly, short_repr
+from goalbound.planning.policy_bounds import policy_pairs
+
+KIND, VERSION = "Apprentice", 1
+_KEYS = ("by", "margin", "led", "episodes")
+_ARRAYS = {"learner": "|u1", "runbook": "<i8", "candidates": "<i8", "switches": "|b1"}
+
+Ints = NDArray[np.int64]
+
+
+class Apprentice(Wrapper):
+    """Follows a runbook, and learns from all steps, until another policy is sure to be no worse.
+
+    At the first ``act`` of an episode the test is made for all states, by what was learned until then. The episode
+    plays the runbook until it comes to a state from which the test is passed; from there on it plays the candidate to
+    the goal. What is learned meanwhile counts in later episodes.
+
+    Args:
+        learner: an :class:`~goalbound.learners.lr_cssp.LRCSSP`; for ``by="estimate"`` any learner by ridge regression.
+        runbook: an action for each state, by numbers or names, as :func:`goalbound.policy_bounds` takes it.
+        margin: how much more an episode may lose than by the runbook, in the unit of the losses. Below 0: leave the
+            runbook only where that much is gained.
+        by: ``"bounds"``: the candidate is the robust plan, and passes the test from a state if it loses at most the
+            margin more than the runbook in every plausible model, by certified bounds. ``"estimate"``: the
+            candidate is the best policy in the estimate, among the actions that were played before, and passes if it
+            is better there by more than -margin. Nothing is proven of it.
+
+    Guarantee, by bounds: if the confidence sets hold the truth when an episode begins to act, its expected loss, from
+    its first state and under its context, is at most that of the runbook plus the margin (0 if that is negative). They
+    do at all times at once with probability 1 - delta where the learner's widths are proven. Where a person plays
+    something else, or the world moves, the same holds from the state where that leads: there the test is made anew. The
+    proof is in docs/explanation/apprentice.md. No regret bound holds: where data never suffices the runbook is kept.
+    After an :attr:`alarm` nothing is sure any more, and the runbook leads.
+
+    The test costs the confidence sets of all pairs and some robust evaluations (``robust_plan``), once per episode.
+
+    >>> from goalbound import LRCSSP, Support
+    >>> apprentice = Apprentice(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1), [1, 0])
+    >>> episode = apprentice.begin([0.3, 0.7])
+    >>> episode.act(0), episode.led_by
+    (1, 'runbook')
+    >>> episode.observe((0, 1, 0.5, 2))
+    >>> apprentice.led_by_runbook, apprentice.led_by_learner
+    (1, 0)
+    """
+
+    card = Card(apprentice_card)
+    settings = InnerAttribute("The settings of the learner inside.")
+    context_size = InnerAttribute("d")
+    confidence_set = InnerAttribute("Its function of a context: what is plausible.")
+    policy_bounds = InnerAttribute("Its function that bounds what a policy loses.")
+    explain = InnerAttribute("Its function that says why it would play an action, if it led.")
+
+    def __init__(
+        self, learner: Any, runbook: ArrayLike | Mapping[Any, Any], *, margin: float = 0.0, by: str = BOUNDS
+    ) -> None:
+        if not isinstance(by, str) or by not in (BOUNDS, ESTIMATE):
+            raise ArgumentError(f'by is {short_repr(by)}; it is "{BOUNDS}" (proven) or "{ESTIMATE}" (not proven)')
+        wanted, name = (LRCSSP, "an LRCSSP") if by == BOUNDS else (RidgeLearner, "an LRCSSP or a GreedyRidge")
+        check_type(
+            learner, wanted, "learner",
+            f'by="{by}" needs {name}; wrap the apprentice, not the learner, where contexts are mapped',
+        )  # fmt: skip
+        self.inner = learner
+        self.by = by
+        self.margin = check_float(margin, "margin", "a loss that may be added to that of the runbook")
+        if not math.isfinite(self.margin):
+            raise ArgumentError(f"margin is {short_repr(margin)}; it is a finite loss, 0 if none may be added")
+        self.runbook: Ints = _checked_runbook(learner.support, runbook)
+        """[S] the action of each state."""
+        self._led = {RUNBOOK: 0, LEARNER: 0}
+        self._leads: WeakKeyDictionary[LearnerEpisode, Lead] = WeakKeyDictionary()
+        self._files = SavedFiles()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_leads": list(self._leads.items())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({**state, "_leads": WeakKeyDictionary(state["_leads"])})
+
+    @property
+    def led_by_runbook(self) -> int:
+        """How many episodes that have acted never left the runbook so far."""
+        return self._led[RUNBOOK]
+
+    @property
+    def led_by_learner(self) -> int:
+        """How many episodes went on, from their first state or a later one, by the policy of the learner."""
+        return self._led[LEARNER]
+
+    def progress(self, context: ArrayLike) -> ApprenticeProgress:
+        """Which policy an episode under this context would follow from each state if it began now, the bounds that
+        decide it, and how much is missing. Nothing is changed by looking."""
+        weights = self.inner._checked_context(context)
+        test = progress_by_bounds if self.by == BOUNDS else progress_by_estimate
+        return test(self.inner, weights, self.runbook, self.margin)
+
+    def begin(self, context: ArrayLike, *, id: str | int | None = None) -> ApprenticeEpisode:
+        """An episode under a context; ``id`` is a name of yours, by which :meth:`episode` finds it."""
+        return ApprenticeEpisode(self, self.inner.begin(context, id=id))
+
+    @property
+    def open_episodes(self) -> tuple[ApprenticeEpisode, ...]:
+        """The episodes that were begun, have not ended and are held by someone, in the order of begin."""
+        return tuple(ApprenticeEpisode(self, one) for one in self.inner.open_episodes)
+
+    def episode(self, id: str | int) -> ApprenticeEpisode:
+        """The open episode that was begun with this id."""
+        return ApprenticeEpisode(self, self.inner.episode(id))
+
+    def learn(self, context: ArrayLike, step: Step) -> None:
+        """Learn from a step that anyone made under a context."""
+        self.inner.learn(context, step)
+
+    def learn_log(self, log: Iterable[tuple[ArrayLike, Step]]) -> int:
+        """:meth:`learn` from ``(context, step)`` by ``(context, step)`` in the order of time; how many."""
+        learned: int = self.inner.learn_log(log)
+        return learned
+
+    def merge(self, other: Apprentice) -> None:
+        """Add what another apprentice of the same runbook has seen, as the learners inside do, and its counts."""
+        check_type(other, Apprentice, "other", "give an apprentice with the same runbook")
+        if not np.array_equal(other.runbook, self.runbook) or (other.by, other.margin) != (self.by, self.margin):
+            raise ArgumentError("other has another runbook, margin or test; merge the learners inside instead")
+        self.inner.merge(other.inner)
+        for leader, count in other._led.items():
+            self._led[leader] += count
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the learner, the runbook, the counts and who leads each open episode to one file.
+
+        A file that this one neither read nor wrote is replaced only with ``overwrite``.
+        """
+        leads = [self._lead_of(one) for one in self.inner.open_episodes]
+        header = {
+            "format": FORMAT, "version": VERSION, "kind": KIND, "by": self.by, "margin": self.margin, "led": self._led,
+            "episodes": [[one.counted, one.candidate is not None, one.follows] for one in leads],
+        }  # fmt: skip
+        shape, none = (len(leads), len(self.runbook)), np.zeros(len(self.runbook), dtype=np.int64)
+        candidates = [none if one.candidate is None else one.candidate for one in leads]
+        switches = [none if one.switches is None else one.switches for one in leads]
+        arrays: dict[str, NDArray[Any]] = {
+            "learner": bytes_of(self.inner), "runbook": self.runbook,
+            "candidates": np.array(candidates, dtype=np.int64).reshape(shape),
+            "switches": np.array(switches, dtype=np.bool_).reshape(shape),
+        }  # fmt: skip
+        write_array_file(path, header, arrays, files=self._files, overwrite=overwrite)
+
+    @classmethod
+    def load(
+        cls, path: str | PathLike[str], *, load_learner: Callable[..., Any] = LRCSSP.load, limit: int = LIMIT
+    ) -> Self:
+        """Read what :meth:`save` wrote; it goes on bit for bit, in the middle of an episode too.
+
+        Args:
+            path: the file.
+            load_learner: reads the learner's own file, from its path (and ``limit=``): ``GreedyRidge.load``, ...
+            limit: the most bytes that the file may have.
+        """
+        files = SavedFiles()
+        header, arrays = read_array_file(
+            path, kind=KIND, versions=[VERSION], arrays=_ARRAYS, what="apprentice", limit=limit, files=files
+        )
+        with as_format_errors(path, "apprentice"):
+            check_keys(header, _KEYS)
+            check_present(arrays, list(_ARRAYS))
+            if type(header["margin"]) is not float:
+                raise FileFormatError(f"margin is {header['margin']!r:.80}; it is a number with a point")
+            inner = loaded_from(arrays["learner"], load_learner, limit=limit)
+            apprentice = cls(inner, arrays["runbook"], margin=header["margin"], by=header["by"])
+            apprentice._led = _checked_counts(header["led"])
+            for episode, lead in zip(
+                inner.open_episodes, _checked_leads(header["episodes"], arrays, inner), strict=True
+            ):
+                apprentice._leads[episode] = lead
+        apprentice._files = files
+        return apprentice
+
+    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
+        """:meth:`load`, for a file whose apprentice has the runbook, test and learner's settings of this one."""
+        again = self.load(path, load_learner=self.inner.restored, limit=limit)
+        if not np.array_equal(again.runbook, self.runbook) or (again.by, again.margin) != (self.by, self.margin):
+            raise FileFormatError(f"{path}: the apprentice in it has another runbook, margin or test than this one")
+        return again
+
+    def __repr__(self) -> str:
+        return f"Apprentice({self.inner!r}, by {self.by}, margin {self.margin:g}, {self._led[LEARNER]} led by learner)"
+
+    def _lead_of(self, episode: LearnerEpisode) -> Lead:
+        return self._leads.get(episode, Lead())
+
+    def _next_lead(self, episode: LearnerEpisode, state: int) -> tuple[Lead, int]:
+        """Who leads from here on, and the action to play."""
+        lead = self._lead_of(episode)
+        if lead.candidate is None or lead.switches is None:
+            found = self.progress(episode.context)
+            lead = replace(lead, candidate=found.candidate, switches=found.switches, follows=False)
+        assert lead.candidate is not None
+        assert lead.switches is not None
+        follows = lead.follows or bool(lead.switches[state])
+        policy = lead.candidate if follows else self.runbook
+        return replace(lead, follows=follows), int(policy[state])
+
+    def _follow(self, episode: LearnerEpisode, lead: Lead) -> None:
+        """The episode is led so, and counted; one that the learner led once stays counted under it."""
+        leader = LEARNER if lead.follows or lead.counted == LEARNER else RUNBOOK
+        if leader != lead.counted:
+            self._led[leader] += 1
+            if lead.counted is not None:
+                self._led[lead.counted] -= 1
+        self._leads[episode] = replace(lead, counted=leader)
+
+    def _decide_anew(self, episode: LearnerEpisode) -> None:
+        """What was decided is void: the next ``act`` makes the test again."""
+        self._leads[episode] = Lead(counted=self._lead_of(episode).counted)
+
+
+def _checked_runbook(support: Support, runbook: ArrayLike | Mapping[Any, Any]) -> Ints:
+    """[S] the action of each state; an error names the argument."""
+    try:
+        pairs = policy_pairs(support, runbook)
+    except InputError as error:
+        raise type(error)(f"runbook: {error}") from None
+    return set_readonly(support.pair_action[pairs].astype(np.int64))
+
+
+def _checked_counts(led: Any) -> dict[str, int]:
+    fine = isinstance(led, dict) and set(led) == {RUNBOOK, LEARNER}
+    if not fine or not all(type(count) is int and 0 <= count < 2**62 for count in led.values()):
+        raise FileFormatError(f"led is {led!r:.100}; it has a count for the {RUNBOOK} and one for the {LEARNER}")
+    return dict(led)
+
+
+def _checked_leads(entries: Any, arrays: dict[str, NDArray[Any]], inner: RidgeLearner) -> list[Lead]:
+    """Who leads each open episode of a file, in the order of begin."""
+    support, count = inner.support, len(inner.open_episodes)
+    shape = (count, support.states)
+    if not isinstance(entries, list) or len(entries) != count:
+        raise FileFormatError(f"episodes is {entries!r:.100}; the learner has {count} open ones")
+    if any(arrays[name].shape != shape for name in ("candidates", "switches")):
+        raise FileFormatError(f"candidates or switches has another shape than {shape}, one row for each open episode")
+    leads = []
+    for entry, candidate, switches in zip(entries, arrays["candidates"], arrays["switches"], strict=True):
+        fine = isinstance(entry, list) and len(entry) == 3 and entry[0] in (None, RUNBOOK, LEARNER)
+        if not fine or not all(type(flag) is bool for flag in entry[1:]) or (entry[2] and entry[:2] != [LEARNER, True]):
+            raise FileFormatError(f"an episode is {entry!r:.100}; it says who leads, whether that is decided, and how")
+        counted, decided, follows = entry
+        if decided:
+            policy_pairs(support, candidate)
+            candidate, switches = (set_readonly(array.copy()) for array in (candidate, switches))
+            leads.append(Lead(candidate, switches, follows, counted))
+        else:
+            leads.append(Lead(counted=counted))
+    return leads

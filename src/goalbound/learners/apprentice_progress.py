@@ -1,0 +1,200 @@
+"""How far a learner is from being allowed to leave a runbook, under one context: the test of an apprentice."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.learners.card import PROVEN, learner_card
+from goalbound.learners.core import RidgeLearner
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.models import SSP, Support
+from goalbound.models.validation import set_readonly
+from goalbound.planning import policy_bounds, robust_plan, solve
+from goalbound.planning.policy_difference import policy_difference
+from goalbound.terminal import one_line, table
+
+BOUNDS, ESTIMATE = "bounds", "estimate"
+"""The tests: by certified bounds, or by values in the estimate."""
+RUNBOOK, LEARNER = "runbook", "learner"
+"""Who leads an episode."""
+SHOWN = 12
+EQUAL = 1e-9
+"""Estimates that differ by a smaller share count as equal."""
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ApprenticeProgress:
+    """What an apprentice would do under a context, state by state, and why. Losses are in the unit of the learner's.
+
+    Attributes:
+        support: the pairs, for names.
+        by: ``bounds``, or ``estimate``: then both bounds of a policy are its value in the estimate.
+        margin: how much more than the runbook an episode may lose.
+        runbook, candidate: [S] the actions of the runbook, and of the policy that would replace it.
+        runbook_lower, runbook_upper: [S + 1] what the runbook loses, at least and at most.
+        candidate_lower, candidate_upper: [S + 1] what the candidate loses.
+        difference: [S] what the candidate loses more than the runbook, at most (by the estimate: there).
+        switches: [S] the states from which the candidate would be followed to the goal.
+        contradicted: whether what was seen contradicts the model; then nothing is sure, and the runbook leads.
+        proven: whether the bounds hold with probability 1 - delta.
+        delta: None where nothing is proven.
+    """
+
+    support: Support
+    by: str
+    margin: float
+    runbook: Ints
+    candidate: Ints
+    runbook_lower: Floats
+    runbook_upper: Floats
+    candidate_lower: Floats
+    candidate_upper: Floats
+    difference: Floats
+    switches: Bools
+    contradicted: bool = False
+    proven: bool = False
+    delta: float | None = None
+
+    @property
+    def missing(self) -> Floats:
+        """[S] by how much the difference is above the margin; 0 where it is not, infinite where the candidate may never
+        arrive."""
+        return set_readonly(np.maximum(self.difference - self.margin, 0.0))
+
+    @property
+    def policy(self) -> Ints:
+        """[S] the action that an episode would play in a state if it began there."""
+        return set_readonly(np.where(self.switches, self.candidate, self.runbook))
+
+    @property
+    def guarantee(self) -> str:
+        """What is promised of an episode, in one sentence."""
+        if self.contradicted:
+            return "What was seen contradicts the model: nothing is sure, and the runbook leads."
+        if not self.proven:
+            reason = "the estimate may be wrong" if self.by == ESTIMATE else "the widths of the sets are not"
+            return f"Not proven: {reason}, so an episode may lose more than by the runbook."
+        more = f" plus {self.margin:g}" if self.margin > 0.0 else ""
+        return (
+            f"Proven: with probability {1.0 - (self.delta or 0.0):g} no episode, whatever its context, has a larger "
+            f"expected loss than by the runbook{more}."
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """For other programs; an infinite number is null."""
+        support = self.support
+        states = [
+            {
+                "state": _name(support.state_names, s, "state"),
+                "leads": LEARNER if self.switches[s] else RUNBOOK,
+                "runbook": _name(support.action_names, int(self.runbook[s]), "action"),
+                "runbook_loss": [_finite(self.runbook_lower[s]), _finite(self.runbook_upper[s])],
+                "candidate": _name(support.action_names, int(self.candidate[s]), "action"),
+                "candidate_loss": [_finite(self.candidate_lower[s]), _finite(self.candidate_upper[s])],
+                "difference": _finite(self.difference[s]),
+                "missing": _finite(self.missing[s]),
+            }
+            for s in range(support.states)
+        ]
+        return {
+            "by": self.by, "margin": self.margin, "proven": self.proven, "delta": self.delta,
+            "guarantee": self.guarantee, "states": states,
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        support = self.support
+        numbers = np.stack((self.runbook_lower[:-1], self.candidate_upper[:-1], self.difference, self.missing), axis=1)
+        cells = [
+            [
+                _name(support.state_names, s, "state"), LEARNER if self.switches[s] else RUNBOOK,
+                _name(support.action_names, int(self.runbook[s]), "action"),
+                _name(support.action_names, int(self.candidate[s]), "action"),
+                *(f"{number:.4g}" for number in numbers[s]),
+            ]
+            for s in range(min(support.states, SHOWN))
+        ]  # fmt: skip
+        least, most = ("at least", "at most") if self.by == BOUNDS else ("estimate", "estimate")
+        head = [
+            "from",
+            "leads",
+            "runbook",
+            "candidate",
+            f"runbook {least}",
+            f"candidate {most}",
+            "difference",
+            "missing",
+        ]
+        lines = [table(head, cells, "llllrrrr")]
+        if support.states > SHOWN:
+            lines.append(f"and {support.states - SHOWN} more states")
+        return "\n".join([*lines, self.guarantee])
+
+
+def progress_by_bounds(learner: LRCSSP, context: Floats, runbook: Ints, margin: float) -> ApprenticeProgress:
+    """The candidate is the robust plan: of all policies it has the least largest loss. It is sure to be no worse than
+    the runbook, up to the margin, where it loses at most the margin more in every plausible model."""
+    sets = learner._plausible(context)
+    ours, theirs = policy_bounds(sets, runbook), robust_plan(sets)
+    difference = policy_difference(sets, theirs, ours)
+    contradicted, card = learner.alarm is not None, learner_card(learner)
+    other = not contradicted and not np.array_equal(theirs.policy, runbook)
+    proven = card.guarantee == PROVEN and not contradicted
+    return ApprenticeProgress(
+        support=learner.support, by=BOUNDS, margin=margin, runbook=runbook, candidate=theirs.policy,
+        runbook_lower=ours.lower, runbook_upper=ours.upper,
+        candidate_lower=theirs.lower, candidate_upper=theirs.upper, difference=difference,
+        switches=set_readonly((difference <= margin) & other), contradicted=contradicted,
+        proven=proven, delta=card.delta if proven else None,
+    )  # fmt: skip
+
+
+def progress_by_estimate(learner: RidgeLearner, context: Floats, runbook: Ints, margin: float) -> ApprenticeProgress:
+    """The candidate is the best policy in the projected estimate that plays only what the runbook plays or what was
+    played before: of other pairs the estimate says nothing. Nothing is promised."""
+    model = learner._estimated(context)
+    visits = np.asarray(learner.statistics.visits)
+    candidate = _best_of_seen(model, runbook, visits)
+    ours, theirs = (learner._estimated_values(model, policy) for policy in (runbook, candidate))
+    with np.errstate(invalid="ignore"):
+        difference = np.where(np.isinf(theirs), np.inf, theirs - ours)[:-1]
+    equal = EQUAL * np.where(np.isinf(ours), 0.0, ours)[:-1]
+    return ApprenticeProgress(
+        support=learner.support, by=ESTIMATE, margin=margin, runbook=runbook, candidate=candidate,
+        runbook_lower=ours, runbook_upper=ours, candidate_lower=theirs, candidate_upper=theirs,
+        difference=set_readonly(difference),
+        switches=set_readonly((difference < margin - equal) & (not np.array_equal(candidate, runbook))),
+    )  # fmt: skip
+
+
+def _best_of_seen(model: SSP, runbook: Ints, visits: NDArray[Any]) -> Ints:
+    """[S] the best policy of a model among the pairs that were played and those of the runbook, which is followed
+    where none of them arrives."""
+    support = model.support
+    own = runbook[support.pair_state] == support.pair_action
+    pairs = np.flatnonzero(own | (visits > 0))
+    lengths = np.diff(support.next_start)
+    kept = np.repeat(own | (visits > 0), lengths)
+    count = np.bincount(support.pair_state[pairs], minlength=support.states)
+    smaller = Support(
+        np.concatenate(([0], np.cumsum(count))), support.pair_action[pairs],
+        np.concatenate(([0], np.cumsum(lengths[pairs]))), support.next_state[kept],
+    )  # fmt: skip
+    best = solve(SSP(smaller, model.losses[pairs], model.probabilities[kept]), unreachable="exclude").policy
+    return set_readonly(np.where(best >= 0, best, runbook).astype(np.int64))
+
+
+def _name(names: tuple[str, ...] | None, number: int, kind: str) -> str:
+    return one_line(names[number]) if names is not None else f"{kind} {number}"
+
+
+def _finite(number: Any) -> float | None:
+    return float(number) if math.isfinite(number) else None
