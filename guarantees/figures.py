@@ -167,10 +167,38 @@ def _sharp(result: Result) -> Figure:
     return figure
 
 
+def _in_use(result: Result) -> Figure:
+    """The excess of each learner and way, a mark for each run; and the bounds of the runbook beside the truth."""
+    figure = Figure(figsize=(11.0, 4.0))
+    left, right = figure.subplots(1, 2)
+    shown = result.curves["excess"]
+    for place, shares in enumerate(shown.values()):
+        left.plot(shares, [len(shown) - place] * len(shares), "o", color=INK, ms=5, mfc="white")
+    left.axvline(0.05, color=ORANGE, lw=1.2)
+    left.set_yticks(range(len(shown), 0, -1), list(shown), fontsize=8)
+    left.set(xlim=(0.0, None), ylim=(0.3, len(shown) + 0.7), xlabel="excess over the clairvoyant's loss (line: 5%)")
+    left.set_title("new cases", loc="left")
+    bounds = result.curves["bounds"]
+    top = 3.0 * max(one for name in bounds for one in bounds[name]["upper"] if np.isfinite(one))
+    for at, (name, colour) in enumerate((("runbook", INK), ("safest", BLUE))):
+        curve = bounds[name]
+        where, upper = np.arange(len(curve["truth"])) + 0.3 * at, np.array(curve["upper"])
+        shown_to = np.minimum(upper, top)
+        right.vlines(where, curve["lower"], shown_to, color=colour, lw=1.2, alpha=0.7, label=f"{name}: bounds")
+        right.plot(where[np.isinf(upper)], shown_to[np.isinf(upper)], "^", color=colour, ms=5)
+        right.plot(where, curve["truth"], "os"[at], color=colour, ms=4, mfc="white", label=f"{name}: truth")
+    right.set(yscale="log", xlabel="contexts, by the runbook's loss (arrow: no upper bound)",
+              ylabel="minutes until recovered", xticks=[], ylim=(4.0, 60.0 * top))  # fmt: skip
+    right.set_title("bounds after the log", loc="left")
+    right.legend(loc="upper center", ncols=2)
+    return figure
+
+
 FIGURES: dict[str, Callable[[Result], Figure]] = {
     "a": _regret,
     "b": _coverage,
     "c": _endings,
     "f": _environments,
     "g": _sharp,
+    "h": _in_use,
 }

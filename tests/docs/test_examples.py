@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from goalbound import SSP, LinearCSSP, evaluate, solve
+from goalbound import SSP, LinearCSSP, evaluate
 from goalbound.planning import hitting_times
 from tests.support.documents import ROOT, block, blocks
 
