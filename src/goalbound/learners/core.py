@@ -355,14 +355,20 @@ class RidgeLearner(LearnerBase):
                 first = at
         self._enter(part_of(steps, first, len(steps.pairs)) if first else steps)
 
+    @cached_property
+    def _step_work(self) -> int:
+        """What learning from a step costs as Python, in backups of a triple: regressions of m next states, O(m d^2),
+        and as much again for each of a few rounds of the projection."""
+        longest = self.support.triples / self.support.pairs
+        return int(longest * (1.0 + self.settings.context_size**2 / 5.0))
+
     def _enter(self, steps: StepArrays) -> None:
-        work = len(steps.pairs) * self.support.triples // self.support.pairs
-        run = self._effort.engine(work)(learn_steps)
+        run = self._effort.engine(len(steps.pairs) * self._step_work)(learn_steps)
         run(self._constants, self._state, self._scratch_episode, self._scratch, steps)
 
     def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
         self._count_visits_before(pair, episode)
-        run = self._effort.engine(0)(kernels.observe)
+        run = self._effort.engine(self._step_work)(kernels.observe)
         run(self._constants, self._state, episode._arrays, self._scratch, pair, place, loss)
         self._pending.remove(episode)
 
