@@ -194,6 +194,28 @@ def _in_use(result: Result) -> Figure:
     return figure
 
 
+def _likelihood(result: Result) -> Figure:
+    """The failure rate of each rule in each case, with its exact limit, beside the delta that is allowed."""
+    rules, runs = result.curves["delta"], result.curves["runs"]
+    figure = Figure(figsize=(8.0, 0.2 * len(rules) * len(result.rows) + 1.8))
+    axis = figure.subplots()
+    for at, (rule, marker, fill) in enumerate(zip(rules, "oos", (INK, "white", TEAL), strict=True)):
+        for place, row in enumerate(result.rows):
+            failed, limit = row[2 + 2 * at : 4 + 2 * at]
+            y = len(result.rows) - place - 0.22 * (at - 1)
+            axis.plot([failed / runs, limit], [y, y], color=INK, lw=1.0)
+            axis.plot(failed / runs, y, marker, color=INK, ms=5, mfc=fill, label=rule if place == 0 else None)
+    for delta in sorted(set(rules.values())):
+        axis.axvline(delta, color=ORANGE, lw=1.2)
+        axis.text(delta, len(result.rows) + 0.55, f" delta = {delta:g}", color=ORANGE, fontsize=8)
+    axis.set_yticks(range(len(result.rows), 0, -1), [f"{row[0]}, {row[1]}" for row in result.rows], fontsize=8.5)
+    axis.set(xlim=(-0.01, 0.62), ylim=(0.3, len(result.rows) + 1.0),
+             xlabel="share of runs in which the truth left a set (line: up to the exact 99% limit)")  # fmt: skip
+    axis.set_title("failures, and what is allowed", loc="left")
+    axis.legend(loc="lower right")
+    return figure
+
+
 FIGURES: dict[str, Callable[[Result], Figure]] = {
     "a": _regret,
     "b": _coverage,
@@ -201,4 +223,5 @@ FIGURES: dict[str, Callable[[Result], Figure]] = {
     "f": _environments,
     "g": _sharp,
     "h": _in_use,
+    "i": _likelihood,
 }

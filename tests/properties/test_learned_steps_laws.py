@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.estimation import Widths, paper, scaled, sharp
+from goalbound.estimation import Widths, likelihood, paper, scaled, sharp
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.tabular import TabularLearner
@@ -210,7 +210,7 @@ def misses(widths: Widths, logs: list[Log], checkpoints: int = 10) -> int:
     return count
 
 
-@pytest.mark.parametrize("widths", [sharp(), paper()], ids=str)
+@pytest.mark.parametrize("widths", [sharp(), likelihood(), paper()], ids=str)
 def test_the_truth_stays_in_the_sets_whoever_chose_by_context_and_past(widths: Widths) -> None:
     # 40 runs of 600 steps, actions and contexts by what was seen before. The sets promise to fail in at most delta / 4
     # = 0.025 of the runs, so in 1 of 40 on average, and fail in far fewer: none is asked for. Seeds are fixed.

@@ -509,7 +509,7 @@ NOT_TRIED = {
     # takes whatever is to be marked
     "plugin",
     # no arguments; files are tried by tests/properties/test_hostile_files.py; by their methods above
-    "bernoulli", "deterministic", "paper", "printed", "load", "save", "PriorKnowledge", "play",
+    "bernoulli", "deterministic", "paper", "printed", "load", "load_learner", "save", "PriorKnowledge", "play",
 }  # fmt: skip
 """public names that are not called with wrong arguments here"""
 FINE = {

@@ -3,7 +3,7 @@
 from goalbound.estimation.confidence import confidence_set
 from goalbound.estimation.estimate import Estimate, project, ridge_estimate
 from goalbound.estimation.statistics import Statistics
-from goalbound.estimation.widths import IntervalPieces, Widths, paper, printed, scaled, sharp
+from goalbound.estimation.widths import IntervalPieces, Widths, likelihood, paper, printed, scaled, sharp
 
 __all__ = [
     "Estimate",
@@ -11,6 +11,7 @@ __all__ = [
     "Statistics",
     "Widths",
     "confidence_set",
+    "likelihood",
     "paper",
     "printed",
     "project",

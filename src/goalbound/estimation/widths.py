@@ -77,12 +77,14 @@ class Widths:
         joint: whether the ball of a pair's matrix has the radius of all its rows together, sqrt(m_i) rho, or rho.
         scale: what all radii, and beta, are multiplied by.
         intervals: an interval for each next state instead of a ball, or None.
+        likelihood: whether these intervals are intersected with likelihood-ratio sets.
     """
 
     name: str
     joint: bool
     scale: float = 1.0
     intervals: IntervalPieces | None = None
+    likelihood: bool = False
 
     @property
     def proven(self) -> bool:
@@ -122,17 +124,20 @@ class Widths:
     def as_json(self) -> dict[str, Any]:
         """For the header of a checkpoint, and for records of results."""
         intervals = None if self.intervals is None else asdict(self.intervals)
-        return {"name": self.name, "joint": self.joint, "scale": self.scale, "intervals": intervals}
+        return {
+            "name": self.name, "joint": self.joint, "scale": self.scale, "intervals": intervals,
+            "likelihood": self.likelihood,
+        }  # fmt: skip
 
     @classmethod
     def from_json(cls, values: Any) -> Widths:
         """What :meth:`as_json` gave; keys and types are checked."""
-        kinds = {"name": str, "joint": bool, "scale": float}
+        kinds = {"name": str, "joint": bool, "scale": float, "likelihood": bool}
         if not isinstance(values, dict) or set(values) != {*kinds, "intervals"}:
             raise ArgumentError(f"widths is {values!r:.200}; it needs {sorted([*kinds, 'intervals'])}")
         if any(type(values[key]) is not kind for key, kind in kinds.items()):
             raise ArgumentError(
-                f"widths is {values!r:.200}; a name, whether it is joint, and a scale are of wrong types"
+                f"widths is {values!r:.200}; the name, the scale, joint or likelihood is of a wrong type"
             )
         if not (isfinite(values["scale"]) and values["scale"] > 0.0):
             raise ArgumentError(f"the scale of the widths is {values['scale']}; it is a positive number")
@@ -146,7 +151,9 @@ class Widths:
             if any(type(used) is not bool for used in intervals.values()):
                 raise ArgumentError(f"the intervals of the widths are {intervals!r:.200}; each piece is true or false")
             intervals = IntervalPieces(**intervals)
-        return cls(values["name"], values["joint"], values["scale"], intervals)
+        if values["likelihood"] and (intervals is None or values["scale"] != 1.0):
+            raise ArgumentError(f"widths is {values!r:.200}; likelihood-ratio sets go with intervals, at a scale of 1")
+        return cls(values["name"], values["joint"], values["scale"], intervals, values["likelihood"])
 
     def __str__(self) -> str:
         return self.name if self.scale == 1.0 else f"{self.scale:g} x {self.name}"
@@ -180,6 +187,20 @@ def sharp(
     return Widths("sharp" + (f" without {', '.join(missing)}" if missing else ""), joint=True, intervals=intervals)
 
 
+def likelihood() -> Widths:
+    """Likelihood-ratio sets, intersected with the intervals of :func:`sharp`: proven as these are, and smaller.
+
+    All coefficients under which what was seen of a loss, or of a next state, was not too unlikely, compared with a
+    forecast that was made before (:mod:`goalbound.kernels.likelihood`; docs/explanation/likelihood.md has the proofs).
+    98% of the failure probability of the sets is theirs, 2% that of the intervals. They use it: where :func:`sharp`
+    practically never fails, these may, with the probability that ``delta`` says.
+
+    >>> print(likelihood(), likelihood().proven)
+    likelihood True
+    """
+    return Widths("likelihood", joint=True, intervals=IntervalPieces(), likelihood=True)
+
+
 def scaled(widths: Widths, *, by: float) -> Widths:
     """The same rule with all radii, and the known test, multiplied. Below 1 nothing is promised.
 
@@ -187,6 +208,8 @@ def scaled(widths: Widths, *, by: float) -> Widths:
     0.1 x paper
     """
     check_type(widths, Widths, "widths", "give paper(), sharp() or printed()")
+    if widths.likelihood:
+        raise ArgumentError("widths is likelihood(), which has no radius to multiply; scale sharp() instead")
     if not 0.0 < (factor := check_float(by, "by", "the scale that all radii are multiplied by")) < inf:
         raise ArgumentError(f"by is {by}; a scale is a positive number")
     scale = widths.scale * factor

@@ -15,6 +15,7 @@ from goalbound.kernels.compile import lean
 from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.environment import uniform_pair
 from goalbound.kernels.intervals import add_variance, variance_log_det_bound
+from goalbound.kernels.likelihood import add_pending_forecasts, learn_likelihood, reset_likelihood
 from goalbound.kernels.linearity_test import test_pending, test_reported, test_step
 from goalbound.kernels.model_prior import begin_with_models
 from goalbound.kernels.pending import add_pending, in_units, pending_norm
@@ -147,6 +148,8 @@ def count_pending(constants, learner, episode, scratch, pair):
         return
     if constants.intervals.on:
         audit_pending_against_intervals(constants, learner, episode, pair, 1)
+    if constants.likelihood.on:
+        add_pending_forecasts(constants, learner, episode, pair, 1)
     norm = in_units(count_visit(constants, learner, scratch, pair, episode.context))
     add_pending(learner.pending, pair, episode.context, norm, 1)
     episode.progress["counted"] = 1
@@ -171,6 +174,8 @@ def withdraw_visit(constants, learner, episode, scratch, pair):
         return
     if constants.intervals.on:
         audit_pending_against_intervals(constants, learner, episode, pair, -1)
+    if constants.likelihood.on:
+        add_pending_forecasts(constants, learner, episode, pair, -1)
     add_pending(learner.pending, pair, episode.context, episode.progress["counted_norm"], -1)
     take_visit(learner.regression, pair, episode.context, constants.regularization, scratch.block)
     update_estimate(constants, learner, scratch, pair, len(episode.context))
@@ -324,6 +329,8 @@ def reset_data(constants, learner):
         learner.log_det[pair] = 0.0
         regression.visits[pair] = 0
         regression.seen[pair] = 0
+        if constants.likelihood.on:
+            reset_likelihood(learner, pair, constants.next_start[pair], constants.next_start[pair + 1])
         set_radii(constants, learner, pair, size, 0.0, 0.0)
         learner.revision[pair] += 1
     learner.totals["changes"] += CHANGE_LOG_SIZE + 1  # nobody's view is up to date
@@ -457,6 +464,8 @@ def resolve_pending(constants, learner, episode, pair, place, loss):
             constants.alarm_log,
             episode.progress["number"],
         )
+    if constants.likelihood.on:
+        add_pending_forecasts(constants, learner, episode, pair, -1)
     add_pending(learner.pending, pair, episode.context, episode.progress["counted_norm"], -1)
     episode.progress["counted"] = 0
 
@@ -480,6 +489,8 @@ def update_regression(constants, learner, episode, scratch, pair, place, loss):
     record_outcome(
         learner.regression, constants.next_start, constants.next_state, goal, pair, place, loss, episode.context
     )
+    if constants.likelihood.on:
+        learn_likelihood(constants, learner, episode, pair, place, loss)
     update_estimate(constants, learner, scratch, pair, len(episode.context))
     mark_changed(learner, pair)
 

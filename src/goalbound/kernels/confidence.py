@@ -4,6 +4,7 @@ import numpy as np
 
 from goalbound.kernels.compile import lean
 from goalbound.kernels.intervals import certain_row, loss_interval, row_intervals, vacuous_row
+from goalbound.kernels.likelihood import intersect_loss, intersect_row
 from goalbound.kernels.regression import solve_context
 from goalbound.kernels.state import OPTIMISTIC, POSTERIOR, RMAX
 from goalbound.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal
@@ -146,6 +147,8 @@ def pair_intervals(constants, learner, episode, pair, slack, spread):
     played = learner.regression.visits[pair] > 0
     if played:
         low, high = loss_interval(constants, learner, episode, pair, slack)
+        if constants.likelihood.on:
+            low, high = intersect_loss(constants, learner, episode.context, pair, low, high)
     if constants.prior.loss_known[pair]:
         low = high = known_loss(constants, episode, pair)
     episode.sets.losses[pair] = max(constants.prior.floor[pair], low + constants.added_loss)
@@ -162,6 +165,8 @@ def pair_intervals(constants, learner, episode, pair, slack, spread):
             if played
             else vacuous_row(constants, episode, pair)
         )
+        if played and constants.likelihood.on:
+            sides = intersect_row(constants, learner, episode, pair, sides)
         episode.known_width[pair] = 0.5 * max(sides, high - low)
 
 

@@ -9,6 +9,7 @@ from goalbound.kernels.algorithm import begin, draw_noise, observe, plan_with_do
 from goalbound.kernels.audit import audit_pair, audit_plan, audit_step
 from goalbound.kernels.compile import lean
 from goalbound.kernels.environment import env_step, first_state, greedy_pair, uniform_pair, write_results
+from goalbound.kernels.likelihood import make_forecasts
 from goalbound.kernels.state import POSTERIOR
 
 
@@ -78,6 +79,8 @@ def play(
                     audit_plan(audit, rows, constants, learner, episode, state, before, optimal[k, state])
             pair = select_pair(constants, episode, state, own)
             episode.progress["restarts"] = learner.totals["restarts"]
+            if constants.likelihood.on:
+                make_forecasts(constants, learner, episode, pair)
             following, loss, gap = env_step(env, pair, state, context, optimal[k], rng)
             regret += gap
             total += loss

@@ -7,6 +7,7 @@ import numpy as np
 from goalbound.kernels.algorithm import update_estimate
 from goalbound.kernels.compile import lean
 from goalbound.kernels.intervals import variance_log_det_bound
+from goalbound.kernels.likelihood import merge_likelihood
 from goalbound.kernels.linearity_test import NO_EPISODE
 from goalbound.kernels.model_prior import subtract_model
 from goalbound.kernels.regression import EPS, add, renew_inverse
@@ -151,6 +152,8 @@ def merge(constants, learner, other, scratch):
         )
         if constants.intervals.variance:
             merge_variance(constants, learner, other, pair)
+        if constants.likelihood.on:
+            merge_likelihood(constants, learner, other, pair)
         if constants.tests_linearity:
             merge_linearity(constants, learner, other, pair)
         update_estimate(constants, learner, scratch, pair, size)

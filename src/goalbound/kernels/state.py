@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.kernels.likelihood import LikelihoodConstants, LikelihoodState, new_likelihood_state
 from goalbound.kernels.linearity_test import LinearityTest, new_linearity_test
 from goalbound.kernels.model_prior import ModelPrior
 from goalbound.kernels.pending import Pending, new_pending
@@ -112,6 +113,7 @@ class Constants(Struct):
     """log(8 M' / delta), M' triples that do not lead to the goal"""
     regularization: float
     delta: float
+    """delta / 4 is the share of each of the other two items of the good event"""
     loss_floor: float
     """l_min of the problem that is planned in: what was added to the losses included"""
     added_loss: float
@@ -132,6 +134,7 @@ class Constants(Struct):
     fade: float
     """in episode k it is explore * k^-fade"""
     intervals: IntervalConstants
+    likelihood: LikelihoodConstants
     prior: PriorArrays
     model: ModelPrior
     policy_iteration: bool
@@ -165,6 +168,7 @@ class LearnerState(Struct):
     """[M, d, d] sums of c c^T times a bound of the variance of the next state then; empty where nothing asks for it"""
     variance_log_det: NDArray[np.float64]
     """[M] the log-determinant that belongs to it, with its shares of failure; else empty"""
+    likelihood: LikelihoodState
     linearity: LinearityTest
     values: NDArray[np.float64]
     """[S + 1] of the plan that was followed last: where the next context starts from"""
@@ -193,6 +197,9 @@ class EpisodeState(Struct):
     """[N] ``log_det`` of a pair when it was looked at"""
     loss_high: NDArray[np.float64]
     """[N] intervals: the largest plausible loss, what is added included; else empty"""
+    forecast: NDArray[np.float64]
+    """[m + 1, 2] likelihood-ratio sets: both forecasts of the loss and of the next states of the pair that is played,
+    for m the most next states of a pair; else empty"""
     noise: NDArray[np.float64]
     """[M + N] POSTERIOR: standard normal numbers, by triple of the support and then by pair; else empty"""
     direction: NDArray[np.float64]
@@ -210,6 +217,7 @@ def new_learner_state(
     loss_bound: float,
     *,
     variance: bool = False,
+    vertices: int = 0,
     parts: int = 0,
 ) -> LearnerState:
     """Nothing learned; the radii have still to be set."""
@@ -231,6 +239,7 @@ def new_learner_state(
         log_det=np.zeros(pairs),
         variance=np.zeros((len(regression.next_sums) if variance else 0, size, size)),
         variance_log_det=np.zeros(len(regression.next_sums) if variance else 0),
+        likelihood=new_likelihood_state(pairs, len(regression.next_sums), size, vertices),
         linearity=new_linearity_test(pairs, len(regression.next_sums), parts),
         values=values,
         policy=np.array(pair_start[:-1]),
@@ -247,6 +256,7 @@ def new_episode_state(
     shape: int = L2_BALL,
     ceiling: float = np.inf,
     sampled: bool = False,
+    forecasts: bool = False,
 ) -> EpisodeState:  # fmt: skip
     """Arrays for one episode. O(M + N)."""
     states, pairs, triples = len(pair_start) - 1, len(next_start) - 1, int(next_start[-1])
@@ -260,6 +270,7 @@ def new_episode_state(
         revision=np.full(pairs, -1, dtype=np.int64),
         log_det=np.zeros(pairs),
         loss_high=np.zeros(pairs if shape == INTERVAL_SET else 0),
+        forecast=np.full((int(np.diff(next_start).max()) + 1 if forecasts else 0, 2), 0.5),
         noise=np.zeros(triples + pairs if sampled else 0),
         direction=np.zeros(size),
         residual=np.zeros(size),

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from goalbound.kernels.algorithm import update_regression
 from goalbound.kernels.compile import lean
 from goalbound.kernels.confidence import pair_set
+from goalbound.kernels.likelihood import make_forecasts
 from goalbound.kernels.struct import Struct
 
 
@@ -38,4 +39,6 @@ def learn_steps(constants, learner, episode, scratch, steps):
             episode.context[j] = steps.contexts[t, j]
         if constants.intervals.on:
             pair_set(constants, learner, episode, pair)
+        if constants.likelihood.on:
+            make_forecasts(constants, learner, episode, pair)
         update_regression(constants, learner, episode, scratch, pair, steps.places[t], steps.losses[t])

@@ -3,6 +3,7 @@
 from goalbound.kernels.algorithm import update_estimate
 from goalbound.kernels.compile import lean
 from goalbound.kernels.intervals import variance_log_det_bound
+from goalbound.kernels.likelihood import FIRST_VISITS, bound_pair
 from goalbound.kernels.merge import log_det_bound
 from goalbound.kernels.regression import renew_inverse
 from goalbound.kernels.state import CHANGE_LOG_SIZE
@@ -40,5 +41,7 @@ def refresh_pairs(constants, learner, scratch, ridge, changed):
             )
         if regression.visits[pair] > 0:
             update_estimate(constants, learner, scratch, pair, size)
+        if constants.likelihood.on and learner.likelihood.visits[pair] >= FIRST_VISITS:
+            bound_pair(constants, learner, pair)
         learner.revision[pair] += 1
     learner.totals["changes"] += CHANGE_LOG_SIZE + 1  # nobody's view is up to date

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.estimation.statistics import by_support
-from goalbound.kernels.records import assign
+from goalbound.kernels.records import assign, named_arrays
 from goalbound.kernels.transfer import refresh_pairs
 from goalbound.models import Support
 from goalbound.models.support_match import SupportMatch
@@ -51,6 +51,7 @@ def carry_over(source: RidgeLearner, empty: RidgeLearner, target: RidgeLearner, 
     still = _still_valid(source, target, places)
     _carry_variance(source, empty, target, places, still)
     _carry_linearity(source, target, places, still)
+    _carry_likelihood(source, target)
     if source._constants.doubling and target._constants.doubling:
         for name in ("loss_bound", "doublings"):
             mine.totals[name] = theirs.totals[name]
@@ -231,3 +232,18 @@ def _carry_linearity(source: RidgeLearner, target: RidgeLearner, places: Support
         assign(mine.violation, found)
         mine.violation["pair"] = places.pairs[pair]
         mine.violation["place"] = place if place < 0 else places.triples[place]
+
+
+def _carry_likelihood(source: RidgeLearner, target: RidgeLearner) -> None:
+    """The likelihoods of the same numbers, on the same lattice, go on; their bounds are computed anew, as delta may be
+    another. Others begin with the next step: what was seen before has no forecasts, and counts by its sums alone."""
+    one, other = source._constants.likelihood, target._constants.likelihood
+    same = one.on and other.on and source.support == target.support and np.array_equal(one.tracked, other.tracked)
+    if not same or not np.array_equal(one.vertices, other.vertices):
+        return
+    mine = dict(named_arrays("", target._state.likelihood, without=_COMPUTED))
+    for name, array in named_arrays("", source._state.likelihood, without=_COMPUTED):
+        mine[name][...] = array
+
+
+_COMPUTED = frozenset({"low", "high", "bounded", "work"})

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 VERSION = 7
 """Of the checkpoints of all learners; others are refused."""
-SHARED = frozenset({"pair_start", "next_start"})
+SHARED = frozenset({"pair_start", "next_start", "work"})
 """Arrays of the support, which stand there once."""
 MANY = np.iinfo(np.int64).max // 4
 """More than is ever counted."""

@@ -18,6 +18,7 @@ from goalbound.kernels import episode_loop
 from goalbound.kernels.active_set import new_projection_workspace
 from goalbound.kernels.audit import new_regret_audit
 from goalbound.kernels.elimination import new_evaluation_workspace
+from goalbound.kernels.likelihood import make_forecasts
 from goalbound.kernels.linearity_test import NO_EPISODE, PARTS
 from goalbound.kernels.merge import merge
 from goalbound.kernels.records import assign, named_arrays
@@ -88,6 +89,7 @@ class RidgeLearner(LearnerBase):
             self._constants.loss_floor,
             bound,
             variance=self._constants.intervals.variance,
+            vertices=len(self._constants.likelihood.vertices),
             parts=PARTS * size if self._constants.tests_linearity else 0,
         )
         self._scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
@@ -276,7 +278,7 @@ class RidgeLearner(LearnerBase):
         return new_episode_state(
             self.support.pair_start, self.support.next_start, self.settings.context_size,
             shape=INTERVAL_SET if self._constants.intervals.on else L2_BALL, ceiling=self._ceiling(),
-            sampled=exploration.code == POSTERIOR,
+            sampled=exploration.code == POSTERIOR, forecasts=self._constants.likelihood.on,
         )  # fmt: skip
 
     @cached_property
@@ -322,6 +324,8 @@ class RidgeLearner(LearnerBase):
 
     def _await_outcome(self, episode: LearnerEpisode, pair: int) -> None:
         episode._arrays.progress["restarts"] = self._state.totals["restarts"]
+        if self._constants.likelihood.on:
+            self._effort.engine(0)(make_forecasts)(self._constants, self._state, episode._arrays, pair)
         super()._await_outcome(episode, pair)
 
     def _count_visits_before(self, pair: int, last: LearnerEpisode | None) -> None:

@@ -84,11 +84,26 @@ def check_learner_state(learner_state: LearnerState, support: Support, *, is_opt
     within("pending visits", learner_state.pending.visits, 0, regression.visits)
     for name in ("contexts", "norms"):
         within(f"pending {name}", getattr(learner_state.pending, name), 0, MANY)
+    _check_likelihood(learner_state)
     within_record(
         "violation", learner_state.linearity.violation, found=(0, 1), pair=(0, support.pairs - 1),
         place=(-2, support.triples - 1),
     )  # fmt: skip
     _check_values(learner_state.values)
+
+
+def _check_likelihood(learner_state: LearnerState) -> None:
+    """Sums of likelihood-ratio sets; nothing but their visits is there where a learner has none."""
+    state = learner_state.likelihood
+    if not len(state.visits):
+        return
+    within("likelihood visits", state.visits, 0, learner_state.regression.visits)
+    within("likelihood bounded", state.bounded, 0, state.visits)
+    within("likelihood pending", state.pending, 0, MANY)
+    for name in ("log_loss", "ones", "contexts", "cell_weight", "cell_contexts", "hit_weight", "hit_contexts"):
+        within(f"likelihood {name}", getattr(state, name), 0.0, LARGEST)
+    for name in ("low", "high"):
+        within(f"likelihood {name}", getattr(state, name), 0.0, 1.0)
 
 
 def check_episode_state(episode_state: EpisodeState, support: Support, *, awaits: bool) -> None:
@@ -101,6 +116,7 @@ def check_episode_state(episode_state: EpisodeState, support: Support, *, awaits
     within("used", episode_state.sets.used[whole], lengths[whole], lengths[whole])
     within("mass", episode_state.sets.mass[support.leads_to_goal], 0.0, LARGEST)
     within("state", episode_state.sets.state, 0, support.states)
+    within("forecast", episode_state.forecast, 0.0, 1.0)
     within_record("progress", episode_state.progress, interval=(1, MANY), counted=(0, int(awaits)))
     _check_values(episode_state.iteration.values)
 

@@ -12,6 +12,7 @@ from goalbound.errors import ArgumentError
 from goalbound.estimation import Widths, paper
 from goalbound.estimation.statistics import checked_regularization
 from goalbound.kernels.elimination import MOST_ELIMINATED_STATES
+from goalbound.kernels.likelihood import MOST_PAIR_BOUNDS, MOST_VERTICES, LikelihoodConstants, lattice_vertices
 from goalbound.kernels.linearity_test import PARTS
 from goalbound.kernels.state import OPTIMISTIC, Constants, IntervalConstants
 from goalbound.learners.exploration import Exploration, optimistic
@@ -28,6 +29,14 @@ from goalbound.models.validation import (
     short_repr,
 )
 
+SET_SHARE, LIKELIHOOD_SHARE, OTHER_SHARE = 0.45, 0.98, 0.05
+"""With likelihood-ratio sets: the shares of delta of the sets of losses, and of rows; what of them belongs to the
+likelihoods; and the share of each of the other two items of the good event. Without, each of the four has a quarter."""
+MOST_BOUNDS = 2**22
+"""Numbers times vertices of likelihood-ratio sets: with more numbers the lattice is coarser."""
+NO_LIKELIHOOD = LikelihoodConstants(
+    False, 0.0, 0.0, 1, set_readonly(np.zeros((0, 1), dtype=np.int64)), set_readonly(np.zeros(0, dtype=np.bool_))
+)
 SMALLEST_DELTA = 1e-200
 """Below it the logarithms of the radii are no numbers."""
 
@@ -205,7 +214,7 @@ class Settings:
             loss_log=radii.loss_log,
             next_log=radii.next_log,
             regularization=float(self.regularization),
-            delta=float(self.delta),
+            delta=float(self.delta) * (1.0 if not self._has_likelihood else 4.0 * OTHER_SHARE),
             loss_floor=float(floor),
             added_loss=float(added),
             tolerance=float(self.tolerance * floor),
@@ -218,6 +227,7 @@ class Settings:
             explore=self.exploration.explore,
             fade=self.exploration.fade,
             intervals=intervals,
+            likelihood=self._likelihood_constants(support, known),
             prior=known.arrays(self.loss_floor, added),
             model=known.model_prior(on=not self.is_optimistic),
             policy_iteration=(intervals.on or not self.is_optimistic) and support.states <= MOST_ELIMINATED_STATES,
@@ -240,8 +250,9 @@ class Settings:
             unknown &= support.next_state < support.states
         rows = max(1, int(unknown.sum()))
         losses = max(1, int((~known.loss_known).sum()))
-        each = 16.0 if intervals.variance else 8.0
-        share = log(each * rows / self.delta)
+        # Half of the share of losses and of rows for each side; rows share theirs between two bounds.
+        of_sets = SET_SHARE * (1.0 - LIKELIHOOD_SHARE) if self._has_likelihood else 0.25
+        share = log((4.0 if intervals.variance else 2.0) * rows / (of_sets * self.delta))
         return IntervalConstants(
             on=True,
             goal=intervals.goal,
@@ -249,10 +260,36 @@ class Settings:
             entrywise=intervals.entrywise,
             variance=intervals.variance,
             noise=scale * (0.5 if intervals.half else 1.0),
-            loss_log=log(8.0 * losses / self.delta),
+            loss_log=log(2.0 * losses / (of_sets * self.delta)),
             row_log=share,
             variance_log=share,
             scale=scale,
+        )
+
+    @property
+    def _has_likelihood(self) -> bool:
+        return self.widths.likelihood and self.is_optimistic
+
+    def _likelihood_constants(self, support: Support, known: PriorKnowledge) -> LikelihoodConstants:
+        """The numbers that have a set: what is known has none, nor has a certain next state, and of two next states one
+        is enough."""
+        if not self._has_likelihood:
+            return NO_LIKELIHOOD
+        lengths = np.diff(support.next_start)
+        rows = np.repeat(~known.row_known & (lengths > 1), lengths)
+        rows[support.next_start[:-1][lengths == 2] + 1] = False
+        tracked = np.concatenate([~known.loss_known, rows])
+        of_pair = MOST_PAIR_BOUNDS // (int(lengths.max()) + 1)
+        budget = max(1, min(MOST_VERTICES, of_pair, MOST_BOUNDS // len(tracked)))
+        steps, vertices = lattice_vertices(self.context_size, budget)
+        share = SET_SHARE * LIKELIHOOD_SHARE * self.delta
+        return LikelihoodConstants(
+            on=True,
+            loss_log=log(max(1, int((~known.loss_known).sum())) / share),
+            row_log=log(max(1, int(rows.sum())) / share),
+            steps=steps,
+            vertices=set_readonly(vertices),
+            tracked=set_readonly(tracked),
         )
 
     def as_json(self) -> dict[str, Any]:

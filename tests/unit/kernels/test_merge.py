@@ -25,7 +25,10 @@ from tests.support.driving import play_one, small_problem, written
 from tests.support.kernel_forms import COMPILED, PYTHON, kernels
 from tests.support.seen_steps import RAGGED, some_steps
 
-WIDTHS = {"sharp": widths.sharp(), "paper": widths.paper(), "narrow": widths.scaled(widths.paper(), by=0.01)}
+WIDTHS = {
+    "sharp": widths.sharp(), "likelihood": widths.likelihood(), "paper": widths.paper(),
+    "narrow": widths.scaled(widths.paper(), by=0.01),
+}  # fmt: skip
 SUMS = ("gram", "loss_sums", "next_sums")
 
 
@@ -108,7 +111,7 @@ WORLD = LinearCSSP.mix([small_problem(seed, states=2, context_size=1).at([1.0]) 
 PROBES = [[1.0, 0.0], [0.4, 0.6], [0.05, 0.95]]
 
 
-@pytest.mark.parametrize("rule", [widths.sharp(), widths.paper()], ids=str)
+@pytest.mark.parametrize("rule", [widths.sharp(), widths.likelihood(), widths.paper()], ids=str)
 def test_the_truth_lies_in_merged_sets(rule: Widths) -> None:
     # 20 runs of three learners with 150 steps each, whose logs were made by different people. After two merges the sets
     # promise to fail in at most delta / 4 + 4 delta / 8 of the runs (docs/explanation/steps_by_anyone.md), 0.075 at

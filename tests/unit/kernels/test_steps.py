@@ -6,12 +6,16 @@ import pytest
 from goalbound import widths
 from goalbound.kernels.algorithm import update_regression
 from goalbound.kernels.confidence import pair_set
+from goalbound.kernels.likelihood import make_forecasts
 from goalbound.kernels.records import named_arrays
 from goalbound.kernels.steps import StepArrays, learn_steps
 from tests.support.driving import MODES, learner_of, small_problem
 
 PROBLEM = small_problem()
-SETTINGS = {"balls": MODES["narrow"], "intervals": {"loss_floor": 0.1, "loss_bound": 5.0, "widths": widths.sharp()}}
+SETTINGS = {
+    "balls": MODES["narrow"], "intervals": {"loss_floor": 0.1, "loss_bound": 5.0, "widths": widths.sharp()},
+    "likelihood": {"loss_floor": 0.1, "loss_bound": 5.0, "widths": widths.likelihood()},
+}  # fmt: skip
 
 
 def some_steps(count: int = 40) -> StepArrays:
@@ -33,6 +37,8 @@ def test_each_step_is_learned_against_the_set_of_just_before_it(mode: str) -> No
         episode = single._new_episode_state()
         episode.context[:] = context
         pair_set.python(single._constants, single._state, episode, pair)
+        if single._constants.likelihood.on:
+            make_forecasts.python(single._constants, single._state, episode, pair)
         update_regression.python(single._constants, single._state, episode, single._scratch, pair, place, loss)
     assert bits(many) == bits(single)
     assert many.statistics.visits.sum() == 40

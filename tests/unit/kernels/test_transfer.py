@@ -24,7 +24,7 @@ def learned(rule: Widths) -> LRCSSP:
     return learner
 
 
-@pytest.mark.parametrize("rule", [widths.paper(), widths.sharp()], ids=str)
+@pytest.mark.parametrize("rule", [widths.paper(), widths.sharp(), widths.likelihood()], ids=str)
 def test_compiled_and_as_python_it_gives_the_same_bits(rule: Widths) -> None:
     source, found = learned(rule), []
     for way in (PYTHON, COMPILED):

@@ -10,7 +10,7 @@ import pytest
 
 from goalbound import LRCSSP, ContextBlind
 from goalbound.errors import InputError
-from goalbound.estimation import Widths, paper, printed, scaled, sharp
+from goalbound.estimation import Widths, likelihood, paper, printed, scaled, sharp
 from goalbound.estimation.widths import IntervalPieces
 from goalbound.learners import ridge
 from goalbound.learners.card import COROLLARY, THEOREM, THIRD_PARTY, Card, LearnerCard, learner_card, weakest
@@ -36,6 +36,7 @@ def lr_cssp(size: int = 2, **changes: Any) -> LRCSSP:
         (printed(), "unproven", "widths: printed, not proven; delta 0.1"),
         (scaled(paper(), by=2.0), "proven", "widths: 2 x paper; delta 0.1"),
         (sharp(), "proven", "widths: sharp; delta 0.1"),
+        (likelihood(), "proven", "widths: likelihood; delta 0.1"),
         (sharp(variance=False), "proven", "widths: sharp without variance; delta 0.1"),
         (scaled(sharp(), by=0.5), "unproven", "widths: 0.5 x sharp, not proven; delta 0.1"),
         (scaled(sharp(), by=2.0), "proven", "widths: 2 x sharp; delta 0.1"),

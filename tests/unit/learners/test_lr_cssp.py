@@ -10,7 +10,17 @@ import numpy as np
 import pytest
 
 from goalbound.errors import InputError, PlanningStopped, ProjectionFailed
-from goalbound.estimation import Widths, confidence_set, paper, printed, project, ridge_estimate, scaled, sharp
+from goalbound.estimation import (
+    Widths,
+    confidence_set,
+    likelihood,
+    paper,
+    printed,
+    project,
+    ridge_estimate,
+    scaled,
+    sharp,
+)
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.plan import Plan
 from goalbound.learners.ridge import GreedyRidge
@@ -378,7 +388,7 @@ def test_a_learner_with_confidence_sets_bears_with_an_inverse_that_is_wrong(spoi
     learner.save(tmp_path / "learner.npz")
 
 
-@pytest.mark.parametrize("widths", [sharp(), paper()], ids=str)
+@pytest.mark.parametrize("widths", [sharp(), likelihood(), paper()], ids=str)
 @pytest.mark.parametrize("regularization", [1e-6, 1e-5])
 def test_a_million_visits_under_one_context_leave_the_truth_inside(widths: Widths, regularization: float) -> None:
     """With a small regularization the Gram matrix of equal contexts has condition number 10^12. In version 0.2.0 the

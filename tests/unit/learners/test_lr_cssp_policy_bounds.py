@@ -19,7 +19,7 @@ PROBLEM = LinearCSSP.mix(
                   state_names=["sick", "worse"], action_names=["wait", "treat"]),
     ]
 )  # fmt: skip
-RULES = [widths.paper(), widths.sharp()]
+RULES = [widths.paper(), widths.sharp(), widths.likelihood()]
 
 
 def taught(problem: LinearCSSP, rule: widths.Widths, episodes: int, seed: int) -> LRCSSP:

@@ -19,7 +19,7 @@ from goalbound import (
     extended_value_iteration,
     play,
 )
-from goalbound.estimation import Widths, paper, project, ridge_estimate, scaled, sharp
+from goalbound.estimation import Widths, likelihood, paper, project, ridge_estimate, scaled, sharp
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import LinearCSSP, Step, Support
@@ -47,6 +47,8 @@ def known_row() -> PriorKnowledge:
 
 MODES: dict[str, dict[str, Any]] = {
     "as proven": {"loss_floor": 0.1, "loss_bound": 5.0, "widths": sharp()},
+    "likelihood": {"loss_floor": 0.1, "loss_bound": 5.0, "widths": likelihood()},
+    "likelihood, forgetting": {"loss_floor": 0.1, "widths": likelihood(), "forget": True},
     "narrow": {"loss_floor": 0.1, "loss_bound": 5.0, "widths": NARROW},
     "few pieces": {"loss_floor": 0.1, "loss_bound": 5.0, "widths": scaled(sharp(goal=False, variance=False), by=0.05)},
     "doubling": {"loss_floor": 0.1, "widths": NARROW, "regularization": 0.1},

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, Step, Support, confidence_set, solve
-from goalbound.estimation import Widths, paper, scaled, sharp
+from goalbound.estimation import Widths, likelihood, paper, scaled, sharp
 from goalbound.learners.settings import LearnerOptions
 from tests.support.delayed import DELAYS, TRUTH, truth, watch
 from tests.support.ridge import lr_cssp
@@ -34,7 +34,7 @@ def holds_the_truth(learner: LRCSSP, context: list[float]) -> bool:
 
 @pytest.mark.parametrize("open_episodes", [1, 10, 100])
 @pytest.mark.parametrize("order", list(DELAYS))
-@pytest.mark.parametrize("widths", [sharp(), paper()], ids=str)
+@pytest.mark.parametrize("widths", [sharp(), likelihood(), paper()], ids=str)
 def test_the_truth_stays_in_the_sets_in_whatever_order_outcomes_come(
     widths: Widths, order: str, open_episodes: int
 ) -> None:
@@ -54,7 +54,7 @@ def test_the_truth_stays_in_the_sets_in_whatever_order_outcomes_come(
         assert not missed, f"seed {seed}: outside after visits {missed}"
 
 
-@pytest.mark.parametrize("widths", [sharp(), paper()], ids=str)
+@pytest.mark.parametrize("widths", [sharp(), likelihood(), paper()], ids=str)
 def test_under_contexts_too(widths: Widths) -> None:
     probes = [[1.0, 0.0], [0.5, 0.5], [0.1, 0.9]]
     for seed in range(3):
@@ -92,7 +92,7 @@ def steps(seed: int) -> list[Step]:
     return [Step(0, 0, float(rng.random() < 0.5), int(rng.random() < 0.5)) for _ in range(40)]
 
 
-@pytest.mark.parametrize("widths", [sharp(), paper()], ids=str)
+@pytest.mark.parametrize("widths", [sharp(), likelihood(), paper()], ids=str)
 def test_visits_count_in_the_order_of_act_and_sums_come_back_to_those_of_any_order(widths: Widths) -> None:
     contexts = np.random.default_rng(3).dirichlet([1.0, 1.0], size=40)
     learners = [a_learner(widths, 2) for _ in range(2)]
@@ -147,7 +147,7 @@ def test_an_abandoned_visit_stays_pending_and_one_missing_at_random_does_not_cou
     assert (random.statistics.visits[0], random.statistics.pending[0]) == (0, 0)
 
 
-@pytest.mark.parametrize("widths", [sharp(), paper()], ids=str)
+@pytest.mark.parametrize("widths", [sharp(), likelihood(), paper()], ids=str)
 def test_a_visit_that_counts_can_be_taken_back(widths: Widths) -> None:
     context, other = [0.3, 0.7], [0.6, 0.4]
     learner, without = a_learner(widths, 2), a_learner(widths, 2)
@@ -192,7 +192,7 @@ def test_an_episode_whose_outcome_is_awaited_is_not_lost_with_its_handle() -> No
     assert learner.statistics.visits[0] == 1
 
 
-@pytest.mark.parametrize("widths", [sharp(), paper()], ids=str)
+@pytest.mark.parametrize("widths", [sharp(), likelihood(), paper()], ids=str)
 def test_a_checkpoint_goes_on_with_outcomes_awaited_to_the_bit(widths: Widths, tmp_path: Path) -> None:
     contexts = np.random.default_rng(4).dirichlet([1.0, 1.0], size=12)
     learner = a_learner(widths, 2)

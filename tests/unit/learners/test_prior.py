@@ -11,7 +11,7 @@ import pytest
 
 from goalbound import LRCSSP, Dirichlet, ModelEnvironment, PriorKnowledge, Support, play
 from goalbound.errors import FileFormatError, InputError
-from goalbound.estimation import paper, sharp
+from goalbound.estimation import likelihood, paper, sharp
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import LinearCSSP, Step
 from goalbound.planning import solve
@@ -54,7 +54,7 @@ def test_what_is_known_has_intervals_of_no_length() -> None:
     assert all((found.high[SUPPORT.row(i)] > found.low[SUPPORT.row(i)]).all() for i in others)
 
 
-@pytest.mark.parametrize("widths", [sharp(), paper()], ids=str)
+@pytest.mark.parametrize("widths", [sharp(), likelihood(), paper()], ids=str)
 def test_known_losses_and_rows_are_those_of_the_plan(widths: Any) -> None:
     known = NOTHING.with_losses(PROBLEM.losses).with_rows({(0, 0): ROWS[0, 0], (1, 1): [0.0, 0.0, 1.0, 0.0]})
     plan = learner_of(known, widths=widths).plan([0.5, 0.5])
@@ -63,7 +63,7 @@ def test_known_losses_and_rows_are_those_of_the_plan(widths: Any) -> None:
     assert plan.rows[SUPPORT.row(SUPPORT.pair(1, 1))].tolist() == [0.0, 0.0, 1.0, 0.0]
 
 
-@pytest.mark.parametrize("widths", [sharp(), paper()], ids=str)
+@pytest.mark.parametrize("widths", [sharp(), likelihood(), paper()], ids=str)
 def test_floors_are_the_least_losses_of_their_pairs(widths: Any) -> None:
     learner = learner_of(NOTHING.with_floors({(0, 1): 0.4}).with_floors({(2, 0): 0.05}), widths=widths)
     losses = learner.plan([0.5, 0.5]).losses
@@ -78,7 +78,7 @@ def test_what_is_added_where_losses_may_be_zero_is_added_to_what_is_known_too() 
     assert learner.plan([0.5, 0.5]).losses[:2] == pytest.approx([0.3 + learner.added_loss, 0.2 + learner.added_loss])
 
 
-@pytest.mark.parametrize("widths", [sharp(), paper()], ids=str)
+@pytest.mark.parametrize("widths", [sharp(), likelihood(), paper()], ids=str)
 def test_with_everything_known_the_learner_plays_optimally_from_the_first_episode(widths: Any) -> None:
     known = NOTHING.with_losses(PROBLEM.losses).with_rows(ROWS)
     learner = learner_of(known, widths=widths, tolerance=1e-9)
@@ -142,7 +142,7 @@ def test_optimism_is_kept_with_true_knowledge() -> None:
             assert (clinic.learner.plan(context).values <= solve(PROBLEM.at(context)).values + 1e-9).all()
 
 
-@pytest.mark.parametrize("widths", [sharp(), paper()], ids=str)
+@pytest.mark.parametrize("widths", [sharp(), likelihood(), paper()], ids=str)
 def test_what_a_known_row_excludes_is_an_error_and_is_not_recorded(widths: Any) -> None:
     known = NOTHING.with_rows({(0, 0): [0.0, 0.5, 0.0, 0.5], (0, 1): [0.0, 0.5, 0.0, 0.5]})
     learner = learner_of(known, widths=widths)

@@ -104,7 +104,7 @@ def test_estimates_are_those_of_a_ridge_around_the_guess(name: str, ridge: float
         np.testing.assert_allclose(found.rows[SUPPORT.row(pair)], rows, atol=1e-11)  # those of the goal: 1 - the others
 
 
-@pytest.mark.parametrize("rule", [widths.sharp(), widths.paper()], ids=str)
+@pytest.mark.parametrize("rule", [widths.sharp(), widths.likelihood(), widths.paper()], ids=str)
 def test_the_sets_of_lr_cssp_do_not_depend_on_a_guess(rule: Any) -> None:
     plain, guessing = make("optimistic", None, widths=rule), make(
         "optimistic", PriorKnowledge.around(OTHER, strength=500.0), widths=rule

@@ -75,7 +75,7 @@ def settings(**changed: Any) -> Damage:
     return damage
 
 
-WIDTHS = {"name": "paper", "joint": True, "scale": 1.0, "intervals": None}
+WIDTHS = {"name": "paper", "joint": True, "scale": 1.0, "intervals": None, "likelihood": False}
 DAMAGES: list[tuple[Damage, str]] = [
     # numbers that are used as an index
     (in_array("state.regression.visits", -1), "visits holds -1, which is out of range"),
@@ -153,7 +153,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (settings(more=1), "the settings are"),
     (settings(widths={"name": "paper", "joint": True}), "it needs .*'scale'"),
     (settings(widths=WIDTHS | {"scale": -1.0}), r"the scale of the widths is -1\.0"),
-    (settings(widths=WIDTHS | {"joint": 1}), "of wrong types"),
+    (settings(widths=WIDTHS | {"joint": 1}), "of a wrong type"),
     (settings(widths=WIDTHS | {"intervals": {"goal": True}}), "the intervals of the widths are"),
     (settings(check_linearity=1), "check_linearity is 1, of a wrong type"),
     (settings(context_size=3), r"gram is missing or not of shape \(6, 3, 3\)"),

@@ -15,7 +15,7 @@ import numpy as np
 
 from goalbound.adapters.covariates import CovariateMap, Hats, Splines
 from goalbound.errors import ArgumentError
-from goalbound.estimation import Widths, paper, printed, scaled, sharp
+from goalbound.estimation import Widths, likelihood, paper, printed, scaled, sharp
 from goalbound.experiments.registry.catalog import Catalog, Entry, hint
 from goalbound.learners import ridge, tabular
 from goalbound.learners.card import LearnerCard, learner_card
@@ -271,7 +271,9 @@ def _number(name: str, value: str | float, words: tuple[str, ...]) -> float | No
 
 
 def _widths(name: str, scale: float) -> Widths:
-    rules: Mapping[str, Callable[[], Widths]] = {"paper": paper, "printed": printed, "sharp": sharp}
+    rules: Mapping[str, Callable[[], Widths]] = {
+        "paper": paper, "printed": printed, "sharp": sharp, "likelihood": likelihood,
+    }  # fmt: skip
     if not isinstance(name, str):
         raise ArgumentError(f"widths is {name!r}; there are {', '.join(rules)}")
     if name not in rules:

@@ -1,0 +1,222 @@
+"""Likelihood-ratio sets: held against enumeration, finite differences, and a solver that shares no code with them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from goalbound.kernels import likelihood as kernels
+from goalbound.kernels.likelihood import LikelihoodConstants, LikelihoodState, lattice_vertices, new_likelihood_state
+
+Floats = NDArray[np.float64]
+NUMBER = 1
+"""One pair with one next state: number 0 is its loss, number 1 the next state."""
+
+
+def new_number(size: int, *, failure: float = 0.05, most: int = 36) -> tuple[LikelihoodConstants, LikelihoodState]:
+    steps, vertices = lattice_vertices(size, most)
+    surprise = float(np.log(1.0 / failure))
+    constants = LikelihoodConstants(True, surprise, surprise, steps, vertices, np.ones(2, dtype=np.bool_))
+    return constants, new_likelihood_state(1, 1, size, len(vertices))
+
+
+def enter(constants: LikelihoodConstants, state: LikelihoodState, contexts: Floats, outcomes: Sequence[float]) -> None:
+    size = contexts.shape[1]
+    gram, sums = np.eye(size), np.zeros(size)
+    for context, outcome in zip(contexts, outcomes, strict=True):
+        kernels.locate.python(constants, state.work, context)
+        cell = kernels.nearest_vertex.python(state.work)
+        direction = np.linalg.solve(gram, context)
+        mean = kernels.forecast_mean.python(state, NUMBER, 0)
+        ridge = kernels.forecast_ridge.python(state, NUMBER, 0, sums, direction, float(context @ direction), mean)
+        kernels.record_number.python(state, NUMBER, cell, context, outcome, ridge, mean)
+        kernels.record_pair.python(state, 0, cell, context)
+        gram += np.outer(context, context)
+        sums += outcome * context
+
+
+def log_loss_of(p: Floats, contexts: Floats, outcomes: Floats) -> float:
+    """F by its definition."""
+    means = contexts @ p
+    with np.errstate(divide="ignore", invalid="ignore"):
+        hits = np.where(outcomes > 0.0, outcomes * np.log(means), 0.0)
+        misses = np.where(outcomes < 1.0, (1.0 - outcomes) * np.log1p(-means), 0.0)
+    return -float(hits.sum() + misses.sum())
+
+
+def drawn(size: int, count: int, seed: int, *, fractional: bool = False) -> tuple[Floats, Floats, Floats]:
+    """True coefficients, contexts, and outcomes that are 0 or 1, or anything between with the right mean."""
+    rng = np.random.default_rng(seed)
+    p, contexts = rng.random(size), rng.dirichlet(np.ones(size), count)
+    means = contexts @ p
+    outcomes = rng.beta(2.0 * means + 1e-3, 2.0 - 2.0 * means + 1e-3) if fractional else rng.random(count) < means
+    return p, contexts, outcomes.astype(np.float64)
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=7).filter(lambda w: sum(w) > 1e-3), st.integers(1, 60))
+def test_a_context_is_the_mean_of_the_vertices_around_it(weights: list[float], most: int) -> None:
+    context = np.array(weights) / sum(weights)
+    constants, state = new_number(len(context), most=most)
+    kernels.locate.python(constants, state.work, context)
+    share, index = state.work.share, state.work.index
+
+    assert (share >= 0.0).all()
+    assert share.sum() == pytest.approx(1.0)
+    used = share > 0.0
+    assert (index[used] >= 0).all()
+    np.testing.assert_allclose(share[used] @ constants.vertices[index[used]] / constants.steps, context, atol=1e-12)
+    nearest = constants.vertices[kernels.nearest_vertex.python(state.work)] / constants.steps
+    assert np.abs(nearest - context).max() <= 1.0 / constants.steps + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("size", "steps", "count"), [(1, 1, 1), (2, 12, 13), (3, 7, 36), (4, 4, 35), (12, 1, 12), (50, 1, 50)]
+)
+def test_lattices_are_as_fine_as_their_budget(size: int, steps: int, count: int) -> None:
+    found, vertices = lattice_vertices(size, 36)
+    assert (found, len(vertices)) == (steps, count)
+    assert (vertices.sum(axis=1) == steps).all()
+    assert len({tuple(vertex) for vertex in vertices.tolist()}) == count
+
+
+@pytest.mark.parametrize("true", [0.0, 0.1, 0.5, 1.0])
+def test_the_ratio_is_at_most_one_on_average_over_all_outcomes(true: float) -> None:
+    """exp(F(p) - A), and the mean of both, over all 2^6 sequences of outcomes, contexts chosen by the last outcome."""
+    expected = 0.0
+    contexts = np.array([[1.0, 0.0], [0.5, 0.5]])
+    p = np.array([true, 1.0 - true])
+    for outcomes in itertools.product([0.0, 1.0], repeat=6):
+        constants, state = new_number(2, failure=0.1)
+        chosen = np.array([contexts[int(y)] for y in (0.0, *outcomes[:-1])])
+        chance = float(np.prod(np.where(np.array(outcomes) > 0.0, chosen @ p, 1.0 - chosen @ p)))
+        if chance == 0.0:
+            continue
+        enter(constants, state, chosen, outcomes)
+        beta = kernels.threshold.python(state, NUMBER, constants.row_log)
+        expected += chance * 0.1 * np.exp(log_loss_of(p, chosen, np.array(outcomes)) - beta + 2.0 * constants.row_log)
+    assert expected <= 1.0 + 1e-9  # failure times the ratio, and the ratio is exp(F - beta) / failure
+
+
+@pytest.mark.parametrize("fractional", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_gradients_and_curvatures_are_those_of_f(size: int, fractional: bool) -> None:
+    _, contexts, outcomes = drawn(size, 60, seed=size, fractional=fractional)
+    constants, state = new_number(size)
+    enter(constants, state, contexts, outcomes.tolist())
+    point, step = np.full(size, 0.4), 1e-5
+    gradient, hessian, unused = np.zeros(size), np.zeros((size, size)), np.zeros((size, size))
+
+    def value(at: Floats) -> float:
+        return float(kernels.evaluate.python(state, NUMBER, 0, at, np.zeros(size), unused))
+
+    kernels.evaluate.python(state, NUMBER, 0, point, gradient, hessian)
+    for j in range(size):
+        there = step * np.eye(size)[j]
+        assert gradient[j] == pytest.approx((value(point + there) - value(point - there)) / (2 * step), rel=1e-4)
+        for k in range(j + 1):
+            across = step * np.eye(size)[k]
+            found = value(point + there + across) - value(point + there - across)
+            found += value(point - there - across) - value(point - there + across)
+            assert hessian[j, k] == pytest.approx(found / (4 * step**2), rel=1e-2, abs=1e-2)
+
+
+@given(st.integers(1, 4), st.integers(0, 80), st.booleans(), st.integers(0, 2**32))
+def test_cells_never_make_the_log_loss_larger(size: int, count: int, fractional: bool, seed: int) -> None:
+    _, contexts, outcomes = drawn(size, count, seed, fractional=fractional)
+    constants, state = new_number(size, most=4)
+    enter(constants, state, contexts, outcomes.tolist())
+    for point in np.random.default_rng(seed).uniform(0.01, 0.99, (5, size)):
+        grouped = kernels.evaluate.python(state, NUMBER, 0, point, np.zeros(size), np.zeros((size, size)))
+        assert grouped <= log_loss_of(point, contexts, outcomes) * (1.0 + 1e-9) + 1e-9
+
+
+@given(st.integers(1, 4), st.integers(1, 200), st.booleans(), st.integers(0, 2**32))
+def test_no_member_of_the_set_is_outside_the_bounds(size: int, count: int, fractional: bool, seed: int) -> None:
+    p, contexts, outcomes = drawn(size, count, seed, fractional=fractional)
+    constants, state = new_number(size)
+    enter(constants, state, contexts, outcomes.tolist())
+    beta = kernels.threshold.python(state, NUMBER, constants.row_log)
+    kernels.bound_number.python(constants, state, NUMBER, 0, constants.row_log)
+    rng = np.random.default_rng(seed)
+    tried = np.vstack([p, rng.random((200, size)), np.clip(p + 0.1 * rng.standard_normal((200, size)), 0.0, 1.0)])
+    members = [q for q in tried if log_loss_of(q, contexts, outcomes) <= beta]
+    at = constants.vertices / constants.steps
+    for q in members:
+        assert (state.low[NUMBER] <= at @ q + 1e-9).all()
+        assert (at @ q <= state.high[NUMBER] + 1e-9).all()
+
+
+@pytest.mark.parametrize(("size", "count"), [(1, 100), (2, 200), (2, 2000), (3, 400)])
+def test_bounds_are_as_tight_as_a_general_solver_finds_them(size: int, count: int) -> None:
+    p, contexts, outcomes = drawn(size, count, seed=7)
+    constants, state = new_number(size)
+    enter(constants, state, contexts, outcomes.tolist())
+    beta = kernels.threshold.python(state, NUMBER, constants.row_log)
+    kernels.bound_number.python(constants, state, NUMBER, 0, constants.row_log)
+    gaps = []
+    for vertex in range(0, len(constants.vertices), 5):
+        at = constants.vertices[vertex] / constants.steps
+        for sign, ours in ((1.0, state.low[NUMBER, vertex]), (-1.0, -state.high[NUMBER, vertex])):
+            found = minimize(
+                lambda q, a=at, s=sign: s * float(a @ q), np.clip(p, 0.01, 0.99), bounds=[(1e-9, 1 - 1e-9)] * size,
+                constraints=[{"type": "ineq", "fun": lambda q: beta - log_loss_of(q, contexts, outcomes)}],
+                method="SLSQP", options={"maxiter": 300, "ftol": 1e-10},
+            )  # fmt: skip
+            if found.success:
+                gaps.append(found.fun - ours)
+    assert len(gaps) >= 2
+    assert min(gaps) >= -1e-6
+    assert np.median(gaps) <= 0.005  # what cells cost: F of the cells is a little smaller than F of the visits
+
+
+def test_what_was_never_seen_is_bounded_by_the_rule_of_log_over_visits() -> None:
+    constants, state = new_number(1, failure=0.05)
+    enter(constants, state, np.ones((1000, 1)), [0.0] * 1000)
+    kernels.bound_number.python(constants, state, NUMBER, 0, constants.row_log)
+
+    beta = kernels.threshold.python(state, NUMBER, constants.row_log)
+    assert state.low[NUMBER, 0] == 0.0
+    assert state.high[NUMBER, 0] == pytest.approx(1.0 - np.exp(-beta / 1000), rel=1e-3)  # - 1000 log(1 - p) = beta
+
+
+def test_interpolated_bounds_hold_between_vertices() -> None:
+    p, contexts, outcomes = drawn(3, 300, seed=3)
+    constants, state = new_number(3, most=6)
+    enter(constants, state, contexts, outcomes.tolist())
+    kernels.bound_number.python(constants, state, NUMBER, 0, constants.row_log)
+    assert log_loss_of(p, contexts, outcomes) <= kernels.threshold.python(state, NUMBER, constants.row_log)
+    for context in np.random.default_rng(0).dirichlet(np.ones(3), 50):
+        kernels.locate.python(constants, state.work, context)
+        assert kernels.interpolate.python(state.work, state.low[NUMBER]) <= context @ p + 1e-12
+        assert context @ p <= kernels.interpolate.python(state.work, state.high[NUMBER]) + 1e-12
+
+
+@pytest.mark.parametrize("contexts", ["uniform", "corners", "adaptive"])
+def test_single_sets_fail_no_more_often_than_they_may(contexts: str) -> None:
+    """300 runs of 60 visits at a failure of 0.2: above 78 failures has a chance of at most 0.01."""
+    failures = 0
+    for seed in range(300):
+        rng = np.random.default_rng([seed, len(contexts)])
+        p, last = rng.random(2) ** 2, 0.0
+        constants, state = new_number(2, failure=0.2)
+        chosen, outcomes, failed = [], [], False
+        for _ in range(60):
+            mixed = {"uniform": rng.random(), "corners": float(rng.integers(2)), "adaptive": 0.1 + 0.8 * last}[contexts]
+            chosen.append(np.array([mixed, 1.0 - mixed]))
+            last = float(rng.random() < chosen[-1] @ p)
+            outcomes.append(last)
+        for count in (5, 15, 30, 60):
+            constants, state = new_number(2, failure=0.2)
+            enter(constants, state, np.array(chosen[:count]), outcomes[:count])
+            beta = kernels.threshold.python(state, NUMBER, constants.row_log)
+            failed = failed or log_loss_of(p, np.array(chosen[:count]), np.array(outcomes[:count])) > beta
+        failures += failed
+    print(f"{contexts}: {failures} of 300 sets failed, 60 are allowed")
+    assert failures <= 78
