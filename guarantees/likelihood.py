@@ -17,7 +17,7 @@ from guarantees.result import Check, Notify, Result, ignore_progress
 from guarantees.settings import Instance, certified, dense, diagnostics, run_episodes, simulation
 from guarantees.truth_adversary import TruthAdversary, lattice
 
-CANDIDATE_STEPS = {2: 8, 3: 3}
+CANDIDATE_STEPS = {2: 4, 3: 2}
 """Of the lattice of contexts that the adversary with the truth chooses from, by d."""
 
 
@@ -30,11 +30,11 @@ class Size:
     """Of the sets that must fail."""
     episodes: int = 300
     """Under random contexts."""
-    adversarial_episodes: int = 100
+    adversarial_episodes: int = 40
     """Under contexts that an adversary chooses."""
 
 
-QUICK = Size(runs=100, wrong_runs=30, episodes=40, adversarial_episodes=10)
+QUICK = Size(runs=64, wrong_runs=30, episodes=25, adversarial_episodes=10)
 
 
 class Rule(NamedTuple):

@@ -71,7 +71,7 @@ def lattice(context_size: int, *, steps: int) -> NDArray[np.float64]:
            [1. , 0. ]])
     """
     places = steps + context_size - 1
-    bars = np.array(list(combinations(range(places), context_size - 1))).reshape(-1, context_size - 1)
+    bars = np.array(list(combinations(range(places), context_size - 1)), dtype=np.int64)
     ends = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, places)))
     return (np.diff(ends, axis=1) - 1) / steps
 

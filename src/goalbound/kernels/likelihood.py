@@ -35,8 +35,10 @@ MOST_VERTICES, MOST_PAIR_BOUNDS = 36, 180
 """Of a lattice, and in all for the numbers of one pair; unless the corners alone are more."""
 FINEST = 12
 """The most steps of a lattice from corner to corner."""
-FIRST_VISITS, GROWTH = 6, 1.25
+FIRST_VISITS, GROWTH = 4, 1.2
 """Bounds are computed after so many visits of their pair, and again when the visits have grown by this factor."""
+LEAST_OUTCOMES = 2.0
+"""A lower bound is computed where y sums to so much, an upper one where 1 - y does: before, they would say little."""
 LEAST_FORECAST = 1e-12
 """Forecasts keep this distance from 0 and 1."""
 MOST_STEPS = 20
@@ -494,8 +496,8 @@ def bound_number(constants, state, number, pair, failure_log):
     beta = threshold(state, number, failure_log)
     count = state.visits[pair]
     for side in range(2):
-        if (side == 0 and state.ones[number] <= 0.0) or (side == 1 and state.ones[number] >= count):
-            continue  # 0 or 1 is the bound
+        if (state.ones[number] if side == 0 else count - state.ones[number]) < LEAST_OUTCOMES:
+            continue  # the bound is 0, or 1
         mean = forecast_mean(state, number, pair)
         for j in range(size):
             work.point[j] = mean
