@@ -21,10 +21,20 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.cpp_reference import FLAGS, CppReference, NoCompiler, Played, Task
-from goalbound import LRCSSP, Dirichlet, LinearCSSP, ModelEnvironment, play
-from goalbound.estimation import paper, scaled, sharp
+from goalbound import LRCSSP, Dirichlet, LinearCSSP, ModelEnvironment, play, warm_up
+from goalbound.estimation import Widths, likelihood, paper, scaled, sharp
+from goalbound.kernels.compile import compiled_ahead
 from goalbound.learners.settings import LearnerOptions
-from goalbound.problems import random_cssp, routing_grid
+from goalbound.problems import (
+    deceptive_lock,
+    dense_random,
+    long_corridor,
+    random_cssp,
+    routing_grid,
+    treatment_ladder,
+    windy_grid,
+)
+from goalbound.simulation import bernoulli
 from goalbound.simulation.history import EpisodeBuffer
 
 ROUNDS = 3
@@ -32,6 +42,8 @@ ELSEWHERE = 0.1
 """The share of visits that may go to other pairs; with other draws C++ itself has up to 0.04, on 300 episodes."""
 STEP_GOAL = 60.0
 """How many microseconds a step from Python may take over the same step in the compiled loop."""
+LIKELIHOOD_GOAL = 5.0
+"""How much longer a step with likelihood-ratio sets may take than one with sharp intervals."""
 PROTOTYPE_GOAL = 10_000.0
 """How much faster than the prototype we want to be."""
 
@@ -133,6 +145,7 @@ def main(arguments: list[str] | None = None) -> int:
         good = _race(cpp, quick=quick, has_loop=has_loop)
         good &= _witness(cpp, has_loop=has_loop)
         _prototype(goalbound_loop if has_loop else cpp.play, "ours" if has_loop else "C++", quick=quick)
+        _likelihood(quick=quick)
         _from_python()
         _sparse()
     return 0 if good else 1
@@ -248,6 +261,48 @@ def _prototype(loop: Callable[[Task], Played], who: str, *, quick: bool) -> None
         ratio = _micros(slow) / _micros(fast)
         verdict = "reached" if ratio >= PROTOTYPE_GOAL else "MISSED"
         print(f"{name:32}{_micros(slow) / 1e3:8.2f} ms per step  {ratio:8,.0f} x  goal {PROTOTYPE_GOAL:,.0f} {verdict}")
+
+
+def _likelihood(*, quick: bool) -> None:
+    """The time per step of likelihood-ratio sets over that of sharp intervals, in turns, on runs from the beginning."""
+    problems = {
+        "treatment ladder": (treatment_ladder(3, markers=2), 20_000),
+        "deceptive lock": (deceptive_lock(4, actions=4, context_size=2), 5_000),
+        "long corridor": (long_corridor(20), 20_000),
+        "windy grid": (windy_grid(3, 4), 20_000),
+        "dense random 10/3/3": (dense_random(10, actions=3, context_size=3), 20_000),
+    }
+    print(f"\n{'problem':28}{'episodes':>9}{'sharp us':>10}{'likelihood us':>15}{'ratio':>8}")
+    for name, (problem, episodes) in problems.items():
+        count = episodes // 10 if quick else episodes
+        best = {str(rule): np.inf for rule in (sharp(), likelihood())}
+        for _ in range(ROUNDS):
+            for rule in (sharp(), likelihood()):
+                best[str(rule)] = min(best[str(rule)], _time_per_step(problem, rule, count))
+        ratio = best["likelihood"] / best["sharp"]
+        word = "reached" if ratio <= LIKELIHOOD_GOAL else "MISSED"
+        print(
+            f"{name:28}{count:9}{best['sharp']:10.2f}{best['likelihood']:15.2f}{ratio:8.2f}  "
+            f"goal {LIKELIHOOD_GOAL:g} {word}",
+            flush=True,
+        )
+
+
+def _time_per_step(problem: LinearCSSP, rule: Widths, episodes: int) -> float:
+    """Microseconds of CPU time."""
+    learner = LRCSSP(
+        problem.support, problem.context_size, loss_floor=float(problem.losses.min()), widths=rule,
+        options=LearnerOptions(replan_factor=2.0),
+    )  # fmt: skip
+    environment = ModelEnvironment(problem, losses=bernoulli(), rng=np.random.default_rng(0))
+    contexts = _sealed(np.random.default_rng(1).dirichlet(np.ones(problem.context_size), episodes))
+    values = _sealed(np.ones((episodes, problem.support.states + 1)))
+    results = EpisodeBuffer.empty(episodes, problem.context_size).results
+    with compiled_ahead():
+        warm_up(learner)
+        begin = time.process_time()
+        learner.play_episodes(environment, contexts, values, step_limit=2000, results=results)
+        return (time.process_time() - begin) / int(results.steps.sum()) * 1e6
 
 
 def _from_python() -> None:

@@ -212,7 +212,7 @@ def _likelihood(result: Result) -> Figure:
     axis.set(xlim=(-0.01, 0.62), ylim=(0.3, len(result.rows) + 1.0),
              xlabel="share of runs in which the truth left a set (line: up to the exact 99% limit)")  # fmt: skip
     axis.set_title("failures, and what is allowed", loc="left")
-    axis.legend(loc="lower right")
+    axis.legend(loc="lower center")
     return figure
 
 

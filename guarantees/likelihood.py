@@ -34,7 +34,7 @@ class Size:
     """Under contexts that an adversary chooses."""
 
 
-QUICK = Size(runs=64, wrong_runs=30, episodes=25, adversarial_episodes=10)
+QUICK = Size(runs=100, wrong_runs=40, episodes=25, adversarial_episodes=6)
 
 
 class Rule(NamedTuple):

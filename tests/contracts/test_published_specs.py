@@ -21,7 +21,7 @@ UNSEEN = ("baselines-contexts", "baselines-gymnasium", "covariates", "width-scal
 def test_the_published_experiments_are_these():
     assert {file.stem for file in FILES} == {
         "first", "theorem", "gymnasium", "adversary", "covariates",
-        "width-scale", "width-scale-corridor", "width-scale-gymnasium",
+        "width-scale", "width-scale-corridor", "width-scale-gymnasium", "likelihood",
         "baselines", "baselines-contexts", "baselines-lock", "baselines-gymnasium",
     }  # fmt: skip
 

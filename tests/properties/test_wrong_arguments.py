@@ -42,7 +42,7 @@ from goalbound.learners.tabular import (
     uc_ssp,
     ulcvi,
 )
-from goalbound.logs import LogColumns, evaluate_policy, read_log
+from goalbound.logs import LogColumns, evaluate_policy, pairs_below_floor, read_log
 from goalbound.problems import (
     biomarker,
     catalog_entry,
@@ -186,6 +186,8 @@ CASES: dict[str, Case] = {
     }),
     "Support.full": (gb.Support.full, {"states": 2, "actions": 2}),
     "Support.from_pairs": (gb.Support.from_pairs, {"pairs": [{0: [1]}], "state_names": None, "action_names": None}),
+    "Support.from_names": (gb.Support.from_names, {"pairs": {"s": {"a": ["goal"]}}, "goal": "goal"}),
+    "Support.from_names of a pair": (lambda pairs: gb.Support.from_names({"s": {"a": pairs}}), {"pairs": ["goal"]}),
     "Support.pair": (SUPPORT.pair, {"state": 0, "action": 0}),
     "Support.state": (SUPPORT.state, {"state": 0}),
     "SSP": (gb.SSP, {
@@ -293,6 +295,10 @@ CASES: dict[str, Case] = {
     "InUnits.around": (InUnits(learner(), MINUTES).around, {"learner": learner()}),
     "Plan.in_unit": (learner().plan([0.5, 0.5]).in_unit, {"scale": MINUTES}),
     "PolicyBounds.in_unit": (learner().policy_bounds([0.5, 0.5]).in_unit, {"scale": MINUTES}),
+    "InUnits.extended": (InUnits(learner(), MINUTES).extended, {"support": SUPPORT}),
+    "InUnits.with_settings": (InUnits(learner(), MINUTES).with_settings, {"loss_floor": 0.2, "delta": 0.2}),
+    "InUnits.progress": (InUnits(Apprentice(learner(), [0, 1]), MINUTES).progress, {"context": [0.5, 0.5]}),
+    "ApprenticeProgress.in_unit": (Apprentice(learner(), [0, 1]).progress([0.5, 0.5]).in_unit, {"scale": MINUTES}),
     "Explanation.in_unit": (learner().explain([0.5, 0.5], 0).in_unit, {"scale": MINUTES}),
     "LRCSSP.plan": (learner().plan, {"context": [0.5, 0.5]}),
     "LRCSSP.confidence_set": (learner(widths=estimation.sharp()).confidence_set, {"context": [0.5, 0.5]}),
@@ -307,6 +313,8 @@ CASES: dict[str, Case] = {
     "Apprentice": (Apprentice, {"learner": learner(), "runbook": [0, 1], "margin": 0.1, "by": "bounds"}),
     "Apprentice.begin": (lambda **a: Apprentice(learner(), [0, 1]).begin(**a), {"context": [0.5, 0.5], "id": "x"}),
     "Apprentice.progress": (Apprentice(learner(), [0, 1]).progress, {"context": [0.5, 0.5]}),
+    "Apprentice.extended": (Apprentice(learner(), [0, 1]).extended, {"support": SUPPORT, "runbook": None}),
+    "Apprentice.with_settings": (Apprentice(learner(), [0, 1]).with_settings, {"loss_floor": 0.2, "delta": 0.2}),
     "Apprentice.merge": (lambda other: Apprentice(learner(), [0, 1]).merge(other), {
         "other": Apprentice(learner(), [0, 1]),
     }),
@@ -340,6 +348,10 @@ CASES: dict[str, Case] = {
     "PriorKnowledge.with_losses of a pair": (lambda loss: KNOWLEDGE.with_losses({(0, 0): loss}), {"loss": 0.2}),
     "PriorKnowledge.with_rows": (KNOWLEDGE.with_rows, {"rows": {(0, 0): [0.5, 0.5, 0.0]}}),
     "PriorKnowledge.with_rows of a pair": (lambda row: KNOWLEDGE.with_rows({(0, 0): row}), {"row": [0.5, 0.5, 0.0]}),
+    "PriorKnowledge.with_rows of a next state": (lambda row: KNOWLEDGE.with_rows({(0, 0): {0: row, 2: 0.5}}), {
+        "row": 0.5,
+    }),
+    "PriorKnowledge.around": (gb.PriorKnowledge.around, {"model": SSP, "strength": 2.0, "context_size": 2}),
     "PriorKnowledge.with_floors": (KNOWLEDGE.with_floors, {"floors": {(0, 0): 0.2}}),
     "TabularLearner": (gb.TabularLearner, {
         "support": SUPPORT, "method": Method("psrl-ssp"), "loss_floor": 0.1, "rng": None, "options": TabularOptions(),
@@ -423,6 +435,11 @@ CASES: dict[str, Case] = {
     "fit_clusters": (cov.fit_clusters, {"table": [[0.0], [1.0], [2.0]], "count": 2, "seed": 0, "temperature": None}),
     "CovariateLearner": (cov.CovariateLearner, {"map": HATS, "learner": learner()}),
     "CovariateLearner.begin": (cov.CovariateLearner(HATS, learner()).begin, {"covariates": 0.5}),
+    "CovariateLearner.extended": (cov.CovariateLearner(HATS, learner()).extended, {"support": SUPPORT}),
+    "CovariateLearner.with_settings": (cov.CovariateLearner(HATS, learner()).with_settings, {"delta": 0.2}),
+    "CovariateLearner.progress": (cov.CovariateLearner(HATS, Apprentice(learner(), [0, 1])).progress, {
+        "covariates": 0.5,
+    }),
     "a map": (HATS, {"covariates": 0.5}),
     "context_report": (cov.context_report, {"map": HATS, "table": [0.0, 0.5]}),
     "map_from_json": (cov.map_from_json, {"values": cov.map_as_json(HATS)}),
@@ -443,6 +460,10 @@ CASES: dict[str, Case] = {
         "log": read_log(LOGGED), "policy": ["a"], "learner": None, "replicates": 2, "level": 0.9, "bounded_cases": None,
         "rng": None,
     }),
+    "pairs_below_floor": (pairs_below_floor, {"log": read_log(LOGGED), "loss_floor": 0.5, "delta": 0.1}),
+    "LRCSSP.add_caveat": (
+        lambda reason: gb.LRCSSP(gb.Support.full(1, 1), 1, loss_floor=0.1).add_caveat(reason), {"reason": "some rows"},
+    ),
     # environments of others
     "read_patients": (patients, {
         "groups": ("a", "b"), "step_loss": 0.05, "on_death": None, "limit": 2**20,
@@ -483,6 +504,7 @@ ALSO: dict[tuple[str, str], str] = {
     ("fit_splines", "values"): "values|row",
     ("fit_clusters", "table"): "table|row|values",
     ("CovariateLearner.begin", "covariates"): "value|row",
+    ("CovariateLearner.progress", "covariates"): "value|row",
     ("a map", "covariates"): "value|row",
     ("context_report", "table"): "value|row",
     ("map_from_json", "values"): "map",

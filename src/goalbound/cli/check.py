@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -14,6 +15,7 @@ from goalbound.cli.arguments import UsageError
 from goalbound.errors import ArgumentError, InputError
 from goalbound.models import SSP, LinearCSSP
 from goalbound.models.files.array_file import peek_header
+from goalbound.models.files.io import read_bytes
 from goalbound.terminal import one_line, pluralize
 
 if TYPE_CHECKING:
@@ -35,13 +37,37 @@ def run(arguments: Namespace) -> int:
         raise UsageError(
             f"{arguments.file} is not an experiment; --set, --quick, --try and --plugin are for .toml files"
         )
-    if suffix == ".toml":
+    if suffix == ".toml" and _is_fit_file(arguments.file):
+        print(_fit_file(arguments))
+    elif suffix == ".toml":
         print(_experiment(arguments))
     elif suffix == ".parquet":
         print(_record(arguments.file))
     else:
         print(_BY_KIND.get(_kind(arguments.file), _problem)(arguments))
     return 0
+
+
+def _is_fit_file(path: str) -> bool:
+    """Whether a TOML file says how ``goalbound fit`` reads a log. What cannot be read is left to experiments."""
+    from goalbound.cli.fit_options import MOST_BYTES, is_fit_file
+    from goalbound.experiments.spec import ExperimentSpec
+
+    try:
+        values = tomllib.loads(read_bytes(path, MOST_BYTES, remedy="such a file is small", unpack=False).decode())
+    except (OSError, InputError, tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return False
+    return is_fit_file(values, ExperimentSpec.model_fields)
+
+
+def _fit_file(arguments: Namespace) -> str:
+    from goalbound.cli.fit_options import described
+
+    if arguments.settings or arguments.quick or arguments.attempt or arguments.plugins:
+        raise UsageError(
+            f"{arguments.file}: this is a file of goalbound fit; --set, --quick, --try and --plugin are for experiments"
+        )
+    return described(arguments.file)
 
 
 def _experiment(arguments: Namespace) -> str:
@@ -119,7 +145,15 @@ def _learner(arguments: Namespace) -> str:
     if _kind(arguments.file) == "LRCSSP":
         how = "found by doubling" if learner.settings.loss_bound is None else "given"
         parts.append(f"loss floor {learner.settings.loss_floor:g}, loss bound {learner.loss_bound:g} ({how})")
-    return "; ".join([*parts, pluralize(len(learner.open_episodes), "open episode")])
+    return "; ".join([*parts, pluralize(len(learner.open_episodes), "open episode"), *_not_proven(learner)])
+
+
+def _not_proven(learner: Any) -> list[str]:
+    """Why nothing of what a learner has learned is proven, if it says so."""
+    from goalbound.learners.wrapper import unwrap
+
+    caveats = getattr(unwrap(learner), "caveats", ())
+    return [f"not proven: {one_line('; '.join(caveats))}"] if caveats else []
 
 
 def _covariate_learner(arguments: Namespace) -> str:
@@ -131,10 +165,12 @@ def _covariate_learner(arguments: Namespace) -> str:
         found = FromTransformer(_missing_transformer, said.get("names", ()), said.get("identity"))
     learner = CovariateLearner.load(arguments.file, map=found, load_learner=_load_inner_learner)
     waiting = pluralize(len(getattr(unwrap(learner), "open_episodes", ())), "open episode")
-    return (
-        f"{one_line(arguments.file)}: a learner with its map of covariates; {learner}; "
-        f"{pluralize(learner.begun, 'episode')} begun, {waiting}"
-    )
+    return "; ".join(
+        [
+            f"{one_line(arguments.file)}: a learner with its map of covariates", str(learner),
+            f"{pluralize(learner.begun, 'episode')} begun, {waiting}", *_not_proven(learner),
+        ]
+    )  # fmt: skip
 
 
 def _load_inner_learner(path: Path) -> Any:

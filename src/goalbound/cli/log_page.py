@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 
@@ -20,8 +21,8 @@ LONGEST = 120
 """The most characters of a name on the page."""
 
 
-def log_page(log: Log, *, title: str) -> str:
-    """The whole page."""
+def log_page(log: Log, *, title: str, warnings: Sequence[str] = ()) -> str:
+    """The whole page; ``warnings`` are more of them than those of the report."""
     report = log.report()
     return f"""<!doctype html>
 <html lang="en">
@@ -32,7 +33,7 @@ def log_page(log: Log, *, title: str) -> str:
 <body>
 <h1>{_text(title)}</h1>
 {_facts(report, log)}
-{_warnings(report)}
+{_warnings([*report.warnings, *warnings])}
 {_pairs(report)}
 {_losses(report, log)}
 {_contexts(report)}
@@ -57,8 +58,8 @@ def _facts(report: LogReport, log: Log) -> str:
 action, {report.never_tried:.1%} of them never tried; the support was {origin}.</p>"""
 
 
-def _warnings(report: LogReport) -> str:
-    items = "".join(f"<li>{_text(one, 400)}</li>" for one in report.warnings)
+def _warnings(warnings: Sequence[str]) -> str:
+    items = "".join(f"<li>{_text(one, 600)}</li>" for one in warnings)
     return f"""<h2>What would break the bounds</h2>
 <p>A learner's bounds hold for steps of anybody, if actions and contexts were chosen from what had been seen before.</p>
 <ul class="warnings">{items}</ul>"""

@@ -184,7 +184,7 @@ def checked_step(support: Support, step: Step) -> tuple[int, int]:
     if place == row.stop or support.next_state[place] != following:
         raise ArgumentError(
             f"{support.pair_name(pair)} led to {support.state_name(following)}, which its support does not allow; "
-            "declare that next state, or use a full support"
+            "declare that next state; a learner that has seen steps goes on with it as learner.extended(support)"
         )
     if isinstance(loss, bool) or not isinstance(loss, int | float | np.floating | np.integer):
         raise ArgumentError(f"{support.pair_name(pair)}: the loss is {short_repr(loss)}, which is not a number")

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.compile import lean
 from goalbound.kernels.pending import UNIT, in_units
-from goalbound.kernels.regression import dot, solve_context
+from goalbound.kernels.regression import EPS, dot, solve_context
 from goalbound.kernels.struct import Struct
 
 MOST_VERTICES, MOST_PAIR_BOUNDS = 36, 180
@@ -50,7 +50,7 @@ CONVERGED = 1e-4
 EDGE = 1e-9
 """Newton's method keeps p this far inside the box."""
 ROUNDING = 1e-12
-"""More than the relative error of F and beta."""
+"""More than the relative error of F and beta, but for that of sums over many visits (:func:`sum_rounding`)."""
 
 
 class LikelihoodConstants(Struct):
@@ -321,13 +321,21 @@ def record_pair(state, pair, cell, context):
 
 
 @lean
-def threshold(state, number, failure_log):
+def sum_rounding(state, pair):
+    """What rounding may have changed in a log-loss: the sums of n visits have relative errors of at most n EPS / 2, and
+    means of p c and of forecasts enter n logarithms."""
+    count = float(state.visits[pair])
+    return 2.0 * EPS * count * count
+
+
+@lean
+def threshold(state, number, pair, failure_log):
     """beta, not rounded down."""
     ridge, mean = state.log_loss[number, 0], state.log_loss[number, 1]
     least = min(ridge, mean)
     most = max(ridge, mean)
     mixed = least + log(2.0) - log(1.0 + exp(least - most))
-    return (failure_log + mixed + UNIT * state.pending[number]) * (1.0 + ROUNDING)
+    return (failure_log + mixed + UNIT * state.pending[number]) * (1.0 + ROUNDING) + sum_rounding(state, pair)
 
 
 @lean
@@ -374,17 +382,18 @@ def evaluate(state, number, pair, point, out_gradient, out_hessian):
                 for k in range(j + 1):
                     other = state.cell_contexts[pair, cell, k] - state.hit_contexts[number, cell, k]
                     out_hessian[j, k] += curve * c * other
-    return value * (1.0 - ROUNDING)
+    return value * (1.0 - ROUNDING) - sum_rounding(state, pair)
 
 
 @lean
-def certificate(work, value, beta, s):
-    """A lower bound of ``work.target`` times p over the set, from F and its gradient at ``work.point``."""
+def certificate(work, value, beta, s, visits):
+    """A lower bound of ``work.target`` times p over the set, from F and its gradient at ``work.point``, whose relative
+    error is at most 2 ``visits`` EPS."""
     size = len(work.point)
     bound = -(beta - value) / s
     for j in range(size):
         p = work.point[j]
-        bound += work.target[j] * p
+        bound += work.target[j] * p - 2.0 * EPS * visits * abs(work.gradient[j]) / s
         r = work.target[j] + work.gradient[j] / s
         bound += min(-r * p, r * (1.0 - p))
     return bound
@@ -468,7 +477,7 @@ def least_value(state, number, pair, beta):
         if reach <= 0.0:
             break
         s = sqrt(2.0 * max(beta - value + 0.5 * downhill, 1e-3) / reach)
-        best = max(best, certificate(work, value, beta, s))
+        best = max(best, certificate(work, value, beta, s, state.visits[pair]))
         square = downhill + s * s * reach
         for j in range(size):
             square += 2.0 * s * work.step[j] * work.target[j]
@@ -493,7 +502,7 @@ def bound_number(constants, state, number, pair, failure_log):
     """The bounds of a number at all vertices, from what was seen of it. O(K) solutions, each O(K d^2 + d^3) a step."""
     work = state.work
     size = len(work.point)
-    beta = threshold(state, number, failure_log)
+    beta = threshold(state, number, pair, failure_log)
     count = state.visits[pair]
     for side in range(2):
         if (state.ones[number] if side == 0 else count - state.ones[number]) < LEAST_OUTCOMES:

@@ -32,6 +32,7 @@ from goalbound.models import Step, Support
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.support_match import match_support
 from goalbound.models.validation import check_float, check_type, set_readonly, short_repr
 from goalbound.planning.policy_bounds import policy_pairs
 
@@ -52,8 +53,8 @@ class Apprentice(Wrapper):
     Args:
         learner: an :class:`~goalbound.learners.lr_cssp.LRCSSP`; for ``by="estimate"`` any learner by ridge regression.
         runbook: an action for each state, by numbers or names, as :func:`goalbound.policy_bounds` takes it.
-        margin: how much more an episode may lose than by the runbook, in the unit of the losses. Below 0: leave the
-            runbook only where that much is gained.
+        margin: how much more an episode may lose than by the runbook, on the scale of the learner, whose losses are in
+            [0, 1]: ``scale.from_unit(5)`` converts. Below 0: leave the runbook only where that much is gained.
         by: ``"bounds"``: the candidate is the robust plan, and passes the test from a state if it loses at most the
             margin more than the runbook in every plausible model, by certified bounds. ``"estimate"``: the
             candidate is the best policy in the estimate, among the actions that were played before, and passes if it
@@ -90,6 +91,8 @@ class Apprentice(Wrapper):
     ) -> None:
         if not isinstance(by, str) or by not in (BOUNDS, ESTIMATE):
             raise ArgumentError(f'by is {short_repr(by)}; it is "{BOUNDS}" (proven) or "{ESTIMATE}" (not proven)')
+        if isinstance(learner, Wrapper):
+            raise ArgumentError(_wrapped_learner(learner))
         wanted, name = (LRCSSP, "an LRCSSP") if by == BOUNDS else (RidgeLearner, "an LRCSSP or a GreedyRidge")
         check_type(
             learner, wanted, "learner",
@@ -159,6 +162,28 @@ class Apprentice(Wrapper):
         self.inner.merge(other.inner)
         for leader, count in other._led.items():
             self._led[leader] += count
+
+    def extended(self, support: Support, *, runbook: ArrayLike | Mapping[Any, Any] | None = None) -> Apprentice:
+        """An apprentice on a larger support, with all that this one has seen; this one stays as it is.
+
+        ``runbook`` is needed where there are new states; left out, it is that of this one.
+        """
+        learner = self.inner.extended(support)
+        if runbook is None:
+            places = match_support(support, self.inner.support, name="the learner")
+            pairs = places.pairs[policy_pairs(self.inner.support, self.runbook)]
+            runbook = dict(zip(support.pair_state[pairs].tolist(), support.pair_action[pairs].tolist(), strict=True))
+        return self._around(learner, runbook)
+
+    def with_settings(self, **settings: Any) -> Apprentice:
+        """An apprentice of the same runbook whose learner has other settings, and all that this one has seen."""
+        return self._around(self.inner.with_settings(**settings), self.runbook)
+
+    def _around(self, learner: Any, runbook: ArrayLike | Mapping[Any, Any]) -> Apprentice:
+        """Another learner with this test and these counts."""
+        found = Apprentice(learner, runbook, margin=self.margin, by=self.by)
+        found._led = dict(self._led)
+        return found
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the learner, the runbook, the counts and who leads each open episode to one file.
@@ -247,6 +272,19 @@ class Apprentice(Wrapper):
     def _decide_anew(self, episode: LearnerEpisode) -> None:
         """What was decided is void: the next ``act`` makes the test again."""
         self._leads[episode] = Lead(counted=self._lead_of(episode).counted)
+
+
+def _wrapped_learner(learner: Wrapper) -> str:
+    """The error of a learner that is inside others."""
+    inside: Any = learner
+    place = "learner"
+    while isinstance(inside, Wrapper):
+        inside, place = inside.inner, f"{place}.inner"
+    name = type(learner).__name__
+    return (
+        f"learner is a {name}; give the {type(inside).__name__} inside, {place}, and put the {name} around the "
+        "apprentice instead"
+    )
 
 
 def _checked_runbook(support: Support, runbook: ArrayLike | Mapping[Any, Any]) -> Ints:

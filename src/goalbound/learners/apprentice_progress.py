@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from goalbound.learners.card import PROVEN, learner_card
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.models import SSP, Support
+from goalbound.models import SSP, LossScale, Support
 from goalbound.models.validation import set_readonly
 from goalbound.planning import policy_bounds, robust_plan, solve
+from goalbound.planning.policy_bounds import amounts_at_least, amounts_at_most, check_unit, with_unit
 from goalbound.planning.policy_difference import policy_difference
 from goalbound.terminal import one_line, table
 
@@ -33,7 +34,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ApprenticeProgress:
-    """What an apprentice would do under a context, state by state, and why. Losses are in the unit of the learner's.
+    """What an apprentice would do under a context, state by state, and why.
 
     Attributes:
         support: the pairs, for names.
@@ -42,11 +43,14 @@ class ApprenticeProgress:
         runbook, candidate: [S] the actions of the runbook, and of the policy that would replace it.
         runbook_lower, runbook_upper: [S + 1] what the runbook loses, at least and at most.
         candidate_lower, candidate_upper: [S + 1] what the candidate loses.
-        difference: [S] what the candidate loses more than the runbook, at most (by the estimate: there).
-        switches: [S] the states from which the candidate would be followed to the goal.
+        difference: [S] what the candidate loses more than the runbook, at most (by the estimate: there); 0 where both
+            play the same from there on, and infinite where the candidate may never arrive.
+        switches: [S] the states from which the candidate would be followed to the goal, and does something else.
         contradicted: whether what was seen contradicts the model; then nothing is sure, and the runbook leads.
         proven: whether the bounds hold with probability 1 - delta.
         delta: None where nothing is proven.
+        loss_scale: the unit of losses, differences and the margin; None: losses of a step are in [0, 1].
+        caveats: why the bounds are not proven, where the learner says so.
     """
 
     support: Support
@@ -63,6 +67,24 @@ class ApprenticeProgress:
     contradicted: bool = False
     proven: bool = False
     delta: float | None = None
+    loss_scale: LossScale | None = None
+    caveats: tuple[str, ...] = ()
+
+    def in_unit(self, scale: LossScale) -> ApprenticeProgress:
+        """The same in a unit of the user's own; bounds are rounded outwards."""
+        check_unit(scale, self.loss_scale)
+        margin = scale.to_unit(self.margin)
+        amounts = np.asarray(scale.to_unit(self.difference))
+        amounts = np.where(amounts == 0.0, 0.0, np.nextafter(amounts, np.inf))
+        passed = self.difference <= self.margin  # stays so after rounding
+        return replace(
+            self, margin=margin, loss_scale=scale,
+            difference=set_readonly(np.where(passed, np.minimum(amounts, margin), amounts)),
+            runbook_lower=amounts_at_least(scale, self.runbook_lower),
+            runbook_upper=amounts_at_most(scale, self.runbook_upper),
+            candidate_lower=amounts_at_least(scale, self.candidate_lower),
+            candidate_upper=amounts_at_most(scale, self.candidate_upper),
+        )  # fmt: skip
 
     @property
     def missing(self) -> Floats:
@@ -81,9 +103,11 @@ class ApprenticeProgress:
         if self.contradicted:
             return "What was seen contradicts the model: nothing is sure, and the runbook leads."
         if not self.proven:
-            reason = "the estimate may be wrong" if self.by == ESTIMATE else "the widths of the sets are not"
+            by_sets = "; ".join(map(one_line, self.caveats)) or "the widths of the sets are not"
+            reason = "the estimate may be wrong" if self.by == ESTIMATE else by_sets
             return f"Not proven: {reason}, so an episode may lose more than by the runbook."
-        more = f" plus {self.margin:g}" if self.margin > 0.0 else ""
+        unit = "" if self.loss_scale is None else f" {one_line(self.loss_scale.unit)}"
+        more = f" plus {self.margin:g}{unit}" if self.margin > 0.0 else ""
         return (
             f"Proven: with probability {1.0 - (self.delta or 0.0):g} no episode, whatever its context, has a larger "
             f"expected loss than by the runbook{more}."
@@ -107,7 +131,8 @@ class ApprenticeProgress:
         ]
         return {
             "by": self.by, "margin": self.margin, "proven": self.proven, "delta": self.delta,
-            "guarantee": self.guarantee, "states": states,
+            "guarantee": self.guarantee, "unit": None if self.loss_scale is None else self.loss_scale.unit,
+            "states": states,
         }  # fmt: skip
 
     def __str__(self) -> str:
@@ -123,16 +148,8 @@ class ApprenticeProgress:
             for s in range(min(support.states, SHOWN))
         ]  # fmt: skip
         least, most = ("at least", "at most") if self.by == BOUNDS else ("estimate", "estimate")
-        head = [
-            "from",
-            "leads",
-            "runbook",
-            "candidate",
-            f"runbook {least}",
-            f"candidate {most}",
-            "difference",
-            "missing",
-        ]
+        amounts = [f"runbook {least}", f"candidate {most}", "difference", "missing"]
+        head = ["from", "leads", "runbook", "candidate", *(with_unit(name, self.loss_scale) for name in amounts)]
         lines = [table(head, cells, "llllrrrr")]
         if support.states > SHOWN:
             lines.append(f"and {support.states - SHOWN} more states")
@@ -144,16 +161,17 @@ def progress_by_bounds(learner: LRCSSP, context: Floats, runbook: Ints, margin: 
     the runbook, up to the margin, where it loses at most the margin more in every plausible model."""
     sets = learner._plausible(context)
     ours, theirs = policy_bounds(sets, runbook), robust_plan(sets)
+    alike = _alike(learner.support, theirs.policy, runbook)
     difference = policy_difference(sets, theirs, ours)
+    difference = np.where(alike & np.isfinite(difference), 0.0, difference)
     contradicted, card = learner.alarm is not None, learner_card(learner)
-    other = not contradicted and not np.array_equal(theirs.policy, runbook)
     proven = card.guarantee == PROVEN and not contradicted
     return ApprenticeProgress(
         support=learner.support, by=BOUNDS, margin=margin, runbook=runbook, candidate=theirs.policy,
         runbook_lower=ours.lower, runbook_upper=ours.upper,
-        candidate_lower=theirs.lower, candidate_upper=theirs.upper, difference=difference,
-        switches=set_readonly((difference <= margin) & other), contradicted=contradicted,
-        proven=proven, delta=card.delta if proven else None,
+        candidate_lower=theirs.lower, candidate_upper=theirs.upper, difference=set_readonly(difference),
+        switches=set_readonly((difference <= margin) & ~alike & (not contradicted)), contradicted=contradicted,
+        proven=proven, delta=card.delta if proven else None, caveats=card.caveats,
     )  # fmt: skip
 
 
@@ -166,13 +184,31 @@ def progress_by_estimate(learner: RidgeLearner, context: Floats, runbook: Ints, 
     ours, theirs = (learner._estimated_values(model, policy) for policy in (runbook, candidate))
     with np.errstate(invalid="ignore"):
         difference = np.where(np.isinf(theirs), np.inf, theirs - ours)[:-1]
+    alike = _alike(learner.support, candidate, runbook)
+    difference = np.where(alike & np.isfinite(difference), 0.0, difference)
     equal = EQUAL * np.where(np.isinf(ours), 0.0, ours)[:-1]
     return ApprenticeProgress(
         support=learner.support, by=ESTIMATE, margin=margin, runbook=runbook, candidate=candidate,
         runbook_lower=ours, runbook_upper=ours, candidate_lower=theirs, candidate_upper=theirs,
         difference=set_readonly(difference),
-        switches=set_readonly((difference < margin - equal) & (not np.array_equal(candidate, runbook))),
+        switches=set_readonly((difference < margin - equal) & ~alike),
     )  # fmt: skip
+
+
+def _alike(support: Support, policy: Ints, other: Ints) -> Bools:
+    """[S] the states from which both policies play the same actions, wherever these may lead: in every model they lose
+    the same."""
+    triple_pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
+    start = support.pair_state[triple_pair]
+    taken = (policy[start] == support.pair_action[triple_pair]) & (support.next_state < support.states)
+    start, following = start[taken], support.next_state[taken]
+    differs = policy != other
+    while True:
+        leading = differs.copy()
+        leading[start[differs[following]]] = True
+        if np.array_equal(leading, differs):
+            return ~differs
+        differs = leading
 
 
 def _best_of_seen(model: SSP, runbook: Ints, visits: NDArray[Any]) -> Ints:

@@ -18,7 +18,9 @@ from goalbound.kernels.compile import Effort, Kernel
 from goalbound.kernels.environment import EpisodeResults
 from goalbound.kernels.steps import StepArrays
 from goalbound.learners.batch import Batch, play_batch
+from goalbound.learners.caveats import checked_caveats, united_caveats
 from goalbound.learners.checkpoint import read_checkpoint, write_checkpoint
+from goalbound.learners.checks import check_log_support
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.pending_visits import PendingVisits
@@ -63,6 +65,7 @@ class LearnerBase:
         self._loaded: list[LearnerEpisode] = []  # held here until the one who loads them takes them
         self._named: dict[str | int, LearnerEpisode] = {}  # open ones with an id
         self._abandoned: dict[str, int] = {}
+        self._caveats: tuple[str, ...] = ()
 
     __getstate__ = copied_state
     __setstate__ = restore_state
@@ -110,6 +113,28 @@ class LearnerBase:
     def abandoned(self) -> dict[str, int]:
         """How many episodes were abandoned, by reason."""
         return dict(self._abandoned)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Why nothing of this learner is proven, beside what its settings say; empty where there is no such reason.
+
+        :meth:`learn_log` adds what a log says of itself (``validity_breaks`` of a :class:`~goalbound.logs.Log`),
+        :meth:`add_caveat` what you know. They stay: in files and copies, and in learners that take over the data.
+        """
+        return self._caveats
+
+    def add_caveat(self, reason: str) -> None:
+        """Say why what was learned proves nothing: bounds, explanations and the card say it from then on.
+
+        For what no log can show, such as actions that depended on something that was not recorded.
+
+        >>> from goalbound import LRCSSP, Support
+        >>> learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)
+        >>> learner.add_caveat("urgent cases were treated otherwise, and urgency was not recorded")
+        >>> learner.policy_bounds([0.5, 0.5]).proven, learner.card.guarantee
+        (False, 'unproven')
+        """
+        self._caveats = united_caveats(self._caveats, checked_caveats([reason], "reason"))
 
     def check_fits(self, problem: LinearCSSP, context_size: int) -> None:
         """An error unless the learner can play this problem, shown contexts of this size."""
@@ -160,7 +185,9 @@ class LearnerBase:
 
         The same bits as :meth:`learn` gives, one by one. Returns how many steps were learned. A wrong step is an error
         that says its number, from 0 on; those before it are learned, it and those after it are not. After Ctrl-C all
-        steps of some beginning of the log are learned, and :attr:`statistics` counts them.
+        steps of some beginning of the log are learned, and :attr:`statistics` counts them. What a log says of itself
+        that breaks all proofs (``log.validity_breaks``) is in :attr:`caveats` from its first step on. A
+        :class:`goalbound.logs.Log` was read with the states and actions of the learner; another one is an error.
 
         >>> from goalbound import LRCSSP, Step, Support
         >>> learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)
@@ -168,8 +195,12 @@ class LearnerBase:
         2
         """
         learned = 0
+        check_log_support(self.support, getattr(log, "support", None))
+        breaks = checked_caveats(getattr(log, "validity_breaks", ()), "validity_breaks of the log")
         for chunk in StepReader(self).chunks(log):
             with interrupts_wait():
+                if len(chunk.steps.pairs):
+                    self._caveats = united_caveats(self._caveats, breaks)
                 self._learn_steps(chunk.steps)
             learned += len(chunk.steps.pairs)
             self._after_learning()

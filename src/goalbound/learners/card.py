@@ -62,6 +62,8 @@ class LearnerCard:
         scale: what they are multiplied by.
         delta: the probability of failure that they allow; None where there is none.
         others: by name, the constants of learners that have no theorem.
+        caveats: why nothing is proven of what this learner has learned, whatever its constants are
+            (:attr:`LearnerBase.caveats <goalbound.learners.base.LearnerBase.caveats>`); only where it is not proven.
 
     >>> LearnerCard(sees="contexts", guarantee="none").description
     'no constants'
@@ -76,6 +78,7 @@ class LearnerCard:
     scale: float = 1.0
     delta: float | None = None
     others: Mapping[str, float] = field(default_factory=dict)
+    caveats: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         fine = (
@@ -87,6 +90,8 @@ class LearnerCard:
             and (self.delta is None or _is_number(self.delta))
             and isinstance(self.others, Mapping)
             and all(map(_is_number, self.others.values()))
+            and isinstance(self.caveats, tuple)
+            and all(isinstance(one, str) for one in self.caveats)
         )
         if not fine:
             raise ArgumentError(f"the learner's card is {asdict(self)!r:.300}, with a value that it cannot have")
@@ -95,6 +100,8 @@ class LearnerCard:
                 f"the learner's card says sees {self.sees!r}, guarantee {self.guarantee!r}, theorem {self.theorem!r}; "
                 "oracles see the truth, no others do, and only what is proven has a theorem"
             )
+        if self.caveats and self.guarantee == PROVEN:
+            raise ArgumentError(f"the learner's card says proven, and why it is not: {self.caveats[0]!r:.200}")
 
     @property
     def uses_paper_constants(self) -> bool:
@@ -150,21 +157,28 @@ class LearnerCard:
         >>> LearnerCard(guarantee=NONE).label_suffix, LearnerCard(guarantee=PROVEN).label_suffix
         (' (no guarantee)', '')
         """
+        if self.caveats and self.guarantee == UNPROVEN:
+            return f" ({GUARANTEE_LABELS[UNPROVEN]})"
         if self.guarantee == UNPROVEN:
             return " (widths not proven)" if self.quantity == "widths" else " (constants not proven)"
         return {NONE: " (no guarantee)", UNKNOWN: " (no guarantee known)"}.get(self.guarantee, "")
 
     def as_json(self) -> dict[str, Any]:
-        """For a record."""
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"others": dict(self.others)}
+        """For a record; caveats only where there are some."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)} | {"others": dict(self.others)}
+        caveats = list(values.pop("caveats"))
+        return {**values, "caveats": caveats} if caveats else values
 
     @classmethod
     def from_json(cls, values: Any) -> LearnerCard:
         """What :meth:`as_json` gave; keys and types are checked."""
-        names = {one.name for one in fields(cls)}
-        if not isinstance(values, dict) or set(values) != names:
+        names = {one.name for one in fields(cls)} - {"caveats"}
+        if not isinstance(values, dict) or set(values) - {"caveats"} != names:
             raise ArgumentError(f"the learner's card is {values!r:.200}; it has {sorted(names)}")
-        return cls(**values)
+        caveats = values.get("caveats", [])
+        if not isinstance(caveats, list):
+            raise ArgumentError(f"caveats of the learner's card is {caveats!r:.200}; it is a list of texts")
+        return cls(**{**values, "caveats": tuple(caveats)})
 
     def __str__(self) -> str:
         parts = [f"sees {self.sees}", "known test" if self.has_known_test else "no known test"]
@@ -173,7 +187,8 @@ class LearnerCard:
             parts.append(f"proven{about}" + (f": {self.theorem}" if self.theorem else ""))
         elif self.guarantee != UNPROVEN:
             parts.append(GUARANTEE_LABELS[self.guarantee])
-        return "; ".join(dict.fromkeys([*parts, self.description]))
+        why = [f"{GUARANTEE_LABELS[UNPROVEN]}: {'; '.join(self.caveats)}"] if self.caveats else []
+        return "; ".join(dict.fromkeys([*parts, self.description, *why]))
 
 
 THIRD_PARTY = LearnerCard()
@@ -222,13 +237,13 @@ def weakest(cards: Iterable[LearnerCard]) -> LearnerCard:
 
 
 def lr_cssp_card(learner: Any) -> LearnerCard:
-    """The card of LR-CSSP: its rule of the widths says whether it is proven (:attr:`Widths.proven`)."""
+    """The card of LR-CSSP. It is proven if its rule of the widths is (:attr:`Widths.proven`) and it has no caveats."""
     settings, widths = learner.settings, learner.settings.widths
-    proven = PROVEN if widths.proven else UNPROVEN
+    proven = widths.proven and not learner.caveats
     theorem = COROLLARY if learner.added_loss else THEOREM
     return LearnerCard(
-        sees=CONTEXTS, has_known_test=True, guarantee=proven, theorem=theorem if widths.proven else "",
-        quantity="widths", constants=widths.name, scale=widths.scale, delta=settings.delta,
+        sees=CONTEXTS, has_known_test=True, guarantee=PROVEN if proven else UNPROVEN, theorem=theorem if proven else "",
+        quantity="widths", constants=widths.name, scale=widths.scale, delta=settings.delta, caveats=learner.caveats,
     )  # fmt: skip
 
 
@@ -243,11 +258,11 @@ def tabular_card(learner: Any) -> LearnerCard:
     """The card of a context-free learner. The papers prove their constants as they are, and not larger ones."""
     method = learner.settings.method
     quantity, source = _TABULAR[method.code]
-    proven = method.scale == 1.0
+    proven = method.scale == 1.0 and not learner.caveats
     return LearnerCard(
         sees=NOTHING, has_known_test=method.code == HOEFFDING, guarantee=PROVEN if proven else UNPROVEN,
         theorem=source if proven else "", quantity=quantity, constants="its paper", scale=method.scale,
-        delta=learner.settings.delta,
+        delta=learner.settings.delta, caveats=learner.caveats,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from goalbound.errors import ArgumentError
 from goalbound.estimation.statistics import by_support
 from goalbound.kernels.records import assign, named_arrays
 from goalbound.kernels.transfer import refresh_pairs
+from goalbound.learners.caveats import united_caveats
 from goalbound.models import Support
 from goalbound.models.support_match import SupportMatch
 
@@ -62,6 +63,7 @@ def carry_over(source: RidgeLearner, empty: RidgeLearner, target: RidgeLearner, 
         mine.values[places.states[:-1]] = np.clip(theirs.values[:-1], floor, max(floor, target._ceiling()))
         mine.policy[places.states[:-1]] = places.pairs[theirs.policy]
     target._abandoned = source.abandoned
+    target._caveats = united_caveats(target.caveats, source.caveats)
 
 
 class StillValid(NamedTuple):

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
 from goalbound.kernels.records import field_arrays, named_arrays
+from goalbound.learners.caveats import checked_caveats
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.models import Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
@@ -30,7 +31,7 @@ from goalbound.models.files.saved_files import SavedFiles
 if TYPE_CHECKING:
     from goalbound.learners.base import LearnerBase
 
-VERSION = 7
+VERSION = 8
 """Of the checkpoints of all learners; others are refused."""
 SHARED = frozenset({"pair_start", "next_start", "work"})
 """Arrays of the support, which stand there once."""
@@ -40,7 +41,7 @@ LARGEST = np.finfo(np.float64).max
 
 L = TypeVar("L", bound="LearnerBase")
 Arrays = dict[str, NDArray[Any]]
-_KEYS = ("settings", "stream", "acts", "abandoned", "episodes", "state_names", "action_names")
+_KEYS = ("settings", "stream", "acts", "abandoned", "caveats", "episodes", "state_names", "action_names")
 _EPISODE_KEYS = {"id", "state", "action", "acted"}
 _MAY_BE_INFINITE = (".backup", ".residual", ".mass")  # where value iteration knows nothing yet; NO_GOAL
 
@@ -54,6 +55,7 @@ def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwri
         "stream": state_of(learner._rng) if learner.settings.draws else None,
         "acts": learner._pending.acts,
         "abandoned": learner.abandoned,
+        "caveats": list(learner.caveats),
         "episodes": [
             {"id": one.id, "state": one._state, "action": one._action, "acted": one._acted} for one in episodes
         ],
@@ -80,6 +82,7 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         settings = cls._settings_type.from_json(header["settings"])
         learner = cls._from_file(support, settings, arrays, _stream(header["stream"], draws=settings.draws))
         learner._abandoned = _checked_reasons(header["abandoned"])
+        learner._caveats = checked_caveats(header["caveats"], "caveats")
         entries = _checked_entries(header["episodes"], header["acts"], support)
         fill(learner._state_arrays(), arrays)
         learner._check_state()

@@ -158,3 +158,19 @@ def one_component(learner: Any) -> Any:
     if size != 1:
         raise ArgumentError(f"the learner has {size} components; one that is not shown the context has 1")
     return learner
+
+
+def check_log_support(support: Support, of_log: object) -> None:
+    """An error if the numbers of states and actions in a log are those of another support; None: a log has none."""
+    if not isinstance(of_log, Support):
+        return
+    for name, mine, theirs in (
+        ("states", support.states, of_log.states),
+        ("names of states", support.state_names, of_log.state_names),
+        ("names of actions", support.action_names, of_log.action_names),
+    ):
+        if mine != theirs:
+            raise ArgumentError(
+                f"the log was read with other {name} than the learner's: {short_repr(theirs)}, not {short_repr(mine)}; "
+                "read it with support=learner.support"
+            )

@@ -29,10 +29,11 @@ from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.batch import Batch
 from goalbound.learners.card import learner_card
+from goalbound.learners.caveats import united_caveats
 from goalbound.learners.checkpoint import SHARED
 from goalbound.learners.checks import check_leads, checked_support
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.explanation import Evidence, Explanation, explain
+from goalbound.learners.explanation import Evidence, Explanation, explain, ridge_pull
 from goalbound.learners.exploration import Exploration
 from goalbound.learners.plan import Plan, make_plan
 from goalbound.learners.prior import PriorKnowledge
@@ -52,6 +53,25 @@ from goalbound.models.validation import check_distribution, check_memory, set_re
 from goalbound.planning import evaluate
 
 
+class _NoSetsError(LearnerError, AttributeError):
+    """A learner was asked for what is made from confidence sets, and has none; so ``hasattr`` is false."""
+
+
+class _MadeFromSets:
+    """A method that learners with confidence sets have; of others it is an error that says so."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, learner: Any, owner: type | None = None) -> Any:
+        if learner is None:
+            return self
+        raise _NoSetsError(
+            f"a {type(learner).__name__} has no confidence sets, and so no {self._name}; use an LRCSSP, which takes "
+            "over its data by learn_data(learner)"
+        )
+
+
 class RidgeLearner(LearnerBase):
     """The shared core of :class:`~goalbound.learners.lr_cssp.LRCSSP` and of :mod:`goalbound.learners.ridge`.
 
@@ -63,6 +83,9 @@ class RidgeLearner(LearnerBase):
     _loop = episode_loop.play
     _settings_type = Settings
     _given_types = PRIOR_TYPES
+    confidence_set = _MadeFromSets()
+    policy_bounds = _MadeFromSets()
+    robust_plan = _MadeFromSets()
 
     def _set_up(
         self, support: Support, settings: Settings, prior: PriorKnowledge | None, rng: np.random.Generator | None
@@ -156,6 +179,7 @@ class RidgeLearner(LearnerBase):
         run(self._constants, self._state, other._state, self._scratch)
         for reason, count in other.abandoned.items():
             self._abandoned[reason] = self._abandoned.get(reason, 0) + count
+        self._caveats = united_caveats(self.caveats, other.caveats)
         self._after_learning()
 
     def _check_can_merge(self, other: object) -> None:
@@ -208,7 +232,10 @@ class RidgeLearner(LearnerBase):
         plan, model = self.plan(context), self._estimated(context)
         values = self._estimated_values(model, plan.policy)
         known = plan.known if learner_card(self).has_known_test else None
-        return Evidence(model, plan.policy, values, self._state.regression.visits, known)
+        pull = ridge_pull(self._state.regression.inverse, context, self.settings.regularization)
+        if self.prior is not None:  # guesses are what these estimates are pulled to
+            pull[self.prior.guessed | (self.prior.loss_known & self.prior.row_known)] = 0.0
+        return Evidence(model, plan.policy, values, self._state.regression.visits, known, pull=pull)
 
     def _estimated(self, context: NDArray[np.float64]) -> SSP:
         """The projected estimate under a context, with what is known beforehand put in."""
@@ -364,7 +391,8 @@ class RidgeLearner(LearnerBase):
         """What learning from a step costs as Python, in backups of a triple: regressions of m next states, O(m d^2),
         and as much again for each of a few rounds of the projection."""
         longest = self.support.triples / self.support.pairs
-        return int(longest * (1.0 + self.settings.context_size**2 / 5.0))
+        bounds = len(self._constants.likelihood.vertices) ** 2  # now and then all of a pair are computed again
+        return int(longest * (1.0 + self.settings.context_size**2 / 5.0 + bounds))
 
     def _enter(self, steps: StepArrays) -> None:
         run = self._effort.engine(len(steps.pairs) * self._step_work)(learn_steps)

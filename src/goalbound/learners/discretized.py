@@ -14,6 +14,7 @@ from goalbound.errors import ArgumentError, FileFormatError, InputError, Learner
 from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.batch import rows_of
 from goalbound.learners.card import CELLS, Card, wrapped_card
+from goalbound.learners.caveats import checked_caveats
 from goalbound.learners.checks import one_component
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
@@ -135,11 +136,14 @@ class Discretized:
         A wrong step is an error that says its number, from 0 on; those before it are learned.
         """
         learned = 0
+        breaks = checked_caveats(getattr(log, "validity_breaks", ()), "validity_breaks of the log")
         for item in log:
             try:
                 if not isinstance(item, tuple | list) or len(item) != 2:
                     raise ArgumentError(f"it is {short_repr(item)}; give (context, Step(...))")
                 self.learn(*item)
+                for reason in breaks:
+                    self.cells[self.cell(item[0])].add_caveat(reason)
             except InputError as error:
                 raise type(error)(
                     f"step {learned} of the log, from 0 on: {error} (the steps before it were learned)"

@@ -22,6 +22,8 @@ from goalbound.planning.policy_bounds import (
 from goalbound.planning.robust_plan import pair_bounds
 from goalbound.terminal import one_line, table
 
+PULLED = 0.1
+"""From this share on, a note says that the ridge makes estimates too small."""
 TIE = 1e-9
 """Values that are closer than this share of them tie."""
 HEAD = ["action", "loss", "value", "at least", "at most", "visits", "leads to"]
@@ -55,6 +57,7 @@ class ActionExplanation:
         value_interval: the least and the largest such loss in the plausible models.
         visits: how often it was played.
         known: whether it is known under the context, for learners with a known test.
+        pull: by which share the ridge makes its loss too small under the context (:func:`ridge_pull`).
     """
 
     action: str
@@ -67,6 +70,7 @@ class ActionExplanation:
     value_interval: Interval | None
     visits: int
     known: bool | None
+    pull: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +85,7 @@ class Explanation:
         reason: why, in one sentence.
         guarantee: how far the intervals can be trusted, or that there are none.
         loss_scale: the unit of losses and values; None: losses of a step are in [0, 1].
+        notes: what makes the estimates misleading, one sentence each.
     """
 
     state: str
@@ -90,6 +95,7 @@ class Explanation:
     reason: str
     guarantee: str
     loss_scale: LossScale | None = None
+    notes: tuple[str, ...] = ()
 
     def in_unit(self, scale: LossScale) -> Explanation:
         """The same in a unit of the user's own; ends of intervals are rounded outwards."""
@@ -113,8 +119,11 @@ class Explanation:
             for place, one in enumerate(self.actions)
         ]
         return "\n".join(
-            [f"In {one_line(self.state)}: {one_line(self.reason)}", table(self._head, rows, "lrrrrrl"), self.guarantee]
-        )
+            [
+                f"In {one_line(self.state)}: {one_line(self.reason)}", table(self._head, rows, "lrrrrrl"),
+                *map(one_line, self.notes), self.guarantee,
+            ]
+        )  # fmt: skip
 
     def _cells(self, one: ActionExplanation) -> list[str]:
         low, high = ("", "") if one.value_interval is None else (f"{end:.4g}" for end in one.value_interval)
@@ -131,14 +140,15 @@ class Explanation:
             rows.append(f"<tr style='font-weight:bold'>{cells}</tr>" if place == self.chosen else f"<tr>{cells}</tr>")
         return (
             f"<p>In {escape(one_line(self.state))}: {escape(one_line(self.reason))}</p>"
-            f"<table><tr>{head}</tr>{''.join(rows)}</table><p>{escape(self.guarantee)}</p>"
+            f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+            + "".join(f"<p>{escape(one_line(said))}</p>" for said in (*self.notes, self.guarantee))
         )
 
     def as_json(self) -> dict[str, Any]:
         """What :mod:`json` writes as it is: infinite numbers are the text "infinite", what there is not is null."""
         return {
             "state": self.state, "context": list(self.context), "chosen": self.actions[self.chosen].action,
-            "reason": self.reason, "guarantee": self.guarantee,
+            "reason": self.reason, "guarantee": self.guarantee, "notes": list(self.notes),
             "unit": None if self.loss_scale is None else self.loss_scale.unit,
             "actions": [
                 {
@@ -152,7 +162,7 @@ class Explanation:
                         for following in one.next_states
                     ],
                     "value": _json_number(one.value), "value_interval": _json_interval(one.value_interval),
-                    "visits": one.visits, "known": one.known,
+                    "visits": one.visits, "known": one.known, "pull": one.pull,
                 }
                 for one in self.actions
             ],
@@ -169,6 +179,7 @@ class Evidence:
         values: [S + 1] what the plan loses by the estimate.
         visits: [N]; known: [N], or None without a known test.
         sets, bounds: the plausible models and the bounds of the plan in them; None for learners without sets.
+        pull: [N] of :func:`ridge_pull`, 0 where nothing is pulled towards no loss; None: of no pair.
     """
 
     model: SSP
@@ -178,6 +189,21 @@ class Evidence:
     known: NDArray[np.bool_] | None = None
     sets: BallSet | IntervalSet | None = None
     bounds: PolicyBounds | None = None
+    pull: Floats | None = None
+
+
+def ridge_pull(inverse_gram: Floats, context: Floats, regularization: float) -> Floats:
+    """[N] by which share the ridge makes the loss of a pair too small under a context.
+
+    With Gram matrix V = lambda I + sum of c_i c_i^T [N, d, d] and mean losses theta, the expected estimate under the
+    context c is c theta - lambda c V^-1 theta. So a loss that is the same in all components is too small by the share
+    lambda c V^-1 1: 1 without visits, lambda / (lambda + n) after n visits where there is one component. Probabilities
+    of states shrink alike, and the goal gets what they lose.
+
+    >>> ridge_pull(np.array([[[1.0]], [[0.25]]]), np.ones(1), 1.0)  # no visit, and three
+    array([1.  , 0.25])
+    """
+    return np.clip(regularization * (context @ inverse_gram).sum(axis=1), 0.0, 1.0)
 
 
 def explain(evidence: Evidence, context: Floats, state: int) -> Explanation:
@@ -197,7 +223,9 @@ def explain(evidence: Evidence, context: Floats, state: int) -> Explanation:
     else:
         guarantee = evidence.bounds.guarantee
     name = support.state_names[state] if support.state_names else f"state {state}"
-    return Explanation(name, tuple(context.tolist()), actions, chosen, _reason(actions, chosen), guarantee)
+    return Explanation(
+        name, tuple(context.tolist()), actions, chosen, _reason(actions, chosen), guarantee, notes=_notes(actions)
+    )
 
 
 def _explained(evidence: Evidence, pair: int, interval: Interval | None) -> ActionExplanation:
@@ -224,6 +252,18 @@ def _explained(evidence: Evidence, pair: int, interval: Interval | None) -> Acti
         interval,
         int(evidence.visits[pair]),
         None if evidence.known is None else bool(evidence.known[pair]),
+        0.0 if evidence.pull is None else float(evidence.pull[pair]),
+    )
+
+
+def _notes(actions: tuple[ActionExplanation, ...]) -> tuple[str, ...]:
+    """Which estimates are too small because of few visits."""
+    pulled = [f"{one.action} by {one.pull:.0%}" for one in actions if one.pull >= PULLED]
+    if not pulled:
+        return ()
+    return (
+        f"Few visits under this context: the ridge pulls estimates towards no loss and the goal ({', '.join(pulled)}), "
+        "so they are rather too small.",
     )
 
 

@@ -14,7 +14,7 @@ from goalbound.learners.checks import check_learner
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.wrapper import Wrapper, begin_inner, bytes_of, loaded_from, unwrap
-from goalbound.models import LossScale, Step
+from goalbound.models import LossScale, Step, Support
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
@@ -121,10 +121,24 @@ class InUnits(Wrapper):
         self.clipped += other.clipped
 
     def around(self, learner: Any) -> InUnits:
-        """Another learner with this unit and this count, such as ``learner.inner.extended(support)``."""
+        """Another learner with this unit and this count, such as a copy of the one inside."""
         found = InUnits(learner, self.loss_scale)
         found.clipped = self.clipped
         return found
+
+    def extended(self, support: Support, **others: Any) -> InUnits:
+        """The learner on a larger support with this unit; for learners that have ``extended``. ``others`` are what
+        theirs takes besides, as the ``runbook`` of an apprentice."""
+        return self.around(self.inner.extended(support, **others))
+
+    def with_settings(self, **settings: Any) -> InUnits:
+        """The learner under other settings with this unit; for learners that have ``with_settings``. Losses among the
+        settings are in [0, 1]."""
+        return self.around(self.inner.with_settings(**settings))
+
+    def progress(self, context: Any) -> Any:
+        """What an apprentice would do from each state and why, in the unit; for learners that have ``progress``."""
+        return self.inner.progress(context).in_unit(self.loss_scale)
 
     def plan(self, context: Any) -> Any:
         """What the learner would do now, with values in the unit."""

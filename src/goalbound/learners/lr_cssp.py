@@ -14,6 +14,7 @@ from goalbound.estimation import Estimate, Widths, project, ridge_estimate, scal
 from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.state import OPTIMISTIC
 from goalbound.learners.card import PROVEN, Card, learner_card, lr_cssp_card
+from goalbound.learners.caveats import united_caveats
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.explanation import Evidence
 from goalbound.learners.exploration import Exploration
@@ -26,6 +27,10 @@ from goalbound.models.confidence_set import tighten_intervals
 from goalbound.models.validation import check_distribution
 from goalbound.planning import PolicyBounds, robust_plan
 from goalbound.planning import policy_bounds as bounds_of_policy
+from goalbound.planning.policy_bounds import UNPROVEN_WIDTHS
+
+CONTRADICTED = "what was seen contradicts the model or what was declared, see alarm"
+"""Why the bounds of a learner with an alarm are not proven."""
 
 
 class LRCSSP(RidgeLearner):
@@ -163,9 +168,10 @@ class LRCSSP(RidgeLearner):
         ``lower`` and ``upper`` are the least and the largest loss in the models of :meth:`confidence_set`. With
         probability 1 - delta the sets of all pairs hold the truth at all times and under all contexts at once; then all
         bounds of all policies hold, however the policy and the context were chosen, the data included. Where the widths
-        are not proven, or what was seen contradicts the model (:attr:`alarm`), ``proven`` is false. What the zero-loss
-        variant adds to losses is not in these numbers. ``estimate`` is the value in the projected estimate, with what
-        is known beforehand put in; nothing is promised of it.
+        are not proven, what was seen contradicts the model (:attr:`alarm`), or the data cannot prove anything
+        (:attr:`caveats`), ``proven`` is false. What the zero-loss variant adds to losses is not in these numbers.
+        ``estimate`` is the value in the projected estimate, with what is known beforehand put in; nothing is promised
+        of it.
         """
         weights = self._checked_context(context)
         chosen = self.plan(weights).policy if policy is None else policy
@@ -194,12 +200,18 @@ class LRCSSP(RidgeLearner):
         return replace(sets, loss_low=low, loss_high=np.maximum(sets.loss_high - added * (1.0 - 1e-15), low))
 
     def _completed(self, bounds: PolicyBounds, context: NDArray[np.float64]) -> PolicyBounds:
-        """The bounds with the estimate, and with what the learner's card says of the sets."""
+        """The bounds with the estimate, with what the learner's card says of the sets, and why they are not proven."""
         card = learner_card(self)
         return replace(
             bounds, estimate=self._estimated_values(self._estimated(context), bounds.policy),
-            proven=card.guarantee == PROVEN and self.alarm is None, delta=card.delta,
+            proven=card.guarantee == PROVEN and self.alarm is None, delta=card.delta, caveats=self._not_proven(),
         )  # fmt: skip
+
+    def _not_proven(self) -> tuple[str, ...]:
+        """All reasons why the bounds are not proven."""
+        widths = () if self.settings.widths.proven else (UNPROVEN_WIDTHS,)
+        contradicted = () if self.alarm is None else (CONTRADICTED,)
+        return united_caveats(widths, contradicted, self.caveats)
 
     @property
     def estimate(self) -> Estimate:

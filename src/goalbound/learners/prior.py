@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import ArgumentError
+from goalbound.errors import ArgumentError, InputError
 from goalbound.kernels.model_prior import ModelPrior
 from goalbound.kernels.state import PriorArrays
 from goalbound.models import SSP, LinearCSSP, Support
@@ -36,7 +36,7 @@ LARGEST_STRENGTH = 1e12
 """Visits that a guess may be worth; what is meant to be stronger is known."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PriorKnowledge:
     """Facts about single pairs, taken as true, and guesses, which need not be. Begin with :meth:`nothing`, or with
     :meth:`around` a model, and add what is known.
@@ -89,16 +89,29 @@ class PriorKnowledge:
         return cls(support, context_size, none, no_losses, none, no_rows, zeros, none, zeros, no_losses, no_rows)
 
     @classmethod
-    def around(cls, model: LinearCSSP, *, strength: float | Mapping[tuple[Any, Any], float]) -> PriorKnowledge:
+    def around(
+        cls,
+        model: LinearCSSP | SSP,
+        *,
+        strength: float | Mapping[tuple[Any, Any], float],
+        context_size: int | None = None,
+    ) -> PriorKnowledge:
         """Nothing is known, and this is a guess of all: :meth:`with_model` on the support of the model.
+
+        ``context_size``, d, is needed for an :class:`SSP`, which is taken as the same under every context.
 
         >>> from goalbound.problems import treatment_ladder
         >>> prior = PriorKnowledge.around(treatment_ladder(3), strength=5)
         >>> prior.guessed.all(), prior.row_known.any(), prior.strength[0]
         (np.True_, np.False_, np.float64(5.0))
         """
-        check_type(model, LinearCSSP, "model", "give a LinearCSSP")
-        return cls.nothing(model.support, model.context_size).with_model(model, strength=strength)
+        if isinstance(model, SSP):
+            if context_size is None:
+                raise ArgumentError("context_size is missing: model is an SSP, the same under every context; give d")
+            return cls.nothing(model.support, context_size).with_model(model, strength=strength)
+        check_type(model, LinearCSSP, "model", "give a LinearCSSP or an SSP")
+        size = model.context_size if context_size is None else context_size
+        return cls.nothing(model.support, size).with_model(model, strength=strength)
 
     def with_losses(self, losses: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike) -> PriorKnowledge:
         """Mean losses that are known: of single pairs ``{(state, action): loss}``, or of all pairs as [N] or [N, d].
@@ -113,8 +126,9 @@ class PriorKnowledge:
         return replace(self, loss_known=set_readonly(known), losses=set_readonly(table))
 
     def with_rows(self, rows: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike) -> PriorKnowledge:
-        """Rows that are known: ``{(state, action): [S + 1] or [S + 1, d]}``, the goal last; or the rows of all pairs in
-        the order of the support, [M] or [M, d], such as ``problem.probabilities``.
+        """Rows that are known: ``{(state, action): [S + 1] or [S + 1, d]}``, the goal last, or by next states, as
+        ``{"waiting": 0.9, "goal": 0.1}``, the others having none; or the rows of all pairs in the order of the support,
+        [M] or [M, d], such as ``problem.probabilities``.
 
         A row is the same under every context, or has a column for each component. One that is certain to lead to a
         single state is the row of a deterministic action.
@@ -134,7 +148,7 @@ class PriorKnowledge:
         for key, given in rows.items():
             pair = self._pair(key, "rows")
             name = f"the row of {support.pair_name(pair)}"
-            row = _array(given, name)
+            row = self._row_by_state(given, name) if isinstance(given, Mapping) else _array(given, name)
             if row.ndim == 1:
                 row = np.repeat(row[:, None], self.context_size, axis=1)
             row = check_array(
@@ -155,6 +169,21 @@ class PriorKnowledge:
             table[support.row(pair)] = row[places] / sums
             known[pair] = True
         return known, table
+
+    def _row_by_state(self, given: Mapping[Any, Any], name: str) -> NDArray[np.float64]:
+        """[S + 1, d] a row from the probabilities of its next states, by number or name."""
+        row = np.zeros((self.support.states + 1, self.context_size))
+        seen: set[int] = set()
+        for following, probability in given.items():
+            try:
+                place = self.support.state(following)
+            except InputError as error:
+                raise ArgumentError(f"{name}: {error}") from None
+            if place in seen:
+                raise ArgumentError(f"{name} has {self.support.state_name(place)} twice; give it once")
+            seen.add(place)
+            row[place] = self._components(probability, f"{name}, next state {short_repr(following)}")
+        return row
 
     def _all_rows(self, rows: ArrayLike) -> NDArray[np.float64]:
         support = self.support
@@ -349,6 +378,14 @@ class PriorKnowledge:
                     f"{mine.pair_name(pair)} may lead to {mine.state_name(int(excluded[0]))} in the problem, which the "
                     "row that it was said to have excludes; declare the row as it is, or leave it to be learned"
                 )
+
+    def __repr__(self) -> str:
+        counts = (
+            ("losses known", self.loss_known), ("rows known", self.row_known), ("floors", self.floors > 0.0),
+            ("guesses", self.guessed),
+        )  # fmt: skip
+        held = ", ".join(f"{what}: {int(flags.sum())}" for what, flags in counts if flags.any())
+        return f"PriorKnowledge({self.support!r}, {self.context_size} components, {held or 'nothing known'})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PriorKnowledge):

@@ -34,9 +34,9 @@ def extended(learner: R, support: Support) -> R:
     """A new learner on a larger support, with all that this one has seen; this one stays as it is.
 
     The support may have new states, new actions, and new next states of old pairs; it has all that the old one has,
-    by names where both have names, else by numbers. Settings and prior knowledge stay, and what depends on the size
-    of the support is that of the new one: sets are a little wider, as more of them must hold. A ``loss_bound`` that
-    was given must hold for the new states too.
+    by names where both have names, else by numbers. Settings, prior knowledge and :attr:`caveats` stay, and what
+    depends on the size of the support is that of the new one: sets are a little wider, as more of them must hold. A
+    ``loss_bound`` that was given must hold for the new states too.
 
     Next states that are new for a pair were followed by none of its steps so far. That is right if they were
     possible and never came. It is wrong if they could not come before (the world has changed), and if steps into
@@ -107,9 +107,9 @@ def learn_data(learner: RidgeLearner, other: RidgeLearner) -> None:
     seen nothing yet, and its support has all of the other's.
 
     So a log is learned once and used by many: LR-CSSP, greedy, posterior sampling. What holds of :meth:`extended`
-    and :meth:`with_settings` holds of this. Learners without confidence sets do not count visits whose outcome was
-    lost (``abandon``, ``moved_to``); sets that are made from their data hold if none was, or if outcomes were
-    missing at random.
+    and :meth:`with_settings` holds of this, and the other's :attr:`caveats` are added. Learners without confidence sets
+    do not count visits whose outcome was lost (``abandon``, ``moved_to``); sets that are made from their data hold if
+    none was, or if outcomes were missing at random.
 
     >>> from goalbound import LRCSSP, GreedyRidge, Step, Support
     >>> learner, greedy = (kind(Support.full(2, 2), 2, loss_floor=0.1) for kind in (LRCSSP, GreedyRidge))

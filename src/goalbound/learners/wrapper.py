@@ -69,6 +69,7 @@ class Wrapper:
     statistics = InnerAttribute("What it has seen, under the contexts that it was shown.")
     estimate = InnerAttribute("Its estimate, for contexts as it is shown them.")
     alarm = InnerAttribute("What first contradicted its model; None while nothing has.")
+    caveats = InnerAttribute("Why nothing is proven of what it has learned; empty where nothing speaks against it.")
 
     abandoned = InnerAttribute("How many of its episodes were abandoned, by reason.")
     episode = InnerAttribute("Its function that finds an open episode by its id.")
@@ -90,7 +91,7 @@ class with_contexts:  # noqa: N801 - it is called as a function, and remembers w
 
     def __init__(self, log: Iterable[Any], see: Callable[[Any], Any]) -> None:
         self._log, self._see = log, see
-        for name in ("loss_scale", "clipped"):
+        for name in ("loss_scale", "clipped", "validity_breaks", "support"):
             if hasattr(log, name):
                 setattr(self, name, getattr(log, name))
 

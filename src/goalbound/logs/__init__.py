@@ -12,12 +12,13 @@ Log(2 steps, 1 case, 2 states, 2 pairs; support inferred)
 
 from goalbound.logs.columns import LogColumns
 from goalbound.logs.log import Log, LogArrays, SkippedRow
+from goalbound.logs.loss_floor import PairBelowFloor, pairs_below_floor
 from goalbound.logs.off_policy import evaluate_policy
 from goalbound.logs.policy_evaluation import PolicyEstimate, PolicyEvaluation
 from goalbound.logs.read import read_log
 from goalbound.logs.report import LogReport, PairReport
 
 __all__ = [
-    "Log", "LogArrays", "LogColumns", "LogReport", "PairReport", "PolicyEstimate", "PolicyEvaluation", "SkippedRow",
-    "evaluate_policy", "read_log",
+    "Log", "LogArrays", "LogColumns", "LogReport", "PairBelowFloor", "PairReport", "PolicyEstimate",
+    "PolicyEvaluation", "SkippedRow", "evaluate_policy", "pairs_below_floor", "read_log",
 ]  # fmt: skip

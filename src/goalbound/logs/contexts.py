@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,10 +20,11 @@ ONE_COLUMN = ("value",)
 
 
 class Contexts(NamedTuple):
-    """[K, d] contexts, NaN in rows that have none; where the reason is found; names of the components, or None."""
+    """[K, d] contexts, NaN in rows that have none; of such a row the column that is to blame (several: their names with
+    commas; "": none) and the reason; names of the components, or None."""
 
     rows: NDArray[np.float64]
-    column: str
+    column: Callable[[int], str]
     reason: Callable[[int], str]
     names: tuple[str, ...] | None
 
@@ -33,7 +35,7 @@ def read_contexts(table: Table, columns: LogColumns, map: CovariateMap | None) -
         return _mapped(table, columns.covariates, map)
     if columns.context:
         return _weights(table, columns.context)
-    return Contexts(np.ones((table.rows, 1)), "", lambda row: "", None)
+    return Contexts(np.ones((table.rows, 1)), lambda row: "", lambda row: "", None)
 
 
 def _weights(table: Table, names: tuple[str, ...]) -> Contexts:
@@ -44,12 +46,14 @@ def _weights(table: Table, names: tuple[str, ...]) -> Contexts:
         sums = rows.sum(axis=1)
     bad = wrong.any(axis=1) | ~(np.abs(sums - 1.0) <= ROW_TOLERANCE)
 
+    def column(row: int) -> str:
+        return names[int(np.argmax(wrong[row]))] if wrong[row].any() else ", ".join(names)
+
     def reason(row: int) -> str:
         if wrong[row].any():
             at = int(np.argmax(wrong[row]))
             value = rows[row, at]
-            said = numbers[at].reason(row) if np.isnan(value) else f"{value:g} is not in [0, 1]"
-            return f"{short_repr(names[at])}: {said}"
+            return numbers[at].reason(row) if np.isnan(value) else f"{value:g} is not in [0, 1]"
         return (
             f"the weights sum to {sums[row]:.12g}, not 1; give more digits, or covariates with the map "
             "Composition([...]), which divides by the sum"
@@ -57,7 +61,7 @@ def _weights(table: Table, names: tuple[str, ...]) -> Contexts:
 
     exact = np.abs(sums - 1.0) <= (len(names) + 4) * 2.0**-52
     scale = np.where(bad | exact, 1.0, np.where(sums > 0.0, sums, 1.0))
-    return Contexts(np.where(bad[:, None], np.nan, rows / scale[:, None]), "context", reason, names)
+    return Contexts(np.where(bad[:, None], np.nan, rows / scale[:, None]), column, reason, names)
 
 
 def _mapped(table: Table, names: tuple[str, ...], map: CovariateMap) -> Contexts:
@@ -77,7 +81,27 @@ def _mapped(table: Table, names: tuple[str, ...], map: CovariateMap) -> Contexts
         found = _one(map, shape, columns, row)
         return found if isinstance(found, str) else "the map gives no context"
 
-    return Contexts(rows, "covariates", reason, tuple(map.names))
+    return Contexts(rows, lambda row: _blamed(reason(row), names), reason, tuple(map.names))
+
+
+_NUMBERED = re.compile(r"column ([0-9]{1,6})")  # as maps of numbered columns call them
+
+
+def _blamed(reason: str, names: tuple[str, ...]) -> str:
+    """The column that a map's reason begins with, by its name or its number; all where it names none.
+
+    >>> _blamed("age: the value is missing", ("age", "income")), _blamed("column 1: 9 is outside", ("age", "income"))
+    ('age', 'income')
+    >>> _blamed("all weights are 0", ("road", "rail"))
+    'road, rail'
+    """
+    for name in sorted(names, key=len, reverse=True):
+        if reason.startswith((f"{name}: ", f"{short_repr(name)}: ")):
+            return name
+    numbered = _NUMBERED.match(reason)
+    if numbered and int(numbered[1]) < len(names):
+        return names[int(numbered[1])]
+    return ", ".join(names)
 
 
 def _one(map: CovariateMap, shape: Callable[[dict[str, Any]], Any], columns: dict[str, Values], row: int) -> Any:

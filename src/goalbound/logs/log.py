@@ -71,6 +71,8 @@ class Log:
         clipped: how many losses were above the cap and count as the cap.
         loss_scale: the unit of the losses, or None: they were in [0, 1] already.
         component_names: d names, or None.
+        map_digest: of the map that made the contexts (:func:`~goalbound.adapters.covariates.map_digest`); None: the
+            contexts are columns of the table, there are none, or the map has no digest.
     """
 
     steps: LogArrays
@@ -85,6 +87,7 @@ class Log:
     clipped: int
     loss_scale: LossScale | None
     component_names: tuple[str, ...] | None
+    map_digest: str | None = None
 
     __setstate__ = restore_readonly
 
@@ -92,6 +95,23 @@ class Log:
     def context_size(self) -> int:
         """d, the length of a context."""
         return self.steps.contexts.shape[1]
+
+    @property
+    def validity_breaks(self) -> tuple[str, ...]:
+        """Why nothing that is learned from this log is proven; empty if the log itself shows no such reason.
+
+        ``learner.learn_log(log)`` keeps them as :attr:`~goalbound.learners.base.LearnerBase.caveats`.
+        """
+        found = []
+        if self.support_inferred:
+            found.append("the support was inferred from the log (what it does not hold counts as impossible)")
+        chosen = sum(one.outcome for one in self.skipped)
+        if chosen:
+            found.append(
+                f"{pluralize(chosen, 'row')} of the log skipped because of the loss or the next state (the others are "
+                "selected by their outcome)"
+            )
+        return tuple(found)
 
     def arrays(self) -> LogArrays:
         """All steps as arrays; read-only."""

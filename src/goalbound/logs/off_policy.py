@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.adapters.covariates import CovariateLearner, map_digest
 from goalbound.errors import ArgumentError, GoalboundError, InputError
+from goalbound.learners.apprentice import Apprentice
 from goalbound.learners.card import PROVEN, learner_card
 from goalbound.learners.core import RidgeLearner
+from goalbound.learners.loss_units import InUnits
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.wrapper import Wrapper
 from goalbound.logs.estimators import Found, Played, Question, general_notes, model_value, observed, weighted
 from goalbound.logs.importance import Cases, cases_of, check_probabilities
 from goalbound.logs.log import Log
@@ -35,7 +39,7 @@ def evaluate_policy(
     log: Log,
     policy: Policy | Callable[[Floats], Policy],
     *,
-    learner: RidgeLearner | None = None,
+    learner: RidgeLearner | InUnits | CovariateLearner | Apprentice | None = None,
     replicates: int = 200,
     level: float = 0.95,
     bounded_cases: int | None = 500,
@@ -48,7 +52,8 @@ def evaluate_policy(
         policy: an action for each state, by numbers or names (:func:`goalbound.policy_bounds`), for all contexts; or a
             function from a context [d] to such a policy, which is called once for each different context.
         learner: an :class:`~goalbound.LRCSSP` that has learned the log, for proven bounds. Its regularization and
-            prior knowledge are also those of the model; that of any learner by ridge regression will do for these.
+            prior knowledge are also those of the model; that of any learner by ridge regression will do for these. It
+            may be behind the map and the unit that the log was read with, or an apprentice.
         replicates: how many resamples of the cases the bootstrap intervals are from; 0: no intervals.
         level: of these intervals.
         bounded_cases: the bounds are those of at most so many cases, drawn at random where there are more with
@@ -83,7 +88,7 @@ def evaluate_policy(
     'no learner was given; give learner=LRCSSP(...) that has learned the log'
     """
     check_type(log, Log, "log", "give what read_log(...) gives")
-    _check_learner(log, learner)
+    learner = _checked_learner(log, learner)
     replicates = check_int(replicates, "replicates", least=0, most=10**6)
     level = check_fraction(level, "level", "how often the bootstrap intervals are meant to hold")
     if bounded_cases is not None:
@@ -109,9 +114,11 @@ def evaluate_policy(
     )  # fmt: skip
 
 
-def _check_learner(log: Log, learner: Any) -> None:
-    if learner is None:
-        return
+def _checked_learner(log: Log, given: Any) -> RidgeLearner | None:
+    """The learner by ridge regression, whatever is around it; None if there is none."""
+    if given is None:
+        return None
+    learner = _inside(log, given)
     check_type(learner, RidgeLearner, "learner", "give an LRCSSP or another learner by ridge regression, or leave out")
     if learner.support != log.support:
         raise ArgumentError(
@@ -122,6 +129,30 @@ def _check_learner(log: Log, learner: Any) -> None:
         raise ArgumentError(
             f"learner has contexts of {learner.context_size} entries, and the log of {log.context_size}"
         )
+    return learner
+
+
+def _inside(log: Log, learner: Any) -> Any:
+    """The learner inside a map, a unit or an apprentice; an error unless the log was read with this map and unit."""
+    while isinstance(learner, Wrapper):
+        if isinstance(learner, InUnits) and learner.loss_scale != log.loss_scale:
+            was = "no unit" if log.loss_scale is None else f"{log.loss_scale}"
+            raise ArgumentError(
+                f"learner has losses in {learner.loss_scale}, and the log was read with {was}; read it with "
+                "loss_scale=learner.loss_scale"
+            )
+        if isinstance(learner, CovariateLearner) and map_digest(learner.map) != log.map_digest:
+            raise ArgumentError(
+                "learner has another map of covariates than the log was read with; read it with "
+                "covariate_map=learner.map, or give learner.inner if its contexts are those of the log"
+            )
+        if not isinstance(learner, InUnits | CovariateLearner | Apprentice):
+            raise ArgumentError(
+                f"learner is a {type(learner).__name__}, whose contexts are not those of the log; give learner.inner "
+                "and a log that was read with its contexts"
+            )
+        learner = learner.inner
+    return learner
 
 
 def _played(log: Log, policy: Any, cases: Cases) -> Played:
@@ -208,7 +239,7 @@ def _not_proven(log: Log, learner: RidgeLearner | None) -> str:
         return "no learner was given; give learner=LRCSSP(...) that has learned the log"
     if not isinstance(learner, LRCSSP):
         return f"a {type(learner).__name__} has no confidence sets; give an LRCSSP"
-    if learner_card(learner).guarantee != PROVEN:
+    if not learner.settings.widths.proven:
         return f"the sets of this learner are not proven ({learner}); give an LRCSSP with widths.paper() or sharp()"
     if learner.alarm is not None:
         return f"what the learner saw contradicts its model ({learner.alarm})"
@@ -217,6 +248,10 @@ def _not_proven(log: Log, learner: RidgeLearner | None) -> str:
     chosen = sum(one.outcome for one in log.skipped)
     if chosen:
         return f"{pluralize(chosen, 'row')} skipped because of the loss or the next state, so nothing is proven"
+    if learner.caveats:
+        return f"nothing of what this learner has learned is proven: {'; '.join(learner.caveats)}"
+    if learner_card(learner).guarantee != PROVEN:
+        return f"{learner} does not say that its sets are proven; give an LRCSSP"
     return ""
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.covariates import CovariateMap
+from goalbound.adapters.covariates import CovariateMap, map_digest
 from goalbound.adapters.covariates.covariate_map import check_map
 from goalbound.errors import ArgumentError, FileFormatError, InputError
 from goalbound.logs.columns import LogColumns
@@ -124,13 +124,17 @@ class Faults:
         self.bad = np.zeros(self.table.rows, dtype=np.bool_)
         self.repeated = np.zeros(self.table.rows, dtype=np.bool_)
 
-    def add(self, wrong: Flags, column: str, reason: Callable[[int], str], *, outcome: bool = False) -> None:
-        """These rows are wrong too. Where the first fault is raised, only the first is described."""
+    def add(
+        self, wrong: Flags, column: str | Callable[[int], str], reason: Callable[[int], str], *, outcome: bool = False
+    ) -> None:
+        """These rows are wrong too, because of a column (that of each row, where it is a function; "": the whole row).
+        Where the first fault is raised, only the first is described."""
         rows = np.flatnonzero(wrong & ~self.bad).tolist()
         lines = self.table.lines
         for row in rows[:1] if self.raising else rows:
             line = None if lines is None else int(lines[row])
-            self.found[row] = SkippedRow(row, line, column, reason(row), outcome)
+            name = column if isinstance(column, str) else column(row)
+            self.found[row] = SkippedRow(row, line, name, reason(row), outcome)
         self.bad |= wrong
 
     def check(self) -> None:
@@ -185,7 +189,16 @@ def _log(table: Table, request: _Request, faults: Faults) -> Log:
         None if cells.probabilities is None else set_readonly(cells.probabilities[rows]),
         cases=int(case_of.max()) + 1, open_cases=_open_cases(cells, faults), skipped=faults.skipped(),
         clipped=int(np.count_nonzero(clipped[rows])), loss_scale=request.scale, component_names=cells.contexts.names,
+        map_digest=_digest(request.map),
     )  # fmt: skip
+
+
+def _digest(map: CovariateMap | None) -> str | None:
+    """Of the map; None where there is none, or it is of a third party and has no identity."""
+    try:
+        return None if map is None else map_digest(map)
+    except InputError:
+        return None
 
 
 def _check_left(faults: Faults) -> None:
@@ -351,7 +364,7 @@ def _check_repeats(cells: _Cells, columns: LogColumns, faults: Faults) -> None:
     before[order[1:][same]] = order[:-1][same]
     faults.repeated = before >= 0
     faults.add(
-        before >= 0, columns.time,
+        before >= 0, "",
         lambda row: f"the same case, time, state, action, loss and next state as row {before[row]}: it is counted once",
     )  # fmt: skip
 

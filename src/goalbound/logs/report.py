@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from goalbound.logs.rare_names import rare_names
 from goalbound.terminal import pluralize, table
 
 if TYPE_CHECKING:
@@ -194,6 +195,7 @@ def _warnings(log: Log, never_tried: float) -> tuple[str, ...]:
             f"{pluralize(chosen, 'row')} skipped because of the loss or the next state: the others are selected by "
             "their outcome, and no bound holds for them. Repair these rows"
         )
+    found += rare_names(log)
     if log.open_cases:
         found.append(
             f"{log.open_cases} of {pluralize(log.cases, 'case')} do not end at the goal. Their steps are used; if "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.errors import ModelError
+from goalbound.errors import ArgumentError, ModelError
 from goalbound.models.validation import (
     MOST_COUNTED,
     check_int,
@@ -139,7 +139,7 @@ class Support:
         if isinstance(pairs, Mapping):
             raise ModelError(
                 f"pairs is a mapping, {short_repr(pairs)}; give a sequence with, for each state, its actions and their "
-                "next states by number: [{0: [1]}, ...]. Problems with names are made by Builder"
+                "next states by number: [{0: [1]}, ...]. Supports with names are made by Support.from_names"
             )
         for state, of_state in enumerate(check_list(pairs, "pairs", "a sequence, with the actions of each state")):
             for action, successors in _sorted_actions(of_state, state):
@@ -159,6 +159,41 @@ class Support:
         return cls(
             np.array(pair_start), np.array(pair_action, dtype=np.int64), np.array(next_start),
             np.array(next_state, dtype=np.int64), state_names, action_names,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    @classmethod
+    def from_names(cls, pairs: Mapping[str, Mapping[str, Iterable[str]]], *, goal: str = GOAL) -> Support:
+        """From states with their actions and the next states of each, all by name; ``"goal"`` is the goal.
+
+        States and actions are numbered in the order in which they come first. A next state that has no actions of its
+        own is an error. ``goal`` is another name of the goal among the next states, that of a log, for example.
+
+        >>> support = Support.from_names({
+        ...     "new": {"answer": ["waiting", "closed"], "ask": ["waiting"]},
+        ...     "waiting": {"answer": ["waiting", "closed"]},
+        ... }, goal="closed")
+        >>> support, support.pair("new", "ask"), support.next_state[support.row(0)]
+        (Support(2 states, 3 pairs, 5 next states), 1, array([1, 2], dtype=int32))
+        """
+        if not isinstance(goal, str) or not goal:
+            raise ArgumentError(f"goal is {short_repr(goal)}; it is the name of the goal, a text")
+        named = {state: _named_actions(of_state, state) for state, of_state in _items_by_name(pairs, "pairs", "state")}
+        for name in dict.fromkeys((goal, GOAL)):
+            if name in named:
+                raise ModelError(f'pairs: "{name}" is the goal, where nothing is done; name that state otherwise')
+        states = {state: number for number, state in enumerate(named)}
+        names = tuple(dict.fromkeys(action for actions in named.values() for action in actions))
+        actions = {action: number for number, action in enumerate(names)}
+        places = {**states, goal: len(states), GOAL: len(states)}
+        return cls.from_pairs(
+            [
+                {
+                    actions[action]: [_next_place(places, one, f'pairs: "{state}", "{action}"') for one in following]
+                    for action, following in of_state.items()
+                }
+                for state, of_state in named.items()
+            ],
+            state_names=tuple(states), action_names=names,
         )  # fmt: skip
 
     @property
@@ -286,6 +321,39 @@ def _sorted_actions(of_state: Any, state: int) -> list[tuple[int, Any]]:
     return sorted(pairs, key=lambda pair: pair[0])
 
 
+def _items_by_name(given: Any, where: str, kind: str) -> list[tuple[str, Any]]:
+    """The entries of a mapping from names."""
+    if not isinstance(given, Mapping) or not given:
+        raise ArgumentError(f"{where} is {short_repr(given)}; it is a mapping with the name of at least one {kind}")
+    for name in given:
+        if not isinstance(name, str):
+            raise ArgumentError(f"{where} has the {kind} {short_repr(name)}; it is a name, a text")
+    return list(given.items())
+
+
+def _named_actions(of_state: Any, state: str) -> dict[str, list[str]]:
+    """The actions of a state with their next states."""
+    found = {}
+    for action, following in _items_by_name(of_state, f'pairs: "{state}"', "action"):
+        where = f'pairs: "{state}", "{action}"'
+        found[action] = check_list(following, where, 'the list of its next states, by name, such as ["waiting"]')
+        if not found[action]:
+            raise ModelError(f"{where} has no next state; every pair needs one")
+    return found
+
+
+def _next_place(places: Mapping[str, int], name: Any, where: str) -> int:
+    """The number of a next state."""
+    if not isinstance(name, str):
+        raise ArgumentError(f"{where} leads to {short_repr(name)}; a next state is a name, a text")
+    if name not in places:
+        raise ModelError(
+            f'{where} leads to "{name}", which has no actions; there are {_quoted_names(tuple(places))}. Declare its '
+            "actions, or correct the name"
+        )
+    return places[name]
+
+
 def _index(key: int | str, last: int, names: tuple[str, ...] | None, kind: str, extra: str | None) -> int:
     if isinstance(key, str):
         if key == extra:
@@ -293,7 +361,8 @@ def _index(key: int | str, last: int, names: tuple[str, ...] | None, kind: str, 
         if names is None:
             raise ModelError(f'no {kind} is called "{key}": this problem has no {kind} names; use a number')
         if key not in names:
-            raise ModelError(f'no {kind} is called "{key}"; there are {_quoted_names(names)}')
+            also = "" if extra is None else f', and the goal is "{extra}"'
+            raise ModelError(f'no {kind} is called "{key}"; there are {_quoted_names(names)}{also}')
         return names.index(key)
     number = check_int(key, kind)
     if not 0 <= number <= last:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from goalbound.kernels.compile import Run
 from goalbound.kernels.layout import Rows
@@ -17,7 +17,7 @@ from goalbound.models import SSP
 from goalbound.models.validation import check_fraction
 from goalbound.planning.chain import ChainSolver, moves_of
 from goalbound.planning.checks import engine_for, require_ssp
-from goalbound.planning.properness import moving_policy, pairs_of
+from goalbound.planning.properness import Policy, moving_policy, pairs_of
 from goalbound.planning.reduction import rows_of
 from goalbound.planning.solution import Status
 
@@ -60,9 +60,10 @@ class Evaluation:
         return not np.isinf(self.hitting_times).any()  # NaN: it ends, but the time is not known accurately
 
 
-def evaluate(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> Evaluation:
+def evaluate(ssp: SSP, policy: Policy, *, tolerance: float = 1e-10) -> Evaluation:
     """The expected loss and steps of a policy that plays ``policy[s]`` in state s, proper or not.
 
+    The policy has an action for each state: numbers [S], names, or a mapping from states to actions by number or name.
     A policy that loops forever at no loss has finite values and infinite hitting times. An action of -1 stands
     for a state that is left out: both are infinite there and wherever it may be reached.
 
@@ -88,10 +89,11 @@ def evaluate(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> Evalua
     return Evaluation(values, steps, error, Status.CONVERGED if error <= tolerance else Status.ROUNDING)
 
 
-def hitting_times(ssp: SSP, policy: ArrayLike, *, tolerance: float = 1e-10) -> NDArray[np.float64]:
+def hitting_times(ssp: SSP, policy: Policy, *, tolerance: float = 1e-10) -> NDArray[np.float64]:
     """[S + 1] expected steps of a policy to the goal; infinite where it is not reached with probability one.
 
-    Relative errors are at most the tolerance; a number that cannot be computed that accurately is NaN.
+    The policy is given as to :func:`evaluate`. Relative errors are at most the tolerance; a number that cannot be
+    computed that accurately is NaN.
     """
     check_fraction(tolerance, "tolerance", "a relative error")
     rows, run = rows_of(require_ssp(ssp)), engine_for(ssp)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import ArgumentError, InputError, ModelError
+from goalbound.errors import ArgumentError, ModelError
 from goalbound.models import BallSet, IntervalSet, LossScale, Support
-from goalbound.models.validation import check_fraction, check_type, set_readonly, short_repr
+from goalbound.models.validation import check_fraction, check_type, set_readonly
 from goalbound.planning.extended_value_iteration import check_rows_fit
 from goalbound.planning.plausible_rows import PlausibleRows, may_arrive, may_never_arrive, only_pairs
 from goalbound.planning.properness import support_pairs
@@ -21,6 +21,10 @@ from goalbound.planning.solution import Status
 from goalbound.terminal import one_line, table
 
 SHOWN = 12
+UNPROVEN_WIDTHS = "the widths of these sets are not"
+"""Why bounds are not proven, where whoever made the sets says no more."""
+OUTSIDE = 1e-9
+"""Relative; an estimate that is so far outside its bounds is outside, and no rounding."""
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +47,7 @@ class PolicyBounds:
             whoever made the sets does not say.
         delta: ... which is 1 - delta.
         loss_scale: the unit of ``lower``, ``upper`` and ``estimate``; None: losses of a step are in [0, 1].
+        caveats: why the bounds are not proven, where whoever made the sets says why; empty if they are.
     """
 
     support: Support
@@ -55,6 +60,7 @@ class PolicyBounds:
     proven: bool | None = None
     delta: float | None = None
     loss_scale: LossScale | None = None
+    caveats: tuple[str, ...] = ()
 
     def in_unit(self, scale: LossScale) -> PolicyBounds:
         """The same in a unit of the user's own; bounds are rounded outwards.
@@ -77,9 +83,22 @@ class PolicyBounds:
         if self.proven is None:
             return "The bounds hold if the true model is one of the plausible ones."
         if not self.proven:
-            return "Not proven: the widths of these sets are not, so the true value may lie outside the bounds."
+            why = "; ".join(map(one_line, self.caveats)) or UNPROVEN_WIDTHS
+            return f"Not proven: {why}, so the true value may lie outside the bounds."
         sure = 1.0 - (self.delta or 0.0)
         return f"Proven: with probability {sure:g} all such bounds hold, for all contexts and policies."
+
+    @property
+    def estimate_outside(self) -> NDArray[np.int64]:
+        """The states whose estimate lies outside the bounds.
+
+        Few steps were seen on the way from them, which the ridge pulls towards no loss and the goal; or something that
+        was declared is wrong, such as a loss floor above a mean loss: then no bound is valid.
+        """
+        if self.estimate is None:
+            return np.empty(0, dtype=np.int64)
+        low, high = self.lower * (1.0 - OUTSIDE), self.upper * (1.0 + OUTSIDE)
+        return np.flatnonzero((self.estimate < low) | (self.estimate > high))
 
     def __str__(self) -> str:
         support = self.support
@@ -96,12 +115,20 @@ class PolicyBounds:
         if support.states > SHOWN:
             lines.append(f"and {support.states - SHOWN} more states")
         if len(self.may_never_arrive):
-            some = ", ".join(_name(support.state_names, int(s), "state") for s in self.may_never_arrive[:SHOWN])
-            more = f" and {len(self.may_never_arrive) - SHOWN} more" if len(self.may_never_arrive) > SHOWN else ""
-            lines.append(f"A plausible model may never arrive from {some}{more}.")
+            lines.append(f"A plausible model may never arrive from {self._listed(self.may_never_arrive)}.")
+        outside = self.estimate_outside
+        if len(outside):
+            lines.append(
+                f"The estimate lies outside the bounds in {self._listed(outside)}: too few steps were seen, or what "
+                "was declared (the loss floor, known losses and rows) is wrong."
+            )
         if self.status is not Status.CONVERGED:
             lines.append(f"{self.status.value}.")
         return "\n".join([*lines, self.guarantee])
+
+    def _listed(self, states: NDArray[np.int64]) -> str:
+        some = ", ".join(_name(self.support.state_names, int(s), "state") for s in states[:SHOWN])
+        return some + (f" and {len(states) - SHOWN} more" if len(states) > SHOWN else "")
 
 
 def check_unit(scale: LossScale, has: LossScale | None) -> None:
@@ -219,28 +246,9 @@ def policy_pairs(support: Support, policy: ArrayLike | Mapping[Any, Any]) -> NDA
 
     It is an array of action numbers, a sequence of names, or a mapping from states to actions, by number or name.
     """
-    if isinstance(policy, Mapping):
-        named = policy.items()
-    elif isinstance(policy, list | tuple) and any(isinstance(action, str) for action in policy):
-        if len(policy) != support.states:
-            raise ArgumentError(f"policy has {len(policy)} actions; it needs one for each of {support.states} states")
-        named = dict(enumerate(policy)).items()
-    else:
-        pairs = support_pairs(support, policy)
-        if (pairs < 0).any():
-            raise ModelError(f"policy has no action for {support.state_name(int(np.argmin(pairs)))}; give one")
-        return pairs
-    pairs = np.full(support.states, -1, dtype=np.int64)
-    for state, action in named:
-        try:
-            pair = support.pair(state, action)
-        except InputError as error:
-            raise ModelError(f"policy[{short_repr(state)}]: {error}") from None
-        pairs[support.pair_state[pair]] = pair
-    missing = [support.state_name(int(s)) for s in np.flatnonzero(pairs < 0)]
-    if missing:
-        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        raise ModelError(f"policy has no action for {', '.join(missing[:SHOWN])}{more}; it needs one for every state")
+    pairs = support_pairs(support, policy)
+    if (pairs < 0).any():
+        raise ModelError(f"policy has no action for {support.state_name(int(np.argmin(pairs)))}; give one")
     return pairs
 
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import InputError, ModelError, NoProperPolicy
+from goalbound.errors import ArgumentError, InputError, ModelError, NoProperPolicy
 from goalbound.models import SSP, Support
-from goalbound.models.validation import as_numeric_array
+from goalbound.models.validation import as_numeric_array, short_repr
 from goalbound.planning.chain import ChainSolver
 from goalbound.planning.checks import engine_for, require_ssp
 from goalbound.planning.reduction import reduce, rows_of
+
+SHOWN = 12
+"""States that an error names."""
+Policy = ArrayLike | Mapping[Any, Any]
+"""An action for each state: numbers [S], names, or a mapping from states to actions by number or name."""
 
 
 def no_proper_policy(ssp: SSP, states: NDArray[np.int64]) -> NoProperPolicy:
@@ -23,8 +31,9 @@ def blocking_states(ssp: SSP) -> NDArray[np.int64]:
     return np.flatnonzero(reduce(require_ssp(ssp), engine_for(ssp)).lost)
 
 
-def is_proper(ssp: SSP, policy: ArrayLike) -> bool:
-    """Whether a policy (an action for each state) reaches the goal with probability one from every state. O(M).
+def is_proper(ssp: SSP, policy: Policy) -> bool:
+    """Whether a policy (an action for each state, by number or name) reaches the goal with probability one from every
+    state. O(M).
 
     >>> walk = SSP.dense([[0.1, 0.0]], [[[0.5, 0.5], [1.0, 0.0]]])
     >>> is_proper(walk, [0]), is_proper(walk, [1])
@@ -53,13 +62,40 @@ def moving_policy(ssp: SSP, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     return out
 
 
-def pairs_of(ssp: SSP, policy: ArrayLike) -> NDArray[np.int64]:
-    """The pairs [S] that a policy of actions [S] plays; -1 stays -1. An action that a state lacks is an error."""
+def pairs_of(ssp: SSP, policy: Policy) -> NDArray[np.int64]:
+    """The pairs [S] that a policy plays; an action number of -1 stays -1. An action that a state lacks is an error."""
     return support_pairs(ssp.support, policy)
 
 
-def support_pairs(support: Support, policy: ArrayLike) -> NDArray[np.int64]:
+def support_pairs(support: Support, policy: Policy) -> NDArray[np.int64]:
     """:func:`pairs_of` where there is only a support."""
+    if isinstance(policy, Mapping):
+        return _named_pairs(support, policy)
+    if isinstance(policy, list | tuple) and any(isinstance(action, str) for action in policy):
+        if len(policy) != support.states:
+            raise ArgumentError(f"policy has {len(policy)} actions; it needs one for each of {support.states} states")
+        return _named_pairs(support, dict(enumerate(policy)))
+    return _numbered_pairs(support, policy)
+
+
+def _named_pairs(support: Support, policy: Mapping[Any, Any]) -> NDArray[np.int64]:
+    """The pairs of a mapping from states to actions; it has one for every state."""
+    pairs = np.full(support.states, -1, dtype=np.int64)
+    for state, action in policy.items():
+        try:
+            pair = support.pair(state, action)
+        except InputError as error:
+            raise ModelError(f"policy[{short_repr(state)}]: {error}") from None
+        pairs[support.pair_state[pair]] = pair
+    missing = [support.state_name(int(s)) for s in np.flatnonzero(pairs < 0)]
+    if missing:
+        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+        raise ModelError(f"policy has no action for {', '.join(missing[:SHOWN])}{more}; it needs one for every state")
+    return pairs
+
+
+def _numbered_pairs(support: Support, policy: ArrayLike) -> NDArray[np.int64]:
+    """The pairs of action numbers [S]."""
     actions = as_numeric_array(policy, "policy", "one action number for each state")
     if actions.shape != (support.states,) or actions.dtype.kind not in "iu":
         raise ModelError(

@@ -63,3 +63,24 @@ def test_a_record_is_identified_by_its_file(done, run):
     assert code == 0
     assert "a record; " in out
     assert "20 episodes, expected regret " in out
+
+
+def test_a_file_of_fit_is_checked_as_such(place, run):
+    path = place / "tickets.toml"
+    path.write_text(
+        "goal = 'closed'\n[columns]\ncovariates = ['seats']\n[loss]\nunit = 'EUR'\ncap = 50\nfloor = 1\n"
+        "[map]\nkind = 'Hats'\nknots = [0, 10]\n[learner]\nuse = 'greedy-ridge'\n"
+    )
+    code, out, err = run("check", "tickets.toml")
+    assert (code, err) == (0, "")
+    assert out == (
+        "tickets.toml: a file of goalbound fit; goal 'closed', losses in EUR, cap 50, map Hats of 2 components, "
+        "learner greedy-ridge; goalbound fit LOG --map tickets.toml uses it\n"
+    )
+    code, _, err = run("check", "tickets.toml", "--quick")
+    assert code == 2
+    assert "this is a file of goalbound fit; --set, --quick, --try and --plugin are for experiments" in err
+    path.write_text("goal = 'closed'\n[columns]\ncosts = 'eur'\n")
+    code, _, err = run("check", "tickets.toml")
+    assert code == 2
+    assert "[columns] 'costs' is no key" in err

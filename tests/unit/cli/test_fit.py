@@ -117,7 +117,7 @@ def test_skipped_rows_are_counted(folder, run):
     assert not (folder / "page.html").exists()
     code, out, _ = run("fit", "log.csv", "--map", "how.toml", "--report", "page.html", "--errors", "skip")
     assert code == 0
-    assert "skipped: 1 for covariates, 1 for minutes" in out
+    assert "skipped: 1 for hour, 1 for minutes" in out
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,10 @@ def test_what_is_wrong_is_one_line(folder, run, learned, words, said):
         ("[loss]\nunit = 'min'\nfloor = 1", "a unit needs a cap"),
         ("[loss]\nfloor = 1\n[map]\nkind = 'Heads'", "no map is of kind 'Heads'"),
         ("[loss]\nfloor = 1\n[map]\nkind = 'Hats'\nknots = [1, 0]", "numbers must ascend"),
-        ("[loss]\nfloor = 1\n[map]\nkind = 'Hats'\nknots = [0, 1]", "covariate_map is given, and no covariates"),
+        ("[loss]\nfloor = 1\n[map]\nkind = 'Hats'\nknots = [0, 1]",
+         "there is a map, and no covariates; name the columns that it reads with --covariates"),
+        ("[loss]\nfloor = 1\n[columns]\ncovariates = ['hour']",
+         "there is no map that makes contexts of them; write one as [map] in the file of --map"),
         ("[loss]\nfloor = 1\nunit = 'min'\ncap = 60\n[learner]\nuse = 3", 'no learner is called "3"'),
         ("[loss]\ncap = 60", "the loss floor is missing"),
         ("", "is not in [0, 1]; say what their unit is with --unit min --cap 60"),

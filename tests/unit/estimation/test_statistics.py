@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goalbound import LRCSSP, Support
 from goalbound.errors import InputError
 from goalbound.estimation import Statistics
 from goalbound.kernels.pending import new_pending
@@ -106,3 +107,13 @@ def test_it_says_how_much_it_has_seen() -> None:
     statistics = Statistics(RAGGED, 2)
     statistics.record([0.25, 0.75], Step(0, 0, 0.5, 1))
     assert repr(statistics) == "Statistics(3 states, 4 pairs, 9 next states, 2 components, 1 steps)"
+
+
+def test_a_next_state_outside_the_support_has_the_larger_support_as_its_remedy() -> None:
+    learner = LRCSSP(Support.from_pairs([{0: [1, 2]}, {0: [2]}]), 1, loss_floor=0.1)
+    step = Step(0, 0, 0.5, 0)
+    with pytest.raises(InputError, match=r"which its support does not allow; .*learner\.extended\(support\)"):
+        learner.learn([1.0], step)
+    larger = learner.extended(Support.from_pairs([{0: [0, 1, 2]}, {0: [2]}]))  # what the error says helps
+    larger.learn([1.0], step)
+    assert larger.statistics.visits.tolist() == [1, 0]

@@ -99,7 +99,7 @@ def test_the_ratio_is_at_most_one_on_average_over_all_outcomes(true: float) -> N
         if chance == 0.0:
             continue
         enter(constants, state, chosen, outcomes)
-        beta = kernels.threshold.python(state, NUMBER, constants.row_log)
+        beta = kernels.threshold.python(state, NUMBER, 0, constants.row_log)
         expected += chance * 0.1 * np.exp(log_loss_of(p, chosen, np.array(outcomes)) - beta + 2.0 * constants.row_log)
     assert expected <= 1.0 + 1e-9  # failure times the ratio, and the ratio is exp(F - beta) / failure
 
@@ -142,7 +142,7 @@ def test_no_member_of_the_set_is_outside_the_bounds(size: int, count: int, fract
     p, contexts, outcomes = drawn(size, count, seed, fractional=fractional)
     constants, state = new_number(size)
     enter(constants, state, contexts, outcomes.tolist())
-    beta = kernels.threshold.python(state, NUMBER, constants.row_log)
+    beta = kernels.threshold.python(state, NUMBER, 0, constants.row_log)
     kernels.bound_number.python(constants, state, NUMBER, 0, constants.row_log)
     rng = np.random.default_rng(seed)
     tried = np.vstack([p, rng.random((200, size)), np.clip(p + 0.1 * rng.standard_normal((200, size)), 0.0, 1.0)])
@@ -158,7 +158,7 @@ def test_bounds_are_as_tight_as_a_general_solver_finds_them(size: int, count: in
     p, contexts, outcomes = drawn(size, count, seed=7)
     constants, state = new_number(size)
     enter(constants, state, contexts, outcomes.tolist())
-    beta = kernels.threshold.python(state, NUMBER, constants.row_log)
+    beta = kernels.threshold.python(state, NUMBER, 0, constants.row_log)
     kernels.bound_number.python(constants, state, NUMBER, 0, constants.row_log)
     gaps = []
     for vertex in range(0, len(constants.vertices), 5):
@@ -181,7 +181,7 @@ def test_what_was_never_seen_is_bounded_by_the_rule_of_log_over_visits() -> None
     enter(constants, state, np.ones((1000, 1)), [0.0] * 1000)
     kernels.bound_number.python(constants, state, NUMBER, 0, constants.row_log)
 
-    beta = kernels.threshold.python(state, NUMBER, constants.row_log)
+    beta = kernels.threshold.python(state, NUMBER, 0, constants.row_log)
     assert state.low[NUMBER, 0] == 0.0
     assert state.high[NUMBER, 0] == pytest.approx(1.0 - np.exp(-beta / 1000), rel=1e-3)  # - 1000 log(1 - p) = beta
 
@@ -191,7 +191,7 @@ def test_interpolated_bounds_hold_between_vertices() -> None:
     constants, state = new_number(3, most=6)
     enter(constants, state, contexts, outcomes.tolist())
     kernels.bound_number.python(constants, state, NUMBER, 0, constants.row_log)
-    assert log_loss_of(p, contexts, outcomes) <= kernels.threshold.python(state, NUMBER, constants.row_log)
+    assert log_loss_of(p, contexts, outcomes) <= kernels.threshold.python(state, NUMBER, 0, constants.row_log)
     for context in np.random.default_rng(0).dirichlet(np.ones(3), 50):
         kernels.locate.python(constants, state.work, context)
         assert kernels.interpolate.python(state.work, state.low[NUMBER]) <= context @ p + 1e-12
@@ -215,8 +215,23 @@ def test_single_sets_fail_no_more_often_than_they_may(contexts: str) -> None:
         for count in (5, 15, 30, 60):
             constants, state = new_number(2, failure=0.2)
             enter(constants, state, np.array(chosen[:count]), outcomes[:count])
-            beta = kernels.threshold.python(state, NUMBER, constants.row_log)
+            beta = kernels.threshold.python(state, NUMBER, 0, constants.row_log)
             failed = failed or log_loss_of(p, np.array(chosen[:count]), np.array(outcomes[:count])) > beta
         failures += failed
     print(f"{contexts}: {failures} of 300 sets failed, 60 are allowed")
     assert failures <= 78
+
+
+def test_rounding_of_long_runs_makes_sets_larger_and_not_wrong() -> None:
+    """A million equal visits, entered as sums: the bounds are as close to the share of ones as they should be."""
+    constants, state = new_number(1, failure=0.05)
+    count, ones = 1_000_000, 300_000
+    state.visits[0], state.ones[NUMBER] = count, ones
+    state.contexts[0, 0] = state.cell_weight[0, 0] = state.cell_contexts[0, 0, 0] = count
+    state.hit_weight[NUMBER, 0] = state.hit_contexts[NUMBER, 0, 0] = ones
+    state.log_loss[NUMBER] = -(ones * np.log(0.3) + (count - ones) * np.log(0.7)) + 7.0  # a forecaster that lost 7 nats
+    kernels.bound_number.python(constants, state, NUMBER, 0, constants.row_log)
+
+    reach = np.sqrt(2 * 0.21 * (7.0 + np.log(20.0)) / count)  # F rises by (p - 0.3)^2 n / (2 * 0.21)
+    assert state.low[NUMBER, 0] == pytest.approx(0.3 - reach, abs=0.02 * reach)
+    assert state.high[NUMBER, 0] == pytest.approx(0.3 + reach, abs=0.02 * reach)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import GreedyRidge, PosteriorSampling, Support
+from goalbound import LRCSSP, GreedyRidge, InUnits, LossScale, PosteriorSampling, Support
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError, ModelError
 from goalbound.learners.apprentice import Apprentice
@@ -378,3 +378,64 @@ def test_wrong_contexts_and_ids_are_errors_and_no_episodes() -> None:
 
 def test_its_repr_says_how_it_decides() -> None:
     assert "by bounds, margin 0.5, 0 led by learner" in repr(Apprentice(lr_cssp(), RUNBOOK, margin=0.5))
+
+
+def test_a_learner_behind_a_map_or_a_unit_is_refused_with_the_way_to_the_one_inside() -> None:
+    scale = LossScale("min", cap=60)
+    wrapped = CovariateLearner(Hats([0, 1]), InUnits(lr_cssp(), scale))
+    with pytest.raises(
+        ArgumentError, match=r"is a CovariateLearner; give the LRCSSP inside, learner\.inner\.inner, and"
+    ):
+        Apprentice(wrapped, RUNBOOK)
+    behind = CovariateLearner(wrapped.map, InUnits(Apprentice(wrapped.inner.inner, RUNBOOK), scale))
+    assert behind.begin(0.5).act("down") == 0
+
+
+def test_progress_behind_a_map_and_a_unit_is_that_of_the_apprentice() -> None:
+    apprentice, scale, hats = taught(1500), LossScale("min", cap=60), Hats([0, 1])
+    plain = apprentice.progress(hats(0.95))
+    assert str(CovariateLearner(hats, apprentice).progress(0.95)) == str(plain)
+    in_minutes = CovariateLearner(hats, InUnits(apprentice, scale)).progress(0.95)
+    assert str(in_minutes) == str(plain.in_unit(scale))
+    assert in_minutes.loss_scale == scale
+
+
+LARGER = Support.from_names(
+    {
+        "stuck": {"page": ["goal"]},
+        "down": {"restart": ["stuck", "goal", "degraded", "down"], "roll back": ["goal", "degraded"]},
+        "degraded": {"restart": ["goal", "down"], "roll back": ["goal", "degraded"]},
+    }
+)
+
+
+def test_on_a_larger_support_the_runbook_stays_and_new_states_need_one() -> None:
+    """States and actions have other numbers there, and the same names."""
+    apprentice = taught(300, margin=0.1)
+    episode = apprentice.begin(BUSY)
+    episode.act("down")
+    episode.abandon("it was counted", missing_at_random=True)
+    assert (apprentice.led_by_runbook, apprentice.led_by_learner) in ((1, 0), (0, 1))
+    with pytest.raises(ModelError, match=r'runbook: policy has no action for state 0 \("stuck"\)'):
+        apprentice.extended(LARGER)
+    again = CovariateLearner(Hats([0, 1]), apprentice).extended(LARGER, runbook={"stuck": "page", **RUNBOOK}).inner
+    assert isinstance(again, Apprentice)
+    assert [LARGER.action_name(int(action)).split('"')[1] for action in again.runbook] == ["page", "restart", "restart"]
+    assert (again.margin, again.by, again.led_by_runbook) == (0.1, "bounds", apprentice.led_by_runbook)
+    assert again.statistics.visits.sum() == apprentice.statistics.visits.sum()
+    wider = Support.full(2, 2)
+    plain = Apprentice(LRCSSP(Support.from_pairs([{0: [1], 1: [2]}, {1: [2]}]), 2, loss_floor=0.1), [1, 1])
+    assert plain.extended(wider).runbook.tolist() == [1, 1]  # by numbers, and no new states
+
+
+def test_under_other_settings_the_runbook_the_test_and_the_counts_stay() -> None:
+    apprentice = taught(300, margin=0.1)
+    episode = apprentice.begin(BUSY)
+    episode.act("down")
+    episode.abandon("it was counted", missing_at_random=True)
+    again = InUnits(apprentice, LossScale("min", cap=60)).with_settings(delta=0.01).inner
+    assert isinstance(again, Apprentice)
+    assert again.settings.delta == 0.01
+    assert again.runbook.tolist() == apprentice.runbook.tolist()
+    assert (again.margin, again.led_by_runbook) == (0.1, apprentice.led_by_runbook)
+    assert (again.progress(BUSY).difference >= apprentice.progress(BUSY).difference).all()  # surer, so wider

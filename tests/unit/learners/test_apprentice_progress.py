@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from goalbound import GreedyRidge
+from goalbound import LRCSSP, GreedyRidge, widths
+from goalbound.errors import ArgumentError
 from goalbound.learners.apprentice import Apprentice
-from goalbound.models import IntervalSet, Step
+from goalbound.learners.apprentice_progress import _alike
+from goalbound.models import IntervalSet, LossScale, Step, Support
 from goalbound.planning import evaluate, solve
 from tests.reference.exact import Value
 from tests.reference.pessimism import arriving_losses, corners, least_worst_losses, policy_extremes
@@ -144,3 +147,78 @@ def test_a_negative_margin_asks_for_a_gain() -> None:
     for margin, passes in ((-0.99 * gain, True), (-1.01 * gain, False)):
         assert taught(1500, by="estimate", margin=margin).progress(BUSY).switches[0] == passes
     assert math.isfinite(gain)
+
+
+LINE = Support.from_names(
+    {
+        "far": {"walk": ["near"], "ride": ["near"]},
+        "near": {"walk": ["near", "goal"], "ride": ["near", "goal"]},
+        "apart": {"walk": ["goal"], "ride": ["goal"]},
+    }
+)
+
+
+def traveller(by: str, margin: float = 0.0) -> Apprentice:
+    """The runbook walks. From far riding is much better, from near and apart walking is: there both are the same."""
+    losses = {("far", "walk"): 0.9, ("far", "ride"): 0.1}
+    learner = LRCSSP(LINE, 1, loss_floor=0.05, widths=widths.sharp())
+    steps = []
+    for state in ("far", "near", "apart"):
+        for action, usual in (("walk", 0.1), ("ride", 0.9)):
+            following = LINE.state("near" if state == "far" else "goal")
+            loss = losses.get((state, action), usual)
+            steps.append(([1.0], Step(LINE.state(state), LINE.action(action), loss, following)))
+    apprentice = Apprentice(learner, ["walk"] * 3, by=by, margin=margin)
+    apprentice.learn_log(steps * 400)
+    return apprentice
+
+
+@pytest.mark.parametrize("by", ["bounds", "estimate"])
+@pytest.mark.parametrize("margin", [0.0, 0.05])
+def test_where_both_policies_are_the_same_the_difference_is_exactly_zero(by: str, margin: float) -> None:
+    found = traveller(by, margin).progress([1.0])
+    assert found.candidate.tolist() == [LINE.action(name) for name in ("ride", "walk", "walk")]
+    assert found.difference[1:].tolist() == [0.0, 0.0]
+    assert found.missing.tolist() == [0.0, 0.0, 0.0]
+    assert found.switches.tolist() == [True, False, False]
+    assert found.difference[0] == pytest.approx(-0.8, abs=0.3)
+
+
+def test_a_difference_later_on_is_a_difference_from_here() -> None:
+    """Near and apart are left as they are; from far one comes to near, where the policies differ."""
+    one, other = (np.array([LINE.action(name) for name in names]) for names in (["walk"] * 3, ["walk", "ride", "walk"]))
+    assert _alike(LINE, one, other).tolist() == [False, False, True]
+    assert _alike(LINE, one, one).tolist() == [True, True, True]
+
+
+def test_in_a_unit_all_losses_and_the_margin_are_in_it() -> None:
+    scale = LossScale("min", cap=60)
+    plain = taught(1500, margin=0.125).progress(BUSY)
+    found = plain.in_unit(scale)
+    for name in ("runbook_lower", "runbook_upper", "candidate_lower", "candidate_upper", "difference", "margin"):
+        np.testing.assert_allclose(getattr(found, name), 60.0 * np.asarray(getattr(plain, name)), rtol=1e-15)
+    assert (found.difference >= np.minimum(60.0 * plain.difference, found.margin)).all()
+    assert (found.runbook_lower <= 60.0 * plain.runbook_lower).all()
+    assert (found.candidate_upper >= 60.0 * plain.candidate_upper).all()
+    assert found.switches.tolist() == plain.switches.tolist()
+    for part in ("missing (min)", "candidate at most (min)", "plus 7.5 min"):
+        assert part in str(found)
+    assert (found.as_json()["unit"], plain.as_json()["unit"]) == ("min", None)
+    with pytest.raises(ArgumentError, match="are in min already"):
+        found.in_unit(scale)
+
+
+def test_what_is_passed_is_passed_in_every_unit() -> None:
+    """A difference that equals the margin, which no unit may round apart."""
+    plain = taught(1500).progress(BUSY)
+    for cap in (0.1, 7.0, 60.0, 1e3 / 3.0):
+        equal = replace(plain, margin=float(plain.difference[0]))
+        assert equal.missing[0] == equal.in_unit(LossScale("min", cap=cap)).missing[0] == 0.0
+
+
+def test_what_a_learner_says_against_its_proof_is_in_the_guarantee() -> None:
+    apprentice = taught(300)
+    apprentice.inner.add_caveat("urgency was not recorded")
+    found = apprentice.progress(BUSY)
+    assert not found.proven
+    assert found.guarantee.startswith("Not proven: urgency was not recorded, so")

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, SSP, GreedyRidge, KwikRmax, LinearCSSP, OneHot, PosteriorSampling, Support, play, widths
+from goalbound import (
+    LRCSSP,
+    SSP,
+    GreedyRidge,
+    KwikRmax,
+    LinearCSSP,
+    LossScale,
+    OneHot,
+    PosteriorSampling,
+    PriorKnowledge,
+    Step,
+    Support,
+    play,
+    widths,
+)
 from goalbound.errors import InputError
 from goalbound.learners.explanation import ActionExplanation, Evidence, Explanation, explain
 from goalbound.models import IntervalSet
@@ -136,3 +151,49 @@ def test_the_goal_and_states_that_are_not_there_are_errors(learner: LRCSSP) -> N
     for state in ("goal", 2, 3, "well", -1):
         with pytest.raises(InputError, match="state"):
             learner.explain([0.5, 0.5], state)
+
+
+def after(visits: int, **others: Any) -> GreedyRidge:
+    """One state: "ask" was played so often, each time at a loss of 0.8 and to the goal; "wait" a thousand times."""
+    support = Support.from_names({"new": {"ask": ["new", "goal"], "wait": ["new", "goal"]}})
+    learner = GreedyRidge(support, 1, loss_floor=0.1, **others)
+    learner.learn_log([([1.0], Step(0, 0, 0.8, 1))] * visits + [([1.0], Step(0, 1, 0.9, 1))] * 1000)
+    return learner
+
+
+@pytest.mark.parametrize(("visits", "share"), [(0, "100%"), (1, "50%"), (3, "25%"), (8, "11%")])
+def test_a_pair_with_few_visits_has_a_note_that_its_estimate_is_too_small(visits: int, share: str) -> None:
+    """With one component and lambda = 1 the ridge gives n / (n + 1) of the mean loss, here 0.8."""
+    found = after(visits).explain([1.0], "new")
+    (note,) = found.notes
+    assert f"towards no loss and the goal (ask by {share})" in note
+    assert found.actions[0].loss == pytest.approx(0.8 * visits / (visits + 1))
+    assert found.actions[0].pull == pytest.approx(1 / (visits + 1))
+    assert note in str(found)
+    assert "ask by" in found._repr_html_()
+    assert found.as_json()["notes"] == [note]
+    assert found.in_unit(LossScale("min", cap=60)).notes == (note,)
+
+
+def test_after_many_visits_there_is_no_note() -> None:
+    assert after(10).explain([1.0], "new").notes == ()
+    assert "ridge" not in str(after(10).explain([1.0], "new"))
+
+
+def test_few_visits_are_few_under_the_context_that_is_asked_for() -> None:
+    """A hundred visits, all under the first component: under the second nothing was seen."""
+    learner = LRCSSP(Support.full(1, 1), 2, loss_floor=0.1)
+    learner.learn_log([([1.0, 0.0], Step(0, 0, 0.8, 1))] * 100)
+    assert learner.explain([1.0, 0.0], 0).notes == ()
+    assert "action 0 by 100%" in learner.explain([0.0, 1.0], 0).notes[0]
+
+
+def test_what_is_known_or_guessed_is_not_pulled_towards_no_loss() -> None:
+    support = after(0).support
+    nothing = PriorKnowledge.nothing(support, 1)
+    known = nothing.with_losses({("new", "ask"): 0.8}).with_rows({("new", "ask"): {"goal": 1.0}})
+    guessed = nothing.with_guesses({("new", "ask"): 0.8}, {("new", "ask"): {"goal": 1.0}}, strength=2)
+    for prior in (known, guessed):
+        found = after(1, prior=prior).explain([1.0], "new")
+        assert found.notes == ()
+        assert found.actions[0].loss == pytest.approx(0.8)

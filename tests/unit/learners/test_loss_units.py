@@ -354,3 +354,22 @@ def test_an_amount_that_is_none_is_an_error_that_names_the_loss(amount: Any) -> 
     with pytest.raises(ArgumentError, match="loss of the step"):
         learner.learn([0.5, 0.5], Step(0, 0, amount, 1))
     assert learner.inner.statistics.visits.sum() == 0
+
+
+def test_a_larger_support_and_other_settings_keep_the_unit_and_the_count() -> None:
+    learner = in_minutes(CLIPPED)
+    learner.learn_log(steps())
+    learner.learn([0.5, 0.5], Step(0, 0, 75.0, 1))
+    larger = Support.from_pairs(
+        [{0: [0, 1, 2, 3], 1: [1, 3]}, {0: [0, 3]}, {0: [3]}], state_names=["down", "slow", "lost"],
+        action_names=["restart", "page"],
+    )  # fmt: skip
+    for found, inside in (
+        (learner.extended(larger), learner.inner.extended(larger)),
+        (learner.with_settings(delta=0.01), learner.inner.with_settings(delta=0.01)),
+    ):
+        assert isinstance(found, InUnits)
+        assert (found.loss_scale, found.clipped) == (CLIPPED, 1)
+        assert written(found.inner) == written(inside)
+    with pytest.raises(ArgumentError, match="delta"):
+        learner.with_settings(delta=2.0)

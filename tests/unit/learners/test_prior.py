@@ -283,3 +283,50 @@ def test_a_table_of_rows_that_is_wrong_says_where() -> None:
     wrong[support.next_start[1], 1] += 0.25
     with pytest.raises(InputError, match=r"the row of state 0, action 1(, next state 0: probability| sums to 1\.25)"):
         NOTHING.with_rows(wrong)
+
+
+NAMED = Support.from_names({"new": {"ask": ["new", "open", "goal"]}, "open": {"close": ["open", "goal"]}})
+
+
+def test_a_row_may_be_given_by_its_next_states() -> None:
+    nothing = PriorKnowledge.nothing(NAMED, 2)
+    by_place = nothing.with_rows({("new", "ask"): [[0.0, 0.0], [0.9, 0.3], [0.1, 0.7]]})
+    for row in ({"open": [0.9, 0.3], "goal": [0.1, 0.7]}, {1: [0.9, 0.3], 2: [0.1, 0.7]}):
+        assert nothing.with_rows({("new", "ask"): row}) == by_place
+    guess = nothing.with_guesses({("open", "close"): 0.2}, {("open", "close"): {"goal": 1.0}}, strength=3)
+    assert guess == nothing.with_guesses({("open", "close"): 0.2}, {("open", "close"): [0.0, 0.0, 1.0]}, strength=3)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"goal": 0.5}, "sums to 0.5, not 1"),
+        ({"closed": 1.0}, 'the row of .*no state is called "closed".* the goal is "goal"'),
+        ({"goal": 0.5, 2: 0.5}, "has goal twice"),
+        ({"goal": "all"}, "next state 'goal'"),
+        ({"goal": [0.5, 0.3, 0.2]}, "one for each of 2 components"),
+        ({"new": 1.0}, "the support does not allow"),
+        ({}, "sums to 0, not 1"),
+    ],
+)
+def test_a_row_by_next_states_that_is_wrong_says_where(row: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        PriorKnowledge.nothing(NAMED, 2).with_rows({("open", "close"): row})
+
+
+def test_a_problem_without_contexts_is_a_guess_for_all_of_them() -> None:
+    problem = PROBLEM.component(0)
+    guess = PriorKnowledge.around(problem, strength=4, context_size=3)
+    assert guess == PriorKnowledge.nothing(SUPPORT, 3).with_model(problem, strength=4)
+    with pytest.raises(InputError, match="context_size is missing: model is an SSP"):
+        PriorKnowledge.around(problem, strength=4)
+    with pytest.raises(InputError, match="model has 2 components, contexts have 3"):
+        PriorKnowledge.around(PROBLEM, strength=4, context_size=3)
+
+
+def test_it_is_printed_in_one_line() -> None:
+    assert repr(PriorKnowledge.nothing(NAMED, 2)) == (
+        "PriorKnowledge(Support(2 states, 2 pairs, 5 next states), 2 components, nothing known)"
+    )
+    known = PriorKnowledge.nothing(NAMED, 2).with_losses({("new", "ask"): 0.2}).with_floors({("open", "close"): 0.1})
+    assert repr(known).endswith("2 components, losses known: 1, floors: 1)")

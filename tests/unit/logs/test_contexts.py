@@ -28,9 +28,9 @@ def test_weights_are_the_context_and_must_sum_to_one():
     np.testing.assert_array_equal(log.steps.contexts, [[0.25, 0.75], [1.0, 0.0]])
     assert log.component_names == ("young", "old")
     for young, said in (
-        (0.3, 'row 0, column "context": the weights sum to 1.05, not 1; .*Composition'),
-        (-0.1, "'young': -0.1 is not in"),
-        ("much", "'young': 'much' is not a number"),
+        (0.3, 'row 0, column "young, old": the weights sum to 1.05, not 1; .*Composition'),
+        (-0.1, 'column "young": -0.1 is not in'),
+        ("much", "column \"young\": 'much' is not a number"),
     ):
         with pytest.raises(InputError, match=said):
             read_log(rows(young=[young, 1], old=[0.75, 0]), columns=LogColumns(context=["young", "old"]))
@@ -62,7 +62,7 @@ def test_words_that_look_like_numbers_are_words_to_a_map_of_words(write_csv):
 @pytest.mark.parametrize(
     ("age", "said"),
     [
-        (90, "row 1.*column \"covariates\": 90.0 is outside 20 to 80.*clamp=True.*the row has {'age': 90"),
+        (90, "row 1.*column \"age\": 90.0 is outside 20 to 80.*clamp=True.*the row has {'age': 90"),
         (None, "the value is missing.*fill_missing"),
         ("old", "'old' is not a number"),
     ],
@@ -81,3 +81,20 @@ def test_what_a_map_rejects_is_an_error_with_its_row_and_value_and_is_skipped_on
 def test_missing_covariates_are_filled_where_the_map_says_how(write_csv):
     filling = Hats([20, 80], missing=[0.3, 0.7])
     np.testing.assert_allclose(contexts(write_csv(rows(age=[50, ""])), filling, "age"), [[0.5, 0.5], [0.3, 0.7]])
+
+
+@pytest.mark.parametrize("columns", [["age", "seats"], [0, 1]], ids=str)
+@pytest.mark.parametrize(
+    ("spoilt", "blamed"), [({"age": [50, None]}, "age"), ({"seats": [3, 99]}, "seats"), ({"seats": [3, "x"]}, "seats")]
+)
+def test_the_column_that_a_map_rejects_is_named_and_not_all_covariates(columns, spoilt, blamed):
+    map = Tensor([AGES, Hats([0, 10])], columns)
+    table = rows(**({"age": [50, 60], "seats": [3, 4]} | spoilt))
+    log = read_log(table, columns=LogColumns(covariates=["age", "seats"]), covariate_map=map, errors="skip")
+    assert [(one.row, one.column) for one in log.skipped] == [(1, blamed)]
+
+
+def test_where_a_map_blames_no_column_all_are_named():
+    table = rows(road=[1, 0], rail=[1, 0])
+    how = {"columns": LogColumns(covariates=["road", "rail"]), "covariate_map": Composition(["road", "rail"])}
+    assert [one.column for one in read_log(table, errors="skip", **how).skipped] == ["road, rail"]

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from goalbound import Statistics
-from goalbound.logs import read_log
+from goalbound.adapters.covariates import FromTransformer, Hats, map_digest
+from goalbound.logs import LogColumns, read_log
 
 
 def test_the_arrays_are_the_steps(small, how):
@@ -44,3 +45,27 @@ def test_a_skipped_row_says_where_it_was(spoiled, how):
     log = read_log(spoiled("minutes", 1, -1), errors="skip", **how)
     assert str(log.skipped[0]) == 'row 1, column "minutes": the loss -1 is negative; losses are not'
     assert repr(log).endswith("support inferred; 1 row skipped)")
+
+
+def test_what_breaks_the_validity_is_said_for_learners(small, how):
+    log = read_log(small, **how)
+    assert [one.split(" (")[0] for one in log.validity_breaks] == ["the support was inferred from the log"]
+    small["minutes"][1] = -1  # the rest of case b is left
+    wrong = read_log(small, support=log.support, errors="skip", **how)
+    assert [one.split(" (")[0] for one in wrong.validity_breaks] == [
+        "1 row of the log skipped because of the loss or the next state"
+    ]
+    small["minutes"][1] = 12
+    small["time"][1] = ""  # no outcome
+    assert read_log(small, support=log.support, errors="skip", **how).validity_breaks == ()
+
+
+def test_a_log_knows_by_which_map_its_contexts_were_made(small, how):
+    small["age"] = [30, 40, 50, 60]
+    how["columns"] = LogColumns(loss="minutes", covariates=["age"])
+    ages = Hats([20, 80])
+    assert read_log(small, covariate_map=ages, **how).map_digest == map_digest(ages)
+    nameless = FromTransformer(lambda ages: [[0.5, 0.5] for _ in ages], ["young", "old"])
+    assert read_log(small, covariate_map=nameless, **how).map_digest is None
+    how["columns"] = LogColumns(loss="minutes")
+    assert read_log(small, **how).map_digest is None

@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, GreedyRidge, LearnerOptions, LossScale, Support, widths
+from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import ArgumentError, GoalboundError, ModelError
+from goalbound.learners.apprentice import Apprentice
+from goalbound.learners.context_map import MappedContexts
+from goalbound.learners.loss_units import InUnits
 from goalbound.learners.tabular import eb_ssp
-from goalbound.logs import Log, evaluate_policy
+from goalbound.logs import Log, LogColumns, evaluate_policy, read_log
 from goalbound.problems import incident_recovery
 from tests.support.behaviour_logs import behaviour_rows, read_behaviour, true_mean, two_states
 from tests.support.off_policy_coverage import coverage, coverage_table, evaluations, incidents, policies
@@ -303,3 +307,46 @@ def test_proven_intervals_hold_the_truth_of_incidents_and_the_others_are_reporte
         lines += coverage(name, found)
     print(coverage_table(lines))
     assert len(lines) == 9
+
+
+MINUTES = LossScale("min", cap=60)
+RAMP = Hats([0.0, 1.0])
+
+
+def in_minutes(cases: int = 80, **others: Any) -> Log:
+    """Losses in minutes, and a covariate instead of a context."""
+    rows = behaviour_rows(PROBLEM, cases, rng(3))
+    rows["loss"] = [60.0 * loss for loss in rows["loss"]]
+    columns = LogColumns(time=None, covariates=["c1"], probability="probability")
+    settings = {"covariate_map": RAMP, "loss_scale": MINUTES, **others}
+    return read_log(rows, columns=columns, support=PROBLEM.support, **settings)
+
+
+def test_a_learner_behind_the_map_and_the_unit_of_the_log_counts_as_the_one_inside():
+    log = in_minutes()
+    inside = taught(log)
+    alone = evaluate_policy(log, [0, 1], learner=inside, replicates=0, rng=rng())
+    assert alone.bounds.proven
+    for around in (
+        CovariateLearner(RAMP, InUnits(inside, MINUTES)),
+        InUnits(CovariateLearner(Hats([0.0, 1.0]), inside), MINUTES),
+        CovariateLearner(RAMP, InUnits(Apprentice(inside, [0, 1]), MINUTES)),
+    ):
+        assert evaluate_policy(log, [0, 1], learner=around, replicates=0, rng=rng()) == alone
+
+
+def test_a_learner_behind_another_map_or_unit_is_refused():
+    log = in_minutes()
+    inside = taught(log)
+    for around, message in (
+        (InUnits(inside, LossScale("h", cap=1)), r"learner has losses in .*'h'.* read with .*'min'.*loss_scale="),
+        (CovariateLearner(Hats([0.0, 2.0]), inside), "another map of covariates .* covariate_map=learner.map"),
+        (MappedContexts(inside, np.eye(2)), "a MappedContexts, whose contexts are not those of the log; .*inner"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            evaluate_policy(log, [0, 1], learner=around, replicates=0, rng=rng())
+    by_columns = some_log()
+    with pytest.raises(ArgumentError, match="read with no unit"):
+        evaluate_policy(by_columns, [0, 1], learner=InUnits(taught(by_columns), MINUTES), replicates=0, rng=rng())
+    with pytest.raises(ArgumentError, match="another map"):
+        evaluate_policy(by_columns, [0, 1], learner=CovariateLearner(RAMP, taught(by_columns)), replicates=0, rng=rng())

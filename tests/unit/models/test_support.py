@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,3 +166,51 @@ def test_pairs_and_rows_partition_the_arrays(ssp: SSP) -> None:
     assert found == list(range(support.pairs))
     rows = [list(range(*support.row(pair).indices(support.triples))) for pair in range(support.pairs)]
     assert list(itertools.chain(*rows)) == list(range(support.triples))
+
+
+TICKETS = {
+    "new": {"answer": ["waiting", "closed"], "ask": ["waiting"]},
+    "waiting": {"answer": ["waiting", "goal"], "escalate": ["goal", "waiting", "goal"]},
+}
+
+
+def test_from_names_is_from_pairs_with_numbers_in_the_order_of_the_names() -> None:
+    by_number = [{0: [1, 2], 1: [1]}, {0: [1, 2], 2: [1, 2]}]
+    names = {"state_names": ["new", "waiting"], "action_names": ["answer", "ask", "escalate"]}
+    assert Support.from_names(TICKETS, goal="closed") == Support.from_pairs(by_number, **names)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ({"new": {"ask": ["wating"]}, "waiting": {"ask": ["goal"]}}, '"ask" leads to "wating".*"waiting", "goal"'),
+        ({"new": {"ask": ["closed"]}}, 'leads to "closed", which has no actions'),
+        ({"new": {"ask": "goal"}}, "is 'goal'; it is the list of its next states"),
+        ({"new": {"ask": []}}, '"new", "ask" has no next state'),
+        ({"new": {}}, '"new" is {}; it is a mapping with the name of at least one action'),
+        ({"new": ["ask"]}, "at least one action"),
+        ({}, "pairs is {}; .* at least one state"),
+        ([{0: [1]}], "pairs is .* at least one state"),
+        ({0: {"ask": ["goal"]}}, "has the state 0; it is a name"),
+        ({"new": {"ask": [1]}}, "leads to 1; a next state is a name"),
+        ({"goal": {"ask": ["goal"]}}, '"goal" is the goal'),
+    ],
+)  # fmt: skip
+def test_names_that_are_no_support_are_refused_with_the_place(pairs: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Support.from_names(pairs)
+
+
+def test_the_goal_of_a_log_is_no_state_of_the_support() -> None:
+    with pytest.raises(InputError, match='"closed" is the goal'):
+        Support.from_names({"closed": {"open": ["goal"]}}, goal="closed")
+
+
+def test_where_a_state_is_not_found_the_goal_is_named_too() -> None:
+    support = Support.from_names(TICKETS, goal="closed")
+    with pytest.raises(
+        InputError, match='no state is called "closed"; there are "new", "waiting", and the goal is "goal"'
+    ):
+        support.state("closed")
+    with pytest.raises(InputError, match=r'no action is called "aks"; there are "answer", "ask", "escalate"$'):
+        support.action("aks")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from unittest import mock
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from goalbound.errors import InputError
 from goalbound.kernels import compile as compilation
-from goalbound.models import SSP, BallSet, IntervalSet, Support
+from goalbound.models import SSP, BallSet, IntervalSet, LossScale, Support
 from goalbound.planning import Status, evaluate, policy_bounds
 from tests.reference.pessimism import policy_extremes
 from tests.support.kernel_forms import COMPILED, PYTHON
@@ -221,3 +222,30 @@ def test_wrong_sets_are_errors() -> None:
     nothing = IntervalSet(Support.full(1, 1), [0.1], [0.2], [0.1, 0.1], [0.2, 0.2])
     with pytest.raises(InputError, match="no distribution fits"):
         policy_bounds(nothing, [0])
+
+
+def test_an_estimate_outside_its_bounds_is_said_with_its_states() -> None:
+    support = Support.from_pairs([{0: [2]}, {0: [2]}], state_names=["new", "waiting"], action_names=["ask"])
+    sets = IntervalSet(support, [0.6, 0.1], [0.9, 0.3], [1.0, 1.0], [1.0, 1.0])
+    bounds = policy_bounds(sets, [0, 0])
+    assert len(bounds.estimate_outside) == 0
+    for estimate, outside in (
+        ([0.7, 0.2, 0.0], []), ([0.35, 0.2, 0.0], [0]), ([0.95, 0.05, 0.0], [0, 1]), ([0.6, np.inf, 0.0], [1]),
+        ([0.6 * (1 - 1e-12), 0.3 * (1 + 1e-12), 0.0], []),
+    ):  # fmt: skip
+        found = replace(bounds, estimate=np.array(estimate))
+        assert found.estimate_outside.tolist() == outside
+        names = ", ".join(["new", "waiting"][state] for state in outside)
+        assert (f"The estimate lies outside the bounds in {names}: " in str(found)) == bool(outside)
+        assert ("outside the bounds in" in str(found)) == bool(outside)
+        scale = LossScale("EUR", cap=50)
+        assert found.in_unit(scale).estimate_outside.tolist() == outside
+
+
+def test_reasons_are_in_the_sentence_about_the_guarantee() -> None:
+    bounds = replace(policy_bounds(BallSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1]), [0]), proven=False)
+    assert bounds.guarantee.startswith("Not proven: the widths of these sets are not, so ")
+    said = replace(bounds, caveats=("rows were\nskipped", "the floor is wrong")).guarantee
+    assert said.startswith("Not proven: ")
+    assert "skipped; the floor is wrong, so the true value may lie outside" in said
+    assert "\n" not in said

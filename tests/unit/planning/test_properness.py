@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from goalbound.errors import InputError
 from goalbound.models import SSP
-from goalbound.planning import blocking_states, is_proper
+from goalbound.planning import blocking_states, evaluate, hitting_times, is_proper
 from tests.reference import graph
 from tests.support.strategies import contexts, linear_cssps, ssps
 
@@ -81,3 +81,23 @@ def test_a_long_corridor_is_no_trouble() -> None:
     ssp = SSP.from_transitions((s, 0, s + 1, 1.0, 0.5) for s in range(states))
     assert len(blocking_states(ssp)) == 0
     assert is_proper(ssp, np.zeros(states, dtype=np.int64))
+
+
+def test_a_policy_is_given_by_numbers_by_names_or_by_a_mapping() -> None:
+    names = {"state_names": ["left", "right"], "action_names": ["stay", "go"]}
+    rows = [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]
+    walk = SSP.dense([[0.1, 0.2], [0.1, 0.3]], rows, **names)
+    for policy in ([1, 1], ["go", "go"], {"left": "go", "right": "go"}, {0: 1, "right": 1}):
+        assert is_proper(walk, policy)
+        assert evaluate(walk, policy).values.tolist() == [0.5, 0.3, 0.0]
+        assert hitting_times(walk, policy).tolist() == [2.0, 1.0, 0.0]
+    assert not is_proper(walk, {"left": "stay", "right": "go"})
+    for policy, message in (
+        ({"left": "go"}, r'no action for state 1 \("right"\); it needs one for every state'),
+        ({"left": "run", "right": "go"}, r"policy\['left'\]: no action is called .run."),
+        ({"goal": "go", "left": "go", "right": "go"}, "the goal .* has no actions"),
+        (["go"], "policy has 1 actions; it needs one for each of 2 states"),
+    ):
+        for function in (is_proper, evaluate, hitting_times):
+            with pytest.raises(InputError, match=message):
+                function(walk, policy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,11 @@ def _lookup(holder: Any, column: str | int, where: str) -> Any:
 def listed(values: Any) -> list[Any]:
     """The values as Python has them."""
     plain = values.tolist() if hasattr(values, "tolist") else values
-    return check_list(plain, "the column of values", "one value for each row")
+    found = check_list(plain, "the column of values", "one value for each row")
+    for row, value in enumerate(found):
+        if isinstance(value, Mapping):
+            raise ArgumentError(_record_instead(value, row))
+    return found
 
 
 def number_column(values: Any) -> Floats:
@@ -132,6 +136,17 @@ def _as_array(values: Any) -> NDArray[Any]:
         raise ArgumentError(f"the values are no table ({error!s:.200}); give one number for each row") from None
 
 
+def _record_instead(record: Mapping[Any, Any], row: int) -> str:
+    """The error of a record where a map reads one column, of whatever name."""
+    one = len(record) == 1
+    itself = f", {short_repr(next(iter(record.values())))}" if one else ""
+    named = f"; or name the column: Tensor([map], [{short_repr(next(iter(record)))}])" if one else ""
+    return (
+        f"row {row} is a record, {short_repr(record)}; this map reads one column, which has no name: give the value "
+        f"itself{itself}{named}"
+    )
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN or pandas' NA (known by its name, so that pandas need not be there)."""
     return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
@@ -140,6 +155,8 @@ def is_missing(value: Any) -> bool:
 def _number(value: Any, row: int) -> float:
     if is_missing(value):
         return np.nan
+    if isinstance(value, Mapping):
+        raise ArgumentError(_record_instead(value, row))
     if not isinstance(value, str | bytes):
         try:
             return float(value)

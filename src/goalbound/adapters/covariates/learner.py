@@ -18,8 +18,8 @@ from goalbound.learners.checks import (
 )
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Episode
-from goalbound.learners.wrapper import Wrapper, begin_inner, bytes_of, loaded_from, with_contexts
-from goalbound.models import Step
+from goalbound.learners.wrapper import Wrapper, begin_inner, bytes_of, loaded_from, unwrap, with_contexts
+from goalbound.models import Step, Support
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
@@ -27,6 +27,7 @@ from goalbound.models.validation import check_type
 
 KIND, VERSION = "CovariateLearner", 1
 _COUNTS = ("begun", "outside", "missing")
+_NO_LOG = object()
 
 
 class CovariateLearner(Wrapper):
@@ -81,9 +82,33 @@ class CovariateLearner(Wrapper):
         self.inner.learn(self.map(covariates), step)
 
     def learn_log(self, log: Iterable[tuple[Any, Step]]) -> int:
-        """:meth:`learn` from ``(covariates, step)`` by ``(covariates, step)``, as the learner inside does; how many."""
-        learned: int = self.inner.learn_log(with_contexts(log, self.map))
+        """:meth:`learn` from ``(covariates, step)`` by ``(covariates, step)``, as the learner inside does; how many.
+
+        A :class:`~goalbound.logs.Log` holds contexts already. It must have been read with the map of this learner, and
+        is given to the learner inside.
+        """
+        digest = getattr(log, "map_digest", _NO_LOG)
+        if digest is not _NO_LOG:
+            self._check_same_map(digest)
+        learned: int = self.inner.learn_log(log if digest is not _NO_LOG else with_contexts(log, self.map))
         return learned
+
+    def _check_same_map(self, digest: Any) -> None:
+        """An error unless the contexts of a log were made by a map with the digest of this learner's."""
+        own = map_digest(self.map)  # an error for a map that has none
+        if digest != own:
+            was = "no map that has a digest" if digest is None else f"another map (digest {digest!s:.12}...)"
+            raise ArgumentError(
+                f"the log holds contexts already, made by {was}, and the map of this learner has the digest "
+                f"{own[:12]}...; read the log with covariate_map=learner.map. If the contexts are the right ones, "
+                "learner.inner.learn_log(log) learns from them as they are"
+            )
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Why nothing of the learner inside is proven, beside what its settings say."""
+        found: tuple[str, ...] = getattr(unwrap(self), "caveats", ())
+        return found
 
     def merge(self, other: CovariateLearner) -> None:
         """Add what another learner with the same map has seen; the learners inside say what can be merged."""
@@ -94,6 +119,25 @@ class CovariateLearner(Wrapper):
         self.begun += other.begun
         self.outside += other.outside
         self.missing += other.missing
+
+    def extended(self, support: Support, **others: Any) -> CovariateLearner:
+        """The learner on a larger support, behind the same map; for learners that have ``extended``. ``others`` are
+        what theirs takes besides, as the ``runbook`` of an apprentice."""
+        return self._around(self.inner.extended(support, **others))
+
+    def with_settings(self, **settings: Any) -> CovariateLearner:
+        """The learner under other settings, behind the same map; for learners that have ``with_settings``."""
+        return self._around(self.inner.with_settings(**settings))
+
+    def _around(self, learner: Any) -> CovariateLearner:
+        """Another learner behind this map, with these counts."""
+        found = CovariateLearner(self.map, learner)
+        found.begun, found.outside, found.missing = self.begun, self.outside.copy(), self.missing.copy()
+        return found
+
+    def progress(self, covariates: Any) -> Any:
+        """What an apprentice would do from each state for these covariates; for learners that have ``progress``."""
+        return self.inner.progress(self.map(covariates))
 
     def plan(self, covariates: Any) -> Any:
         """What the learner would do now; for learners that have a ``plan(context)``."""

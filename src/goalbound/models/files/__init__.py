@@ -23,6 +23,7 @@ from goalbound.models.files.tar import BLOCK, is_tar
 from goalbound.models.files.umb import read_umb, write_umb
 from goalbound.models.linear_cssp import LinearCSSP
 from goalbound.models.ssp import SSP
+from goalbound.models.support import Support
 
 __all__ = ["load", "read_drn", "read_npz", "read_umb", "save", "write_drn", "write_npz", "write_umb"]
 
@@ -49,6 +50,8 @@ def load(
 def save(problem: SSP | LinearCSSP, path: str | PathLike[str]) -> None:
     """Write a problem by the suffix: ``.npz`` (any problem), ``.umb`` or ``.drn`` (problems without context)."""
     suffix = Path(file_name(path)).suffix.lower()
+    if not isinstance(problem, SSP | LinearCSSP):
+        raise ArgumentError(_not_a_problem(problem))
     if suffix == ".npz":
         write_npz(problem, path)
         return
@@ -59,6 +62,19 @@ def save(problem: SSP | LinearCSSP, path: str | PathLike[str]) -> None:
             f"{os.fspath(path)}: {suffix} files hold no contexts; save as .npz, or save problem.at(context)"
         )
     (write_umb if suffix == ".umb" else write_drn)(problem, path)
+
+
+def _not_a_problem(value: object) -> str:
+    """What to do with something else than a problem."""
+    what = f"problem is of the type {type(value).__name__}; save writes an SSP or a LinearCSSP"
+    if isinstance(value, Support):
+        return (
+            f"{what}. A support is saved with the learner or the problem that it belongs to; as text it is the table "
+            "[support] of goalbound fit, or the names of Support.from_names"
+        )
+    if callable(getattr(value, "save", None)):
+        return f"{what}. This has a save of its own: call its save(path)"
+    return what
 
 
 def _kind(path: str | PathLike[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from goalbound.adapters.covariates import (
     Categories,
     Hats,
     SoftClusters,
+    Tensor,
     fill_missing,
 )
 from goalbound.errors import InputError
@@ -91,3 +94,14 @@ def test_numbers_may_come_as_lists_arrays_columns_or_masked_arrays() -> None:
     masked = np.ma.array([0, 3, 10], mask=[False, True, False])
     for values in ([0, None, 10.0], np.array([0, np.nan, 10]), np.array([[0], [5], [10]]), masked, (False, 5, 10)):
         assert map.many(values).tolist() == want
+
+
+@pytest.mark.parametrize(("map", "value"), [(AGE, 35), (KIND, "A")])
+def test_a_record_for_a_map_of_one_column_is_told_to_be_the_value(map, value) -> None:
+    itself = re.escape(f"give the value itself, {value!r}; or name the column: Tensor([map], ['age'])")
+    with pytest.raises(InputError, match=f"row 0 is a record, .*{itself}"):
+        map({"age": value})
+    with pytest.raises(InputError, match="row 1 is a record"):
+        map.many([value, {"age": value}])
+    named = Tensor([map], ["age"])  # what the error says helps
+    assert np.array_equal(named({"age": value}), map(value))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, FileFormatError, ModelEnvironment, Step
+from goalbound import LRCSSP, FileFormatError, ModelEnvironment, Step, Support
 from goalbound.adapters.covariates import (
     Additive,
     Categories,
@@ -17,11 +17,13 @@ from goalbound.adapters.covariates import (
     CovariateLearner,
     FromTransformer,
     Hats,
+    Tensor,
     map_as_json,
     map_digest,
 )
 from goalbound.errors import InputError
 from goalbound.estimation import paper, scaled
+from goalbound.logs import Log, LogColumns, read_log
 from goalbound.models.files.array_file import read_array_file, write_array_file
 from goalbound.problems import random_cssp
 from goalbound.testing import check_learner
@@ -237,3 +239,70 @@ def test_two_with_the_same_map_are_merged() -> None:
         one.merge(fresh(Hats([20, 40, 81], clamp=True)))
     with pytest.raises(InputError, match="other is"):
         one.merge(one.inner)
+
+
+def test_a_larger_support_and_other_settings_keep_the_map_and_the_counts() -> None:
+    learner = fresh()
+    drive(learner, float)
+    support = PROBLEM.support
+    pairs = [
+        {int(support.pair_action[p]): [0, 1, 2, 3] for p in range(support.pair_start[s], support.pair_start[s + 1])}
+        for s in range(support.states)
+    ]
+    wider = Support.from_pairs(pairs)
+    for found, inside in (
+        (learner.extended(wider), learner.inner.extended(wider)),
+        (learner.with_settings(delta=0.01), learner.inner.with_settings(delta=0.01)),
+    ):
+        assert isinstance(found, CovariateLearner)
+        assert found.map is learner.map
+        assert found.begun == 20
+        assert found.outside.tolist() == learner.outside.tolist()
+        assert learner.outside.sum() > 0
+        assert np.array_equal(found.plan(33).values, inside.plan(AGES(33)).values)
+        found.begin(200.0)
+        assert learner.begun == 20  # the counts are the new one's own
+        assert found.outside.sum() == learner.outside.sum() + 1
+
+
+def visits_of_ages(map: Any) -> Log:
+    """Three patients of one step in a log that was read with a map of their ages."""
+    table = {
+        "case": [1, 2, 3], "time": [0, 1, 2], "state": ["0"] * 3, "action": ["0"] * 3, "loss": [0.5] * 3,
+        "next_state": ["goal"] * 3, "age": [25, 35, 70],
+    }  # fmt: skip
+    return read_log(table, columns=LogColumns(covariates=["age"]), covariate_map=map)
+
+
+def test_a_log_that_holds_contexts_of_this_map_is_learned_as_it_is() -> None:
+    log = visits_of_ages(AGES)
+    whole, inside = (LRCSSP(log.support, 3, loss_floor=0.1) for _ in range(2))
+    learner = CovariateLearner(Hats([20, 40, 80], clamp=True, missing=[0.2, 0.3, 0.5]), whole)  # the same map again
+    assert learner.learn_log(log) == inside.learn_log(log) == 3
+    np.testing.assert_array_equal(whole.statistics.gram, inside.statistics.gram)
+    assert learner.caveats == inside.caveats == log.validity_breaks
+
+
+@pytest.mark.parametrize("other", [Hats([20, 50, 80]), Tensor([Hats([20, 40, 80])], [0])], ids=["other", "positions"])
+def test_a_log_with_contexts_of_another_map_is_refused_and_nothing_is_learned(other: Any) -> None:
+    """Contexts of three entries would pass for three columns, and be mapped a second time."""
+    log = visits_of_ages(other)
+    by_position = Composition(["young", "middle", "old"])
+    for map in (AGES, by_position):
+        learner = CovariateLearner(map, LRCSSP(log.support, 3, loss_floor=0.1))
+        with pytest.raises(InputError, match=r"holds contexts already, made by another map .*map=learner\.map"):
+            learner.learn_log(log)
+        assert not learner.statistics.visits.any()
+        assert learner.caveats == ()
+
+
+def test_a_log_whose_contexts_are_columns_is_refused() -> None:
+    table = {
+        "case": [1], "time": [0], "state": ["0"], "action": ["0"], "loss": [0.5], "next_state": ["goal"],
+        "a": [0.2], "b": [0.3], "c": [0.5],
+    }  # fmt: skip
+    log = read_log(table, columns=LogColumns(context=["a", "b", "c"]))
+    learner = CovariateLearner(Composition(["a", "b", "c"]), LRCSSP(log.support, 3, loss_floor=0.1))
+    with pytest.raises(InputError, match=r"made by no map that has a digest.*learner.inner.learn_log\(log\)"):
+        learner.learn_log(log)
+    assert learner.inner.learn_log(log) == 1

@@ -121,12 +121,12 @@ def test_a_damaged_generator_is_one_clear_error(damage: Damage, message: str, tm
         TabularLearner.load(tmp_path / "learner")
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 5, 6])
+@pytest.mark.parametrize("version", [1, 2, 3, 5, 6, 7])
 def test_files_of_earlier_versions_are_refused_with_one_line(version: int, valid: bytes, tmp_path: Path) -> None:
     header, arrays = parts(valid)
     with NO_WAITING:
         write_array_file(tmp_path / "learner", header | {"version": version}, arrays)
-    with pytest.raises(FileFormatError, match=f"version {version}; this goalbound reads version 7"):
+    with pytest.raises(FileFormatError, match=f"version {version}; this goalbound reads version 8"):
         TabularLearner.load(tmp_path / "learner")
 
 

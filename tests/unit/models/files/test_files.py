@@ -4,8 +4,9 @@ import gzip
 
 import pytest
 
-from goalbound.errors import FileFormatError, InputError
-from goalbound.models import SSP, LinearCSSP
+from goalbound import LRCSSP
+from goalbound.errors import ArgumentError, FileFormatError, InputError
+from goalbound.models import SSP, LinearCSSP, Support
 from goalbound.models.files import load, save
 
 
@@ -66,3 +67,13 @@ def test_the_limit_holds_for_every_format(tmp_path):
         save(small(), tmp_path / f"drug.{suffix}")
         with pytest.raises(FileFormatError, match="16"):
             load(tmp_path / f"drug.{suffix}", limit=16)
+
+
+def test_what_is_no_problem_is_not_written_and_the_error_says_what_to_do(tmp_path):
+    support = Support.from_names({"new": {"answer": ["goal"]}})
+    for suffix in (".npz", ".umb", ".drn"):
+        with pytest.raises(ArgumentError, match=r"problem is of the type Support; .*\[support\]"):
+            save(support, tmp_path / f"support{suffix}")
+        with pytest.raises(ArgumentError, match=r"problem is of the type LRCSSP; .*call its save\(path\)"):
+            save(LRCSSP(support, 1, loss_floor=0.1), tmp_path / f"learner{suffix}")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,196 @@
+"""How ``goalbound fit`` reads a log, and which learner it makes: from a file and from the command line."""
+
+from __future__ import annotations
+
+import tomllib
+from argparse import Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goalbound.cli.arguments import UsageError, parser
+from goalbound.errors import ArgumentError, FileFormatError, InputError
+from goalbound.logs import LogColumns
+from goalbound.models import LossScale, Support
+from goalbound.models.files.io import as_format_errors, read_bytes
+from goalbound.models.validation import check_float, short_repr
+from goalbound.terminal import one_line, pluralize
+
+if TYPE_CHECKING:
+    from goalbound.adapters.covariates import CovariateMap
+
+MOST_BYTES = 2**20
+"""Of a file that says how a log is read."""
+DEFAULT_LEARNER = "lr-cssp"
+_KEYS = ("goal", "errors", "support", "columns", "loss", "map", "learner")
+_LOSS_KEYS = ("unit", "cap", "beyond", "floor")
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """How a log is read and what is learned from it, from a file and from the command line.
+
+    Attributes:
+        columns: the names of the columns.
+        goal: what the log calls the goal.
+        errors: "raise" or "skip".
+        support: given, or None: inferred.
+        map: of the covariates, or None.
+        scale: the unit of the losses, or None.
+        floor: the loss floor, in the unit; learners need one.
+        learner: its name in the registry.
+        settings: its settings.
+    """
+
+    columns: LogColumns
+    goal: str
+    errors: Any
+    support: Support | None
+    map: CovariateMap | None
+    scale: LossScale | None
+    floor: float | None
+    learner: str
+    settings: Mapping[str, Any]
+
+
+def is_fit_file(values: Mapping[str, Any], others: Iterable[str]) -> bool:
+    """Whether the content of a TOML file is that of ``--map``, and has none of the keys of ``others``."""
+    return any(key in values for key in _KEYS) and not any(key in values for key in others)
+
+
+def described(path: str) -> str:
+    """What a file of ``--map`` says, checked."""
+    options = fit_options(parser().parse_args(["fit", "LOG", f"--map={path}"]))
+    parts = [f"goal {short_repr(options.goal)}"]
+    if options.scale is not None:
+        parts.append(f"losses in {one_line(options.scale.unit)}, cap {options.scale.cap:g}")
+    if options.map is not None:
+        parts.append(f"map {type(options.map).__name__} of {pluralize(options.map.context_size, 'component')}")
+    parts.append(f"learner {one_line(options.learner)}")
+    name = one_line(path)
+    return f"{name}: a file of goalbound fit; {', '.join(parts)}; goalbound fit LOG --map {name} uses it"
+
+
+def fit_options(arguments: Namespace) -> FitOptions:
+    """All that the file and the options say; options go first."""
+    options = _read_fit_options(arguments)
+    if options.map is not None and not options.columns.covariates:
+        raise UsageError(
+            "there is a map, and no covariates; name the columns that it reads with --covariates, or with covariates = "
+            "[...] under [columns] in the file of --map"
+        )
+    if options.map is None and options.columns.covariates:
+        raise UsageError(
+            "covariates are named, and there is no map that makes contexts of them; write one as [map] in the file of "
+            "--map"
+        )
+    return options
+
+
+def _read_fit_options(arguments: Namespace) -> FitOptions:
+    values = {} if arguments.map is None else _read_options(arguments.map)
+    loss = _table(values, "loss", _LOSS_KEYS)
+    given = {"unit": arguments.unit, "cap": arguments.cap, "beyond": arguments.beyond, "floor": arguments.loss_floor}
+    loss |= {key: value for key, value in given.items() if value is not None}
+    learner = dict(_table(values, "learner", None))
+    name = arguments.learner or learner.pop("use", DEFAULT_LEARNER)
+    learner.pop("use", None)
+    goal = _first(arguments.goal, values.get("goal"), "goal")
+    return FitOptions(
+        _columns(values, arguments), goal,
+        _first(arguments.errors, values.get("errors"), "raise"),
+        _support(_first(arguments.support, values.get("support"), None), goal), _map(values), _scale(loss),
+        None if "floor" not in loss else check_float(loss["floor"], "the loss floor", "in the unit of the losses"),
+        str(name),
+        {**learner, **_settings(arguments.settings)},
+    )  # fmt: skip
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _read_options(path: str) -> dict[str, Any]:
+    with as_format_errors(path, "TOML"):
+        text = read_bytes(path, MOST_BYTES, remedy="a file of options is small", unpack=False)
+        try:
+            values = tomllib.loads(text.decode("utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise FileFormatError(f"not a TOML file: {error}") from None
+        _check_keys(values, _KEYS, "")
+    return values
+
+
+def _check_keys(values: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for key in values:
+        if key not in known:
+            raise ArgumentError(f"{where}{short_repr(key)} is no key; there are {', '.join(known)}")
+
+
+def _table(values: Mapping[str, Any], name: str, known: Sequence[str] | None) -> dict[str, Any]:
+    found = values.get(name, {})
+    if not isinstance(found, dict):
+        raise ArgumentError(f"{name} is {short_repr(found)}; it is a table, [{name}]")
+    if known is not None:
+        _check_keys(found, known, f"[{name}] ")
+    return dict(found)
+
+
+def _columns(values: Mapping[str, Any], arguments: Namespace) -> LogColumns:
+    names = tuple(one.name for one in fields(LogColumns))
+    given = {name: getattr(arguments, f"column_{name}") for name in names}
+    chosen = {**_table(values, "columns", names), **{key: one for key, one in given.items() if one is not None}}
+    if chosen.get("time") == "":
+        chosen["time"] = None
+    if given["context"] is not None and given["covariates"] is None:
+        chosen["covariates"] = ()
+    return LogColumns(**chosen)
+
+
+def _scale(loss: Mapping[str, Any]) -> LossScale | None:
+    if "unit" not in loss and "cap" not in loss:
+        return None
+    if "cap" not in loss:
+        raise ArgumentError("a unit needs a cap, how many of it are a loss of 1; give --cap")
+    return LossScale(loss.get("unit", "unit"), loss["cap"], loss.get("beyond", "refuse"))
+
+
+def _map(values: Mapping[str, Any]) -> CovariateMap | None:
+    from goalbound.adapters.covariates import map_from_settings
+
+    return map_from_settings(_table(values, "map", None)) if "map" in values else None
+
+
+def _support(source: Any, goal: Any) -> Support | None:
+    """That of a problem by name, or of a file, or a table of states, their actions and the next states of these."""
+    from goalbound.models.files import load
+    from goalbound.problems.catalog import CATALOG, catalog_entry
+
+    if source is None:
+        return None
+    if isinstance(source, dict):
+        try:
+            return Support.from_names(source, goal=goal)
+        except InputError as error:
+            raise type(error)(str(error).replace("pairs", "[support]", 1)) from None
+    if not isinstance(source, str):
+        raise ArgumentError(
+            f"support is {short_repr(source)}; it is the file or the name of a problem, or a table [support]"
+        )
+    known = source in CATALOG or not Path(source).suffix
+    return catalog_entry(source).make().support if known else load(source).support
+
+
+def _settings(words: Sequence[str]) -> dict[str, Any]:
+    """Settings of the learner from words ``key=value``; a value is as in TOML, or a text."""
+    found: dict[str, Any] = {}
+    for word in words:
+        key, equals, text = (part.strip() for part in word.partition("="))
+        if not equals or not key:
+            raise UsageError(f'"{word}" is not a setting; write name=value')
+        try:
+            found[key] = tomllib.loads(f"value = {text}")["value"]
+        except (tomllib.TOMLDecodeError, ValueError):
+            found[key] = text
+    return found
