@@ -34,7 +34,7 @@ PARTS: dict[str, Any] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the parts. 0 if every claim held, 1 if one did not, 130 after Ctrl-C; what was finished is kept."""
     parser = argparse.ArgumentParser(prog="python -m guarantees", description="The claims of the paper, made visible.")
-    parser.add_argument("--quick", action="store_true", help="small sizes: well under a minute")
+    parser.add_argument("--quick", action="store_true", help="small sizes: about three minutes")
     parser.add_argument("--only", nargs="+", choices=list(PARTS), metavar="part", help="some parts: a b c d e f g h i")
     parser.add_argument("--out", type=Path, default=Path("out/guarantees"), help="where results go (%(default)s)")
     options = parser.parse_args(arguments)

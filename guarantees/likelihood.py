@@ -34,7 +34,7 @@ class Size:
     """Under contexts that an adversary chooses."""
 
 
-QUICK = Size(runs=100, wrong_runs=40, episodes=25, adversarial_episodes=6)
+QUICK = Size(runs=85, wrong_runs=50, episodes=15, adversarial_episodes=5)
 
 
 class Rule(NamedTuple):
