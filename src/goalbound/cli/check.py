@@ -55,7 +55,7 @@ def _is_fit_file(path: str) -> bool:
 
     try:
         values = tomllib.loads(read_bytes(path, MOST_BYTES, remedy="such a file is small", unpack=False).decode())
-    except (OSError, InputError, tomllib.TOMLDecodeError, UnicodeDecodeError):
+    except (OSError, InputError, ValueError, RecursionError):  # said where it is read as an experiment
         return False
     return is_fit_file(values, ExperimentSpec.model_fields)
 
