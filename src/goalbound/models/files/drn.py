@@ -55,8 +55,9 @@ def write_drn(ssp: SSP, path: str | PathLike[str]) -> None:
 
     Numbers are written so that they read back to the bit (losses that are denormal in the unit aside). Losses are in
     the user's unit (times ``loss_scale``). The scale and the names of the actions stand in a comment, which Storm
-    skips; in the model, spaces and the like in names of actions become ``_``. What the format cannot say is as in :func:`~goalbound.models.files.umb.write_umb`:
-    state names are lost, and a start that is not uniform over its states is an error.
+    skips; in the model, spaces and the like in names of actions become ``_``. What the format cannot say is as in
+    :func:`~goalbound.models.files.umb.write_umb`: state names are lost, and a start that is not uniform over its states
+    is an error.
     """
     model = from_ssp(ssp)
     metadata = {"loss_scale": ssp.loss_scale, "actions": model.action_names}
