@@ -340,9 +340,13 @@ def threshold(state, number, pair, failure_log):
 
 @lean
 def evaluate(state, number, pair, point, out_gradient, out_hessian):
-    """F of the cells at a point, its gradient and its Hessian; infinity where the outcomes are impossible. O(K d^2)."""
+    """F of the cells at a point, its gradient and its Hessian; infinity where the outcomes are impossible. O(K d^2).
+
+    Weights of a cell that may be nothing but rounding are left out: no term of F is negative, so the set only grows.
+    """
     size = len(point)
     value = 0.0
+    noise = ROUNDING + 4.0 * EPS * state.visits[pair]
     for j in range(size):
         out_gradient[j] = 0.0
         for k in range(j + 1):
@@ -357,8 +361,8 @@ def evaluate(state, number, pair, point, out_gradient, out_hessian):
         for j in range(size):
             hit += point[j] * state.hit_contexts[number, cell, j]
             all_contexts += point[j] * state.cell_contexts[pair, cell, j]
-        misses = max(total - hits, 0.0)
-        if hits > 0.0:  # the mean of p c over the hits is hit / hits
+        misses = total - hits
+        if hits > noise * total:  # the mean of p c over the hits is hit / hits
             if hit <= 0.0:
                 return np.inf
             value -= hits * log(hit / hits)
@@ -369,7 +373,7 @@ def evaluate(state, number, pair, point, out_gradient, out_hessian):
                 out_gradient[j] -= slope * c
                 for k in range(j + 1):
                     out_hessian[j, k] += curve * c * state.hit_contexts[number, cell, k]
-        if misses > 0.0:
+        if misses > noise * total:
             left = misses - (all_contexts - hit)
             if left <= 0.0:
                 return np.inf
@@ -465,6 +469,8 @@ def least_value(state, number, pair, beta):
     best = -np.inf
     s = 0.0
     value = evaluate(state, number, pair, work.point, work.gradient, work.hessian)
+    if not value < np.inf:
+        return best  # a certificate needs a point at which F is a number
     for _ in range(MOST_STEPS):
         if s > 0.0:
             set_free(work, s)
@@ -485,12 +491,12 @@ def least_value(state, number, pair, beta):
             break
         length = min(1.0, STRIDE / sqrt(max(square, 1e-300)))
         value = np.inf
-        while value == np.inf and length > 1e-6:
+        while not value < np.inf and length > 1e-6:
             for j in range(size):
                 work.trial[j] = min(max(work.point[j] - length * (work.step[j] + s * work.across[j]), EDGE), 1.0 - EDGE)
             value = evaluate(state, number, pair, work.trial, work.gradient, work.hessian)
             length *= 0.5
-        if value == np.inf:
+        if not value < np.inf:
             break
         for j in range(size):
             work.point[j] = work.trial[j]

@@ -235,3 +235,23 @@ def test_rounding_of_long_runs_makes_sets_larger_and_not_wrong() -> None:
     reach = np.sqrt(2 * 0.21 * (7.0 + np.log(20.0)) / count)  # F rises by (p - 0.3)^2 n / (2 * 0.21)
     assert state.low[NUMBER, 0] == pytest.approx(0.3 - reach, abs=0.02 * reach)
     assert state.high[NUMBER, 0] == pytest.approx(0.3 + reach, abs=0.02 * reach)
+
+
+@pytest.mark.parametrize("loss", [1.0 - 2.0**-53, 1.0 - 1e-15, 2.0**-1074, 1e-17])
+def test_outcomes_next_to_0_or_1_claim_nothing_that_is_not_so(loss: float) -> None:
+    """What is left of 1 - y is rounding there; the coefficients that made the outcomes stay in the set."""
+    for seed in range(20):
+        contexts = np.random.default_rng(seed).dirichlet(np.ones(3), 40)
+        constants, state = new_number(3)
+        enter(constants, state, contexts, [loss] * 40)
+        kernels.bound_number.python(constants, state, NUMBER, 0, constants.row_log)
+        assert (state.low[NUMBER] <= loss).all()
+        assert (loss <= state.high[NUMBER]).all()
+
+
+def test_a_start_that_is_impossible_gives_no_bound() -> None:
+    constants, state = new_number(2)
+    enter(constants, state, np.eye(2)[[0, 1, 0, 1]], [1.0, 1.0, 1.0, 1.0])
+    state.work.point[:] = 0.0  # under which no outcome is 1
+    state.work.target[:] = [1.0, 0.0]
+    assert kernels.least_value.python(state, NUMBER, 0, 100.0) == -np.inf
