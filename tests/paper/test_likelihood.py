@@ -44,7 +44,11 @@ def test_no_bound_loses_the_truth_before_its_likelihood_does() -> None:
     learner = next(rule for rule in RULES if rule.wrong).learner(problem)
     excess = _largest_excess(learner, problem.problem, episodes=60)
     ratios, state = learner._constants.likelihood, learner._state.likelihood
-    truth = np.vstack([problem.problem.losses, problem.problem.probabilities]) @ ratios.vertices.T / ratios.steps
+    truth = (
+        np.vstack([problem.problem.losses, problem.problem.probabilities])
+        @ ratios.vertices.vertices.T
+        / ratios.vertices.steps
+    )
     lost = ((state.low > truth + 1e-9) | (state.high < truth - 1e-9)).any(axis=1)
     assert lost.any()
     assert not lost.all()
@@ -66,8 +70,9 @@ def _largest_excess(learner: LRCSSP, problem: LinearCSSP, *, episodes: int) -> A
             state = step.next_state
             for number, mean, outcome in _numbers(problem, context, step):
                 log_loss[number] -= log(mean if outcome else 1.0 - mean)
-                one, other = learner._state.likelihood.log_loss[number]
-                excess[number] = max(excess[number], log_loss[number] + log(exp(-one) / 2.0 + exp(-other) / 2.0))
+                forecasters = learner._state.likelihood.log_loss[number].tolist()
+                mixed = log(sum(exp(-one) for one in forecasters) / len(forecasters))
+                excess[number] = max(excess[number], log_loss[number] + mixed)
     return excess
 
 

@@ -9,7 +9,7 @@ from goalbound.kernels.algorithm import begin, draw_noise, observe, plan_with_do
 from goalbound.kernels.audit import audit_pair, audit_plan, audit_step
 from goalbound.kernels.compile import lean
 from goalbound.kernels.environment import env_step, first_state, greedy_pair, uniform_pair, write_results
-from goalbound.kernels.likelihood import make_forecasts
+from goalbound.kernels.forecasts import make_forecasts
 from goalbound.kernels.state import POSTERIOR
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.kernels.forecasts import FORECASTERS
 from goalbound.kernels.likelihood import LikelihoodConstants, LikelihoodState, new_likelihood_state
 from goalbound.kernels.linearity_test import LinearityTest, new_linearity_test
 from goalbound.kernels.model_prior import ModelPrior
@@ -198,8 +199,8 @@ class EpisodeState(Struct):
     loss_high: NDArray[np.float64]
     """[N] intervals: the largest plausible loss, what is added included; else empty"""
     forecast: NDArray[np.float64]
-    """[m + 1, 2] likelihood-ratio sets: both forecasts of the loss and of the next states of the pair that is played,
-    for m the most next states of a pair; else empty"""
+    """[m + 1, FORECASTERS] likelihood-ratio sets: the forecasts of the loss and of the next states of the pair that is
+    played, for m the most next states of a pair; else empty"""
     noise: NDArray[np.float64]
     """[M + N] POSTERIOR: standard normal numbers, by triple of the support and then by pair; else empty"""
     direction: NDArray[np.float64]
@@ -217,10 +218,10 @@ def new_learner_state(
     loss_bound: float,
     *,
     variance: bool = False,
-    vertices: int = 0,
+    lattice: tuple[int, int] = (0, 0),
     parts: int = 0,
 ) -> LearnerState:
-    """Nothing learned; the radii have still to be set."""
+    """Nothing learned; the radii have still to be set. ``lattice``: vertices and cells of likelihood-ratio sets."""
     pairs, size = regression.loss_sums.shape
     states = len(pair_start) - 1
     values = np.full(states + 1, loss_floor)
@@ -239,7 +240,7 @@ def new_learner_state(
         log_det=np.zeros(pairs),
         variance=np.zeros((len(regression.next_sums) if variance else 0, size, size)),
         variance_log_det=np.zeros(len(regression.next_sums) if variance else 0),
-        likelihood=new_likelihood_state(pairs, len(regression.next_sums), size, vertices),
+        likelihood=new_likelihood_state(pairs, len(regression.next_sums), size, *lattice),
         linearity=new_linearity_test(pairs, len(regression.next_sums), parts),
         values=values,
         policy=np.array(pair_start[:-1]),
@@ -270,7 +271,7 @@ def new_episode_state(
         revision=np.full(pairs, -1, dtype=np.int64),
         log_det=np.zeros(pairs),
         loss_high=np.zeros(pairs if shape == INTERVAL_SET else 0),
-        forecast=np.full((int(np.diff(next_start).max()) + 1 if forecasts else 0, 2), 0.5),
+        forecast=np.full((int(np.diff(next_start).max()) + 1 if forecasts else 0, FORECASTERS), 0.5),
         noise=np.zeros(triples + pairs if sampled else 0),
         direction=np.zeros(size),
         residual=np.zeros(size),

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from goalbound.kernels.algorithm import update_regression
 from goalbound.kernels.compile import lean
 from goalbound.kernels.confidence import pair_set
-from goalbound.kernels.likelihood import make_forecasts
+from goalbound.kernels.forecasts import make_forecasts
 from goalbound.kernels.struct import Struct
 
 

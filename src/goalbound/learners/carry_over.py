@@ -241,7 +241,7 @@ def _carry_likelihood(source: RidgeLearner, target: RidgeLearner) -> None:
     another. Others begin with the next step: what was seen before has no forecasts, and counts by its sums alone."""
     one, other = source._constants.likelihood, target._constants.likelihood
     same = one.on and other.on and source.support == target.support and np.array_equal(one.tracked, other.tracked)
-    if not same or not np.array_equal(one.vertices, other.vertices):
+    if not same or len(one.cells.vertices) != len(other.cells.vertices):
         return
     mine = dict(named_arrays("", target._state.likelihood, without=_COMPUTED))
     for name, array in named_arrays("", source._state.likelihood, without=_COMPUTED):

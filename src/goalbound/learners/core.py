@@ -18,7 +18,7 @@ from goalbound.kernels import episode_loop
 from goalbound.kernels.active_set import new_projection_workspace
 from goalbound.kernels.audit import new_regret_audit
 from goalbound.kernels.elimination import new_evaluation_workspace
-from goalbound.kernels.likelihood import make_forecasts
+from goalbound.kernels.forecasts import make_forecasts
 from goalbound.kernels.linearity_test import NO_EPISODE, PARTS
 from goalbound.kernels.merge import merge
 from goalbound.kernels.records import assign, named_arrays
@@ -106,13 +106,14 @@ class RidgeLearner(LearnerBase):
         check_memory(support.pairs * size**2 + support.triples * size, f"context_size {size}")
         regression = new_regression_sums(support.pairs, support.triples, size, settings.regularization)
         bound = 1.0 if settings.loss_bound is None else float(settings.loss_bound)
+        likelihood = self._constants.likelihood
         self._state = new_learner_state(
             regression,
             support.pair_start,
             self._constants.loss_floor,
             bound,
             variance=self._constants.intervals.variance,
-            vertices=len(self._constants.likelihood.vertices),
+            lattice=(len(likelihood.vertices.vertices), len(likelihood.cells.vertices)),
             parts=PARTS * size if self._constants.tests_linearity else 0,
         )
         self._scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
@@ -391,7 +392,10 @@ class RidgeLearner(LearnerBase):
         """What learning from a step costs as Python, in backups of a triple: regressions of m next states, O(m d^2),
         and as much again for each of a few rounds of the projection."""
         longest = self.support.triples / self.support.pairs
-        bounds = len(self._constants.likelihood.vertices) ** 2  # now and then all of a pair are computed again
+        likelihood = self._constants.likelihood
+        bounds = len(likelihood.vertices.vertices) * len(
+            likelihood.cells.vertices
+        )  # now and then all of a pair are computed again
         return int(longest * (1.0 + self.settings.context_size**2 / 5.0 + bounds))
 
     def _enter(self, steps: StepArrays) -> None:

@@ -100,7 +100,17 @@ def _check_likelihood(learner_state: LearnerState) -> None:
     within("likelihood visits", state.visits, 0, learner_state.regression.visits)
     within("likelihood bounded", state.bounded, 0, state.visits)
     within("likelihood pending", state.pending, 0, MANY)
-    for name in ("log_loss", "ones", "contexts", "cell_weight", "cell_contexts", "hit_weight", "hit_contexts"):
+    for name in (
+        "log_loss",
+        "ones",
+        "contexts",
+        "cell_weight",
+        "cell_contexts",
+        "hit_weight",
+        "hit_contexts",
+        "miss_weight",
+        "miss_contexts",
+    ):
         within(f"likelihood {name}", getattr(state, name), 0.0, LARGEST)
     for name in ("low", "high"):
         within(f"likelihood {name}", getattr(state, name), 0.0, 1.0)

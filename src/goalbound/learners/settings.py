@@ -12,7 +12,8 @@ from goalbound.errors import ArgumentError
 from goalbound.estimation import Widths, paper
 from goalbound.estimation.statistics import checked_regularization
 from goalbound.kernels.elimination import MOST_ELIMINATED_STATES
-from goalbound.kernels.likelihood import MOST_PAIR_BOUNDS, MOST_VERTICES, LikelihoodConstants, lattice_vertices
+from goalbound.kernels.lattice import Lattice, new_lattice
+from goalbound.kernels.likelihood import MOST_CELLS, MOST_PAIR_BOUNDS, MOST_VERTICES, LikelihoodConstants
 from goalbound.kernels.linearity_test import PARTS
 from goalbound.kernels.state import OPTIMISTIC, Constants, IntervalConstants
 from goalbound.learners.exploration import Exploration, optimistic
@@ -34,9 +35,8 @@ SET_SHARE, LIKELIHOOD_SHARE, OTHER_SHARE = 0.45, 0.98, 0.05
 likelihoods; and the share of each of the other two items of the good event. Without, each of the four has a quarter."""
 MOST_BOUNDS = 2**22
 """Numbers times vertices of likelihood-ratio sets: with more numbers the lattice is coarser."""
-NO_LIKELIHOOD = LikelihoodConstants(
-    False, 0.0, 0.0, 1, set_readonly(np.zeros((0, 1), dtype=np.int64)), set_readonly(np.zeros(0, dtype=np.bool_))
-)
+NO_LATTICE = Lattice(1, set_readonly(np.zeros((0, 1), dtype=np.int64)))
+NO_LIKELIHOOD = LikelihoodConstants(False, 0.0, 0.0, NO_LATTICE, NO_LATTICE, set_readonly(np.zeros(0, dtype=np.bool_)))
 SMALLEST_DELTA = 1e-200
 """Below it the logarithms of the radii are no numbers."""
 
@@ -281,14 +281,13 @@ class Settings:
         tracked = np.concatenate([~known.loss_known, rows])
         of_pair = MOST_PAIR_BOUNDS // (int(lengths.max()) + 1)
         budget = max(1, min(MOST_VERTICES, of_pair, MOST_BOUNDS // len(tracked)))
-        steps, vertices = lattice_vertices(self.context_size, budget)
         share = SET_SHARE * LIKELIHOOD_SHARE * self.delta
         return LikelihoodConstants(
             on=True,
             loss_log=log(max(1, int((~known.loss_known).sum())) / share),
             row_log=log(max(1, int(rows.sum())) / share),
-            steps=steps,
-            vertices=set_readonly(vertices),
+            vertices=new_lattice(self.context_size, budget),
+            cells=new_lattice(self.context_size, min(budget, MOST_CELLS)),
             tracked=set_readonly(tracked),
         )
 
