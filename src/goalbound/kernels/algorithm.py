@@ -14,21 +14,20 @@ import numpy as np
 from goalbound.kernels.compile import lean
 from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.environment import uniform_pair
-from goalbound.kernels.intervals import add_variance, variance_log_det_bound
+from goalbound.kernels.intervals import count_variance, variance_log_det_bound
 from goalbound.kernels.likelihood import add_pending_forecasts, learn_likelihood, reset_likelihood
 from goalbound.kernels.linearity_test import test_pending, test_reported, test_step
 from goalbound.kernels.model_prior import begin_with_models
+from goalbound.kernels.noise_free import learn_noise_free
 from goalbound.kernels.pending import add_pending, in_units, pending_norm
 from goalbound.kernels.projection import project
 from goalbound.kernels.radii import ball_radii, visits_log
 from goalbound.kernels.regression import (
-    add_to_log_det,
+    count_visit,
     projection_gap,
     record_outcome,
-    record_visit,
     ridge,
     ridge_error,
-    solve_context,
     take_visit,
 )
 from goalbound.kernels.state import (
@@ -37,6 +36,12 @@ from goalbound.kernels.state import (
     RMAX,
 )
 from goalbound.kernels.stochastic_rows import cannot_reach_goal, declare_rows
+from goalbound.kernels.ties import (
+    begin_tied,
+    count_all_tied_pending,
+    learn_tied,
+    withdraw_all_tied,
+)
 from goalbound.kernels.value_iteration import (
     INTERVAL_SET,
     improve_state,
@@ -66,18 +71,6 @@ def set_radii(constants, learner, pair, size, loss_error, gap):
     )  # fmt: skip
     excess = learner.next_radius[pair] - constants.next_factor[pair] * rho
     learner.known_width[pair] = constants.known_factor[pair] * rho + constants.width_factor[pair] * excess + loss_error
-
-
-@lean
-def count_visit(constants, learner, scratch, pair, context):
-    """A visit enters the Gram matrix of its pair (lines 10 and 11). Returns the norm of its context before."""
-    regression = learner.regression
-    norm, _, _ = solve_context(
-        regression.gram[pair], regression.inverse[pair], context, constants.regularization, scratch.vector, scratch.sums
-    )
-    learner.log_det[pair] = add_to_log_det(learner.log_det[pair], norm)
-    record_visit(regression, pair, context, constants.regularization, scratch.vector, scratch.block)
-    return norm
 
 
 @lean
@@ -150,6 +143,8 @@ def count_pending(constants, learner, episode, scratch, pair):
         audit_pending_against_intervals(constants, learner, episode, pair, 1)
     if constants.likelihood.on:
         add_pending_forecasts(constants, learner, episode, pair, 1)
+    if constants.ties.on:
+        count_all_tied_pending(constants, learner, episode, scratch, pair)
     norm = in_units(count_visit(constants, learner, scratch, pair, episode.context))
     add_pending(learner.pending, pair, episode.context, norm, 1)
     episode.progress["counted"] = 1
@@ -176,6 +171,8 @@ def withdraw_visit(constants, learner, episode, scratch, pair):
         audit_pending_against_intervals(constants, learner, episode, pair, -1)
     if constants.likelihood.on:
         add_pending_forecasts(constants, learner, episode, pair, -1)
+    if constants.ties.on:
+        withdraw_all_tied(constants, learner, episode, scratch, pair)
     add_pending(learner.pending, pair, episode.context, episode.progress["counted_norm"], -1)
     take_visit(learner.regression, pair, episode.context, constants.regularization, scratch.block)
     update_estimate(constants, learner, scratch, pair, len(episode.context))
@@ -204,6 +201,8 @@ def begin(constants, learner, episode, context):
     """An episode begins with this context: nothing is known of it, planning starts from the plan followed last."""
     for j in range(len(context)):
         episode.context[j] = context[j]
+    if constants.ties.on:
+        begin_tied(constants, episode, context)
     invalidate(episode)
     for pair in range(len(episode.revision)):
         # What another episode left here must not be seen, not even in the last bit.
@@ -307,6 +306,15 @@ def reset_data(constants, learner):
 
     Visits whose outcome is awaited are forgotten too: which ones those are was settled before their outcomes.
     """
+    reset_pairs(constants, learner)
+    if constants.ties.on:
+        learner.ties.totals["restarts"] = learner.totals["restarts"]
+        reset_pairs(constants.ties.groups, learner.ties)
+
+
+@lean
+def reset_pairs(constants, learner):
+    """Forget what was seen of all pairs, or of all groups."""
     regression = learner.regression
     size = learner.losses.shape[1]
     if constants.forget:
@@ -331,6 +339,8 @@ def reset_data(constants, learner):
         regression.seen[pair] = 0
         if constants.likelihood.on:
             reset_likelihood(learner, pair, constants.next_start[pair], constants.next_start[pair + 1])
+        if constants.noise_free.on:
+            learner.noise_free.count[pair] = 0
         set_radii(constants, learner, pair, size, 0.0, 0.0)
         learner.revision[pair] += 1
     learner.totals["changes"] += CHANGE_LOG_SIZE + 1  # nobody's view is up to date
@@ -418,18 +428,6 @@ def audit_step_against_intervals(constants, learner, episode, pair, place, loss)
 
 
 @lean
-def count_variance(constants, learner, episode, pair):
-    """Bounds of the variance of a visit, from the intervals that it was planned with."""
-    first = constants.next_start[pair]
-    last = constants.next_start[pair + 1]
-    add_variance(
-        episode.sets.low[first:last], episode.sets.high[first:last], episode.context,
-        constants.intervals.variance_log + learner.totals["restart_log"], learner.variance[first:last],
-        learner.variance_log_det[first:last],
-    )  # fmt: skip
-
-
-@lean
 def audit_pending_against_intervals(constants, learner, episode, pair, sign):
     """A visit without its outcome begins to count (``sign`` 1), or is taken back (-1): in the test of the linear model
     its outcome is the one that contradicts nothing."""
@@ -479,6 +477,8 @@ def update_regression(constants, learner, episode, scratch, pair, place, loss):
     if episode.progress["restarts"] != learner.totals["restarts"]:
         episode.progress["counted"] = 0
         return
+    if constants.ties.on:
+        learn_tied(constants, learner, episode, scratch, pair, place, loss, episode.progress["counted"] == 1)
     if episode.progress["counted"] == 1:
         resolve_pending(constants, learner, episode, pair, place, loss)
     else:
@@ -491,6 +491,8 @@ def update_regression(constants, learner, episode, scratch, pair, place, loss):
     )
     if constants.likelihood.on:
         learn_likelihood(constants, learner, episode, pair, place, loss)
+    if constants.noise_free.on and constants.noise_free.pairs[pair]:
+        learn_noise_free(learner.noise_free, pair, episode.context, loss)
     update_estimate(constants, learner, scratch, pair, len(episode.context))
     mark_changed(learner, pair)
 

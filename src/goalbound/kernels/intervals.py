@@ -186,3 +186,15 @@ def variance_log_det_bound(trace, size, failure_log):
     return (
         0.5 * size * log(1.0 + trace / (VARIANCE_RIDGE * size)) + TRUNCATION_LOG * size + failure_log + LOG_DET_ROUNDING
     )
+
+
+@lean
+def count_variance(constants, learner, episode, pair):
+    """Bounds of the variance of a visit, from the intervals that it was planned with."""
+    first = constants.next_start[pair]
+    last = constants.next_start[pair + 1]
+    add_variance(
+        episode.sets.low[first:last], episode.sets.high[first:last], episode.context,
+        constants.intervals.variance_log + learner.totals["restart_log"], learner.variance[first:last],
+        learner.variance_log_det[first:last],
+    )  # fmt: skip

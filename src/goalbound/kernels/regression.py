@@ -373,3 +373,15 @@ def projection_gap(gram, sums, rows, count, stochastic):
             least = min(least, slope - rounding * part)
         gap -= least
     return gap if gap < np.inf else np.inf
+
+
+@lean
+def count_visit(constants, learner, scratch, pair, context):
+    """A visit enters the Gram matrix of its pair (lines 10 and 11). Returns the norm of its context before."""
+    regression = learner.regression
+    norm, _, _ = solve_context(
+        regression.gram[pair], regression.inverse[pair], context, constants.regularization, scratch.vector, scratch.sums
+    )
+    learner.log_det[pair] = add_to_log_det(learner.log_det[pair], norm)
+    record_visit(regression, pair, context, constants.regularization, scratch.vector, scratch.block)
+    return norm

@@ -52,15 +52,21 @@ class LearnerBase:
     _state: Any
 
     def _init_base(
-        self, support: Support, settings: Any, rng: np.random.Generator | None, *, counted_early: bool
+        self,
+        support: Support,
+        settings: Any,
+        rng: np.random.Generator | None,
+        *,
+        counted_early: bool,
+        classes: NDArray[np.int64] | None = None,
     ) -> None:
-        """Set what all learners have. ``counted_early``: see :class:`PendingVisits`."""
+        """Set what all learners have. ``counted_early``, ``classes``: see :class:`PendingVisits`."""
         self._rng = np.random.default_rng() if rng is None else check_generator(rng)
         self.support = support
         self.settings = settings
         self._effort = Effort()
         self._files = SavedFiles()
-        self._pending = PendingVisits(counted_early=counted_early)
+        self._pending = PendingVisits(counted_early=counted_early, classes=classes)
         self._open: WeakSet[LearnerEpisode] = WeakSet()
         self._loaded: list[LearnerEpisode] = []  # held here until the one who loads them takes them
         self._named: dict[str | int, LearnerEpisode] = {}  # open ones with an id
@@ -305,6 +311,9 @@ class LearnerBase:
 
     def _check_possible(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
         """An error if what was declared says that a pair cannot lead there."""
+
+    def _check_loss(self, pair: int, context: NDArray[np.float64], loss: float) -> None:
+        """An error if what was declared says that a pair cannot have this loss."""
 
     def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
         """[N] the pairs of which :meth:`_check_possible` says more than the support does; None: there are none."""

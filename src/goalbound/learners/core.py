@@ -11,30 +11,38 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, LearnerError, ProjectionFailed
-from goalbound.estimation import Estimate, Statistics
+from goalbound.estimation import Estimate, Statistics, sharp
 from goalbound.estimation.statistics import by_support
 from goalbound.kernels import algorithm as kernels
 from goalbound.kernels import episode_loop
 from goalbound.kernels.active_set import new_projection_workspace
 from goalbound.kernels.audit import new_regret_audit
 from goalbound.kernels.elimination import new_evaluation_workspace
-from goalbound.kernels.forecasts import make_forecasts
 from goalbound.kernels.linearity_test import NO_EPISODE, PARTS
 from goalbound.kernels.merge import merge
 from goalbound.kernels.records import assign, named_arrays
 from goalbound.kernels.regression import new_regression_sums
-from goalbound.kernels.state import POSTERIOR, EpisodeState, LearnerState, new_episode_state, new_learner_state
+from goalbound.kernels.state import (
+    POSTERIOR,
+    Constants,
+    EpisodeState,
+    LearnerState,
+    new_episode_state,
+    new_learner_state,
+)
 from goalbound.kernels.steps import StepArrays, learn_steps
+from goalbound.kernels.ties import NOTHING, Nothing, check_noise_free, exact_loss_interval, forecast_visit
 from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.batch import Batch
 from goalbound.learners.card import learner_card
 from goalbound.learners.caveats import united_caveats
-from goalbound.learners.checkpoint import SHARED
+from goalbound.learners.checkpoint import SHARED, within
 from goalbound.learners.checks import check_leads, checked_support
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import Evidence, Explanation, explain, ridge_pull
 from goalbound.learners.exploration import Exploration
+from goalbound.learners.noise_free import contradicted_loss
 from goalbound.learners.plan import Plan, make_plan
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.saved_state import (
@@ -99,26 +107,43 @@ class RidgeLearner(LearnerBase):
             raise ArgumentError("the prior is of another support or context size than the learner's")
         if prior is not None and prior.row_known.any():
             checked_support(support, prior.possible)
-        self._init_base(support, settings, rng, counted_early=settings.is_optimistic)
+        groups = settings.groups(support, prior)
+        self._init_base(
+            support, settings, rng, counted_early=settings.is_optimistic,
+            classes=None if groups is None else groups.classes,
+        )  # fmt: skip
         self.prior = prior
+        self._groups = groups
         self._constants = settings.constants(support, prior)
         size = settings.context_size
         check_memory(support.pairs * size**2 + support.triples * size, f"context_size {size}")
-        regression = new_regression_sums(support.pairs, support.triples, size, settings.regularization)
         bound = 1.0 if settings.loss_bound is None else float(settings.loss_bound)
-        likelihood = self._constants.likelihood
-        self._state = new_learner_state(
-            regression,
-            support.pair_start,
-            self._constants.loss_floor,
-            bound,
-            variance=self._constants.intervals.variance,
-            lattice=(len(likelihood.vertices.vertices), len(likelihood.cells.vertices)),
-            parts=PARTS * size if self._constants.tests_linearity else 0,
-        )
-        self._scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
+        self._state = self._new_state(support, self._constants, bound, NOTHING)
+        if groups is not None:
+            check_memory(groups.support.pairs * size**2 + groups.support.triples * size, "the ties of the prior")
+            tied = self._new_state(groups.support, self._constants.ties.groups, bound, NOTHING)
+            self._state = self._state._replace(ties=tied)
+        longest = max(int(np.diff(one.next_start).max()) for one in (support, *([groups.support] if groups else [])))
+        self._scratch = new_projection_workspace(longest, size)
         self._workspace = new_evaluation_workspace(support.states if self._constants.policy_iteration else 0)
         self._effort.engine(support.triples)(kernels.reset_data)(self._constants, self._state)
+
+    def _new_state(
+        self, support: Support, constants: Constants, bound: float, ties: LearnerState | Nothing
+    ) -> LearnerState:
+        """Nothing was seen: of pairs, or of groups of tied ones."""
+        size, likelihood = self.settings.context_size, constants.likelihood
+        return new_learner_state(
+            new_regression_sums(support.pairs, support.triples, size, self.settings.regularization),
+            support.pair_start,
+            constants.loss_floor,
+            bound,
+            variance=constants.intervals.variance,
+            lattice=(len(likelihood.vertices.vertices), len(likelihood.cells.vertices)),
+            parts=PARTS * size if constants.tests_linearity else 0,
+            noise_free=constants.noise_free.on,
+            ties=ties,
+        )
 
     @classmethod
     def _explores(cls, exploration: Exploration) -> bool:
@@ -174,7 +199,7 @@ class RidgeLearner(LearnerBase):
         array([0, 2, 0, 0])
         """
         self._check_can_merge(other)
-        for pair in self._pending.uncounted_pairs:
+        for pair in self._pending.uncounted_classes:
             self._count_visits_before(pair, None)
         run = self._effort.engine(self.support.triples)(merge)
         run(self._constants, self._state, other._state, self._scratch)
@@ -245,6 +270,9 @@ class RidgeLearner(LearnerBase):
             return model
         known = np.repeat(self.prior.row_known, np.diff(self.support.next_start))
         losses = np.where(self.prior.loss_known, np.clip(self.prior.losses @ context, 0.0, 1.0), model.losses)
+        for pair in np.flatnonzero(self.prior.noise_free & ~self.prior.loss_known).tolist():
+            low, high = self._effort.engine(0)(exact_loss_interval)(self._constants, self._state, context, pair)
+            losses[pair] = min(max(losses[pair], low), high)
         rows = np.where(known, self.prior.rows @ context, model.probabilities) if known.any() else model.probabilities
         return SSP(self.support, losses, rows)
 
@@ -302,11 +330,15 @@ class RidgeLearner(LearnerBase):
         return make_plan(self.support, self._constants, episode_state, known)
 
     def _new_episode_state(self) -> EpisodeState:
-        exploration = self.settings.exploration
+        size, exploration = self.settings.context_size, self.settings.exploration
+        shape, forecasts = INTERVAL_SET if self._constants.intervals.on else L2_BALL, self._constants.likelihood.on
+        tied: EpisodeState | Nothing = NOTHING
+        if self._groups is not None:
+            groups = self._groups.support
+            tied = new_episode_state(groups.pair_start, groups.next_start, size, shape=shape, forecasts=forecasts)
         return new_episode_state(
-            self.support.pair_start, self.support.next_start, self.settings.context_size,
-            shape=INTERVAL_SET if self._constants.intervals.on else L2_BALL, ceiling=self._ceiling(),
-            sampled=exploration.code == POSTERIOR, forecasts=self._constants.likelihood.on,
+            self.support.pair_start, self.support.next_start, size, shape=shape, ceiling=self._ceiling(),
+            sampled=exploration.code == POSTERIOR, forecasts=forecasts, ties=tied,
         )  # fmt: skip
 
     @cached_property
@@ -353,14 +385,15 @@ class RidgeLearner(LearnerBase):
     def _await_outcome(self, episode: LearnerEpisode, pair: int) -> None:
         episode._arrays.progress["restarts"] = self._state.totals["restarts"]
         if self._constants.likelihood.on:
-            self._effort.engine(0)(make_forecasts)(self._constants, self._state, episode._arrays, pair)
+            self._effort.engine(0)(forecast_visit)(self._constants, self._state, episode._arrays, pair)
         super()._await_outcome(episode, pair)
 
     def _count_visits_before(self, pair: int, last: LearnerEpisode | None) -> None:
-        """Visits of a pair that were made before that of ``last`` (None: all) count from now on, outcome or not."""
+        """Visits of a pair, and of those it is tied to, that were made before that of ``last`` (None: all) count from
+        now on, outcome or not."""
         for episode in self._pending.take_uncounted(pair, last):
             run = self._effort.engine(self.support.triples)(kernels.keep_pending)
-            run(self._constants, self._state, episode._arrays, self._scratch, pair)
+            run(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
 
     def _checked_context(self, context: Any) -> NDArray[np.float64]:
         return check_distribution(context, "context", self.settings.context_size, "component")
@@ -369,6 +402,19 @@ class RidgeLearner(LearnerBase):
         if self.prior is not None:
             self.prior.check_step(pair, place, context)
 
+    def _check_loss(self, pair: int, context: NDArray[np.float64], loss: float) -> None:
+        if self._constants.noise_free.on:
+            run = self._effort.engine(0)(check_noise_free)
+            if not run(self._constants, self._state, context, pair, loss):
+                raise self._contradicted()
+
+    def _contradicted(self) -> ArgumentError:
+        """A loss that was said to be free of noise contradicts those seen before; the learner goes on without it."""
+        states = [self._state] if isinstance(self._state.ties, Nothing) else [self._state, self._state.ties]
+        found = next(one.noise_free for one in states if one.noise_free.contradiction["found"])
+        found.contradiction["found"] = 0
+        return contradicted_loss(self.support, self._groups, found)
+
     def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
         return self.prior.row_known if self.prior is not None and self.prior.row_known.any() else None
 
@@ -376,10 +422,11 @@ class RidgeLearner(LearnerBase):
         """Visits of a pair whose outcome is awaited were made before, so they count first. ``number`` is that of the
         episode, for the test of the linear model."""
         self._scratch_episode.progress["number"] = number
-        waiting = set(self._pending.uncounted_pairs)
+        waiting = set(self._pending.uncounted_classes)
+        classes = steps.pairs if self._pending.classes is None else self._pending.classes[steps.pairs]
         first = 0
-        for at in np.flatnonzero(np.isin(steps.pairs, list(waiting))).tolist() if waiting else ():
-            pair = int(steps.pairs[at])
+        for at in np.flatnonzero(np.isin(classes, list(waiting))).tolist() if waiting else ():
+            pair = int(classes[at])
             if pair in waiting:
                 self._enter(part_of(steps, first, at))
                 self._count_visits_before(pair, None)
@@ -400,7 +447,8 @@ class RidgeLearner(LearnerBase):
 
     def _enter(self, steps: StepArrays) -> None:
         run = self._effort.engine(len(steps.pairs) * self._step_work)(learn_steps)
-        run(self._constants, self._state, self._scratch_episode, self._scratch, steps)
+        if run(self._constants, self._state, self._scratch_episode, self._scratch, steps) < len(steps.pairs):
+            raise self._contradicted()
 
     def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
         self._count_visits_before(pair, episode)
@@ -425,7 +473,7 @@ class RidgeLearner(LearnerBase):
         super()._abandon(episode, missing_at_random)
 
     def _before_playing(self, batch: Batch) -> None:
-        for pair in self._pending.uncounted_pairs:
+        for pair in self._pending.uncounted_classes:
             self._count_visits_before(pair, None)
 
     def _play(self, run: Callable[..., Any], part: Batch) -> int:
@@ -435,10 +483,21 @@ class RidgeLearner(LearnerBase):
             part.contexts, part.seen, part.values, part.rng, self._rng, part.step_limit, self.MOST_SWEEPS, audit,
             part.results,
         )  # fmt: skip
+        if self._constants.noise_free.on:
+            self._check_contradictions()
         return ended
+
+    def _check_contradictions(self) -> None:
+        groups = self._state.ties
+        if self._state.noise_free.contradiction["found"] or (
+            not isinstance(groups, Nothing) and groups.noise_free.contradiction["found"]
+        ):
+            raise self._contradicted()
 
     def _after_learning(self) -> None:
         self._check_projections()
+        if self._constants.noise_free.on:
+            self._check_contradictions()
 
     def _check_projections(self) -> None:
         if self._state.totals["failed_projections"]:
@@ -462,8 +521,10 @@ class RidgeLearner(LearnerBase):
 
     @classmethod
     def _smallest(cls) -> Self:
-        learner = object.__new__(cls)
-        learner._set_up(Support.full(1, 1), Settings.of(1, loss_floor=1.0), None, None)
+        learner, support = object.__new__(cls), Support.full(2, 1)
+        settings, prior = Settings.of(1, loss_floor=1.0, widths=sharp()), PriorKnowledge.nothing(support, 1)
+        prior = prior.with_tied_losses([[(0, 0), (1, 0)]])
+        learner._set_up(support, settings, prior, None)
         return learner
 
     @classmethod
@@ -481,7 +542,11 @@ class RidgeLearner(LearnerBase):
 
     def _check_state(self) -> None:
         check_learner_state(self._state, self.support, is_optimistic=self.settings.is_optimistic)
+        if self._groups is not None and not isinstance(self._state.ties, Nothing):
+            check_learner_state(self._state.ties, self._groups.support, is_optimistic=True)
 
     def _check_episode_state(self, episode_state: EpisodeState, *, awaits: bool) -> bool:
         check_episode_state(episode_state, self.support, awaits=awaits)
+        if not isinstance(episode_state.ties, Nothing):
+            within("forecast", episode_state.ties.forecast, 0.0, 1.0)
         return bool(episode_state.progress["planned"])
