@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.estimation import Estimate, Statistics, Widths, project, ridge_estimate, scaled, sharp
 from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.state import OPTIMISTIC, LearnerState
+from goalbound.kernels.ties import Nothing
 from goalbound.learners.card import PROVEN, Card, learner_card, lr_cssp_card
 from goalbound.learners.caveats import united_caveats
 from goalbound.learners.core import RidgeLearner
@@ -146,6 +147,8 @@ class LRCSSP(RidgeLearner):
         """
         arrays = self._new_episode_state()
         arrays.context[:] = check_distribution(context, "context", self.settings.context_size, "component")
+        if not isinstance(arrays.ties, Nothing):
+            arrays.ties.context[:] = arrays.context
         run = self._effort.engine(self.support.triples)(pair_set)
         for pair in range(self.support.pairs):
             run(self._constants, self._state, arrays, pair)

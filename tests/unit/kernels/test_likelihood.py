@@ -1,78 +1,18 @@
-"""Likelihood-ratio sets: held against enumeration, finite differences, and a solver that shares no code with them."""
+"""Likelihood-ratio sets: held against enumeration, and a solver that shares no code with them."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from goalbound.kernels import likelihood as kernels
-from goalbound.kernels.forecasts import FIT_GROWTH, forecast_fitted, forecast_mean, forecast_ridge
-from goalbound.kernels.lattice import interpolate, locate, nearest_vertex, new_lattice
-from goalbound.kernels.likelihood import LikelihoodConstants, LikelihoodState, new_likelihood_state
-from goalbound.kernels.likelihood_bounds import evaluate, fit_number, least_value
-
-Floats = NDArray[np.float64]
-NUMBER = 1
-"""One pair with one next state: number 0 is its loss, number 1 the next state."""
-
-
-def new_number(
-    size: int, *, failure: float = 0.05, most: int = 36, cells: int = 12
-) -> tuple[LikelihoodConstants, LikelihoodState]:
-    vertices, groups = new_lattice(size, most), new_lattice(size, cells)
-    surprise = float(np.log(1.0 / failure))
-    constants = LikelihoodConstants(True, surprise, surprise, vertices, groups, np.ones(2, dtype=np.bool_))
-    return constants, new_likelihood_state(1, 1, size, len(vertices.vertices), len(groups.vertices))
-
-
-def enter(constants: LikelihoodConstants, state: LikelihoodState, contexts: Floats, outcomes: Sequence[float]) -> None:
-    size = contexts.shape[1]
-    gram, sums = np.eye(size), np.zeros(size)
-    for context, outcome in zip(contexts, outcomes, strict=True):
-        locate.python(constants.cells, state.work.cells, context)
-        cell = nearest_vertex.python(state.work.cells)
-        direction = np.linalg.solve(gram, context)
-        mean = forecast_mean.python(state, NUMBER, 0)
-        ridge = forecast_ridge.python(state, NUMBER, 0, sums, direction, float(context @ direction), mean)
-        fitted = forecast_fitted.python(state, NUMBER, context)
-        kernels.record_pair.python(state, 0, cell, context)
-        kernels.record_number.python(state, NUMBER, 0, cell, context, outcome, np.array([mean, ridge, fitted]))
-        state.visits[0] += 1
-        if state.visits[0] >= FIT_GROWTH * state.fitted[0] + 1.0:
-            state.fitted[0] = state.visits[0]
-            fit_number.python(state, NUMBER, 0)
-        gram += np.outer(context, context)
-        sums += outcome * context
-
-
-def failure_margin(state: LikelihoodState, constants: LikelihoodConstants, log_loss: float) -> float:
-    """F(p) less its threshold: above 0, p is not in the set."""
-    return log_loss - float(state.shift[NUMBER]) - float(kernels.threshold.python(state, NUMBER, 0, constants.row_log))
-
-
-def log_loss_of(p: Floats, contexts: Floats, outcomes: Floats) -> float:
-    """F by its definition."""
-    means = contexts @ p
-    with np.errstate(divide="ignore", invalid="ignore"):
-        hits = np.where(outcomes > 0.0, outcomes * np.log(means), 0.0)
-        misses = np.where(outcomes < 1.0, (1.0 - outcomes) * np.log1p(-means), 0.0)
-    return -float(hits.sum() + misses.sum())
-
-
-def drawn(size: int, count: int, seed: int, *, fractional: bool = False) -> tuple[Floats, Floats, Floats]:
-    """True coefficients, contexts, and outcomes that are 0 or 1, or anything between with the right mean."""
-    rng = np.random.default_rng(seed)
-    p, contexts = rng.random(size), rng.dirichlet(np.ones(size), count)
-    means = contexts @ p
-    outcomes = rng.beta(2.0 * means + 1e-3, 2.0 - 2.0 * means + 1e-3) if fractional else rng.random(count) < means
-    return p, contexts, outcomes.astype(np.float64)
+from goalbound.kernels.lattice import interpolate, locate
+from tests.support.likelihood import NUMBER, Floats, drawn, enter, failure_margin, log_loss_of, new_number
 
 
 @pytest.mark.parametrize("true", [0.0, 0.1, 0.5, 1.0])
@@ -91,77 +31,6 @@ def test_the_ratio_is_at_most_one_on_average_over_all_outcomes(true: float) -> N
         margin = failure_margin(state, constants, log_loss_of(p, chosen, np.array(outcomes)))
         expected += chance * np.exp(margin + constants.row_log)
     assert expected <= 1.0 + 1e-9  # the ratio is exp(margin) / failure
-
-
-@pytest.mark.parametrize("fractional", [False, True])
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_gradients_and_curvatures_are_those_of_f(size: int, fractional: bool) -> None:
-    _, contexts, outcomes = drawn(size, 60, seed=size, fractional=fractional)
-    constants, state = new_number(size)
-    enter(constants, state, contexts, outcomes.tolist())
-    point, step = np.full(size, 0.4), 1e-5
-    gradient, hessian, unused = np.zeros(size), np.zeros((size, size)), np.zeros((size, size))
-
-    def value(at: Floats) -> float:
-        return float(evaluate.python(state, NUMBER, 0, at, np.zeros(size), unused))
-
-    evaluate.python(state, NUMBER, 0, point, gradient, hessian)
-    for j in range(size):
-        there = step * np.eye(size)[j]
-        assert gradient[j] == pytest.approx((value(point + there) - value(point - there)) / (2 * step), rel=1e-4)
-        for k in range(j + 1):
-            across = step * np.eye(size)[k]
-            found = value(point + there + across) - value(point + there - across)
-            found += value(point - there - across) - value(point - there + across)
-            assert hessian[j, k] == pytest.approx(found / (4 * step**2), rel=1e-2, abs=1e-2)
-
-
-@given(st.integers(1, 4), st.integers(0, 80), st.booleans(), st.integers(0, 2**32))
-def test_cells_never_make_the_log_loss_larger(size: int, count: int, fractional: bool, seed: int) -> None:
-    _, contexts, outcomes = drawn(size, count, seed, fractional=fractional)
-    constants, state = new_number(size, cells=4)
-    enter(constants, state, contexts, outcomes.tolist())
-    for point in np.random.default_rng(seed).uniform(0.01, 0.99, (5, size)):
-        grouped = evaluate.python(state, NUMBER, 0, point, np.zeros(size), np.zeros((size, size)))
-        exact = log_loss_of(point, contexts, outcomes)
-        assert state.shift[NUMBER] + grouped <= exact * (1.0 + 1e-9) + 1e-9
-
-
-@pytest.mark.parametrize("size", [2, 3])
-def test_at_the_estimate_cells_cost_almost_nothing(size: int) -> None:
-    """p c goes to 0 at a corner, where the logarithm is most curved: without the ratios cells cost several nats."""
-    rng = np.random.default_rng(2)
-    contexts = rng.dirichlet(np.ones(size), 3000)
-    p = np.concatenate([[0.9], np.zeros(size - 1)])
-    outcomes = (rng.random(3000) < contexts @ p).astype(np.float64)
-    constants, state = new_number(size)
-    enter(constants, state, contexts, outcomes.tolist())
-    estimate = state.estimate[NUMBER].copy()
-    grouped = evaluate.python(state, NUMBER, 0, estimate, np.zeros(size), np.zeros((size, size)))
-    gap = log_loss_of(estimate, contexts, outcomes) - float(state.shift[NUMBER] + grouped)
-    assert 0.0 <= gap <= 2.0
-
-    state.shift[NUMBER], state.hit_contexts[NUMBER], state.miss_contexts[NUMBER] = 0.0, 0.0, 0.0
-    for context, outcome in zip(contexts, outcomes, strict=True):  # as if all ratios were 1
-        locate.python(constants.cells, state.work.cells, context)
-        sums = state.hit_contexts if outcome else state.miss_contexts
-        sums[NUMBER, nearest_vertex.python(state.work.cells)] += context
-    plain = evaluate.python(state, NUMBER, 0, estimate, np.zeros(size), np.zeros((size, size)))
-    assert log_loss_of(estimate, contexts, outcomes) - float(plain) >= max(4.0, 4.0 * gap)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_the_most_likely_coefficients_are_those_that_a_general_solver_finds(size: int) -> None:
-    """With half a 1 and half a 0 at each corner, on one-hot contexts, where cells cost nothing."""
-    rng = np.random.default_rng(size)
-    contexts = np.eye(size)[rng.integers(size, size=80)]
-    outcomes = (rng.random(80) < contexts @ np.linspace(0.1, 0.8, size)).astype(np.float64)
-    constants, state = new_number(size)
-    enter(constants, state, contexts, outcomes.tolist())
-    for _ in range(3):
-        fit_number.python(state, NUMBER, 0)
-    ones, counts = contexts.T @ outcomes, contexts.sum(axis=0)
-    np.testing.assert_allclose(state.estimate[NUMBER], (ones + 0.5) / (counts + 1.0), rtol=1e-3)
 
 
 @given(st.integers(1, 4), st.integers(1, 200), st.booleans(), st.integers(0, 2**32))
@@ -276,11 +145,3 @@ def test_outcomes_next_to_0_or_1_claim_nothing_that_is_not_so(loss: float) -> No
         kernels.bound_number.python(constants.vertices, state, NUMBER, 0, constants.row_log)
         assert (state.low[NUMBER] <= loss).all()
         assert (loss <= state.high[NUMBER]).all()
-
-
-def test_a_start_that_is_impossible_gives_no_bound() -> None:
-    constants, state = new_number(2)
-    enter(constants, state, np.eye(2)[[0, 1, 0, 1]], [1.0, 1.0, 1.0, 1.0])
-    state.work.point[:] = 0.0  # under which no outcome is 1
-    state.work.target[:] = [1.0, 0.0]
-    assert least_value.python(state, NUMBER, 0, 100.0) == -np.inf

@@ -1,0 +1,70 @@
+"""One number with its likelihood: outcomes are entered as the learner enters them, and F by its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.kernels import likelihood as kernels
+from goalbound.kernels.forecasts import FIT_GROWTH, forecast_fitted, forecast_mean, forecast_ridge
+from goalbound.kernels.lattice import locate, nearest_vertex, new_lattice
+from goalbound.kernels.likelihood import LikelihoodConstants, LikelihoodState, new_likelihood_state
+from goalbound.kernels.likelihood_bounds import fit_number
+
+Floats = NDArray[np.float64]
+NUMBER = 1
+"""One pair with one next state: number 0 is its loss, number 1 the next state."""
+
+
+def new_number(
+    size: int, *, failure: float = 0.05, most: int = 36, cells: int = 12
+) -> tuple[LikelihoodConstants, LikelihoodState]:
+    vertices, groups = new_lattice(size, most), new_lattice(size, cells)
+    surprise = float(np.log(1.0 / failure))
+    constants = LikelihoodConstants(True, surprise, surprise, vertices, groups, np.ones(2, dtype=np.bool_))
+    return constants, new_likelihood_state(1, 1, size, len(vertices.vertices), len(groups.vertices))
+
+
+def enter(constants: LikelihoodConstants, state: LikelihoodState, contexts: Floats, outcomes: Sequence[float]) -> None:
+    size = contexts.shape[1]
+    gram, sums = np.eye(size), np.zeros(size)
+    for context, outcome in zip(contexts, outcomes, strict=True):
+        locate.python(constants.cells, state.work.cells, context)
+        cell = nearest_vertex.python(state.work.cells)
+        direction = np.linalg.solve(gram, context)
+        mean = forecast_mean.python(state, NUMBER, 0)
+        ridge = forecast_ridge.python(state, NUMBER, 0, sums, direction, float(context @ direction), mean)
+        fitted = forecast_fitted.python(state, NUMBER, context)
+        kernels.record_pair.python(state, 0, cell, context)
+        kernels.record_number.python(state, NUMBER, 0, cell, context, outcome, np.array([mean, ridge, fitted]))
+        state.visits[0] += 1
+        if state.visits[0] >= FIT_GROWTH * state.fitted[0] + 1.0:
+            state.fitted[0] = state.visits[0]
+            fit_number.python(state, NUMBER, 0)
+        gram += np.outer(context, context)
+        sums += outcome * context
+
+
+def failure_margin(state: LikelihoodState, constants: LikelihoodConstants, log_loss: float) -> float:
+    """F(p) less its threshold: above 0, p is not in the set."""
+    return log_loss - float(state.shift[NUMBER]) - float(kernels.threshold.python(state, NUMBER, 0, constants.row_log))
+
+
+def log_loss_of(p: Floats, contexts: Floats, outcomes: Floats) -> float:
+    """F by its definition."""
+    means = contexts @ p
+    with np.errstate(divide="ignore", invalid="ignore"):
+        hits = np.where(outcomes > 0.0, outcomes * np.log(means), 0.0)
+        misses = np.where(outcomes < 1.0, (1.0 - outcomes) * np.log1p(-means), 0.0)
+    return -float(hits.sum() + misses.sum())
+
+
+def drawn(size: int, count: int, seed: int, *, fractional: bool = False) -> tuple[Floats, Floats, Floats]:
+    """True coefficients, contexts, and outcomes that are 0 or 1, or anything between with the right mean."""
+    rng = np.random.default_rng(seed)
+    p, contexts = rng.random(size), rng.dirichlet(np.ones(size), count)
+    means = contexts @ p
+    outcomes = rng.beta(2.0 * means + 1e-3, 2.0 - 2.0 * means + 1e-3) if fractional else rng.random(count) < means
+    return p, contexts, outcomes.astype(np.float64)
