@@ -1,5 +1,7 @@
 """The confidence set of a pair under a context: its most optimistic loss, and the rows that are plausible."""
 
+from math import sqrt
+
 import numpy as np
 
 from goalbound.kernels.compile import lean
@@ -10,6 +12,9 @@ from goalbound.kernels.state import OPTIMISTIC, POSTERIOR, RMAX
 from goalbound.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal
 from goalbound.kernels.ties import exact_loss_interval
 from goalbound.kernels.value_iteration import INTERVAL_SET
+
+LEAST_VARIANCE = 0.12
+"""Added to the estimated variance of an outcome, where draws are by the variance."""
 
 
 @lean
@@ -31,7 +36,19 @@ def estimated_row(constants, learner, episode, pair):
 
 
 @lean
-def sample_row(constants, learner, episode, pair, deviation):
+def deviation(constants, estimate, norm):
+    """The standard deviation of a draw around an estimate; the norm is that of the context in V^-1.
+
+    By the variance: that of an outcome with this mean, and of the mean itself while little was seen of it.
+    """
+    if not constants.spread_by_variance:
+        return constants.spread * norm
+    mean = min(max(estimate, 0.0), 1.0)
+    return constants.spread * norm * sqrt(mean * (1.0 - mean) + norm * norm + LEAST_VARIANCE)
+
+
+@lean
+def sample_row(constants, learner, episode, pair, norm):
     """A draw of the row of a pair: the estimate plus noise, projected on the sub-simplex, or on the simplex where the
     goal cannot follow. O(m d) for m next states.
 
@@ -44,11 +61,12 @@ def sample_row(constants, learner, episode, pair, deviation):
     for place in range(first, constants.next_start[pair + 1]):
         if constants.next_state[place] == goal:
             continue
-        q = deviation * episode.noise[place]
+        q = 0.0
         index = learner.regression.seen_index[place]
         if index >= 0:
             for j in range(len(episode.context)):
                 q += learner.rows[first + index, j] * episode.context[j]
+        q += deviation(constants, q, norm) * episode.noise[place]
         sets.centre[first + count] = q
         sets.state[first + count] = constants.next_state[place]
         count += 1
@@ -245,7 +263,7 @@ def pair_loss(constants, learner, episode, pair, norm):
     if constants.exploration == OPTIMISTIC:
         loss -= learner.loss_radius[pair] * norm
     elif constants.exploration == POSTERIOR:
-        loss += constants.spread * norm * episode.noise[len(constants.next_state) + pair]
+        loss += deviation(constants, loss, norm) * episode.noise[len(constants.next_state) + pair]
     if constants.noise_free.on and constants.noise_free.pairs[pair]:
         low, high = exact_loss_interval(constants, learner, episode.context, pair)
         loss = min(max(loss, low), high)
@@ -267,7 +285,7 @@ def pair_row(constants, learner, episode, pair, norm):
         return
     if constants.exploration == POSTERIOR:
         sets.ball[pair] = 0.0
-        sample_row(constants, learner, episode, pair, constants.spread * norm)
+        sample_row(constants, learner, episode, pair, norm)
         return
     radius = learner.next_radius[pair] * norm if constants.exploration == OPTIMISTIC else 0.0
     sets.ball[pair] = radius * radius

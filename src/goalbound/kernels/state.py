@@ -132,6 +132,8 @@ class Constants(Struct):
     """an unknown step ends its interval if the log-determinant of its Gram matrix has grown by this since the plan"""
     spread: float
     """POSTERIOR: the standard deviation of a coefficient is this in the norm of the Gram matrix"""
+    spread_by_variance: bool
+    """POSTERIOR: times the estimated standard deviation of an outcome"""
     threshold: float
     """RMAX: a pair is known where the sum of |V^-1 c| is at most this"""
     explore: float

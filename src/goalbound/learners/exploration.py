@@ -8,7 +8,7 @@ from typing import Any
 
 from goalbound.errors import ArgumentError
 from goalbound.kernels.state import GREEDY, OPTIMISTIC, POSTERIOR, RMAX
-from goalbound.models.validation import check_float, check_fraction, check_size
+from goalbound.models.validation import check_bool, check_float, check_fraction, check_size
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Exploration:
     Attributes:
         name: what it is called where results are recorded.
         spread: of ``sampled``: the standard deviation of a coefficient, in the norm of the pair's Gram matrix.
+        by_variance: of ``sampled``: that is multiplied by the estimated standard deviation of an outcome.
         threshold: of ``rmax``: a pair is known under a context c where the sum of |V^-1 c| is at most this.
         explore: the share of steps in the first episode that play any action of the state.
         fade: in episode k that share is explore * k^-fade.
@@ -30,12 +31,14 @@ class Exploration:
     explore: float = 0.0
     fade: float = 0.0
     ceiling: float = inf
+    by_variance: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or self.name not in _CODES:
             raise ArgumentError(f"no way of exploring is called {self.name!r}; there are {', '.join(_CODES)}")
         for name, meaning in _MEANINGS.items():
             object.__setattr__(self, name, check_float(getattr(self, name), name, meaning))
+        check_bool(self.by_variance, "by_variance")
         if not (0.0 <= self.explore <= 1.0 and isfinite(self.fade) and self.fade >= 0.0):
             raise ArgumentError(
                 f"explore {self.explore} and fade {self.fade} do not fit; explore is in [0, 1], fade >= 0"
@@ -59,17 +62,26 @@ class Exploration:
 
     def as_json(self) -> dict[str, Any]:
         """For the header of a checkpoint; JSON has no infinity."""
-        return {k: v if k == "name" else None if v == inf else float(v) for k, v in asdict(self).items()}
+        return {
+            key: value if key in ("name", "by_variance") else None if value == inf else float(value)
+            for key, value in asdict(self).items()
+        }
 
     @classmethod
     def from_json(cls, values: Any) -> Exploration:
         """What :meth:`as_json` gave; keys and types are checked."""
         if not isinstance(values, dict) or set(values) != set(cls.__annotations__):
             raise ArgumentError(f"the exploration is {values!r}; it needs {sorted(cls.__annotations__)}")
-        numbers = {key: inf if value is None else value for key, value in values.items() if key != "name"}
-        if type(values["name"]) is not str or any(type(value) is not float for value in numbers.values()):
-            raise ArgumentError(f"the exploration is {values!r}; it is a name and numbers")
-        return cls(values["name"], **numbers)
+        name, by_variance = values["name"], values["by_variance"]
+        words = ("name", "by_variance")
+        numbers = {key: inf if value is None else value for key, value in values.items() if key not in words}
+        if (
+            type(name) is not str
+            or type(by_variance) is not bool
+            or any(type(x) is not float for x in numbers.values())
+        ):
+            raise ArgumentError(f"the exploration is {values!r}; it is a name, a flag and numbers")
+        return cls(name, by_variance=by_variance, **numbers)
 
     def __str__(self) -> str:
         return self.name
@@ -98,13 +110,13 @@ def greedy(*, explore: float = 0.0, fade: float = 0.0, ceiling: float = 1000.0) 
     return Exploration("greedy", explore=explore, fade=fade, ceiling=ceiling)
 
 
-def sampled(*, spread: float = 0.5, ceiling: float = 1000.0) -> Exploration:
+def sampled(*, spread: float = 0.5, by_variance: bool = False, ceiling: float = 1000.0) -> Exploration:
     """Plan in a draw from the Gaussian posterior of losses and rows.
 
-    ``spread`` 1/2 is the noise of a number in [0, 1] at its largest. A draw may have no good way to the goal, so values
-    are capped at ``ceiling``.
+    ``spread`` 1/2 is the noise of a number in [0, 1] at its largest; with ``by_variance`` it is a multiple of the noise
+    that is estimated. A draw may have no good way to the goal, so values are capped at ``ceiling``.
     """
-    return Exploration("sampled", spread=spread, ceiling=ceiling)
+    return Exploration("sampled", spread=spread, ceiling=ceiling, by_variance=by_variance)
 
 
 def rmax(*, threshold: float, ceiling: float = 1000.0) -> Exploration:

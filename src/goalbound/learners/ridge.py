@@ -131,15 +131,16 @@ class PosteriorSampling(RidgeLearner):
         context_size: int,
         *,
         loss_floor: float,
-        spread: float = 0.5,
+        spread: float = 0.25,
+        by_variance: bool = True,
         ceiling: float = 1000.0,
         rng: np.random.Generator | None = None,
         prior: PriorKnowledge | None = None,
         options: LearnerOptions | None = None,
     ) -> None:
         settings = Settings.of(
-            context_size, loss_floor=loss_floor, exploration=sampled(spread=spread, ceiling=ceiling), options=options,
-            replan_factor=DOUBLING,
+            context_size, loss_floor=loss_floor, options=options, replan_factor=DOUBLING,
+            exploration=sampled(spread=spread, by_variance=by_variance, ceiling=ceiling),
         )  # fmt: skip
         self._set_up(support, settings, prior, rng)
 

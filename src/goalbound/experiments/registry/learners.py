@@ -110,12 +110,13 @@ def epsilon_greedy(
 
 
 def ps_cssp(
-    problem: LinearCSSP, *, episodes: int, spread: float = 0.5, ceiling: float = 1000.0, support: str = "true",
-    loss_floor: str | float = "certified", regularization: float = 1.0, rng: np.random.Generator,
+    problem: LinearCSSP, *, episodes: int, spread: float = 0.25, by_variance: bool = True, ceiling: float = 1000.0,
+    support: str = "true", loss_floor: str | float = "certified", regularization: float = 1.0, rng: np.random.Generator,
 ) -> ridge.PosteriorSampling:  # fmt: skip
     """Thompson sampling on the ridge posterior."""
     return ridge.PosteriorSampling(
-        _support(problem, support), problem.context_size, spread=spread, ceiling=ceiling, rng=rng,
+        _support(problem, support), problem.context_size, spread=spread, by_variance=by_variance, ceiling=ceiling,
+        rng=rng,
         **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )  # fmt: skip
 
