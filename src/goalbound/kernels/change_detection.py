@@ -8,14 +8,14 @@ outcome x is in [0, 1]. Let p be the mean that is forecast before a visit, and r
 
 is not negative and has mean 1 where x has mean p, whatever its law is; where x is 0 or 1 it is the likelihood ratio of
 odds that are r times as high. With R <- (R + 1) e at each visit, let R(pair) and R(action) be the means of R over their
-numbers and over the ratios. The sum over all pairs of R(pair) / 2 and over all actions of R(action) / 2, minus the count
-of steps, is a supermartingale. So the mean number of steps until (R(pair) + R(action)) / 2 of a pair that was played is
-at least A is at least A, and that happens within n steps with probability n / A at most (Roberts 1966; Pollak 1985).
-CUSUM sums of log e beside them say since when: each begins anew where it is not positive.
+numbers and over the ratios. The sum over all pairs of R(pair) / 2 and over all actions of R(action) / 2, minus the
+count of steps, is a supermartingale. So the mean number of steps until (R(pair) + R(action)) / 2 of a pair that was
+played is at least A is at least A, and that happens within n steps with probability n / A at most (Roberts 1966;
+Pollak 1985). CUSUM sums of log e beside them say since when: each begins anew where it is not positive.
 
 Where the forecast is an estimate, e has mean 1 only approximately. Estimates are by ridge regression on all earlier
-visits, pulled to "all next states alike", and the forecast that r > 1 is held against is :data:`CAUTION` standard errors
-higher, that of r < 1 so much lower: an error of the estimate is not mistaken for a change.
+visits, pulled to "all next states alike", and the forecast that r > 1 is held against is :data:`CAUTION` standard
+errors higher, that of r < 1 so much lower: an error of the estimate is not mistaken for a change.
 """
 
 from math import log, sqrt
