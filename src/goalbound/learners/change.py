@@ -87,7 +87,7 @@ class ChangeAlarm:
         return (
             f"{where}: {found}; since about case {self.since_case} (step {self.since_step}), noticed in case "
             f"{self.case} (step {self.step}). What was learned of it before no longer holds: relearned() gives a "
-            "learner that knows only the steps since the change, acknowledge() goes on as before"
+            "learner that has forgotten it, acknowledge() goes on as before"
         )
 
 

@@ -53,7 +53,7 @@ class Monitored(Wrapper):
 
     When an alarm is raised, a :class:`~goalbound.errors.ChangeWarning` says what has changed and since when, and
     :attr:`change` holds it. The learner goes on with what it has learned, old and new mixed, until you decide:
-    :meth:`relearned` gives one that knows only what came since, :meth:`acknowledge` keeps this one.
+    :meth:`relearned` gives one that has forgotten what no longer holds, :meth:`acknowledge` keeps this one.
 
     Args:
         learner: any learner by ridge regression or without contexts; or an :class:`~goalbound.Apprentice` or
@@ -175,8 +175,9 @@ class Monitored(Wrapper):
         for alarm in self.detector.alarms[len(self.detector.alarms) - known :] if known else ():
             warnings.warn(str(alarm), ChangeWarning, stacklevel=4)
 
-    def relearned(self, *, since: int | None = None, keep_others: bool = False, fresh: Any = None) -> Monitored:
-        """A monitored learner that knows only the steps since the change; this one stays as it is.
+    def relearned(self, *, since: int | None = None, keep_others: bool = True, fresh: Any = None) -> Monitored:
+        """A monitored learner that has forgotten what the pairs with an alarm did before the change; this one stays as
+        it is.
 
         Open episodes stay here: let them end, or ``begin`` them anew there. Of sets that are made from a window which
         was chosen by outcomes nothing is proven: the caveats say so.
@@ -184,8 +185,8 @@ class Monitored(Wrapper):
         Args:
             since: the number of the first step to learn from; ``change.since_step`` if left out. The steps must still
                 be in the window.
-            keep_others: learn older steps of the window too, except those of pairs with an alarm. Right where nothing
-                else has changed; what has changed unnoticed stays learned.
+            keep_others: learn older steps of the window too, except those of pairs with an alarm. What else has changed
+                unnoticed stays learned until it raises an alarm of its own; with False all older steps are forgotten.
             fresh: the learner that learns, which has seen nothing; one with the settings of this one if left out.
         """
         alarms = self.detector.alarms
