@@ -127,7 +127,7 @@ class ChangeDetector:
         self, support: Support, context_size: int, *, run_length: float = RUN_LENGTH, model: LinearCSSP | None = None
     ) -> None:
         self.support = check_type(support, Support, "support", SUPPORT_REMEDY)
-        self.context_size = check_int(context_size, "context_size", least=1)
+        self.context_size = check_int(context_size, "context_size", least=1, most=2**31)
         self.run_length = check_float(run_length, "run_length", "steps until a false alarm, on average")
         if not 1.0 < self.run_length < math.inf:
             raise ArgumentError(
@@ -170,7 +170,9 @@ class ChangeDetector:
         """Enter a step that anyone made under a context [d]; ``case`` is how many cases had begun before its own."""
         weights = check_distribution(context, "context", self.context_size, "component")
         pair, place = checked_step(self.support, step)
-        self.enter(single_step(weights, pair, place, float(step[2])), np.array([check_int(case, "case", least=0)]))
+        self.enter(
+            single_step(weights, pair, place, float(step[2])), np.array([check_int(case, "case", least=0, most=2**62)])
+        )
 
     def enter(self, steps: StepArrays, cases: NDArray[np.int64]) -> int:
         """Enter n steps that were checked, and the case of each; how many alarms there were."""

@@ -104,7 +104,8 @@ class Monitored(Wrapper):
         self.detector = ChangeDetector(
             unwrap(learner).support, learner.context_size, run_length=run_length, model=model
         )
-        self._window = StepWindow(check_int(window, "window", least=0), learner.context_size)
+        self._window = StepWindow(check_int(window, "window", least=0, most=2**40), learner.context_size)
+        self._one = single_step(np.zeros(learner.context_size), 0, 0, 0.0), np.zeros(1, dtype=np.int64)
         self._logged_cases = 0
         self._cases = 0
         self._files = SavedFiles()
@@ -137,7 +138,7 @@ class Monitored(Wrapper):
         """Learn from a step that anyone made under a context; it is tested too."""
         checked = unwrap(self)._checked_step(context, step)
         self.inner.learn(context, step)
-        self._test(single_step(*checked), np.array([self._cases]))
+        self._test_one(*checked, case=self._cases)
 
     def learn_log(self, log: Iterable[tuple[ArrayLike, Step]]) -> int:
         """:meth:`learn` from ``(context, step)`` by ``(context, step)`` in the order of time; how many.
@@ -166,6 +167,13 @@ class Monitored(Wrapper):
             self._test(chunk.steps, cases[first:last])
             first = last
 
+    def _test_one(self, context: NDArray[np.float64], pair: int, place: int, loss: float, *, case: int) -> None:
+        """:meth:`_test` of a single step, in arrays that are used again: making new ones takes longer than the test."""
+        steps, cases = self._one
+        for column, value in zip((*steps, cases), (context, pair, place, loss, case), strict=True):
+            column[0] = value
+        self._test(steps, cases)
+
     def _test(self, steps: StepArrays, cases: NDArray[np.int64]) -> None:
         """Hold steps that were learned against the forecasts, keep them, and warn of what has changed."""
         self._window.add(steps)
@@ -173,7 +181,7 @@ class Monitored(Wrapper):
         if len(cases):
             self._cases = max(self._cases, int(cases.max()) + 1)
         for alarm in self.detector.alarms[len(self.detector.alarms) - known :] if known else ():
-            warnings.warn(str(alarm), ChangeWarning, stacklevel=4)
+            warnings.warn(str(alarm), ChangeWarning, stacklevel=5)
 
     def relearned(self, *, since: int | None = None, keep_others: bool = True, fresh: Any = None) -> Monitored:
         """A monitored learner that has forgotten what the pairs with an alarm did before the change; this one stays as
@@ -193,7 +201,7 @@ class Monitored(Wrapper):
         if since is None and not alarms:
             raise LearnerError("there is no change to learn anew from; give since=, the number of a step")
         number = min(one.since_step for one in alarms) if since is None else check_int(since, "since", least=0)
-        learner = _made_anew(self.inner) if fresh is None else fresh
+        learner = _made_anew(self.inner) if fresh is None else self._checked_fresh(fresh)
         found = Monitored(learner, run_length=self.detector.run_length, window=self._window.size)
         steps = self._window.since(number)
         if check_bool(keep_others, "keep_others"):
@@ -206,6 +214,16 @@ class Monitored(Wrapper):
         base._after_learning()
         found._test(steps, np.zeros(len(steps.pairs), dtype=np.int64))
         return found
+
+    def _checked_fresh(self, fresh: Any) -> Any:
+        if not isinstance(fresh, LearnerBase | Apprentice | Guarded):
+            raise ArgumentError(f"fresh is of the type {type(fresh).__name__}; give a learner such as the one inside")
+        base = unwrap(fresh)
+        if base.support != self.support or base.context_size != self.context_size or base._steps:
+            raise ArgumentError(
+                f"fresh is {fresh!r:.200}; it needs this support and context size, and has seen nothing"
+            )
+        return fresh
 
     def with_settings(self, **settings: Any) -> Monitored:
         """The learner under other settings, with the same detector; for learners that have ``with_settings``."""
@@ -285,7 +303,7 @@ class MonitoredEpisode:
         self.inner.observe(step, overridden=overridden)
         pair, place = checked_step(self.learner.support, step)
         case = self.learner._logged_cases + self.inner.number
-        self.learner._test(single_step(self.inner.context, pair, place, float(step[2])), np.array([case]))
+        self.learner._test_one(self.inner.context, pair, place, float(step[2]), case=case)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in ("learner", "inner"):
@@ -305,13 +323,15 @@ class _Taken:
     def __init__(self, log: Any) -> None:
         self.log, self.items = log, list[Any]()
         keep_what_it_says(self, log)
-        if not isinstance(log, Iterable):
+        try:
+            self._iterator = iter(log)
+        except TypeError:
             raise ArgumentError(
                 f"the log is of the type {type(log).__name__}; give something that iterates over (context, step)"
-            )
+            ) from None
 
     def __iter__(self) -> Iterator[Any]:
-        for item in self.log:
+        for item in self._iterator:
             self.items.append(item)
             yield item
 
