@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, ChangeWarning, FileFormatError, LearnerError
-from goalbound.estimation.statistics import checked_step
 from goalbound.kernels.steps import StepArrays
 from goalbound.learners.apprentice import Apprentice
 from goalbound.learners.base import LearnerBase
@@ -24,6 +23,7 @@ from goalbound.learners.copying import deep_copy
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.guarded import Guarded
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.monitored_episode import MonitoredEpisode
 from goalbound.learners.step_log import StepReader, single_step
 from goalbound.learners.step_window import ARRAY_TYPES, StepWindow
 from goalbound.learners.wrapper import InnerAttribute, Wrapper, bytes_of, keep_what_it_says, loaded_from, unwrap
@@ -284,37 +284,6 @@ class Monitored(Wrapper):
 
     def __repr__(self) -> str:
         return f"Monitored({self.inner!r}, run length {self.detector.run_length:g}, {len(self.detector.alarms)} alarms)"
-
-
-class MonitoredEpisode:
-    """An episode of the learner inside, whose outcomes are tested; all else is as it is there.
-
-    Two are equal if they are of the same episode.
-    """
-
-    def __init__(self, learner: Monitored, inner: Any) -> None:
-        self.learner = learner
-        self.inner = inner
-
-    __copy__ = deep_copy  # a copy of an episode comes with a copy of its learner
-
-    def observe(self, step: Step, *, overridden: bool = False) -> None:
-        """What came of the action; the learner learns from it, and it is tested."""
-        self.inner.observe(step, overridden=overridden)
-        pair, place = checked_step(self.learner.support, step)
-        case = self.learner._logged_cases + self.inner.number
-        self.learner._test_one(self.inner.context, pair, place, float(step[2]), case=case)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name in ("learner", "inner"):
-            raise AttributeError(name)
-        return getattr(self.inner, name)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MonitoredEpisode) and self.inner == other.inner
-
-    def __hash__(self) -> int:
-        return hash(self.inner)
 
 
 class _Taken:
