@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,3 +62,15 @@ def people(problem: LinearCSSP, cases: int, *, seed: int = 0) -> list[tuple[NDAr
             log.append((context, environment.step(int(rng.integers(2)))))
             state = log[-1][1].next_state
     return log
+
+
+def rewrite_header(path: Path, **entries: Any) -> None:
+    """The file gets other entries in its header."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["header.json"] = json.dumps(json.loads(members["header.json"]) | entries).encode()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    path.write_bytes(out.getvalue())

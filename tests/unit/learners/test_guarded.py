@@ -28,7 +28,7 @@ from goalbound.learners.tabular.factories import uc_ssp
 from goalbound.models import LinearCSSP, Step
 from goalbound.planning import solve
 from goalbound.testing import check_learner
-from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, contexts, greedy, handle, people
+from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, contexts, greedy, handle, people, rewrite_header
 
 SUPPORT = BEFORE.support
 PAGE, RESTART = SUPPORT.action("page"), SUPPORT.action("restart")
@@ -230,3 +230,25 @@ def test_wrong_runbooks_and_learners_are_errors_with_a_remedy() -> None:
     with pytest.raises(ArgumentError, match="such as an LRCSSP"):
         Guarded("greedy", RUNBOOK, after_steps=1)
     assert isinstance(Guarded(greedy(), RUNBOOK, after_steps=1).inner, GreedyRidge)
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ({"after_steps": None}, "neither after_steps nor after_loss"),
+        ({"after_steps": "3"}, "after_steps"),
+        ({"after_loss": [1.0]}, "after_loss"),
+        ({"interventions": -1}, "interventions"),
+        ({"interventions": 0.5}, "interventions"),
+        ({"episodes": []}, "the learner has 1 open ones"),
+        ({"episodes": {"case": 1}}, "episodes is"),
+        ({"episodes": [[1, 0.5, True]]}, "an episode is"),
+    ],
+)
+def test_a_file_whose_parts_do_not_fit_is_refused(entries: dict[str, Any], said: str, tmp_path: Path) -> None:
+    path, guarded = tmp_path / "guarded.npz", Guarded(greedy(), RUNBOOK, after_steps=3)
+    guarded.begin([0.5, 0.5], id=1).act("down")
+    guarded.save(path)
+    rewrite_header(path, **entries)
+    with pytest.raises(FileFormatError, match=said):
+        load_learner(path)

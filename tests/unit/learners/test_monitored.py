@@ -33,7 +33,7 @@ from goalbound.learners.tabular.factories import uc_ssp
 from goalbound.logs import LogColumns, read_log
 from goalbound.models import LinearCSSP, Step
 from goalbound.testing import check_learner
-from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, contexts, greedy, handle, people
+from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, contexts, greedy, handle, people, rewrite_header
 
 SUPPORT = BEFORE.support
 LEARNERS: dict[str, Callable[[LinearCSSP, np.random.Generator], Any]] = {
@@ -261,3 +261,24 @@ def test_other_settings_keep_what_the_detector_saw() -> None:
     assert other.change == monitor.change
     assert other.detector is not monitor.detector
     assert other.statistics.visits.tolist() == monitor.statistics.visits.tolist()
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ({"run_length": "long"}, "run_length"),
+        ({"run_length": 0.5}, "run_length"),
+        ({"window": -1}, "window"),
+        ({"window": 2}, "the window has 3 steps"),
+        ({"window": 2**61}, "window"),
+        ({"cases": 1.5}, "cases"),
+        ({"logged_cases": None}, "logged_cases"),
+    ],
+)
+def test_a_file_whose_parts_do_not_fit_is_refused(entries: dict[str, Any], said: str, tmp_path: Path) -> None:
+    path, monitor = tmp_path / "monitor.npz", Monitored(greedy())
+    monitor.learn_log([([0.5, 0.5], Step("down", "page", 0.4, "goal"))] * 3)
+    monitor.save(path)
+    rewrite_header(path, **entries)
+    with pytest.raises(FileFormatError, match=said):
+        load_learner(path)
