@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from goalbound.learners.context_map import ContextBlind, MappedContexts
     from goalbound.learners.discretized import Discretized
     from goalbound.learners.explanation import Explanation
+    from goalbound.learners.guarded import Guarded
     from goalbound.learners.loss_units import InUnits
     from goalbound.learners.lr_cssp import LRCSSP
+    from goalbound.learners.monitored import Monitored
     from goalbound.learners.plan import Plan
     from goalbound.learners.prior import PriorKnowledge
     from goalbound.learners.protocol import Episode, Learner
@@ -83,8 +85,10 @@ _NAMES = {
     "goalbound.learners.context_map": ("ContextBlind", "MappedContexts"),
     "goalbound.learners.discretized": ("Discretized",),
     "goalbound.learners.explanation": ("Explanation",),
+    "goalbound.learners.guarded": ("Guarded",),
     "goalbound.learners.loss_units": ("InUnits",),
     "goalbound.learners.lr_cssp": ("LRCSSP",),
+    "goalbound.learners.monitored": ("Monitored",),
     "goalbound.learners.plan": ("Plan",),
     "goalbound.learners.prior": ("PriorKnowledge",),
     "goalbound.learners.protocol": ("Episode", "Learner"),

@@ -96,3 +96,11 @@ class NotLinearWarning(UserWarning):
 
 class WrongPriorWarning(UserWarning):
     """What was declared before the first episode is wrong: the loss floor, a known loss or a known row."""
+
+
+class ChangeWarning(UserWarning):
+    """Losses or next states are no longer what they were: the world has changed."""
+
+
+class ExcessLossWarning(UserWarning):
+    """Episodes lose more than the plans of the learner allow for."""

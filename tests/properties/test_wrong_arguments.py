@@ -31,6 +31,7 @@ from goalbound.errors import (
 )
 from goalbound.learners import exploration, reference
 from goalbound.learners.apprentice import Apprentice
+from goalbound.learners.change import ChangeDetector
 from goalbound.learners.loss_units import InUnits
 from goalbound.learners.tabular import (
     Method,
@@ -125,6 +126,10 @@ def rng() -> np.random.Generator:
 
 def learner(**others: Any) -> gb.LRCSSP:
     return gb.LRCSSP(**{"support": SUPPORT, "context_size": 2, "loss_floor": 0.1, **others})
+
+
+def guarded() -> gb.Guarded:
+    return gb.Guarded(learner(), [0, 1], after_steps=3)
 
 
 def stepped(**parts: Any) -> None:
@@ -323,6 +328,32 @@ CASES: dict[str, Case] = {
     }),
     "Apprentice observe": (lambda **a: Apprentice(learner(), [0, 1]).begin([0.5, 0.5]).observe(**a), {
         "step": gb.Step(0, 1, 0.5, 2), "overridden": True,
+    }),
+    "Guarded": (gb.Guarded, {"learner": learner(), "runbook": [0, 1], "after_steps": 3, "after_loss": 0.5}),
+    "Guarded.begin": (lambda **a: guarded().begin(**a), {"context": [0.5, 0.5], "id": "x"}),
+    "Guarded.learn": (guarded().learn, {"context": [0.5, 0.5], "step": gb.Step(0, 1, 0.5, 2)}),
+    "Guarded.with_settings": (guarded().with_settings, {"loss_floor": 0.2, "delta": 0.2}),
+    "Guarded act": (lambda **a: guarded().begin([0.5, 0.5]).act(**a), {"state": 0, "allowed": [0, 1]}),
+    "Guarded observe": (lambda **a: guarded().begin([0.5, 0.5]).observe(**a), {
+        "step": gb.Step(0, 1, 0.5, 2), "overridden": True,
+    }),
+    "Guarded abandon": (lambda **a: guarded().begin([0.5, 0.5]).abandon(**a), {
+        "reason": "left", "missing_at_random": False,
+    }),
+    "Monitored": (gb.Monitored, {"learner": learner(), "run_length": 100.0, "window": 10, "model": None}),
+    "Monitored.begin": (lambda **a: gb.Monitored(learner()).begin(**a), {"context": [0.5, 0.5], "id": "x"}),
+    "Monitored.learn": (gb.Monitored(learner()).learn, {"context": [0.5, 0.5], "step": gb.Step(0, 1, 0.5, 2)}),
+    "Monitored.learn_log": (gb.Monitored(learner()).learn_log, {"log": [([0.5, 0.5], gb.Step(0, 1, 0.5, 2))]}),
+    "Monitored.relearned": (lambda **a: gb.Monitored(learner()).relearned(**a), {
+        "since": 0, "keep_others": True, "fresh": None,
+    }),
+    "Monitored.with_settings": (gb.Monitored(learner()).with_settings, {"loss_floor": 0.2, "delta": 0.2}),
+    "Monitored observe": (lambda **a: gb.Monitored(learner()).begin([0.5, 0.5]).observe(**a), {
+        "step": gb.Step(0, 1, 0.5, 2), "overridden": True,
+    }),
+    "ChangeDetector": (ChangeDetector, {"support": SUPPORT, "context_size": 2, "run_length": 100.0, "model": None}),
+    "ChangeDetector.observe": (ChangeDetector(SUPPORT, 2).observe, {
+        "context": [0.5, 0.5], "step": gb.Step(0, 1, 0.5, 2), "case": 3,
     }),
     "GreedyRidge": (gb.GreedyRidge, {
         "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "options": None,

@@ -25,6 +25,8 @@ WRAPPER_KINDS: Mapping[str, str] = MappingProxyType(
     {
         "InUnits": "goalbound.learners.loss_units",
         "Apprentice": "goalbound.learners.apprentice",
+        "Guarded": "goalbound.learners.guarded",
+        "Monitored": "goalbound.learners.monitored",
         "CovariateLearner": "goalbound.adapters.covariates",
     }
 )

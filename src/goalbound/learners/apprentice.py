@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import ArgumentError, FileFormatError, InputError
+from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.learners.apprentice_episode import ApprenticeEpisode, Lead
 from goalbound.learners.apprentice_progress import (
     BOUNDS,
@@ -27,6 +27,7 @@ from goalbound.learners.card import Card, apprentice_card
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.runbook import checked_runbook, wrapped_learner_error
 from goalbound.learners.wrapper import InnerAttribute, Wrapper, bytes_of, loaded_from
 from goalbound.models import Step, Support
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
@@ -92,7 +93,7 @@ class Apprentice(Wrapper):
         if not isinstance(by, str) or by not in (BOUNDS, ESTIMATE):
             raise ArgumentError(f'by is {short_repr(by)}; it is "{BOUNDS}" (proven) or "{ESTIMATE}" (not proven)')
         if isinstance(learner, Wrapper):
-            raise ArgumentError(_wrapped_learner(learner))
+            raise ArgumentError(wrapped_learner_error(learner, "apprentice"))
         wanted, name = (LRCSSP, "an LRCSSP") if by == BOUNDS else (RidgeLearner, "an LRCSSP or a GreedyRidge")
         check_type(
             learner, wanted, "learner",
@@ -103,7 +104,7 @@ class Apprentice(Wrapper):
         self.margin = check_float(margin, "margin", "a loss that may be added to that of the runbook")
         if not math.isfinite(self.margin):
             raise ArgumentError(f"margin is {short_repr(margin)}; it is a finite loss, 0 if none may be added")
-        self.runbook: Ints = _checked_runbook(learner.support, runbook)
+        self.runbook: Ints = checked_runbook(learner.support, runbook)
         """[S] the action of each state."""
         self._led = {RUNBOOK: 0, LEARNER: 0}
         self._leads: WeakKeyDictionary[LearnerEpisode, Lead] = WeakKeyDictionary()
@@ -178,6 +179,10 @@ class Apprentice(Wrapper):
     def with_settings(self, **settings: Any) -> Apprentice:
         """An apprentice of the same runbook whose learner has other settings, and all that this one has seen."""
         return self._around(self.inner.with_settings(**settings), self.runbook)
+
+    def _anew(self, learner: Any) -> Apprentice:
+        """A learner that has seen nothing, with this runbook and this test."""
+        return Apprentice(learner, self.runbook, margin=self.margin, by=self.by)
 
     def _around(self, learner: Any, runbook: ArrayLike | Mapping[Any, Any]) -> Apprentice:
         """Another learner with this test and these counts."""
@@ -272,28 +277,6 @@ class Apprentice(Wrapper):
     def _decide_anew(self, episode: LearnerEpisode) -> None:
         """What was decided is void: the next ``act`` makes the test again."""
         self._leads[episode] = Lead(counted=self._lead_of(episode).counted)
-
-
-def _wrapped_learner(learner: Wrapper) -> str:
-    """The error of a learner that is inside others."""
-    inside: Any = learner
-    place = "learner"
-    while isinstance(inside, Wrapper):
-        inside, place = inside.inner, f"{place}.inner"
-    name = type(learner).__name__
-    return (
-        f"learner is a {name}; give the {type(inside).__name__} inside, {place}, and put the {name} around the "
-        "apprentice instead"
-    )
-
-
-def _checked_runbook(support: Support, runbook: ArrayLike | Mapping[Any, Any]) -> Ints:
-    """[S] the action of each state; an error names the argument."""
-    try:
-        pairs = policy_pairs(support, runbook)
-    except InputError as error:
-        raise type(error)(f"runbook: {error}") from None
-    return set_readonly(support.pair_action[pairs].astype(np.int64))
 
 
 def _checked_counts(led: Any) -> dict[str, int]:

@@ -34,6 +34,8 @@ THEOREM, COROLLARY = "Theorem regret-bound-main", "Corollary arbitrary-cost"
 """The names in the paper's source, as in docs/paper_map.md."""
 RUNBOOK_THEOREM = "no episode is worse than by the runbook, up to the margin (docs/explanation/apprentice.md)"
 """What is proven of an apprentice. It is no bound of the regret, which is linear if the runbook is never left."""
+STEPS_IN = "a runbook brings long or dear episodes to their end, and bounds of the regret do not know it"
+"""Why no bound of the regret is proven of a learner that is guarded; its confidence sets are as they were."""
 REGRET_RATES = {THEOREM: "K^0.5", COROLLARY: "K^0.67"}
 """How the regret grows by these theorems, up to logarithms: by the corollary as K^(2/3)."""
 
@@ -317,6 +319,19 @@ def apprentice_card(apprentice: Any) -> LearnerCard:
         sees=card.sees, has_known_test=card.has_known_test, guarantee=UNPROVEN, quantity="switch",
         constants="by the estimate", others=margin,
     )  # fmt: skip
+
+
+def guarded_card(guarded: Any) -> LearnerCard:
+    """The card of a learner whose long or dear episodes a runbook brings to their end.
+
+    Confidence sets stay what they are; no bound of the regret is known where a runbook steps in.
+    """
+    card = learner_card(guarded.inner)
+    limits = {"after steps": guarded.after_steps, "after loss": guarded.after_loss}
+    others = {**card.others, **{name: float(limit) for name, limit in limits.items() if limit is not None}}
+    if card.guarantee != PROVEN:
+        return replace(card, others=others)
+    return replace(card, guarantee=UNPROVEN, theorem="", others=others, caveats=(STEPS_IN,))
 
 
 def wrapped_card(inner: Any, sees: str) -> LearnerCard:

@@ -71,6 +71,7 @@ class Wrapper:
     alarm = InnerAttribute("What first contradicted its model; None while nothing has.")
     caveats = InnerAttribute("Why nothing is proven of what it has learned; empty where nothing speaks against it.")
 
+    change = InnerAttribute("What has changed, where a learner inside is monitored; None while nothing has.")
     abandoned = InnerAttribute("How many of its episodes were abandoned, by reason.")
     episode = InnerAttribute("Its function that finds an open episode by its id.")
 
@@ -91,14 +92,19 @@ class with_contexts:  # noqa: N801 - it is called as a function, and remembers w
 
     def __init__(self, log: Iterable[Any], see: Callable[[Any], Any]) -> None:
         self._log, self._see = log, see
-        for name in ("loss_scale", "clipped", "validity_breaks", "support"):
-            if hasattr(log, name):
-                setattr(self, name, getattr(log, name))
+        keep_what_it_says(self, log)
 
     def __iter__(self) -> Iterator[Any]:
         for item in self._log:
             is_step = isinstance(item, tuple | list) and len(item) == 2
             yield (self._see(item[0]), item[1]) if is_step else item
+
+
+def keep_what_it_says(copy: Any, log: Any) -> None:
+    """What a log says of itself, for what is made of its steps."""
+    for name in ("loss_scale", "clipped", "validity_breaks", "support"):
+        if hasattr(log, name):
+            setattr(copy, name, getattr(log, name))
 
 
 def unwrap(learner: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from goalbound.logs.report import LogReport, log_report
 from goalbound.models import LossScale, Step, Support
-from goalbound.models.validation import restore_readonly
+from goalbound.models.validation import check_int, restore_readonly, set_readonly
 from goalbound.terminal import pluralize
 
 
@@ -116,6 +116,27 @@ class Log:
     def arrays(self) -> LogArrays:
         """All steps as arrays; read-only."""
         return self.steps
+
+    def window(self, first: int, last: int | None = None) -> Log:
+        """The steps from number ``first`` on, from 0, before ``last`` (None: to the end): what came since a change.
+
+        Cases that began before are cut: they begin where the window does. ``skipped`` and ``clipped`` are those of the
+        whole log. A window that was chosen by what came of its steps breaks proofs: tell learners by
+        :meth:`~goalbound.learners.base.LearnerBase.add_caveat`.
+        """
+        first = check_int(first, "first", least=0, most=len(self))
+        last = len(self) if last is None else check_int(last, "last", least=first, most=len(self))
+        part = slice(first, last)
+        cases, case_of = np.unique(self.case_of[part], return_inverse=True)
+        steps = LogArrays(*(set_readonly(column[part].copy()) for column in self.steps))
+        arrived = np.zeros(len(cases), dtype=np.bool_)
+        arrived[case_of[self.support.next_state[steps.next_places] == self.support.states]] = True
+        return replace(
+            self, steps=steps, case_of=set_readonly(case_of.astype(np.int64)),
+            rows=set_readonly(self.rows[part].copy()),
+            probabilities=None if self.probabilities is None else set_readonly(self.probabilities[part].copy()),
+            cases=len(cases), open_cases=int((~arrived).sum()),
+        )  # fmt: skip
 
     def report(self) -> LogReport:
         """What the log holds, and what it cannot show."""

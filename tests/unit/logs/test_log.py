@@ -8,6 +8,7 @@ import pytest
 
 from goalbound import Statistics
 from goalbound.adapters.covariates import FromTransformer, Hats, map_digest
+from goalbound.errors import ArgumentError
 from goalbound.logs import LogColumns, read_log
 
 
@@ -69,3 +70,25 @@ def test_a_log_knows_by_which_map_its_contexts_were_made(small, how):
     assert read_log(small, covariate_map=nameless, **how).map_digest is None
     how["columns"] = LogColumns(loss="minutes")
     assert read_log(small, **how).map_digest is None
+
+
+def test_a_window_has_the_steps_in_it_and_cuts_cases(small, how):
+    log = read_log(small, **how)
+    for first, last in ((0, None), (1, None), (1, 3), (2, 2)):
+        part = log.window(first, last)
+        end = len(log) if last is None else last
+        for mine, theirs in zip(part.arrays(), log.arrays(), strict=True):
+            np.testing.assert_array_equal(mine, theirs[first:end])
+        assert part.cases == len(set(log.case_of[first:end].tolist()))
+        assert part.case_of.tolist() == sorted(part.case_of.tolist()) or part.cases > 1
+        at_goal = log.support.next_state[part.arrays().next_places] == log.support.states
+        assert part.open_cases == part.cases - len(set(part.case_of[at_goal].tolist()))
+        assert [step for _, step in part] == [step for _, step in log][first:end]
+    whole = log.window(0)
+    assert (whole.cases, whole.open_cases) == (log.cases, log.open_cases)
+
+
+@pytest.mark.parametrize("ends", [(-1, None), (0, 10_000), (2, 1), ("a", None)])
+def test_a_window_that_is_not_in_the_log_is_an_error(small, how, ends):
+    with pytest.raises(ArgumentError, match=r"first|last"):
+        read_log(small, **how).window(*ends)
