@@ -13,7 +13,7 @@ from goalbound.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal
 from goalbound.kernels.ties import exact_loss_interval
 from goalbound.kernels.value_iteration import INTERVAL_SET
 
-LEAST_VARIANCE = 0.12
+LEAST_VARIANCE = 0.04
 """Added to the estimated variance of an outcome, where draws are by the variance."""
 
 
