@@ -36,7 +36,7 @@ def test_every_learner_of_the_catalog_is_in_the_comparison_and_every_scale_is_in
     for run in runs:
         if run.learner.use in optimistic:
             optimistic[run.learner.use].add(run.learner.settings["scale"])
-    drawn = {"psrl-ssp", "practical"}  # one samples instead of hoping, the other is a scale by itself
+    drawn = {"psrl-ssp", "scaled-sharp"}  # one samples instead of hoping, the other is a scale by itself
     assert all(1.0 in scales and len(scales) == 2 for use, scales in optimistic.items() if use not in drawn)
 
 

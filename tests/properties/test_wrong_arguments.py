@@ -271,7 +271,7 @@ CASES: dict[str, Case] = {
         "regularization": 1.0, "forget": False, "tolerance": 1e-3, "replan_factor": 1.0, "check_linearity": None,
         "episodes": 9,
     }),
-    "LRCSSP.practical": (gb.LRCSSP.practical, {
+    "LRCSSP.scaled": (gb.LRCSSP.scaled, {
         "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "loss_bound": 4.0, "prior": None, "scale": 0.5,
         "delta": 0.1,
     }),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.estimation import Estimate, Statistics, Widths, project, ridge_estimate, scaled, sharp
+from goalbound.estimation import Estimate, Statistics, Widths, likelihood, project, ridge_estimate, scaled, sharp
 from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.state import OPTIMISTIC, LearnerState
 from goalbound.kernels.ties import Nothing
@@ -47,7 +47,8 @@ class LRCSSP(RidgeLearner):
         loss_floor: l_min, a lower bound of all mean losses. 0 if losses may be zero; then give ``options`` the number
             of ``episodes``.
         loss_bound: B, at least the largest optimal loss, and 1. None: found by doubling, from 1 on.
-        widths: the rule of the confidence sets, :func:`goalbound.widths.paper` if left out.
+        widths: the rule of the confidence sets. :func:`goalbound.widths.likelihood` if left out, the smallest that are
+            proven; the constants of the paper are ``widths=goalbound.widths.paper()``.
         delta: the guarantees hold with probability 1 - delta.
         prior: losses, rows and loss floors of single pairs that are known. An observation that a known row excludes
             is an error, and is not recorded.
@@ -83,12 +84,13 @@ class LRCSSP(RidgeLearner):
         options: LearnerOptions | None = None,
     ) -> None:
         settings = Settings.of(
-            context_size, loss_floor=loss_floor, loss_bound=loss_bound, widths=widths, delta=delta, options=options
-        )
+            context_size, loss_floor=loss_floor, loss_bound=loss_bound, delta=delta, options=options,
+            widths=likelihood() if widths is None else widths,
+        )  # fmt: skip
         self._set_up(support, settings, prior, None)
 
     @classmethod
-    def practical(
+    def scaled(
         cls,
         support: Support,
         context_size: int,
@@ -100,14 +102,13 @@ class LRCSSP(RidgeLearner):
         delta: float = 0.1,
         episodes: int | None = None,
     ) -> LRCSSP:
-        """A learner for use rather than for proofs: sharp intervals of less noise, fewer plans, linearity tested.
+        """LR-CSSP with sharp intervals whose noise is scaled, fewer plans, and the linear model tested.
 
         *Nothing is promised below a scale of 1*: the truth may lie outside the intervals, and a learner that is too
         little optimistic may settle for a bad plan and never find out. At 0.5 the regret was 0.36 to 0.57 of that of
         the proven intervals on the problems that we measured, and none of 200 runs of the hardest was stuck with a bad
-        plan; at 0.1 nearly one in four was (docs/width_scale.md). Use ``scale=1``, which is proven, where a bad plan
-        that nobody notices would be worse than slow learning, and :class:`LRCSSP` itself for the constants of the
-        paper.
+        plan; at 0.1 nearly one in four was (docs/width_scale.md). Where no proof is asked for,
+        :class:`~goalbound.PosteriorSampling` does better on most problems (docs/which_learner.md).
 
         Args:
             support: the pairs and where each may lead; a narrow one helps, and costs no guarantee.
@@ -122,7 +123,7 @@ class LRCSSP(RidgeLearner):
         An :attr:`alarm` may be false below a scale of 1.
 
         >>> from goalbound import LRCSSP, Support
-        >>> learner = LRCSSP.practical(Support.full(2, 2), 2, loss_floor=0.1)
+        >>> learner = LRCSSP.scaled(Support.full(2, 2), 2, loss_floor=0.1)
         >>> print(learner.settings.widths, learner.settings.widths.proven)
         0.5 x sharp False
         """

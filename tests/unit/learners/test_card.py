@@ -57,10 +57,10 @@ def test_a_name_that_begins_like_a_proven_rule_proves_nothing_and_another_name_t
 
 
 def test_practical_at_a_scale_of_1_has_the_card_of_sharp_widths() -> None:
-    practical = LRCSSP.practical(SUPPORT, 2, loss_floor=0.1, scale=1.0)
+    practical = LRCSSP.scaled(SUPPORT, 2, loss_floor=0.1, scale=1.0)
     assert practical.card == lr_cssp(widths=sharp(), options=LearnerOptions(replan_factor=2.0)).card
     assert practical.card.guarantee == "proven"
-    assert LRCSSP.practical(SUPPORT, 2, loss_floor=0.1).card.guarantee == "unproven"
+    assert LRCSSP.scaled(SUPPORT, 2, loss_floor=0.1).card.guarantee == "unproven"
 
 
 def test_the_theorem_is_named_and_is_the_corollary_where_losses_may_be_zero() -> None:

@@ -17,7 +17,7 @@ TRAP = Support.from_pairs([{0: [1, 3]}, {0: [1, 2]}, {0: [1, 2], 1: [2]}], state
 MAKERS: dict[str, Any] = {
     "paper": lambda support, **others: LRCSSP(support, 2, loss_floor=0.1, widths=paper(), **others),
     "sharp": lambda support, **others: LRCSSP(support, 2, loss_floor=0.1, widths=sharp(), **others),
-    "practical": lambda support, **others: LRCSSP.practical(support, 2, loss_floor=0.1, **others),
+    "practical": lambda support, **others: LRCSSP.scaled(support, 2, loss_floor=0.1, **others),
     "greedy": lambda support: GreedyRidge(support, 2, loss_floor=0.1),
     "sampled": lambda support: PosteriorSampling(support, 2, loss_floor=0.1),
     "rmax": lambda support: KwikRmax(support, 2, loss_floor=0.1),

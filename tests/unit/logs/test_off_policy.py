@@ -243,7 +243,7 @@ def test_equal_contexts_are_bounded_once_and_never_drawn_from(learner, log):
 
 def test_where_nothing_is_proven_the_row_says_why(log):
     greedy = GreedyRidge(PROBLEM.support, 2, loss_floor=0.2)
-    half = LRCSSP.practical(PROBLEM.support, 2, loss_floor=0.2)
+    half = LRCSSP.scaled(PROBLEM.support, 2, loss_floor=0.2)
     inferred = read_behaviour(behaviour_rows(PROBLEM, 60, rng()), None)
     spoiled = behaviour_rows(PROBLEM, 60, rng())
     spoiled["loss"][0] = -1.0

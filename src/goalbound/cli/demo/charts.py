@@ -80,7 +80,7 @@ def logarithmic_chart(learning: Learning) -> str:
 
 def optimistic_value_chart(learning: Learning) -> str:
     """The optimistic values of the learners with context, against the true optimal value."""
-    lines = [Line(run.kind, run.short, run.optimistic_values) for run in learning.runs if run.kind != "blind"]
+    lines = [Line(run.kind, run.short, run.planned_values) for run in learning.runs if run.kind == "proven"]
     last = float(learning.episodes)
     lines.insert(0, Line("best", "true value", [(1.0, learning.even_best), (last, learning.even_best)]))
     high = max(y for line in lines for _, y in line.points)

@@ -8,9 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.estimation import Widths, paper, scaled
+from goalbound.estimation import likelihood
+from goalbound.learners.card import learner_card
 from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.ridge import PosteriorSampling
 from goalbound.models import LinearCSSP
 from goalbound.planning import optimal_values
 from goalbound.problems.catalog import catalog_entry
@@ -20,8 +22,8 @@ from goalbound.terminal import table
 
 PROBLEM = {"levels": 3, "markers": 2}
 EPISODES, SEED, STEP_LIMIT = 200_000, 1, 10_000
-DELTA, SCALE = 0.1, 0.1
-"""The probability of failure that the proven widths allow; and what the widths that are not proven are scaled by."""
+DELTA = 0.1
+"""The probability of failure that the proven widths allow."""
 STOPS, POINTS = 40, 120
 """How often the optimistic value is recorded; and the points of a curve, evenly spaced and again in logarithms."""
 
@@ -40,7 +42,8 @@ class Run(NamedTuple):
     """the name beside its line"""
     kind: str
     """of its line, for the style"""
-    widths: Widths
+    card: str
+    """what the learner says of its constants"""
     regret: float
     """expected, over all patients"""
     early: float
@@ -55,8 +58,8 @@ class Run(NamedTuple):
     """episodes that the step limit ended"""
     regrets: Points
     """patients so far, expected regret so far"""
-    optimistic_values: Points
-    """patients so far, the optimistic value for the patient of all kinds in equal parts"""
+    planned_values: Points
+    """patients so far, the value of the plan for the patient of all kinds in equal parts: optimistic for LR-CSSP"""
 
 
 class Learning(NamedTuple):
@@ -79,14 +82,12 @@ class LearnerSetup(NamedTuple):
     name: str
     short: str
     kind: str
-    widths: Widths
-    blind: bool = False
 
 
 LEARNER_SETUPS = (
-    LearnerSetup("LR-CSSP", "LR-CSSP", "proven", paper()),
-    LearnerSetup(f"LR-CSSP, {SCALE:g} x widths", f"{SCALE:g} x widths", "scaled", scaled(paper(), by=SCALE)),
-    LearnerSetup("LR-CSSP, blind to the context", "blind", "blind", paper(), blind=True),
+    LearnerSetup("LR-CSSP", "LR-CSSP", "proven"),
+    LearnerSetup("posterior sampling", "sampling", "practical"),
+    LearnerSetup("LR-CSSP, blind to the context", "blind", "blind"),
 )
 
 
@@ -103,7 +104,7 @@ def make_learning(begin_run: BeginRun, *, episodes: int = EPISODES) -> Learning:
 
 def learning_text(learning: Learning) -> str:
     """The results of the learning part as text."""
-    proven, small, blind = learning.runs
+    proven, _, blind = learning.runs
     rows = [
         [run.name, f"{run.regret:,.0f}", f"{run.early:.4f}", f"{run.late:.4f}", str(run.abandoned)]
         for run in learning.runs
@@ -122,29 +123,35 @@ patient: which part marker A, which part B, which part neither. Learners have to
 regret        expected loss beyond the clairvoyant's, who knows the problem; all patients together
 loss          expected loss of one patient: mean over the first tenth of them, and over the last
 abandoned     patients given up after {STEP_LIMIT:,} doses; what they lost counts, the true regret is larger
-{small.widths.scale:g} x widths  all radii of the confidence sets, and the known test, times {small.widths.scale:g}: \
-nothing is proven
+
+LR-CSSP has likelihood-ratio sets, and its regret is bounded. Posterior sampling is what we would use where no proof is
+asked for: it explores by noise in its estimates, and nothing is proven of it.
 
 The regret of LR-CSSP grows as patients^{proven.growth:.2f} by now; the theorem promises 0.5 at most in the long run.
 That of the blind learner, to whom all patients look the same, grows as patients^{blind.growth:.2f}."""
 
 
 def _run(problem: LinearCSSP, setup: LearnerSetup, patients: NDArray[np.float64], begin_run: BeginRun) -> Run:
-    size = 1 if setup.blind else problem.context_size
+    blind = setup.kind == "blind"
+    size = 1 if blind else problem.context_size
     floor = float(problem.losses.min())
-    learner = LRCSSP(problem.support, size, delta=DELTA, loss_floor=floor, widths=setup.widths)
-    shown = ContextBlind(learner) if setup.blind else learner
+    learner = (
+        PosteriorSampling(problem.support, size, loss_floor=floor, rng=np.random.default_rng(SEED))
+        if setup.kind == "practical"
+        else LRCSSP(problem.support, size, delta=DELTA, loss_floor=floor, widths=likelihood())
+    )
+    shown = ContextBlind(learner) if blind else learner
     simulation = Simulation(problem, shown, FromArray(patients), seed=SEED, step_limit=STEP_LIMIT)
     report = begin_run(setup.name, len(patients))
     parts: list[History] = []
-    optimistic_values: Points = []
+    planned_values: Points = []
     for stop in _stops(len(patients)):
         before = simulation.episodes_played
         parts.append(simulation.run(stop - before, progress=_offset_progress(report, before)))
         if parts[-1].interrupted:
             raise KeyboardInterrupt
-        optimistic_values.append((float(stop), float(learner.plan(np.full(size, 1.0 / size)).values[problem.start])))
-    return _run_result(setup, History.concatenate(parts), optimistic_values)
+        planned_values.append((float(stop), float(learner.plan(np.full(size, 1.0 / size)).values[problem.start])))
+    return _run_result(setup, learner_card(learner).description, History.concatenate(parts), planned_values)
 
 
 def _offset_progress(report: ReportDone, before: int) -> Progress:
@@ -152,15 +159,15 @@ def _offset_progress(report: ReportDone, before: int) -> Progress:
     return lambda done, *_: report(before + done)
 
 
-def _run_result(setup: LearnerSetup, history: History, optimistic_values: Points) -> Run:
+def _run_result(setup: LearnerSetup, card: str, history: History, planned_values: Points) -> Run:
     regret = history.cumulative_expected_regret
     places = np.linspace(1, history.episodes, POINTS), np.geomspace(1, history.episodes, POINTS)
     shown = np.unique(np.rint(np.concatenate(places)).astype(np.int64))
     return Run(
-        setup.name, setup.short, setup.kind, setup.widths, history.total_expected_regret,
+        setup.name, setup.short, setup.kind, card, history.total_expected_regret,
         *_tenths(history.optimal_loss + history.expected_regret), history.growth_exponent(),
         1.0 - float(history.unknown_steps.sum() / history.steps.sum()), int(history.abandoned.sum()),
-        [(float(k), float(regret[k - 1])) for k in shown], optimistic_values,
+        [(float(k), float(regret[k - 1])) for k in shown], planned_values,
     )  # fmt: skip
 
 

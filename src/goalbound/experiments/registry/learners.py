@@ -82,8 +82,8 @@ def lr_cssp(
     return _with_context_view(problem, sees, parts, make_learner, rng)
 
 
-practical = partial(lr_cssp, widths="sharp", scale=0.5, replan_factor=2.0)
-"""The learner of :meth:`goalbound.LRCSSP.practical`."""
+scaled_sharp = partial(lr_cssp, widths="sharp", scale=0.5, replan_factor=2.0)
+"""The learner of :meth:`goalbound.LRCSSP.scaled`."""
 
 
 def greedy_ridge(
@@ -320,12 +320,12 @@ def _without(function: Callable[..., Any], *names: str) -> inspect.Signature:
 LEARNERS = Catalog(
     "learner",
     [
-        Entry("lr-cssp", "LR-CSSP, the learner of the paper", lr_cssp),
-        Entry("practical", "LR-CSSP for use: half of the sharp intervals, fewer plans", practical),
+        Entry("lr-cssp", "LR-CSSP, with the paper's widths unless others are named", lr_cssp),
+        Entry("scaled-sharp", "LR-CSSP with half of the sharp intervals, and fewer plans", scaled_sharp),
         Entry("context-blind", "the same learner, never shown a context", partial(lr_cssp, sees="nothing")),
         Entry("greedy-ridge", "plans in the ridge estimate as it is", greedy_ridge),
         Entry("epsilon-greedy", "greedy, with random steps that fade", epsilon_greedy),
-        Entry("ps-cssp", "Thompson sampling on the ridge posterior", ps_cssp),
+        Entry("ps-cssp", "posterior (Thompson) sampling around the ridge estimate: our choice for use", ps_cssp),
         Entry("kwik-rmax", "KWIK_LR-Rmax (Modi et al., 2018), adapted", kwik_rmax),
         Entry("uc-ssp", "context-free: UC-SSP (Tarbouriech et al., 2020)", _context_free("uc-ssp")),
         Entry("hoeffding-ssp", "context-free: Hoeffding-SSP (Rosenberg et al., 2020)", _context_free("hoeffding-ssp")),

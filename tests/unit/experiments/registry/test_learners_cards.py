@@ -22,7 +22,7 @@ from tests.support.synthetic import power, record, run_spec
 
 HERE = "tests.support.third_party_learner"
 PAPERS = "All constants are those of the paper."
-WITH_KNOWN_TEST = {"lr-cssp", "practical", "context-blind", "kwik-rmax", "hoeffding-ssp"}
+WITH_KNOWN_TEST = {"lr-cssp", "scaled-sharp", "context-blind", "kwik-rmax", "hoeffding-ssp"}
 
 
 def page_of(*learners: dict[str, Any]) -> str:
@@ -38,7 +38,7 @@ def played(*learners: dict[str, Any], **changes: Any) -> list[RunRecord]:
 
 
 def test_the_report_names_practical_among_what_is_not_proven_and_does_not_speak_of_the_papers_constants() -> None:
-    page = page_of({"use": "lr-cssp", "label": "papers"}, {"use": "practical", "label": "quick"})
+    page = page_of({"use": "lr-cssp", "label": "papers"}, {"use": "scaled-sharp", "label": "quick"})
     assert PAPERS not in page
     assert "B quick: widths: 0.5 x sharp, not proven; delta 0.1" in page
     assert "A papers" not in page.partition("Constants that deviate from the paper")[2].partition("</div>")[0]
@@ -66,17 +66,17 @@ def test_learners_without_a_bound_are_named_too_and_a_clairvoyant_is_not() -> No
 
 
 def test_of_a_learner_that_has_not_run_nothing_is_said() -> None:
-    learners = [{"use": "lr-cssp", "label": "papers"}, {"use": "practical", "label": "quick"}]
+    learners = [{"use": "lr-cssp", "label": "papers"}, {"use": "scaled-sharp", "label": "quick"}]
     given = case(spec(learners=learners, seeds=1), only=lambda run: run.learner.label == "papers")
     data = report_data(**given)
     assert [one["card"] is None for one in data["learners"]] == [False, True]
     page = report_page(data)
     assert PAPERS not in page
-    assert "practical; no run of it has a result" in page
+    assert "scaled-sharp; no run of it has a result" in page
 
 
 def test_practical_at_a_scale_of_1_is_described_as_the_same_learner_by_its_other_name() -> None:
-    (practical,) = played({"use": "practical", "label": "one", "scale": 1.0})
+    (practical,) = played({"use": "scaled-sharp", "label": "one", "scale": 1.0})
     (by_hand,) = played({"use": "lr-cssp", "label": "one", "widths": "sharp", "replan_factor": 2.0})
     assert practical.table["loss"].tolist() == by_hand.table["loss"].tolist()
     assert practical.card == by_hand.card
