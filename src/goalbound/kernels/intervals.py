@@ -168,8 +168,8 @@ def row_intervals(constants, learner, episode, pair, slack, spread):
 def add_variance(low, high, context, failure_log, variance, level):
     """Before a step of a pair is learned from: bounds of the variance of each of its m next states are added.
 
-    ``low`` and ``high`` [m] are their intervals now, ``variance`` [m, d (d + 1) / 2] and ``level`` [m] are brought up to
-    date.
+    ``low`` and ``high`` [m] are their intervals now; ``variance`` [m, d (d + 1) / 2] and ``level`` [m] are brought up
+    to date.
     """
     size = len(context)
     for k in range(len(low)):
