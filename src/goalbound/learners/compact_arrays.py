@@ -52,7 +52,7 @@ class Parts(NamedTuple):
     """[k]"""
     entries: NDArray[Any]
     """[k, ...]"""
-    count: int
+    length: int
     """n"""
 
 
@@ -109,7 +109,7 @@ def filled_bytes(arrays: ArrayMap) -> int:
     total = 0
     for name in arrays:
         if name.endswith(USUAL) and (parts := parts_of(name.removesuffix(USUAL), arrays)) and parts.usual.any():
-            total += (parts.count - len(parts.rows)) * _entries_in_memory(parts.usual) * parts.usual.itemsize
+            total += (parts.length - len(parts.rows)) * _entries_in_memory(parts.usual) * parts.usual.itemsize
     return total
 
 
@@ -119,7 +119,7 @@ def has_matrices(name: str, shape: tuple[int, int, int], arrays: ArrayMap) -> bo
     if parts is None:
         return name in arrays and arrays[name].shape == shape
     count, side, _ = shape
-    return parts.count == count and parts.usual.shape in ((1, side, side), (1, _triangle(side)))
+    return parts.length == count and parts.usual.shape in ((1, side, side), (1, _triangle(side)))
 
 
 def spread(name: str, arrays: ArrayMap, target: NDArray[Any]) -> None:
@@ -127,11 +127,11 @@ def spread(name: str, arrays: ArrayMap, target: NDArray[Any]) -> None:
     parts = parts_of(name, arrays)
     if parts is None:
         raise FileFormatError(f"{name} is missing")
-    usual, rows, entries, count = parts
+    usual, rows, entries, length = parts
     if target.ndim == 3 and usual.ndim == 2 and usual.shape[1] == _triangle(target.shape[1]):
         usual, entries = _matrices(usual, target.shape[1]), _matrices(entries, target.shape[1])
-    if (count, *usual.shape[1:]) != target.shape:
-        raise FileFormatError(f"{name} has shape {(count, *usual.shape[1:])}; the support asks for {target.shape}")
+    if (length, *usual.shape[1:]) != target.shape:
+        raise FileFormatError(f"{name} has shape {(length, *usual.shape[1:])}; the support asks for {target.shape}")
     for start, places in _unlike(target, usual):
         target[start + places] = usual
     target[rows] = entries
