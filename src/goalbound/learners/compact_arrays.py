@@ -5,9 +5,9 @@ Most rows of an array of a large learner are alike: zeros, or lambda I, of pairs
 
     gram.usual [1, ...]    gram.rows [k + 1]: the k rows that are unlike it, increasing, then n    gram.entries [k, ...]
 
-where matrices that are symmetric to the bit are the lower triangles, row by row. What comes back is the same to the
-bit. Rows of a learner that are usual already are not written to, so that they take no memory
-(:mod:`goalbound.kernels.lazy_arrays`).
+where matrices that are symmetric to the bit are the lower triangles, row by row. Arrays [n, q, k] of other blocks are
+taken as [n q, k], so that the parts of a block count one by one. What comes back is the same to the bit. Rows of a
+learner that are usual already are not written to, so that they take no memory (:mod:`goalbound.kernels.lazy_arrays`).
 
 >>> given = {"state.gram": np.zeros((4, 2, 2)), "state.visits": np.arange(4)}
 >>> given["state.gram"][2] = [[1.0, 0.5], [0.5, 3.0]]
@@ -65,12 +65,13 @@ def compacted(arrays: ArrayMap, *, from_bytes: int | None = None) -> Arrays:
         if array.dtype not in (np.float64, np.int64) or array.ndim < 2 or array.size == 0 or array.nbytes < least:
             found[name] = array
             continue
-        usual = _usual_row(array)
-        rows = np.concatenate([start + places for start, places in _unlike(array, usual)])
-        entries = array[rows]
+        rows_of = _as_rows(array)
+        usual = _usual_row(rows_of)
+        rows = np.concatenate([start + places for start, places in _unlike(rows_of, usual)])
+        entries = rows_of[rows]
         if _is_symmetric(usual) and _is_symmetric(entries):
             usual, entries = _lower_triangles(usual), _lower_triangles(entries)
-        found |= {f"{name}{USUAL}": usual, f"{name}{ROWS}": np.append(rows, len(array)), f"{name}{ENTRIES}": entries}
+        found |= {f"{name}{USUAL}": usual, f"{name}{ROWS}": np.append(rows, len(rows_of)), f"{name}{ENTRIES}": entries}
     return found
 
 
@@ -128,6 +129,7 @@ def spread(name: str, arrays: ArrayMap, target: NDArray[Any]) -> None:
     if parts is None:
         raise FileFormatError(f"{name} is missing")
     usual, rows, entries, length = parts
+    target = _as_rows(target)
     if target.ndim == 3 and usual.ndim == 2 and usual.shape[1] == _triangle(target.shape[1]):
         usual, entries = _matrices(usual, target.shape[1]), _matrices(entries, target.shape[1])
     if (length, *usual.shape[1:]) != target.shape:
@@ -135,6 +137,12 @@ def spread(name: str, arrays: ArrayMap, target: NDArray[Any]) -> None:
     for start, places in _unlike(target, usual):
         target[start + places] = usual
     target[rows] = entries
+
+
+def _as_rows(array: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers, by rows or by square matrices; a view."""
+    squares = array.ndim == 3 and array.shape[1] == array.shape[2]
+    return array if squares else array.reshape(-1, array.shape[-1])
 
 
 def _unlike(array: NDArray[Any], usual: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.int64]]]:
