@@ -57,6 +57,7 @@ bench: $(VENV)/.dev $(VENV)/.bench
 	$(BIN)/python -m benchmarks.planner
 	$(BIN)/python -m benchmarks.learner
 	$(BIN)/python -m benchmarks.baselines
+	$(BIN)/python -m benchmarks.large
 
 paper: $(VENV)/.dev
 	$(BIN)/python -m guarantees

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goalbound.kernels.state import GREEDY, OPTIMISTIC, POSTERIOR
 from goalbound.learners.core import RidgeLearner
@@ -57,3 +58,12 @@ LEARNERS: dict[str, Make] = {
     ),
 }
 """The ridge learners that are not optimistic."""
+
+
+def variances_of(learner: RidgeLearner) -> NDArray[np.float64]:
+    """[M, d, d] the sums of variances as whole matrices; a learner has their lower triangles, row by row."""
+    size = learner.context_size
+    rows, columns = np.tril_indices(size)
+    found = np.empty((learner.support.triples, size, size))
+    found[:, rows, columns] = found[:, columns, rows] = learner._state.variance
+    return found

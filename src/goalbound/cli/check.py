@@ -15,7 +15,7 @@ from goalbound.cli.arguments import UsageError
 from goalbound.errors import ArgumentError, InputError
 from goalbound.models import SSP, LinearCSSP
 from goalbound.models.files.array_file import peek_header
-from goalbound.models.files.io import read_bytes
+from goalbound.models.files.io import LIMIT, read_bytes
 from goalbound.terminal import one_line, pluralize
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _covariate_learner(arguments: Namespace) -> str:
     said, found = peek_header(arguments.file).get("map"), None
     if isinstance(said, dict) and said.get("kind") == "FromTransformer":  # not stored; only its description is
         found = FromTransformer(_missing_transformer, said.get("names", ()), said.get("identity"))
-    learner = CovariateLearner.load(arguments.file, map=found, load_learner=_load_inner_learner)
+    learner = CovariateLearner.load(arguments.file, map=found, load_learner=_load_inner_learner, limit=arguments.limit)
     waiting = pluralize(len(getattr(unwrap(learner), "open_episodes", ())), "open episode")
     return "; ".join(
         [
@@ -173,7 +173,7 @@ def _covariate_learner(arguments: Namespace) -> str:
     )  # fmt: skip
 
 
-def _load_inner_learner(path: Path) -> Any:
+def _load_inner_learner(path: Path, *, limit: int = LIMIT) -> Any:
     """The learner of a map; kinds that need a matching learner to load are represented by a placeholder."""
     from goalbound.adapters.learner_files import load_learner
     from goalbound.learners.context_map import ContextBlind
@@ -181,7 +181,7 @@ def _load_inner_learner(path: Path) -> Any:
     kind = _kind(str(path))
     if _BY_KIND.get(kind) is _other_learner:
         return _OpaqueLearner(kind)
-    learner = load_learner(path)
+    learner = load_learner(path, limit=limit)
     return learner if getattr(learner, "context_size", 2) > 1 else ContextBlind(learner)
 
 

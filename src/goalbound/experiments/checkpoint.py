@@ -18,10 +18,11 @@ from goalbound.kernels.records import named_arrays
 from goalbound.learners import wrapper
 from goalbound.models import LinearCSSP
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
-from goalbound.models.files.io import LIMIT, as_format_errors
+from goalbound.models.files.io import as_format_errors
 from goalbound.simulation import Adversary, Cyclic, Dirichlet, Drifting, FromArray, ModelEnvironment, OneHot, Simulation
 
 KIND, VERSION = "RunCheckpoint", 2
+_ANY_SIZE = 2**62  # bytes: files of our own are never too large
 _KEYS = ("id", "episodes", "streams", "provenance", "problem")
 _SCRATCH = frozenset({"scratch"})
 _STATELESS = (Adversary, OneHot, Cyclic, Dirichlet, Drifting, FromArray)
@@ -86,9 +87,8 @@ def _restore(run_state: RunState, path: Path) -> None:
     spec, simulation, accumulator = run_state
     mine = {**accumulator.arrays(), **_audit(simulation)}
     allowed = {name: _CODES[array.dtype] for name, array in mine.items()} | {"learner": "|u1"}
-    limit = max(LIMIT, path.stat().st_size)  # our own file: no size is too large
     header, arrays = read_array_file(
-        path, kind=KIND, versions=[VERSION], arrays=allowed, what="checkpoint of a run", limit=limit
+        path, kind=KIND, versions=[VERSION], arrays=allowed, what="checkpoint of a run", limit=_ANY_SIZE
     )
     with as_format_errors(path, "checkpoint"):
         check_keys(header, _KEYS)
@@ -104,7 +104,7 @@ def _restore(run_state: RunState, path: Path) -> None:
         if type(done) is not int or not 0 <= done <= spec.episodes:
             raise FileFormatError(f"episodes is {done!r}; the run has {spec.episodes}")
         states = _checked_states(header["streams"], simulation)
-        learner = wrapper.restored_from(simulation.learner, arrays["learner"], limit=limit)
+        learner = wrapper.restored_from(simulation.learner, arrays["learner"], limit=_ANY_SIZE)
     accumulator.restore(arrays, done)
     for name, array in _audit(simulation).items():
         array[...] = arrays[name]

@@ -301,10 +301,43 @@ def max_optimistic_value(constants, episode):
 
 
 @lean
+def erase_pair(constants, learner, pair, size):
+    """All sums of a pair become what they are without data."""
+    regression = learner.regression
+    for r in range(size):
+        for c in range(size):
+            regression.gram[pair, r, c] = constants.regularization if r == c else 0.0
+            regression.gram_low[pair, r, c] = 0.0
+            regression.inverse[pair, r, c] = 1.0 / constants.regularization if r == c else 0.0
+        regression.loss_sums[pair, r] = 0.0
+        regression.loss_low[pair, r] = 0.0
+        regression.goal_sums[pair, r] = 0.0
+        regression.goal_low[pair, r] = 0.0
+        learner.losses[pair, r] = 0.0
+        learner.pending.contexts[pair, r] = 0
+    learner.pending.visits[pair] = 0
+    learner.pending.norms[pair] = 0
+    learner.log_det[pair] = 0.0
+    regression.visits[pair] = 0
+    regression.seen[pair] = 0
+    for k in range(constants.next_start[pair], constants.next_start[pair + 1]):
+        regression.seen_index[k] = -1
+        for j in range(size):
+            regression.next_sums[k, j] = 0.0
+            regression.next_low[k, j] = 0.0
+            if len(learner.rows) > 0:
+                learner.rows[k, j] = 0.0
+        if len(learner.variance) > 0:
+            for j in range(learner.variance.shape[1]):
+                learner.variance[k, j] = 0.0
+
+
+@lean
 def reset_data(constants, learner):
     """Forget all data, as at the very beginning; the loss bound and the count of intervals stay.
 
-    Visits whose outcome is awaited are forgotten too: which ones those are was settled before their outcomes.
+    Visits whose outcome is awaited are forgotten too: which ones those are was settled before their outcomes. Before
+    the first restart there is nothing to erase, and what is not written to takes no memory (:mod:`.lazy_arrays`).
     """
     reset_pairs(constants, learner)
     if constants.ties.on:
@@ -315,50 +348,25 @@ def reset_data(constants, learner):
 @lean
 def reset_pairs(constants, learner):
     """Forget what was seen of all pairs, or of all groups."""
-    regression = learner.regression
     size = learner.losses.shape[1]
     if constants.forget:
         share = RESTART_SHARE / (learner.totals["restarts"] + 1.0) ** 2
         learner.totals["restart_log"] = -log(share)
-    for pair in range(len(regression.visits)):
-        for r in range(size):
-            for c in range(size):
-                regression.gram[pair, r, c] = constants.regularization if r == c else 0.0
-                regression.gram_low[pair, r, c] = 0.0
-                regression.inverse[pair, r, c] = 1.0 / constants.regularization if r == c else 0.0
-            regression.loss_sums[pair, r] = 0.0
-            regression.loss_low[pair, r] = 0.0
-            regression.goal_sums[pair, r] = 0.0
-            regression.goal_low[pair, r] = 0.0
-            learner.losses[pair, r] = 0.0
-            learner.pending.contexts[pair, r] = 0
-        learner.pending.visits[pair] = 0
-        learner.pending.norms[pair] = 0
-        learner.log_det[pair] = 0.0
-        regression.visits[pair] = 0
-        regression.seen[pair] = 0
-        if constants.likelihood.on:
-            reset_likelihood(learner, pair, constants.next_start[pair], constants.next_start[pair + 1])
-        if constants.noise_free.on:
-            learner.noise_free.count[pair] = 0
+    for pair in range(len(learner.revision)):
+        if learner.totals["restarts"] > 0:
+            erase_pair(constants, learner, pair, size)
+            if constants.likelihood.on:
+                reset_likelihood(learner, pair, constants.next_start[pair], constants.next_start[pair + 1])
+            if constants.noise_free.on:
+                learner.noise_free.count[pair] = 0
         set_radii(constants, learner, pair, size, 0.0, 0.0)
         learner.revision[pair] += 1
     learner.totals["changes"] += CHANGE_LOG_SIZE + 1  # nobody's view is up to date
-    for k in range(len(regression.seen_index)):
-        regression.seen_index[k] = -1
-        for j in range(size):
-            regression.next_sums[k, j] = 0.0
-            regression.next_low[k, j] = 0.0
-            learner.rows[k, j] = 0.0
     declare_rows(constants, learner)
     begin_with_models(constants, learner)
+    level = variance_log_det_bound(0.0, size, constants.intervals.variance_log + learner.totals["restart_log"])
     for k in range(len(learner.variance)):
-        learner.variance_log_det[k] = variance_log_det_bound(
-            0.0, size, constants.intervals.variance_log + learner.totals["restart_log"]
-        )
-        for r in range(size):
-            for c in range(size):
-                learner.variance[k, r, c] = 0.0
+        learner.variance_log_det[k] = level
 
 
 @lean

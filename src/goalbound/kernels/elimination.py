@@ -69,6 +69,16 @@ def evaluate_policy(rows, policy, matrix, leaving, pivot, out_values, out_steps)
 
 
 @lean
+def first_nonzero(matrix, k):
+    """The first of the entries ``matrix[k, :k]`` that is not 0, or k: where states are numbered along the way, as on a
+    grid, nearly all are, and adding them changes nothing."""
+    for j in range(k):
+        if matrix[k, j] != 0.0:
+            return j
+    return k
+
+
+@lean
 def eliminate(matrix, leaving, pivot, out_values, out_steps):
     """Solve what :func:`evaluate_policy` has set up: where each state moves to, and what it loses until then."""
     states = len(leaving)
@@ -78,17 +88,18 @@ def eliminate(matrix, leaving, pivot, out_values, out_steps):
             pivot[k] += matrix[k, j]
         if pivot[k] <= 0.0:
             return False
+        first = first_nonzero(matrix, k)
         for s in range(k):
             share = matrix[s, k] / pivot[k]
             if share == 0.0:
                 continue
-            for j in range(k):
+            for j in range(first, k):
                 matrix[s, j] += share * matrix[k, j]
             leaving[s] += share * leaving[k]
             out_values[s] += share * out_values[k]
             out_steps[s] += share * out_steps[k]
     for k in range(states):
-        for j in range(k):
+        for j in range(first_nonzero(matrix, k), k):
             out_values[k] += matrix[k, j] * out_values[j]
             out_steps[k] += matrix[k, j] * out_steps[j]
         out_values[k] /= pivot[k]

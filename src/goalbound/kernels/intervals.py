@@ -60,15 +60,17 @@ def bernstein_radius(constants, variance, level, direction, rounding, size):
     With H the sum of c c^T times bounds of the variance, plus rho: for every vector z of entries up to b / 2,
     z S <= kappa |z|_H^2 + L with L = log det(H / rho) / 2 + CUT d + log(1 / failure). For z = s x that is
     x S <= kappa s |x|_H^2 + L / s, and the best s is sqrt(L / kappa) / |x|_H, or as large as it may be.
-    ``variance_log_det`` is L; ``rounding`` bounds that of |x|_H^2.
+    ``level`` is L; ``variance`` is the lower triangle of H without rho, ``rounding`` bounds that of |x|_H^2.
     """
     square = rounding
     largest = 0.0
+    at = 0
     for r in range(size):
         part = 0.0
         for c in range(r):
-            part += variance[r, c] * direction[c]
-        square += direction[r] * (2.0 * part + (variance[r, r] + VARIANCE_RIDGE) * direction[r])
+            part += variance[at + c] * direction[c]
+        at += r + 1
+        square += direction[r] * (2.0 * part + (variance[at - 1] + VARIANCE_RIDGE) * direction[r])
         largest = max(largest, abs(direction[r]))
     bend = CURVATURE * square
     steep = 0.5 * EXPONENT_BOUND / largest
@@ -166,17 +168,20 @@ def row_intervals(constants, learner, episode, pair, slack, spread):
 def add_variance(low, high, context, failure_log, variance, level):
     """Before a step of a pair is learned from: bounds of the variance of each of its m next states are added.
 
-    ``low`` and ``high`` [m] are their intervals now, ``variance`` [m, d, d] and ``level`` [m] are brought up to date.
+    ``low`` and ``high`` [m] are their intervals now; ``variance`` [m, d (d + 1) / 2] and ``level`` [m] are brought up
+    to date.
     """
     size = len(context)
     for k in range(len(low)):
         mean = min(max(0.5, low[k]), high[k])
         bound = mean * (1.0 - mean)
         trace = 0.0
+        at = 0
         for r in range(size):
-            for c in range(size):
-                variance[k, r, c] += bound * context[r] * context[c]
-            trace += variance[k, r, r]
+            for c in range(r + 1):
+                variance[k, at + c] += bound * context[r] * context[c]
+            at += r + 1
+            trace += variance[k, at - 1]
         level[k] = variance_log_det_bound(trace, size, failure_log)
 
 

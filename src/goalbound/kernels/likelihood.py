@@ -39,6 +39,7 @@ from goalbound.kernels.forecasts import (
     worst_log_loss,
 )
 from goalbound.kernels.lattice import Lattice, Located, interpolate, locate, nearest_vertex, new_located
+from goalbound.kernels.lazy_arrays import lazy_zeros
 from goalbound.kernels.likelihood_bounds import ROUNDING, least_value, sum_rounding
 from goalbound.kernels.pending import UNIT, in_units
 from goalbound.kernels.struct import Struct
@@ -154,11 +155,11 @@ def new_likelihood_state(pairs: int, triples: int, size: int, vertices: int, cel
         contexts=np.zeros((pairs, size)),
         visits=np.zeros(pairs, dtype=np.int64),
         cell_weight=np.zeros((pairs, cells)),
-        cell_contexts=np.zeros((pairs, cells, size)),
+        cell_contexts=lazy_zeros((pairs, cells, size)),
         hit_weight=np.zeros((numbers, cells)),
-        hit_contexts=np.zeros((numbers, cells, size)),
+        hit_contexts=lazy_zeros((numbers, cells, size)),
         miss_weight=np.zeros((numbers, cells)),
-        miss_contexts=np.zeros((numbers, cells, size)),
+        miss_contexts=lazy_zeros((numbers, cells, size)),
         low=np.zeros((numbers, vertices)),
         high=np.ones((numbers, vertices)),
         bounded=np.zeros(pairs, dtype=np.int64),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.compile import lean
+from goalbound.kernels.lazy_arrays import lazy_zeros
 from goalbound.kernels.records import new_record, record_type
 from goalbound.kernels.struct import Struct
 
@@ -52,8 +53,8 @@ def new_linearity_test(pairs: int, triples: int, parts: int) -> LinearityTest:
     tested = parts > 0
     return LinearityTest(
         steps=np.zeros((pairs if tested else 0, parts), dtype=np.int64),
-        losses=np.zeros((pairs if tested else 0, parts, 3)),
-        rows=np.zeros((triples if tested else 0, parts, 2)),
+        losses=lazy_zeros((pairs if tested else 0, parts, 3)),
+        rows=lazy_zeros((triples if tested else 0, parts, 2)),
         violation=new_record(VIOLATION),
     )
 

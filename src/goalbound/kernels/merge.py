@@ -95,10 +95,12 @@ def merge_variance(constants, learner, other, pair):
     size = learner.losses.shape[1]
     for place in range(constants.next_start[pair], constants.next_start[pair + 1]):
         trace = 0.0
+        at = 0
         for r in range(size):
-            for c in range(size):
-                learner.variance[place, r, c] += other.variance[place, r, c]
-            trace += learner.variance[place, r, r]
+            for c in range(r + 1):
+                learner.variance[place, at + c] += other.variance[place, at + c]
+            at += r + 1
+            trace += learner.variance[place, at - 1]
         learner.variance_log_det[place] = variance_log_det_bound(
             trace, size, constants.intervals.variance_log + learner.totals["restart_log"]
         )

@@ -62,7 +62,8 @@ def begin_with_model(constants, learner, pair):
         regression.seen_state[first + count] = constants.next_state[place]
         for j in range(size):
             regression.next_sums[first + count, j] = weight * model.rows[place, j]
-            learner.rows[first + count, j] = model.rows[place, j]
+            if len(learner.rows) > 0:
+                learner.rows[first + count, j] = model.rows[place, j]
         count += 1
     regression.seen[pair] = count
 

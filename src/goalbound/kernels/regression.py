@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.compile import lean
+from goalbound.kernels.lazy_arrays import lazy_zeros
 from goalbound.kernels.struct import Struct
 
 RENEW_EVERY = 64
@@ -64,14 +65,14 @@ def new_regression_sums(pairs: int, triples: int, size: int, regularization: flo
     unit = np.eye(size)
     return RegressionSums(
         gram=np.repeat((unit * regularization)[None], pairs, axis=0),
-        gram_low=np.zeros((pairs, size, size)),
+        gram_low=lazy_zeros((pairs, size, size)),
         inverse=np.repeat((unit / regularization)[None], pairs, axis=0),
-        loss_sums=np.zeros((pairs, size)),
-        loss_low=np.zeros((pairs, size)),
-        next_sums=np.zeros((triples, size)),
-        next_low=np.zeros((triples, size)),
-        goal_sums=np.zeros((pairs, size)),
-        goal_low=np.zeros((pairs, size)),
+        loss_sums=lazy_zeros((pairs, size)),
+        loss_low=lazy_zeros((pairs, size)),
+        next_sums=lazy_zeros((triples, size)),
+        next_low=lazy_zeros((triples, size)),
+        goal_sums=lazy_zeros((pairs, size)),
+        goal_low=lazy_zeros((pairs, size)),
         visits=np.zeros(pairs, dtype=np.int64),
         seen=np.zeros(pairs, dtype=np.int64),
         seen_index=np.full(triples, -1, dtype=np.int32),

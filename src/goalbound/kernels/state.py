@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.forecasts import FORECASTERS
+from goalbound.kernels.lazy_arrays import lazy_zeros
 from goalbound.kernels.likelihood import LikelihoodConstants, LikelihoodState, new_likelihood_state
 from goalbound.kernels.linearity_test import LinearityTest, new_linearity_test
 from goalbound.kernels.model_prior import ModelPrior
@@ -162,7 +163,7 @@ class LearnerState(Struct):
     losses: NDArray[np.float64]
     """[N, d] ridge coefficients"""
     rows: NDArray[np.float64]
-    """[M, d] projected coefficients"""
+    """[M, d] projected coefficients; empty where rows are in intervals, which are made from the sums"""
     loss_radius: NDArray[np.float64]
     """[N]"""
     next_radius: NDArray[np.float64]
@@ -174,7 +175,8 @@ class LearnerState(Struct):
     log_det: NDArray[np.float64]
     """[N] an upper bound of the log-determinant of the Gram matrix, less that without data"""
     variance: NDArray[np.float64]
-    """[M, d, d] sums of c c^T times a bound of the variance of the next state then; empty where nothing asks for it"""
+    """[M, d (d + 1) / 2] sums of c c^T times a bound of the variance of the next state then: the lower triangle, row by
+    row; empty where nothing asks for it"""
     variance_log_det: NDArray[np.float64]
     """[M] the log-determinant that belongs to it, with its shares of failure; else empty"""
     likelihood: LikelihoodState
@@ -230,6 +232,7 @@ def new_learner_state(
     loss_floor: float,
     loss_bound: float,
     *,
+    rows: bool = True,
     variance: bool = False,
     lattice: tuple[int, int] = (0, 0),
     parts: int = 0,
@@ -246,14 +249,14 @@ def new_learner_state(
     return LearnerState(
         regression=regression,
         pending=new_pending(pairs, size),
-        losses=np.zeros((pairs, size)),
-        rows=np.zeros_like(regression.next_sums),
+        losses=lazy_zeros((pairs, size)),
+        rows=lazy_zeros((len(regression.next_sums) if rows else 0, size)),
         loss_radius=np.zeros(pairs),
         next_radius=np.zeros(pairs),
         known_width=np.zeros(pairs),
         revision=np.zeros(pairs, dtype=np.int64),
         log_det=np.zeros(pairs),
-        variance=np.zeros((len(regression.next_sums) if variance else 0, size, size)),
+        variance=lazy_zeros((len(regression.next_sums) if variance else 0, size * (size + 1) // 2)),
         variance_log_det=np.zeros(len(regression.next_sums) if variance else 0),
         likelihood=new_likelihood_state(pairs, len(regression.next_sums), size, *lattice),
         noise_free=new_noise_free_state(pairs if noise_free else 0, size),

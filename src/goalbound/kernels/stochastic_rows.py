@@ -34,7 +34,7 @@ def declare_rows(constants, learner):
         for k in range(count):
             regression.seen_index[first + k] = k
             regression.seen_state[first + k] = constants.next_state[first + k]
-            for j in range(learner.rows.shape[1]):
+            for j in range(learner.rows.shape[1] if len(learner.rows) > 0 else 0):
                 learner.rows[first + k, j] = 1.0 / count
 
 

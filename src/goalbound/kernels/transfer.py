@@ -16,7 +16,7 @@ def set_variance_log_det(constants, learner, pair):
     for place in range(constants.next_start[pair], constants.next_start[pair + 1]):
         trace = 0.0
         for j in range(size):
-            trace += learner.variance[place, j, j]
+            trace += learner.variance[place, j * (j + 3) // 2]
         learner.variance_log_det[place] = variance_log_det_bound(
             trace, size, constants.intervals.variance_log + learner.totals["restart_log"]
         )

@@ -417,6 +417,14 @@ def optimistic_row(sets, pair, values, dual, out_row):
 
 
 @lean
+def optimistic_rows(sets, iteration, out_rows):
+    """The most optimistic row of every pair against the values, by seen index: ``out_rows`` [M]. O(M) and more."""
+    for pair in range(len(sets.used)):
+        row = out_rows[sets.next_start[pair] : sets.next_start[pair + 1]]
+        optimistic_row(sets, pair, iteration.values, iteration.dual[pair], row)
+
+
+@lean
 def evaluate(sets, iteration, workspace, leak):
     """Give every state what the policy is worth with its most optimistic rows against the values as they are.
 

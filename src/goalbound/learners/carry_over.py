@@ -210,7 +210,8 @@ def _carry_variance(
     origin = np.full(target.support.pairs, -1)
     origin[places.pairs] = np.arange(source.support.pairs)
     of_triple = origin[_owners(target.support)]
-    quarter = 0.25 * (source._state.regression.gram - empty._state.regression.gram)
+    lower = np.tril_indices(source.settings.context_size)  # row by row, as the variances are kept
+    quarter = 0.25 * (source._state.regression.gram - empty._state.regression.gram)[:, *lower]
     mine[of_triple >= 0] = quarter[of_triple[of_triple >= 0]]
     if still.sets and len(kept):
         usable = (still.rows & ~still.certain)[_owners(source.support)]

@@ -4,7 +4,8 @@ number that is used as an index is checked before.
 One format for all learners: the header has the settings, the open episodes and the state of the learner's generator;
 arrays are those of the support, those that the learner was given, those that it learned (``state.``), and those of open
 episodes. A file holds some 65,000 arrays, and an episode has about twenty: so ``episodes.context`` [K, d] stands for
-``episode_0.context``, ``episode_1.context``, ... [d].
+``episode_0.context``, ``episode_1.context``, ... [d]. Large arrays of what was learned are in parts
+(:mod:`goalbound.learners.compact_arrays`): what takes memory and is not in the file counts towards the limit too.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from numpy.typing import NDArray
 from goalbound.errors import FileFormatError
 from goalbound.kernels.records import field_arrays, named_arrays
 from goalbound.learners.caveats import checked_caveats
+from goalbound.learners.compact_arrays import compacted, filled_bytes, part_names, part_types, parts_of, spread
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.models import Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
-from goalbound.models.files.io import LIMIT, as_format_errors
+from goalbound.models.files.io import LIMIT, as_format_errors, check_unpacked
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
 from goalbound.models.files.saved_files import SavedFiles
 
@@ -61,10 +63,13 @@ def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwri
         ],
         "state_names": learner.support.state_names, "action_names": learner.support.action_names,
     }  # fmt: skip
-    arrays: Arrays = {**support_arrays(learner.support), **learner._given_arrays(), **dict(learner._state_arrays())}
+    learned = compacted(dict(learner._state_arrays()))
+    arrays: Arrays = {**support_arrays(learner.support), **learner._given_arrays(), **learned}
     for place, episode in enumerate(episodes):
         arrays |= dict(_episode_arrays(f"episode_{place}", episode._arrays))
-    write_array_file(path, header, stacked(arrays), files=learner._files, overwrite=overwrite)
+    write_array_file(
+        path, header, stacked(arrays), unpacked=filled_bytes(learned), files=learner._files, overwrite=overwrite
+    )
 
 
 def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIMIT) -> L:
@@ -75,6 +80,7 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
     )
     with as_format_errors(path, "checkpoint"):
         check_keys(header, _KEYS)
+        check_unpacked(sum(array.nbytes for array in arrays.values()), filled_bytes(arrays), limit)
         arrays = unstacked(arrays, header["episodes"])
         if not isinstance(header["settings"], dict) or type(header["acts"]) is not int:
             raise FileFormatError("settings is no object, or acts is no whole number")
@@ -126,7 +132,8 @@ def _allowed(cls: type[LearnerBase]) -> dict[str, str]:
     """The arrays that a checkpoint may have: names, or patterns for those of single episodes, and their types."""
     smallest = cls._smallest()
     allowed = {**SUPPORT_ARRAYS, **cls._given_types}
-    allowed |= {name: _type_of(array) for name, array in smallest._state_arrays()}
+    learned = {name: _type_of(array) for name, array in smallest._state_arrays()}
+    allowed |= learned | part_types(learned)
     for name, array in _episode_arrays("episodes", smallest._new_episode_state()):
         field = name.removeprefix(_PREFIX).replace(".", r"\.")
         allowed |= dict.fromkeys([name, rf"episode_[0-9]{{1,6}}\.{field}"], _type_of(array))
@@ -182,7 +189,8 @@ def _check_order(numbers: list[int]) -> None:
 
 def _check_all_used(arrays: Arrays, learner: LearnerBase) -> None:
     """Every array belongs to the support, to the learner or to an episode of the header."""
-    used = {*SUPPORT_ARRAYS, *learner._given_types, *dict(learner._state_arrays())}
+    learned = dict(learner._state_arrays())
+    used = {*SUPPORT_ARRAYS, *learner._given_types, *learned, *(part for name in learned for part in part_names(name))}
     for place, episode in enumerate(learner._loaded):
         used |= set(dict(_episode_arrays(f"episode_{place}", episode._arrays)))
     unknown = sorted(set(arrays) - used)
@@ -193,15 +201,27 @@ def _check_all_used(arrays: Arrays, learner: LearnerBase) -> None:
 def fill(targets: Iterable[tuple[str, NDArray[Any]]], arrays: Arrays) -> None:
     """Every target takes the numbers of the array of its name; one that is missing or does not fit is an error."""
     for name, target in targets:
+        parts = parts_of(name, arrays)
+        if parts is not None:
+            _check_numbers(name, parts.usual)
+            _check_numbers(name, parts.entries)
+            spread(name, arrays, target)
+            continue
         if name not in arrays:
             raise FileFormatError(f"{name} is missing")
         if arrays[name].shape != target.shape:
             raise FileFormatError(f"{name} has shape {arrays[name].shape}; the support asks for {target.shape}")
-        if target.dtype == np.float64:
-            fine = ~np.isnan(arrays[name]) if name.endswith(_MAY_BE_INFINITE) else np.isfinite(arrays[name])
-            if not fine.all():
-                raise FileFormatError(f"{name} holds {arrays[name][~fine][0]}")
+        _check_numbers(name, arrays[name])
         target[...] = arrays[name]
+
+
+def _check_numbers(name: str, array: NDArray[Any]) -> None:
+    """An error unless real numbers are finite, or may be infinite."""
+    if array.dtype != np.float64:
+        return
+    fine = ~np.isnan(array) if name.endswith(_MAY_BE_INFINITE) else np.isfinite(array)
+    if not fine.all():
+        raise FileFormatError(f"{name} holds {array[~fine][0]}")
 
 
 def within(name: str, array: NDArray[Any], low: Any, high: Any) -> None:

@@ -16,6 +16,7 @@ from goalbound.estimation.statistics import by_support
 from goalbound.kernels import algorithm as kernels
 from goalbound.kernels import episode_loop
 from goalbound.kernels.active_set import new_projection_workspace
+from goalbound.kernels.all_pairs import known_pairs
 from goalbound.kernels.audit import new_regret_audit
 from goalbound.kernels.elimination import new_evaluation_workspace
 from goalbound.kernels.linearity_test import NO_EPISODE, PARTS
@@ -138,6 +139,7 @@ class RidgeLearner(LearnerBase):
             support.pair_start,
             constants.loss_floor,
             bound,
+            rows=not constants.intervals.on,
             variance=constants.intervals.variance,
             lattice=(len(likelihood.vertices.vertices), len(likelihood.cells.vertices)),
             parts=PARTS * size if constants.tests_linearity else 0,
@@ -326,7 +328,8 @@ class RidgeLearner(LearnerBase):
             raise ArgumentError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
 
     def _shown(self, episode_state: EpisodeState) -> Plan:
-        known = self._effort.engine(self.support.triples)(kernels.is_known)
+        known = np.zeros(self.support.pairs, dtype=np.bool_)
+        self._effort.engine(self.support.triples)(known_pairs)(self._constants, episode_state, known)
         return make_plan(self.support, self._constants, episode_state, known)
 
     def _new_episode_state(self) -> EpisodeState:

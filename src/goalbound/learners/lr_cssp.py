@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.estimation import Estimate, Statistics, Widths, likelihood, project, ridge_estimate, scaled, sharp
-from goalbound.kernels.confidence import pair_set
+from goalbound.kernels.all_pairs import all_pair_sets
 from goalbound.kernels.state import OPTIMISTIC, LearnerState
 from goalbound.kernels.ties import Nothing
 from goalbound.learners.card import PROVEN, Card, learner_card, lr_cssp_card
@@ -150,9 +150,7 @@ class LRCSSP(RidgeLearner):
         arrays.context[:] = check_distribution(context, "context", self.settings.context_size, "component")
         if not isinstance(arrays.ties, Nothing):
             arrays.ties.context[:] = arrays.context
-        run = self._effort.engine(self.support.triples)(pair_set)
-        for pair in range(self.support.pairs):
-            run(self._constants, self._state, arrays, pair)
+        self._effort.engine(self.support.triples)(all_pair_sets)(self._constants, self._state, arrays)
         if self._constants.intervals.on:
             low, high = tighten_intervals(self.support, arrays.sets.low, arrays.sets.high)
             return IntervalSet(self.support, arrays.sets.losses, arrays.loss_high, low, high)

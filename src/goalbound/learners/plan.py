@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -86,13 +85,8 @@ class Plan:
         return "\n".join(lines)
 
 
-def make_plan(
-    support: Support,
-    constants: Constants,
-    episode_state: EpisodeState,
-    known: Callable[[Constants, EpisodeState, int], bool],
-) -> Plan:
-    """The plan that an episode of a ridge learner holds; ``known`` is the test of a pair."""
+def make_plan(support: Support, constants: Constants, episode_state: EpisodeState, known: NDArray[np.bool_]) -> Plan:
+    """The plan that an episode of a ridge learner holds; ``known`` [N] says which pairs are."""
     sets = episode_state.sets if constants.intervals.on else in_support_order(support, episode_state.sets)
     lower, upper = value_bounds(
         episode_state.iteration.values, float(episode_state.iteration.progress["residual"]), constants.loss_floor
@@ -105,7 +99,7 @@ def make_plan(
         upper,
         set_readonly(episode_state.sets.losses.copy()),
         optimistic_rows(support, sets, episode_state.iteration),
-        set_readonly(np.array([bool(known(constants, episode_state, pair)) for pair in range(support.pairs)])),
+        set_readonly(known),
         float(episode_state.progress["loss_bound"]),
     )
 

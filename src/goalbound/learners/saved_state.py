@@ -12,6 +12,7 @@ from goalbound.errors import FileFormatError
 from goalbound.kernels.state import EpisodeState, LearnerState
 from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.learners.checkpoint import LARGEST, MANY, within, within_record
+from goalbound.learners.compact_arrays import has_matrices
 from goalbound.learners.prior import LARGEST_STRENGTH, PriorKnowledge
 from goalbound.models import Support
 from goalbound.models.validation import check_distribution, set_readonly
@@ -75,9 +76,9 @@ def _check_ties(found: dict[str, NDArray[Any]], support: Support) -> None:
 
 
 def check_size(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> None:
-    """The largest array of a learner is there, so that a header alone cannot claim memory."""
+    """The Gram matrices of a learner are there, so that a header alone cannot claim memory."""
     shape = (support.pairs, size, size)
-    if "state.regression.gram" not in arrays or arrays["state.regression.gram"].shape != shape:
+    if not has_matrices("state.regression.gram", shape, arrays):
         raise FileFormatError(f"state.regression.gram is missing or not of shape {shape}, as support and settings ask")
 
 

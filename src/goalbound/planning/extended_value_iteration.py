@@ -219,9 +219,7 @@ def uncertainty_arrays(sets: BallSet | IntervalSet) -> UncertaintySet:
 def optimistic_rows(support: Support, sets: UncertaintySet, iteration: ValueIterationState) -> NDArray[np.float64]:
     """[M] the most optimistic row of every pair against the values, for entries in the order of the support."""
     rows = np.zeros(support.triples)
-    run = EFFORT.engine(support.triples)(kernels.optimistic_row)
-    for pair in range(support.pairs):
-        run(sets, pair, iteration.values, iteration.dual[pair], rows[support.row(pair)])
+    EFFORT.engine(support.triples)(kernels.optimistic_rows)(sets, iteration, rows)
     to_goal = np.flatnonzero(support.next_state == support.states)
     pair_of = np.searchsorted(support.next_start, to_goal, side="right") - 1
     rows[to_goal] = 0.0

@@ -57,3 +57,12 @@ def test_a_learner_whose_map_no_file_can_hold_is_reported_as_far_as_it_goes(tmp_
     CovariateLearner(seen, LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)).save("learner.npz")
     assert main(["check", "learner.npz"]) == 0
     assert "CovariateLearner(FromTransformer of 2 components, LRCSSP(2 states" in capsys.readouterr().out
+
+
+def test_the_limit_that_an_error_names_is_an_option_for_learners_with_maps_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    saved("hats")
+    size = (tmp_path / "learner.npz").stat().st_size
+    assert main(["check", "learner.npz", "--limit", str(size - 1)]) != 0
+    assert f"raise it with --limit {size}" in capsys.readouterr().err
+    assert main(["check", "learner.npz", "--limit", str(size)]) == 0

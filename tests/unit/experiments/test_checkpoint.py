@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from goalbound.errors import InputError, LargeFileWarning
-from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments.records import record_bytes
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.kernels.audit import AUDIT_TOTALS
@@ -120,7 +119,6 @@ def test_a_checkpoint_of_any_size_is_gone_on_from(
     whole: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # All limits are below the size of the file, as if it had more than 4 GiB.
-    monkeypatch.setattr(checkpoints, "LIMIT", 1000)
     for function in (array_file.read_array_file, LRCSSP.load.__func__, LRCSSP.restored):  # type: ignore[attr-defined]
         monkeypatch.setitem(function.__kwdefaults__, "limit", 1000)
     path = tmp_path / "run.npz"

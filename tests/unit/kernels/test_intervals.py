@@ -320,7 +320,8 @@ def test_the_constants_of_the_bound_by_the_variance() -> None:
 
 def variance_bound(sums: Floats, level: float, x: Floats, scale: float = 1.0) -> float:
     constants = SimpleNamespace(intervals=SimpleNamespace(scale=scale))
-    return float(intervals.bernstein_radius.python(constants, sums, level, x, 0.0, len(x)))
+    lower = sums[np.tril_indices(len(x))]  # row by row, as learners keep it
+    return float(intervals.bernstein_radius.python(constants, lower, level, x, 0.0, len(x)))
 
 
 @st.composite

@@ -21,9 +21,9 @@ SUPPORT = Support.from_pairs([{0: [0, 1, 2], 1: [1]}, {0: [0, 2], 1: [2]}])
 """S = 2, N = 4 pairs, two of each state; M = 3 + 1 + 2 + 1 = 7 triples."""
 
 
-def learner_state(*, variance: bool = False, parts: int = 0) -> LearnerState:
+def learner_state(*, rows: bool = True, variance: bool = False, parts: int = 0) -> LearnerState:
     sums = new_regression_sums(4, 7, 3, 0.5)
-    return new_learner_state(sums, SUPPORT.pair_start, 0.25, 2.0, variance=variance, parts=parts)
+    return new_learner_state(sums, SUPPORT.pair_start, 0.25, 2.0, rows=rows, variance=variance, parts=parts)
 
 
 def test_a_learner_has_an_entry_for_every_pair_and_a_row_for_every_triple() -> None:
@@ -53,10 +53,14 @@ def test_the_totals_start_at_zero_but_for_the_bound() -> None:
 
 def test_sums_of_variances_and_of_the_linearity_test_are_kept_only_where_they_are_asked_for() -> None:
     plain, full = learner_state(), learner_state(variance=True, parts=6)
-    assert (plain.variance.shape, plain.variance_log_det.shape) == ((0, 3, 3), (0,))
-    assert (full.variance.shape, full.variance_log_det.shape) == ((7, 3, 3), (7,))
+    assert (plain.variance.shape, plain.variance_log_det.shape) == ((0, 6), (0,))
+    assert (full.variance.shape, full.variance_log_det.shape) == ((7, 6), (7,))  # 6 = 3 * 4 / 2
     sizes = [sum(array.size for array in state.linearity if isinstance(array, np.ndarray)) for state in (plain, full)]
     assert sizes[0] < sizes[1]
+
+
+def test_projected_rows_are_not_kept_where_sets_are_made_from_the_sums() -> None:
+    assert learner_state(rows=False).rows.shape == (0, 3)
 
 
 def test_two_states_share_nothing_that_changes() -> None:

@@ -19,6 +19,7 @@ from goalbound.learners.ridge import GreedyRidge, PosteriorSampling
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import LinearCSSP, Step, Support
 from tests.support.driving import written
+from tests.support.ridge import variances_of
 from tests.support.seen_steps import RAGGED, Seen, some_steps
 
 LARGE = Support.from_pairs(
@@ -103,10 +104,10 @@ def test_bounds_of_variances_stay_and_those_of_what_is_new_are_wider_than_they_n
         mine, before = larger._state.variance[place(LARGE, *where)], source._state.variance[place(RAGGED, *where)]
         np.testing.assert_array_equal(mine, before)
     at = [place(LARGE, *where) for where in FRESH]
-    more = np.linalg.eigvalsh(larger._state.variance[at] - twin._state.variance[at])
+    more = np.linalg.eigvalsh((variances_of(larger) - variances_of(twin))[at])
     assert (more >= -1e-12).all()
     quarter = 0.25 * (larger.statistics.gram[LARGE.pair("b", "y")] - np.eye(2))
-    np.testing.assert_allclose(larger._state.variance[at[-1]], quarter, atol=1e-15)
+    np.testing.assert_allclose(variances_of(larger)[at[-1]], quarter, atol=1e-15)
 
 
 @given(some_steps)

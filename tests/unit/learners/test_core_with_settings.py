@@ -19,6 +19,7 @@ from goalbound.learners.ridge import GreedyRidge, PosteriorSampling
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import IntervalSet, Step, Support
 from tests.support.driving import written
+from tests.support.ridge import variances_of
 from tests.support.seen_steps import RAGGED, Seen, some_steps
 
 PAPER, SHARP, NO_VARIANCE = widths.paper(), widths.sharp(), widths.sharp(variance=False)
@@ -146,9 +147,9 @@ def test_bounds_of_variances_are_kept_where_they_count_and_else_are_a_quarter(
         return
     quarter = 0.25 * (source.statistics.gram - np.eye(2))
     expected = np.repeat(quarter, np.diff(RAGGED.next_start), axis=0)
-    np.testing.assert_allclose(other._state.variance, expected, atol=1e-14)
+    np.testing.assert_allclose(variances_of(other), expected, atol=1e-14)
     twin = learned(seen, **{**had, **change})
-    assert (np.linalg.eigvalsh(other._state.variance - twin._state.variance) >= -1e-12).all()
+    assert (np.linalg.eigvalsh(variances_of(other) - variances_of(twin)) >= -1e-12).all()
     for context in CONTEXTS:
         mine, theirs = other.confidence_set(context), twin.confidence_set(context)
         assert isinstance(mine, IntervalSet)

@@ -67,6 +67,7 @@ def write_array_file(
     arrays: Mapping[str, NDArray[Any]],
     *,
     any_size: bool = False,
+    unpacked: int = 0,
     files: SavedFiles | None = None,
     overwrite: bool = False,
 ) -> None:
@@ -75,7 +76,8 @@ def write_array_file(
     The file appears complete or not at all, and the same content in the same order gives the same bytes. Arrays are
     float64, int64, int32, bool or uint8, of at most three dimensions; ``header`` is what JSON can say (no NaN) and has
     the keys ``format`` ("goalbound"), ``version`` and ``kind``. A file that is read only if ``limit`` is raised is
-    written with a :class:`LargeFileWarning`, unless its readers take files of ``any_size``. With ``files`` (the
+    written with a :class:`LargeFileWarning`, unless its readers take files of ``any_size``; ``unpacked`` bytes that a
+    reader makes of it besides count as :func:`~goalbound.models.files.io.check_unpacked` does. With ``files`` (the
     record of the object being saved) an existing file is replaced only if it is in it, or with ``overwrite``.
     """
     if header.get("format") != FORMAT or type(header.get("version")) is not int or type(header.get("kind")) is not str:
@@ -96,7 +98,7 @@ def write_array_file(
                     np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
         size = file.seek(0, io.SEEK_END)
     if not any_size:
-        warn_if_large(path, size)
+        warn_if_large(path, size, unpacked=unpacked)
 
 
 def peek_header(path: str | PathLike[str]) -> dict[str, Any]:

@@ -155,12 +155,27 @@ def _decompress(data: bytes, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def warn_if_large(path: str | PathLike[str], size: int) -> None:
-    """Warn if a file of this size is read only with a larger ``limit``."""
-    if size > LIMIT:
+def check_unpacked(size: int, unpacked: int, limit: int) -> None:
+    """An error if ``unpacked`` bytes are made of ``size`` bytes of a file beyond what is in it, and that is too much.
+
+    Each counts as UNPACKED_WEIGHT bytes.
+    """
+    needed = size + UNPACKED_WEIGHT * unpacked
+    if unpacked and needed > limit:
+        raise FileFormatError(
+            f"{size} bytes, and {unpacked} more in memory, which count {UNPACKED_WEIGHT}-fold; the limit is {limit}: "
+            f"raise it with limit={needed}"
+        )
+
+
+def warn_if_large(path: str | PathLike[str], size: int, *, unpacked: int = 0) -> None:
+    """Warn if a file of this size, of which ``unpacked`` more bytes are made, is read only with a larger ``limit``."""
+    needed = size + UNPACKED_WEIGHT * unpacked
+    if needed > LIMIT:
+        memory = f" and takes {unpacked} more in memory, which count {UNPACKED_WEIGHT}-fold" if unpacked else ""
         warnings.warn(
-            f"{os.fspath(path)} has {size} bytes, and files of more than {LIMIT} are not read unless one asks for it: "
-            f"load it with limit={size}",
+            f"{os.fspath(path)} has {size} bytes{memory}, and files of more than {LIMIT} are not read unless one asks "
+            f"for it: load it with limit={needed}",
             LargeFileWarning,
             stacklevel=3,
         )

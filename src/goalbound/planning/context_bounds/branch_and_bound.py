@@ -1,22 +1,10 @@
-"""Certified bounds over all contexts at once, by branch and bound over sub-simplices of the context simplex.
-
-:func:`context_bounds` bounds the largest optimal loss and the longest optimal time; :func:`maximise` searches.
-
-The function is known by certified lower bounds at points and certified upper bounds on sub-simplices. The one with the
-largest upper bound is split at the middle of its longest edge, until nothing can be larger than the best point by more
-than the tolerance. Corners are unit vectors, so the middles are exact in floating point and the parts cover the
-simplex without a gap.
-"""
+"""The largest optimal loss and the longest optimal time over all contexts at once (:mod:`.search` searches)."""
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +14,7 @@ from goalbound.models import LinearCSSP
 from goalbound.models.validation import check_float, check_fraction, check_int, short_repr
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.context_bounds.context_point import ContextPoint, ContextPoints, CornerPoints
+from goalbound.planning.context_bounds.priced_steps import most_priced_steps, prices_for
 from goalbound.planning.context_bounds.region import (
     affine_upper_bounds,
     least_optimal_steps,
@@ -33,115 +22,11 @@ from goalbound.planning.context_bounds.region import (
     most_optimal_steps,
     possibly_optimal_pairs,
 )
+from goalbound.planning.context_bounds.search import BoundStatus, Budget, Incumbent, Tell, maximise
 from goalbound.planning.properness import blocking_states
 
-SMALLEST_EDGE = 2.0**-30
-"""Sub-simplices with shorter edges are not split any more."""
-
-
-class BoundStatus(Enum):
-    """How the search for a bound ended. The interval is valid in every case."""
-
-    CONVERGED = "converged"
-    NO_PROPER_POLICY = "some context has no proper policy: nothing is finite"
-    REGION_LIMIT = "stopped by the region limit: the interval is valid but wider than the tolerance"
-    TIME_LIMIT = "stopped by the time limit: the interval is valid but wider than the tolerance"
-    RESOLUTION = "stopped at the smallest regions: the interval is valid but wider than the tolerance"
-
-
-@dataclass
-class Budget:
-    """How much a search may spend: sub-simplices examined, and seconds (infinity: no limit)."""
-
-    regions: int
-    seconds: float = np.inf
-    spent: int = 0
-    _started: float = field(default_factory=time.monotonic)
-
-    def limit_reached(self) -> BoundStatus | None:
-        """The limit that forbids another split, if any."""
-        if self.spent + 2 > self.regions:
-            return BoundStatus.REGION_LIMIT
-        if np.isfinite(self.seconds) and time.monotonic() - self._started >= self.seconds:
-            return BoundStatus.TIME_LIMIT
-        return None
-
-    def seconds_left(self) -> float:
-        """At least a millisecond."""
-        return max(1e-3, self.seconds - (time.monotonic() - self._started))
-
-
-@dataclass
-class Incumbent:
-    """The largest certified lower bound so far, and where it is attained."""
-
-    value: float
-    context: NDArray[np.float64]
-    state: int
-
-    def update(self, value: float, context: NDArray[np.float64], state: int) -> None:
-        """Replace the incumbent if this value is larger."""
-        if value > self.value:
-            self.value, self.context, self.state = value, context, state
-
-
-def longest_edge(vertices: CornerPoints) -> tuple[int, int, float]:
-    """The ends of the longest edge, the first of several, and its length (0 for a single point)."""
-    found = (0, 0, 0.0)
-    for j, k in itertools.combinations(range(len(vertices)), 2):
-        length = float(np.sqrt(((vertices[j].context - vertices[k].context) ** 2).sum()))
-        if length > found[2]:
-            found = (j, k, length)
-    return found
-
-
-def maximise(
-    root: CornerPoints,
-    *,
-    at: Callable[[NDArray[np.float64]], ContextPoint],
-    upper: Callable[[CornerPoints, float], float],
-    incumbent: Incumbent,
-    tolerance: float,
-    budget: Budget,
-) -> tuple[float, BoundStatus]:
-    """A certified upper bound of the largest value over ``root``; CONVERGED if <= (1 + tolerance) incumbent.value.
-
-    Args:
-        root: the vertices of the simplex.
-        at: the vertex of a context; it updates ``incumbent`` with its own lower bound.
-        upper: a certified upper bound over the sub-simplex of these vertices, at most that of its parent, which is
-            given (infinity for the root); it may update ``incumbent`` too.
-        incumbent: the best point, changed in place.
-    """
-    budget.spent += 1
-    order = itertools.count()  # equal bounds are taken in the order they were found
-    heap = [(-upper(root, np.inf), next(order), root)]
-    settled = 0.0
-    status = BoundStatus.CONVERGED
-    while heap and -heap[0][0] > (1.0 + tolerance) * incumbent.value:
-        ended = budget.limit_reached()
-        if ended is not None:
-            status = ended
-            break
-        bound, _, vertices = heapq.heappop(heap)
-        j, k, length = longest_edge(vertices)
-        if length < SMALLEST_EDGE:
-            settled = max(settled, -bound)
-            status = BoundStatus.RESOLUTION
-            continue
-        middle = at(0.5 * (vertices[j].context + vertices[k].context))
-        for replaced in (j, k):
-            half = (*vertices[:replaced], middle, *vertices[replaced + 1 :])
-            budget.spent += 1
-            above = upper(half, -bound)
-            if above > (1.0 + tolerance) * incumbent.value:
-                heapq.heappush(heap, (-above, next(order), half))
-            else:
-                settled = max(settled, above)
-    largest = max(settled, -heap[0][0] if heap else 0.0, incumbent.value)
-    if status is BoundStatus.RESOLUTION and largest <= (1.0 + tolerance) * incumbent.value:
-        status = BoundStatus.CONVERGED
-    return largest, status
+FEW_STATES = 200
+"""Up to so many, times are bounded by the pairs that may be optimal; with more, by prices first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +108,12 @@ class ContextBounds:
 
 
 def context_bounds(
-    problem: LinearCSSP, *, tolerance: float = 0.01, most_regions: int = 5_000, seconds: float = math.inf
+    problem: LinearCSSP,
+    *,
+    tolerance: float = 0.01,
+    most_regions: int = 5_000,
+    time_limit: float = math.inf,
+    progress: Tell | None = None,
 ) -> ContextBounds:
     """Certified bounds of a problem over the whole simplex of contexts.
 
@@ -235,21 +125,26 @@ def context_bounds(
     Hence every context has a proper policy if and only if every component has one; then the largest optimal loss B* is
     finite and, as v* is upper semicontinuous in the context by the same argument, attained.
 
-    B* is searched by branch and bound (:mod:`~goalbound.planning.context_bounds.branch_and_bound`): upper bounds that
+    B* is searched by branch and bound (:mod:`~goalbound.planning.context_bounds.search`): upper bounds that
     are affine in the context (:mod:`~goalbound.planning.context_bounds.affine_bounds`), certified solutions at points
     as lower bounds.
 
     T* is the largest, over contexts and states, of the expected steps of a proper deterministic policy that is optimal
     for the context; of several the slowest counts. The upper end holds for all of them: pairs that are optimal nowhere
-    in a sub-simplex are left out, and what remains takes at most that long (or the loss divided by its floor). The
-    lower end holds for the fastest optimal policy of its context, which is the only one unless pairs tie there. T* may
-    be infinite if losses are zero (the best policies take longer and longer); the search then ends by a limit.
+    in a sub-simplex are left out, and what remains takes at most that long (or the loss divided by its floor). With
+    more than 200 states, steps are weighed against the loss instead (:mod:`.priced_steps`), which needs far fewer
+    sub-simplices. The lower end holds for the fastest optimal policy of its context, which is the only one unless pairs
+    tie there. T* may be infinite if losses are zero (the best policies take longer and longer); the search then ends by
+    a limit.
 
     Args:
         problem: the problem; losses may be zero.
         tolerance: largest relative width of each of the two intervals.
         most_regions: sub-simplices that each of the two searches may examine.
-        seconds: time that both together may take; the answer then depends on the machine.
+        time_limit: seconds that both together may take; the interval found until then is returned, with the status
+            TIME_LIMIT, and depends on the machine.
+        progress: called with a :class:`~goalbound.planning.context_bounds.SearchProgress` before each split and at the
+            end of each of the two searches: the interval so far, regions examined, seconds.
 
     A drug that always works (loss 0.5) and one (loss 0.2) that works in 0.9 to 0.1 of all cases: the second is best
     down to 0.4, where it takes 2.5 steps.
@@ -266,8 +161,8 @@ def context_bounds(
     tolerance = check_fraction(tolerance, "tolerance", "a relative width")
     if check_int(most_regions, "most_regions") < 1:
         raise ArgumentError(f"most_regions is {short_repr(most_regions)}; at least 1 region must be examined")
-    if not check_float(seconds, "seconds", "the time that may be taken") > 0.0:
-        raise ArgumentError(f"seconds is {seconds}; it must be positive (infinity: no limit)")
+    if not check_float(time_limit, "time_limit", "the seconds that may be taken") > 0.0:
+        raise ArgumentError(f"time_limit is {time_limit}; it is a number of seconds above 0 (infinity: no limit)")
     loss_floor = float(problem.losses.min())
     for component, corner in enumerate(np.eye(problem.context_size)):
         blocked = blocking_states(problem.component(component))
@@ -275,9 +170,9 @@ def context_bounds(
             unbounded = Bound(np.inf, np.inf, corner, int(blocked[0]), BoundStatus.NO_PROPER_POLICY)
             return ContextBounds(unbounded, unbounded, loss_floor, corner, tuple(blocked.tolist()), 0, problem)
     search = _Search(problem, tolerance)
-    loss_budget = Budget(most_regions, seconds)
+    loss_budget = Budget(most_regions, time_limit, "loss", progress)
     loss_bound = search.loss_bound(loss_budget)
-    time_budget = Budget(most_regions, loss_budget.seconds_left())
+    time_budget = Budget(most_regions, loss_budget.seconds_left(), "time", progress)
     time_bound = search.time_bound(time_budget)
     return ContextBounds(loss_bound, time_bound, loss_floor, None, (), loss_budget.spent + time_budget.spent, problem)
 
@@ -290,6 +185,7 @@ class _Search:
         self.points = ContextPoints(problem)
         self.root: CornerPoints = tuple(self.points.at(corner) for corner in np.eye(problem.context_size))
         self.incumbent = Incumbent(0.0, self.root[0].context, 0)
+        self.prices: tuple[float, ...] = ()
 
     def loss_bound(self, budget: Budget) -> Bound:
         """B*."""
@@ -297,6 +193,7 @@ class _Search:
 
     def time_bound(self, budget: Budget) -> Bound:
         """T*."""
+        self.prices = prices_for(self.root)
         return self._largest(self._time_at, self._time_upper, budget)
 
     def _largest(
@@ -344,6 +241,9 @@ class _Search:
 
     def _time_upper(self, corners: CornerPoints, parent_bound: float) -> float:
         upper_bounds = affine_upper_bounds(corners)
-        return min(
-            parent_bound, most_optimal_steps(corners, possibly_optimal_pairs(corners, upper_bounds), upper_bounds)
-        )
+        bound = np.inf
+        if corners[0].ssp.support.states > FEW_STATES:
+            bound = most_priced_steps(corners, upper_bounds, self.prices)
+        if bound == np.inf:
+            bound = most_optimal_steps(corners, possibly_optimal_pairs(corners, upper_bounds), upper_bounds)
+        return min(parent_bound, bound)

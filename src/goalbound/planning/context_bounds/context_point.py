@@ -35,6 +35,7 @@ class ContextPoint:
         self.context.flags.writeable = False
         self.ssp: SSP = problem.at(context)
         self._evaluations: dict[bytes, ValuesAndSteps | None] = {}
+        self.priced: dict[float, NDArray[np.float64] | None] = {}
 
     @cached_property
     def solution(self) -> Solution:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.kernels.compile import engine
+from goalbound.kernels.planner.affine_maximum import max_allowed
 from goalbound.models import Support
 from goalbound.planning.context_bounds.affine_bounds import (
     ROUNDING,
@@ -23,6 +24,8 @@ from goalbound.planning.context_bounds.context_point import ContextPoint, Corner
 MOST_POLICIES = 6
 """So many policies of the corners are tried at most."""
 STEP_ROUNDS = 60
+EXPECTED_REGIONS = 20
+"""A search examines at least about so many sub-simplices; decides whether compiling pays."""
 
 
 class UpperBound(NamedTuple):
@@ -59,46 +62,11 @@ def max_upper_bound(upper_bounds: list[Floats]) -> UpperBound:
     affine functions over a simplex is attained at a corner, or on an edge where the two are equal (a linear program
     with two inequalities and one equality has an optimal solution with at most two positive weights).
     """
-    count, states = len(upper_bounds[0]), upper_bounds[0].shape[1] - 1
-    lowest = np.full(states, np.inf)
-    weights = np.zeros((states, count))
-    for first, second in itertools.combinations_with_replacement(upper_bounds, 2):
-        value, where = _max_of_min(first[:, :-1], second[:, :-1])
-        smaller = value < lowest
-        lowest[smaller] = value[smaller]
-        weights[smaller] = where[smaller]
-    state = int(np.argmax(lowest))
-    return UpperBound(float(lowest[state]), weights[state])
-
-
-def _max_of_min(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """[S] the largest value over the simplex of the smaller of two affine functions [K, S], and [S, K] its weights."""
-    count, states = first.shape
-    smaller = np.minimum(first, second)
-    corner = np.argmax(smaller, axis=0)
-    every = np.arange(states)
-    value = smaller[corner, every]
-    weights = np.zeros((states, count))
-    weights[every, corner] = 1.0
-    if first is second:
-        return value, weights
-    gap = first - second
-    for j, k in itertools.combinations(range(count), 2):
-        cross = np.flatnonzero((np.minimum(gap[j], gap[k]) < 0.0) & (np.maximum(gap[j], gap[k]) > 0.0))
-        share = gap[j, cross] / (gap[j, cross] - gap[k, cross])
-        height = np.maximum(  # equal but for rounding; the larger is the safe one
-            first[j, cross] + share * (first[k, cross] - first[j, cross]),
-            second[j, cross] + share * (second[k, cross] - second[j, cross]),
-        )
-        largest = np.abs(np.stack((first[j], first[k], second[j], second[k]))[:, cross]).max(axis=0, initial=0.0)
-        height += 16.0 * ROUNDING * largest
-        better = height > value[cross]
-        at, share = cross[better], share[better]
-        value[at] = height[better]
-        weights[at] = 0.0
-        weights[at, j] = 1.0 - share
-        weights[at, k] = share
-    return value, weights
+    bounds = np.stack(upper_bounds)
+    weights, where = np.zeros(bounds.shape[1]), np.zeros((2, 3))
+    run = engine(EXPECTED_REGIONS * bounds.size)
+    value = float(run(max_allowed)(bounds, where, weights))
+    return UpperBound(value, weights)
 
 
 def possibly_optimal_pairs(corners: CornerPoints, upper_bounds: list[Floats]) -> NDArray[np.int64]:
@@ -179,14 +147,19 @@ def extreme_steps(point: ContextPoint, pairs: NDArray[np.int64], *, largest: boo
         switch = gain > 1e-9 * steps[:-1]
         if not switch.any():
             break
-        hit = np.flatnonzero(sign * after == better[subset.state])
-        choice = np.empty_like(policy)
-        choice[subset.state[hit[::-1]]] = pairs[hit[::-1]]
-        policy = np.where(switch, choice, policy)
+        policy = np.where(switch, first_best(subset, sign * after, better), policy)
         evaluation = point.evaluate(policy)
         if evaluation is None:
             return None
     return evaluation[1]
+
+
+def first_best(subset: PairSubset, worth: Floats, best: Floats) -> NDArray[np.int64]:
+    """[S] the first pair of each state whose ``worth`` [n] is the ``best`` [S] of its state."""
+    hit = np.flatnonzero(worth == best[subset.state])[::-1]
+    choice = np.empty(len(best), dtype=np.int64)
+    choice[subset.state[hit]] = subset.pairs[hit]
+    return choice
 
 
 def _restrict_policy(support: Support, pairs: NDArray[np.int64], policy: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -126,7 +126,7 @@ def test_files_of_earlier_versions_are_refused_with_one_line(version: int, valid
     header, arrays = parts(valid)
     with NO_WAITING:
         write_array_file(tmp_path / "learner", header | {"version": version}, arrays)
-    with pytest.raises(FileFormatError, match=f"version {version}; this goalbound reads version 8"):
+    with pytest.raises(FileFormatError, match=f"version {version}; this goalbound reads version 9"):
         TabularLearner.load(tmp_path / "learner")
 
 

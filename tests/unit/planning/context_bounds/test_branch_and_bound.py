@@ -169,7 +169,7 @@ def test_a_search_that_is_cut_short_still_gives_a_valid_interval(most_regions: i
 
 
 def test_a_time_limit_is_reported() -> None:
-    found = context_bounds(random_problem(7), tolerance=1e-6, seconds=1e-6)
+    found = context_bounds(random_problem(7), tolerance=1e-6, time_limit=1e-6)
     assert found.status is BoundStatus.TIME_LIMIT
     assert found.loss_bound.lower <= found.loss_bound.upper
 
@@ -192,7 +192,11 @@ def test_the_summary_names_states_and_components() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"tolerance": 0.0}, "tolerance 0.0"), ({"most_regions": 0}, "most_regions is 0"), ({"seconds": 0.0}, "seconds")],
+    [
+        ({"tolerance": 0.0}, "tolerance 0.0"),
+        ({"most_regions": 0}, "most_regions is 0"),
+        ({"time_limit": 0.0}, "time_limit is 0.0"),
+    ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -1,0 +1,61 @@
+"""What docs/large.md says a learner takes is what its arrays have, and its lines are run."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from goalbound import LRCSSP, widths
+from goalbound.learners.settings import LearnerOptions
+from goalbound.planning.context_bounds import BoundStatus
+from goalbound.problems import random_cssp
+from tests.support.documents import ROOT, block
+
+PAGE = (ROOT / "docs" / "large.md").read_text()
+PROBLEM = random_cssp(30, actions=4, successors=3, context_size=5)
+
+
+def large_arrays(learner: LRCSSP) -> int:
+    return sum(array.nbytes for _, array in learner._state_arrays() if array.ndim > 1)
+
+
+def untested() -> LRCSSP:
+    """As all learners of large supports are by themselves: the linear model is not tested."""
+    options = LearnerOptions(check_linearity=False)
+    return LRCSSP(PROBLEM.support, 5, loss_floor=0.1, widths=widths.sharp(), options=options)
+
+
+def test_the_bytes_of_a_learner_are_those_of_the_table() -> None:
+    learner = untested()
+    pairs, triples, d = PROBLEM.support.pairs, PROBLEM.support.triples, 5
+    assert "| a new learner | 16 N d^2 + 100 N + 16 M |" in PAGE
+    assert "8 d^2 + 48 d + m (4 d (d + 1) + 16 d), in whole pages" in PAGE
+    new, played = 16 * pairs * d**2, pairs * (8 * d**2 + 48 * d) + triples * (4 * d * (d + 1) + 16 * d)
+    assert large_arrays(learner) == new + played
+    vectors = sum(array.nbytes for _, array in learner._state_arrays() if array.ndim == 1)
+    assert vectors == pytest.approx(100 * pairs + 16 * triples, rel=0.25)
+
+
+def test_an_open_episode_has_the_bytes_of_the_table() -> None:
+    learner = LRCSSP(PROBLEM.support, 5, loss_floor=0.1, widths=widths.sharp())
+    episode = learner._new_episode_state()
+    parts = [*episode.sets, *episode.iteration, *episode]
+    own = sum(a.nbytes for a in parts if isinstance(a, np.ndarray) and a is not PROBLEM.support.next_start)
+    assert own == pytest.approx(100 * PROBLEM.support.pairs + 28 * PROBLEM.support.triples, rel=0.15)
+
+
+def test_what_testing_the_model_takes_is_what_the_page_says() -> None:
+    tested = LRCSSP.practical(PROBLEM.support, 5, loss_floor=0.1)
+    plain = untested()
+    assert "64 M d + 128 N d bytes more" in PAGE
+    more = 64 * PROBLEM.support.triples * 5 + 128 * PROBLEM.support.pairs * 5
+    assert large_arrays(tested) - large_arrays(plain) == more
+
+
+def test_the_bounds_of_the_page_are_found_and_told(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict = {}
+    exec(block("docs/large.md", "context_bounds").replace("routing_grid(6, 6", "routing_grid(3, 3"), names)
+    assert names["found"].status is BoundStatus.CONVERGED
+    assert re.search(r"loss: .* to .*, 1 regions\r.*time: ", capsys.readouterr().out)

@@ -1,0 +1,63 @@
+"""Steps weighed against the loss: never below what an optimal policy takes, and close to it on small sub-simplices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goalbound.models import LinearCSSP
+from goalbound.planning import context_bounds
+from goalbound.planning.context_bounds import branch_and_bound
+from goalbound.planning.context_bounds.context_point import ContextPoint
+from goalbound.planning.context_bounds.priced_steps import most_priced_steps, priced_steps, prices_for
+from goalbound.planning.context_bounds.region import affine_upper_bounds
+from goalbound.problems import routing_grid
+from tests.reference import context_grid
+from tests.support.context_grids import simplices
+from tests.support.strategies import contexts, examples, linear_cssps
+
+SAFE_OR_RISKY = LinearCSSP.dense([[[0.5, 0.2]]], [[[[0.0, 1.0], [0.6, 0.4]]]])
+"""One state: loss 0.5 and there, or loss 0.2 with a chance of 0.4 (2.5 steps, 0.5 in all)."""
+
+
+@examples(200)
+@given(linear_cssps(proper=True, most_states=3), st.data())
+def test_no_policy_that_is_optimal_somewhere_takes_longer(problem: LinearCSSP, data: st.DataObject) -> None:
+    corners = tuple(ContextPoint(problem, c) for c in data.draw(simplices(problem.context_size)))
+    bound = most_priced_steps(corners, affine_upper_bounds(corners), prices_for(corners))
+    weights = data.draw(contexts(len(corners)))
+    context = weights @ np.stack([corner.context for corner in corners])
+    assert context_grid.largest_at(problem.at(context / context.sum())).time <= bound * (1.0 + 1e-9)
+
+
+def test_steps_less_their_price_are_those_of_the_best_policy() -> None:
+    point = ContextPoint(SAFE_OR_RISKY, np.array([1.0]))
+    # 1 - 0.5 y against 2.5 - 0.5 y
+    assert priced_steps(point, 6.0) == pytest.approx([2.5 - 3.0, 0.0])
+
+
+def test_where_a_loop_is_cheaper_than_its_steps_there_is_no_bound() -> None:
+    free = LinearCSSP.dense([[[0.5, 0.0]]], [[[[0.0, 1.0], [1.0, 0.0]]]])
+    point = ContextPoint(free, np.array([1.0]))
+    assert priced_steps(point, 3.0) is None
+    assert most_priced_steps((point,), affine_upper_bounds((point,)), prices_for((point,))) == np.inf
+
+
+def test_without_prices_or_upper_bounds_nothing_is_claimed() -> None:
+    point = ContextPoint(SAFE_OR_RISKY, np.array([1.0]))
+    assert most_priced_steps((point,), [], (6.0,)) == np.inf
+    assert most_priced_steps((point,), affine_upper_bounds((point,)), ()) == np.inf
+    nothing = LinearCSSP.dense([[[0.0]]], [[[[0.0, 1.0]]]])
+    assert prices_for((ContextPoint(nothing, np.array([1.0])),)) == ()
+
+
+def test_prices_and_pairs_give_intervals_that_share_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = routing_grid(4, 4)
+    by_pairs = context_bounds(problem, tolerance=0.02).time_bound
+    monkeypatch.setattr(branch_and_bound, "FEW_STATES", 0)
+    by_prices = context_bounds(problem, tolerance=0.02).time_bound
+    assert by_prices.status is by_pairs.status is branch_and_bound.BoundStatus.CONVERGED
+    assert max(by_prices.lower, by_pairs.lower) <= min(by_prices.upper, by_pairs.upper)
+    assert by_prices.upper != by_pairs.upper
