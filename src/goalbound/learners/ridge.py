@@ -108,13 +108,16 @@ class EpsilonGreedy(RidgeLearner):
 
 
 class PosteriorSampling(RidgeLearner):
-    """Thompson sampling (PS-CSSP): plans in a draw from the Gaussian ridge posterior.
+    """Thompson sampling (PS-CSSP): plans in a draw around the ridge estimate. Our choice for use, where no proof is
+    asked for (docs/which_learner.md).
 
     The coefficients of a row have posterior N(P^, spread^2 V^-1), independently; so under a context c the row itself
     is N(P^ c, (spread w)^2 I) with w the norm of c in V^-1. That is drawn, for every next state of the support, and
     projected on the sub-simplex, or on the simplex where the goal cannot follow; likewise the loss, clipped to
-    [loss floor, 1]. A new draw at each episode, and when the Gram determinant of a pair doubles. No guarantee is known.
-    A plan looks at all pairs: O(M d + N d^2), and O(M) for each sweep of value iteration.
+    [loss floor, 1]. ``by_variance``: for an estimate q the deviation is spread w sqrt(q (1 - q) + w^2 + 0.04), so that
+    what is nearly certain is explored less. A new draw at each episode, and when the Gram determinant of a pair
+    doubles. No guarantee is known. A plan looks at all pairs: O(M d + N d^2), and O(M) for each sweep of value
+    iteration.
 
     >>> from goalbound import PosteriorSampling, Support
     >>> learner = PosteriorSampling(Support.full(2, 2), 2, loss_floor=0.1, rng=np.random.default_rng(1))
@@ -131,7 +134,7 @@ class PosteriorSampling(RidgeLearner):
         context_size: int,
         *,
         loss_floor: float,
-        spread: float = 0.25,
+        spread: float = 0.3,
         by_variance: bool = True,
         ceiling: float = 1000.0,
         rng: np.random.Generator | None = None,
@@ -152,7 +155,9 @@ class PosteriorSampling(RidgeLearner):
         self._effort.engine(self.support.triples)(kernels.draw_noise)(episode_state, self._rng)
 
     def _described(self) -> list[str]:
-        return [*super()._described(), f"spread {self.settings.exploration.spread:.3g}"]
+        exploration = self.settings.exploration
+        times = " x the estimated deviation" if exploration.by_variance else ""
+        return [*super()._described(), f"spread {exploration.spread:.3g}{times}"]
 
 
 class KwikRmax(RidgeLearner):

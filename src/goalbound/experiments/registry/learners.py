@@ -17,6 +17,7 @@ from goalbound.adapters.covariates import CovariateMap, Hats, Splines
 from goalbound.errors import ArgumentError
 from goalbound.estimation import Widths, likelihood, paper, printed, scaled, sharp
 from goalbound.experiments.registry.catalog import Catalog, Entry, hint
+from goalbound.experiments.registry.warm_start import guessed, warm_started
 from goalbound.learners import ridge, tabular
 from goalbound.learners.card import LearnerCard, learner_card
 from goalbound.learners.context_map import ContextBlind, MappedContexts
@@ -61,15 +62,18 @@ def lr_cssp(
     tolerance: float = 1e-3,
     replan_factor: float = 1.0,
     declares: str = "nothing",
+    log_share: float = 0.0,
     sees: str = "context",
     parts: int = 4,
     rng: np.random.Generator,
 ) -> Learner:
     """The learner of the paper."""
 
-    def make_learner(size: int, rng: np.random.Generator | None = None) -> LRCSSP:
+    def make_learner(size: int, stream: np.random.Generator | None = None) -> LRCSSP:
         floor, added = _loss_floor(problem, episodes, loss_floor)
-        return LRCSSP(
+        if log_share and size != problem.context_size:
+            raise ArgumentError('log_share needs a learner that sees contexts; use sees = "context"')
+        learner = LRCSSP(
             _support(problem, support), size, loss_floor=floor, delta=delta, widths=_widths(widths, scale),
             loss_bound=_bound(problem, size, episodes, floor, loss_bound),
             prior=_declared(problem, _support(problem, support), size, declares),
@@ -78,6 +82,7 @@ def lr_cssp(
                 episodes=added,
             ),
         )  # fmt: skip
+        return warm_started(learner, problem, log_share, episodes, rng)
 
     return _with_context_view(problem, sees, parts, make_learner, rng)
 
@@ -88,48 +93,53 @@ scaled_sharp = partial(lr_cssp, widths="sharp", scale=0.5, replan_factor=2.0)
 
 def greedy_ridge(
     problem: LinearCSSP, *, episodes: int, support: str = "true", loss_floor: str | float = "certified",
-    regularization: float = 1.0,
+    regularization: float = 1.0, guess: str = "nothing", log_share: float = 0.0, rng: np.random.Generator,
 ) -> ridge.GreedyRidge:  # fmt: skip
     """Plans in the ridge estimate without exploration."""
-    return ridge.GreedyRidge(
-        _support(problem, support),
-        problem.context_size,
+    learner = ridge.GreedyRidge(
+        _support(problem, support), problem.context_size, prior=guessed(problem, guess),
         **_ridge_arguments(problem, episodes, loss_floor, regularization),
-    )
+    )  # fmt: skip
+    return warm_started(learner, problem, log_share, episodes, rng)
 
 
 def epsilon_greedy(
     problem: LinearCSSP, *, episodes: int, explore: float = 1.0, fade: float = 1.0 / 3.0, support: str = "true",
-    loss_floor: str | float = "certified", regularization: float = 1.0, rng: np.random.Generator,
+    loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing", log_share: float = 0.0,
+    rng: np.random.Generator,
 ) -> ridge.EpsilonGreedy:  # fmt: skip
     """Greedy, with random steps that fade."""
-    return ridge.EpsilonGreedy(
+    learner = ridge.EpsilonGreedy(
         _support(problem, support), problem.context_size, explore=explore, fade=fade, rng=rng,
-        **_ridge_arguments(problem, episodes, loss_floor, regularization),
+        prior=guessed(problem, guess), **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )  # fmt: skip
+    return warm_started(learner, problem, log_share, episodes, rng)
 
 
 def ps_cssp(
-    problem: LinearCSSP, *, episodes: int, spread: float = 0.25, by_variance: bool = True, ceiling: float = 1000.0,
-    support: str = "true", loss_floor: str | float = "certified", regularization: float = 1.0, rng: np.random.Generator,
+    problem: LinearCSSP, *, episodes: int, spread: float = 0.3, by_variance: bool = True, ceiling: float = 1000.0,
+    support: str = "true", loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing",
+    log_share: float = 0.0, rng: np.random.Generator,
 ) -> ridge.PosteriorSampling:  # fmt: skip
     """Thompson sampling on the ridge posterior."""
-    return ridge.PosteriorSampling(
+    learner = ridge.PosteriorSampling(
         _support(problem, support), problem.context_size, spread=spread, by_variance=by_variance, ceiling=ceiling,
-        rng=rng,
-        **_ridge_arguments(problem, episodes, loss_floor, regularization),
+        rng=rng, prior=guessed(problem, guess), **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )  # fmt: skip
+    return warm_started(learner, problem, log_share, episodes, rng)
 
 
 def kwik_rmax(
     problem: LinearCSSP, *, episodes: int, accuracy: float = 0.1, delta: float = 0.1, support: str = "true",
-    loss_floor: str | float = "certified", regularization: float = 1.0,
+    loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing", log_share: float = 0.0,
+    rng: np.random.Generator,
 ) -> ridge.KwikRmax:  # fmt: skip
     """KWIK_LR-Rmax, adapted."""
-    return ridge.KwikRmax(
+    learner = ridge.KwikRmax(
         _support(problem, support), problem.context_size, accuracy=accuracy, delta=delta,
-        **_ridge_arguments(problem, episodes, loss_floor, regularization),
+        prior=guessed(problem, guess), **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )  # fmt: skip
+    return warm_started(learner, problem, log_share, episodes, rng)
 
 
 def context_free(
