@@ -31,7 +31,7 @@ from goalbound.experiments.records import read_record
 from goalbound.experiments.summary import Group, summarize
 
 PRACTICAL = 0.5
-"""The scale of ``LRCSSP.practical``."""
+"""The scale of ``LRCSSP.scaled``."""
 TICKS = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 SEEN = ("blind", "line", "3 hats", "5 hats", "9 hats", "7 splines", "all 33")
 
@@ -83,7 +83,7 @@ def width_scale_figure(groups: Iterable[Group]) -> Figure:
     regret.set_title("regret, over that of the problem's best scale (thin: the worst seed)", loc="left", fontsize=7)
     coverage.set_title("intervals that began with the truth in all sets", loc="left", fontsize=7)
     coverage.set_yticks([0.0, 0.5, 1.0], ["0%", "50%", "100%"])
-    coverage.text(0.47, 1.02, "LRCSSP.practical", fontsize=6.5, color=SOFT)
+    coverage.text(0.47, 1.02, "LRCSSP.scaled", fontsize=6.5, color=SOFT)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=7)
     return figure
 

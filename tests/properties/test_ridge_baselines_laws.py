@@ -62,6 +62,9 @@ KINDS = {
     "greedy, at every step": Kind(greedy(), naive.estimated, factor=1.0),
     "epsilon": Kind(greedy(explore=0.8, fade=0.3), naive.estimated),
     "sampled": Kind(sampled(spread=0.5, ceiling=CEILING), naive.drawn(0.5)),
+    "sampled by the variance": Kind(
+        sampled(spread=0.5, by_variance=True, ceiling=CEILING), naive.drawn(0.5, by_variance=True)
+    ),
     "sampled widely, planning rarely": Kind(sampled(spread=2.0, ceiling=CEILING), naive.drawn(2.0), factor=5.0),
     "rmax": Kind(rmax(threshold=THRESHOLD), naive.known_or_goal(THRESHOLD), factor=1.0),
 }

@@ -78,16 +78,23 @@ def estimated(twin: NaiveRidge, pair: int) -> Look:
     return Look(float(regression.losses @ twin.context), regression.rows @ twin.context, False)
 
 
-def drawn(spread: float) -> Exploration:
-    """A draw: the row of a pair is N(P c, (spread w)^2 I) and its loss N(l c, (spread w)^2), w^2 = c V^-1 c."""
+def drawn(spread: float, *, by_variance: bool = False) -> Exploration:
+    """A draw: the row of a pair is N(P c, (spread w)^2 I) and its loss N(l c, (spread w)^2), w^2 = c V^-1 c.
+
+    By the variance: the deviation of a number with the estimate q is spread w sqrt(q (1 - q) + w^2 + 0.04)."""
+
+    def deviation(q: float, width: float) -> float:
+        mean = min(max(q, 0.0), 1.0)
+        return spread * width * (math.sqrt(mean * (1.0 - mean) + width**2 + 0.04) if by_variance else 1.0)
 
     def look(twin: NaiveRidge, pair: int) -> Look:
         regression = twin.regression(pair)
         width = math.sqrt(twin.context @ np.linalg.inv(regression.gram) @ twin.context)
         places = twin.support.row(pair)
         inside = twin.support.next_state[places] != twin.support.states
-        row = regression.rows @ twin.context + spread * width * twin.noise.triples[places][inside]
-        loss = float(regression.losses @ twin.context) + spread * width * float(twin.noise.pairs[pair])
+        means, loss = regression.rows @ twin.context, float(regression.losses @ twin.context)
+        row = means + np.array([deviation(q, width) for q in means.tolist()]) * twin.noise.triples[places][inside]
+        loss += deviation(loss, width) * float(twin.noise.pairs[pair])
         nearest = (
             on_the_simplex(row.tolist()) if is_stochastic(twin.support, pair) else on_the_sub_simplex(row.tolist())
         )

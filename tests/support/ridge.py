@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.estimation import paper
 from goalbound.kernels.state import GREEDY, OPTIMISTIC, POSTERIOR
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.exploration import Exploration
@@ -19,11 +20,11 @@ from goalbound.models import Support
 
 
 def lr_cssp(support: Support, context_size: int, **settings: Any) -> LRCSSP:
-    """An LRCSSP; what belongs to its options is put there."""
+    """An LRCSSP, with the paper's widths if no others are given; what belongs to its options is put there."""
     names = {field.name for field in fields(LearnerOptions)}
     options = LearnerOptions(**{name: value for name, value in settings.items() if name in names})
     others = {name: value for name, value in settings.items() if name not in names}
-    return LRCSSP(support, context_size, options=options, **others)
+    return LRCSSP(support, context_size, options=options, **{"widths": paper(), **others})
 
 
 def exploring(
@@ -35,10 +36,13 @@ def exploring(
     rng = np.random.default_rng(0) if rng is None else rng
     given: dict[str, Any] = {"loss_floor": loss_floor, "options": chosen}
     if exploration.code == OPTIMISTIC:
-        return LRCSSP(support, context_size, **given)
+        return LRCSSP(support, context_size, widths=paper(), **given)
     if exploration.code == POSTERIOR:
         spread, ceiling = exploration.spread, exploration.ceiling
-        return PosteriorSampling(support, context_size, spread=spread, ceiling=ceiling, rng=rng, **given)
+        by_variance = exploration.by_variance
+        return PosteriorSampling(
+            support, context_size, spread=spread, by_variance=by_variance, ceiling=ceiling, rng=rng, **given
+        )
     if exploration.code != GREEDY:
         return KwikRmax(support, context_size, threshold=exploration.threshold, **given)
     if exploration.explore == 0.0:

@@ -7,7 +7,7 @@ import numpy as np
 from goalbound.kernels.compile import lean
 from goalbound.kernels.intervals import certain_row, loss_interval, row_intervals, vacuous_row
 from goalbound.kernels.likelihood import intersect_loss, intersect_row
-from goalbound.kernels.regression import solve_context
+from goalbound.kernels.regression import dot, solve_context
 from goalbound.kernels.state import OPTIMISTIC, POSTERIOR, RMAX
 from goalbound.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal
 from goalbound.kernels.ties import exact_loss_interval
@@ -61,12 +61,12 @@ def sample_row(constants, learner, episode, pair, norm):
     for place in range(first, constants.next_start[pair + 1]):
         if constants.next_state[place] == goal:
             continue
-        q = 0.0
         index = learner.regression.seen_index[place]
+        estimate = dot(learner.rows[first + index], episode.context) if index >= 0 else 0.0
+        q = deviation(constants, estimate, norm) * episode.noise[place]
         if index >= 0:
             for j in range(len(episode.context)):
                 q += learner.rows[first + index, j] * episode.context[j]
-        q += deviation(constants, q, norm) * episode.noise[place]
         sets.centre[first + count] = q
         sets.state[first + count] = constants.next_state[place]
         count += 1

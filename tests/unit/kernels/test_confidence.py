@@ -165,19 +165,30 @@ def test_a_drawn_row_is_the_estimate_and_noise_brought_on_the_sub_simplex() -> N
     case = arguments(sampled(spread=0.5))
     case.estimate(0, {1: [0.5, 0.1]}, [0.0, 0.0])  # under the context 0.2; state 0 was never seen
     case.episode.noise[:3] = [1.0, 3.0, 99.0]  # by triple; the goal has none
-    kernels.sample_row.python(case.constants, case.learner, case.episode, 0, 0.4)
+    kernels.sample_row.python(case.constants, case.learner, case.episode, 0, 0.8)  # a deviation of 0.5 * 0.8
     # 0.4 * 1 and 0.2 + 0.4 * 3 = 1.4 exceed 1 by 0.8: 0.4 from each, which leaves nothing of the first
     assert case.row(0) == pytest.approx({0: 0.0, 1: 1.0}, abs=1e-15)
     case.episode.noise[:2] = [0.5, -0.25]
-    kernels.sample_row.python(case.constants, case.learner, case.episode, 0, 0.4)
+    kernels.sample_row.python(case.constants, case.learner, case.episode, 0, 0.8)
     assert case.row(0) == pytest.approx({0: 0.2, 1: 0.1}, rel=1e-15)
     assert case.episode.sets.mass[0] == pytest.approx(0.05, rel=1e-15)
+
+
+@pytest.mark.parametrize(("estimate", "expected"), [(0.5, 0.25), (0.0, 0.0), (1.2, 0.0), (-0.1, 0.0)])
+def test_draws_by_the_variance_are_those_of_an_outcome_with_the_estimated_mean(
+    estimate: float, expected: float
+) -> None:
+    """spread w sqrt(q (1 - q) + w^2 + 0.04), q cut to [0, 1]."""
+    case = arguments(sampled(spread=0.5, by_variance=True))
+    found = kernels.deviation.python(case.constants, estimate, 0.4)
+    assert found == pytest.approx(0.5 * 0.4 * (expected + 0.16 + 0.04) ** 0.5)
+    assert kernels.deviation.python(arguments(sampled(spread=0.5)).constants, estimate, 0.4) == pytest.approx(0.2)
 
 
 def test_a_drawn_row_that_cannot_reach_the_goal_sums_to_one() -> None:
     case = arguments(sampled(spread=0.5))
     case.episode.noise[3:5] = [1.0, -0.5]
-    kernels.sample_row.python(case.constants, case.learner, case.episode, 1, 0.2)
+    kernels.sample_row.python(case.constants, case.learner, case.episode, 1, 0.4)
     # 0.5 + 0.2 and 0.5 - 0.1 exceed 1 by 0.1
     assert case.row(1) == pytest.approx({0: 0.65, 1: 0.35}, rel=1e-15)
     assert case.episode.sets.mass[1] == NO_GOAL
