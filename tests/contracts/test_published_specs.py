@@ -14,7 +14,15 @@ from goalbound.experiments.spec import ExperimentSpec
 from tests.support.golden import assert_golden, digest_of_record
 
 FILES = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
-UNSEEN = ("baselines-contexts", "baselines-gymnasium", "covariates", "width-scale", "width-scale-gymnasium")
+UNSEEN = (
+    "baselines-contexts",
+    "baselines-gymnasium",
+    "covariates",
+    "in-use",
+    "structure",
+    "width-scale",
+    "width-scale-gymnasium",
+)
 """Learned policies are not looked at here: it takes seconds, and those of the other files are."""
 
 
@@ -22,6 +30,7 @@ def test_the_published_experiments_are_these():
     assert {file.stem for file in FILES} == {
         "first", "theorem", "gymnasium", "adversary", "covariates",
         "width-scale", "width-scale-corridor", "width-scale-gymnasium", "likelihood",
+        "structure", "in-use",
         "baselines", "baselines-contexts", "baselines-lock", "baselines-gymnasium",
     }  # fmt: skip
 

@@ -88,7 +88,7 @@ def test_posterior_sampling_by_hand() -> None:
         [-0.704, -1.265, -0.623, 0.041, -2.325, -0.219, -1.246, -0.732],
         [-0.544, -0.316, 0.412, 1.043, -0.129, 1.366, -0.665, 0.352],
     ]
-    learner = PosteriorSampling(support, 1, loss_floor=0.1, spread=0.5, rng=np.random.default_rng(0))
+    learner = PosteriorSampling(support, 1, loss_floor=0.1, spread=0.5, by_variance=False, rng=np.random.default_rng(0))
     episode = learner.begin([1.0])
     steps(episode, (0, 0, 0.6, 1))
     # Without data all is half of the noise. (1, 0): 0.474 / (1 - 0.053) = 0.500. (0, 0): 0.181 + 0.063 * 0.500 = 0.213
@@ -117,7 +117,9 @@ def test_a_draw_where_the_goal_cannot_follow_sums_to_one() -> None:
     support = Support.from_pairs([{0: [0, 1]}, {0: [2]}])
     numbers = np.random.default_rng(0).standard_normal(5)
     assert numbers.round(3).tolist() == [0.126, -0.132, 0.640, 0.105, -0.536]
-    episode = PosteriorSampling(support, 1, loss_floor=0.1, spread=0.5, rng=np.random.default_rng(0)).begin([1.0])
+    episode = PosteriorSampling(
+        support, 1, loss_floor=0.1, spread=0.5, by_variance=False, rng=np.random.default_rng(0)
+    ).begin([1.0])
     episode.act(0)
     stays = 0.5 + 0.25 * float(numbers[0] - numbers[1])
     assert_drawn(episode, losses=[0.1, 0.1], rows=[stays, 1.0 - stays, 1.0])
@@ -253,12 +255,14 @@ def test_each_is_reported_what_its_name_says() -> None:
     assert [one.replan_factor for one in given] == [2.0, 2.0, 2.0, 1.0]
     assert [one.exploration.draws for one in given] == [False, True, True, False]
     assert (given[1].exploration.explore, given[1].exploration.fade) == (1.0, 1.0 / 3.0)
-    assert (given[2].exploration.spread, given[2].exploration.ceiling) == (0.5, 1000.0)
+    assert (given[2].exploration.spread, given[2].exploration.ceiling) == (0.3, 1000.0)
+    assert given[2].exploration.by_variance
     assert given[3].exploration.threshold == kwik_threshold(2, accuracy=0.1, delta=0.1)
     assert [repr(one) for one in made] == [
         "GreedyRidge(2 states, 4 pairs, 12 next states, 2 components, 0 steps)",
         "EpsilonGreedy(2 states, 4 pairs, 12 next states, 2 components, explore 1, fade 0.333, 0 steps)",
-        "PosteriorSampling(2 states, 4 pairs, 12 next states, 2 components, spread 0.5, 0 steps)",
+        "PosteriorSampling(2 states, 4 pairs, 12 next states, 2 components, spread 0.3 x the estimated deviation, "
+        "0 steps)",
         "KwikRmax(2 states, 4 pairs, 12 next states, 2 components, threshold 0.00214, 0 steps)",
     ]
 

@@ -15,11 +15,9 @@ def test_the_demo_learns_the_same_at_every_run(learned):
 
 
 def test_the_learners_meet_the_same_patients_and_only_the_blind_one_does_not_look(learned):
-    proven, small, blind = learned.runs
-    assert [run.widths.proven for run in learned.runs] == [True, False, True]
-    assert small.widths.scale == learning.SCALE
-    assert f"{learning.SCALE:g} x" in small.name
-    assert str(blind.widths) == str(proven.widths)  # the same constants
+    proven, practical, blind = learned.runs
+    assert proven.card == blind.card == "widths: likelihood; delta 0.1"  # the same constants
+    assert practical.card == "spread 0.3"
     assert "blind" in blind.name
     # What a patient loses is what the clairvoyant would, the same for all, and the regret.
     assert all(run.early >= learned.early_best and run.late >= learned.late_best for run in learned.runs)
@@ -37,7 +35,7 @@ def test_a_curve_ends_at_the_regret_of_all_patients(learned):
 def test_optimistic_values_of_the_proven_learner_are_below_the_true_ones(learned):
     problem = learned.problem
     assert learned.even_best == pytest.approx(solve(problem.at([1 / 3] * 3)).start_value, rel=1e-9)
-    optimistic_values = [value for _, value in learned.runs[0].optimistic_values]
+    optimistic_values = [value for _, value in learned.runs[0].planned_values]
     assert max(optimistic_values) <= learned.even_best
     assert min(optimistic_values) >= 0.1 - 1e-12  # one dose at least
 
@@ -49,8 +47,8 @@ def test_progress_runs_from_the_first_patient_to_the_last(log, learned):
         assert calls[-1] == (EPISODES, EPISODES)
 
 
-def test_the_text_names_the_scale_and_counts_the_abandoned(learned):
+def test_the_text_says_what_is_not_proven_and_counts_the_abandoned(learned):
     hurt = learned._replace(runs=[*learned.runs[:2], learned.runs[2]._replace(abandoned=17)])
     calls = learning_text(hurt)
-    assert "0.1 x widths  all radii of the confidence sets, and the known test, times 0.1: nothing is proven" in calls
+    assert "it explores by noise in its estimates, and nothing is proven of it" in calls
     assert re.search(r"blind to the context +[\d,]+ +[\d.]+ +[\d.]+ +17\n", calls)

@@ -1,0 +1,57 @@
+"""What learners of an experiment may begin with: logs of a runbook, and guesses that ignore contexts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from goalbound.errors import ArgumentError
+from goalbound.experiments.registry.learners import greedy_ridge, lr_cssp, ps_cssp
+from goalbound.experiments.registry.warm_start import guessed, runbook_log
+from goalbound.planning import solve
+from goalbound.problems import dense_random, windy_grid
+
+PROBLEM = dense_random(3, actions=2, context_size=2, seed=4)
+
+
+def test_a_log_is_that_of_the_policy_of_the_equal_mixture_with_deviations() -> None:
+    steps = [step for _, step in runbook_log(PROBLEM, 400, np.random.default_rng(0))]
+    usual = solve(PROBLEM.at([0.5, 0.5])).policy
+    followed = np.mean([step.action == usual[step.state] for step in steps])
+    # Of two actions a random one is the usual one half the time: 0.7 + 0.15, and 4 deviations of sqrt(0.85 * 0.15 / n).
+    assert followed == pytest.approx(0.85, abs=4 * np.sqrt(0.85 * 0.15 / len(steps)))
+    assert {step.loss for step in steps} == {0.0, 1.0}
+
+
+def test_cases_that_never_arrive_are_given_up() -> None:
+    grid = windy_grid(2, 3)
+    steps = list(runbook_log(grid, 20, np.random.default_rng(1)))
+    assert len(steps) <= 20 * 200
+
+
+@pytest.mark.parametrize("make", [greedy_ridge, ps_cssp, lr_cssp])
+def test_a_learner_begins_with_as_many_cases_as_its_share_says(make) -> None:
+    cold, warm = (make(PROBLEM, episodes=20, log_share=share, rng=np.random.default_rng(0)) for share in (0.0, 2.0))
+    assert cold.statistics.visits.sum() == 0
+    assert warm.statistics.visits.sum() >= 40
+
+
+def test_a_guess_ignores_contexts() -> None:
+    assert guessed(PROBLEM, "nothing") is None
+    average, first = guessed(PROBLEM, "average"), guessed(PROBLEM, "first component")
+    assert average is not None
+    assert first is not None
+    np.testing.assert_allclose(average.guess_losses[:, 0], PROBLEM.losses.mean(axis=1))
+    np.testing.assert_allclose(first.guess_losses, np.repeat(PROBLEM.losses[:, :1], 2, axis=1))
+
+
+def test_wrong_words_and_shares_are_named() -> None:
+    with pytest.raises(ArgumentError, match="guess is 'averag'"):
+        guessed(PROBLEM, "averag")
+    for share in (-1.0, 1e6):
+        with pytest.raises(ArgumentError, match="log_share is"):
+            greedy_ridge(PROBLEM, episodes=20, log_share=share, rng=np.random.default_rng(0))
+    with pytest.raises(ArgumentError, match="log_share needs a learner that sees contexts"):
+        lr_cssp(PROBLEM, episodes=20, log_share=1.0, sees="nothing", rng=np.random.default_rng(0))
+    with pytest.raises(ArgumentError, match="declares is 'tie'"):
+        lr_cssp(PROBLEM, episodes=20, declares="tie", rng=np.random.default_rng(0))
