@@ -2,7 +2,7 @@
 
     python docs/tutorial/make_patients.py
 
-The python blocks of patients.md are run in order (some three minutes). What a block printed replaces the text block
+The python blocks of patients.md are run in order (some four minutes). What a block printed replaces the text block
 that follows it, and docs/images/patients.png is drawn from what the blocks leave behind.
 """
 
@@ -62,7 +62,7 @@ def draw(runs: dict[str, list], groups: tuple[str, ...], picture: Path = PICTURE
     """Regret per patient in each group, by the number of patients of that group; mean, least and most of the seeds."""
     figure, panels = plt.subplots(1, 2, figsize=(10, 4), sharey=True, constrained_layout=True)
     for group, axes in enumerate(panels):
-        for colour, (name, histories) in zip(COLOURS, runs.items(), strict=True):
+        for colour, (name, histories) in zip(COLOURS, runs.items(), strict=False):
             regrets = [history.expected_regret[history.contexts[:, group] == 1.0] for history in histories]
             shortest = min(map(len, regrets))
             ends = np.unique(np.geomspace(min(10, shortest), shortest, BINS).astype(int))
@@ -70,7 +70,9 @@ def draw(runs: dict[str, list], groups: tuple[str, ...], picture: Path = PICTURE
             middle = np.sqrt(np.concatenate(([1], ends[:-1])) * ends)
             axes.fill_between(middle, means.min(axis=0), means.max(axis=0), color=colour, alpha=0.15, linewidth=0)
             axes.plot(middle, means.mean(axis=0), "o-", markersize=3.5, color=colour, label=name)
-        axes.set(xscale="log", yscale="log", xlabel=f"patients of {groups[group]}", title=groups[group])
+        axes.set(xscale="log", yscale="log", xlabel=f"patients of {groups[group]} so far", title=groups[group])
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.yaxis.set_major_formatter("{x:g}")
         axes.grid(alpha=0.3)
     panels[0].set_ylabel("regret per patient")
     panels[0].legend(frameon=False, fontsize=9)
