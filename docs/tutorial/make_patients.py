@@ -1,16 +1,15 @@
 """Runs the tutorial about patients at full size: its numbers and its picture come from here, not from a keyboard.
 
-    python docs/tutorial/make_patients.py sepsis_diab_tables.npz
+    python docs/tutorial/make_patients.py
 
-The python blocks of patients.md are run in order (some six minutes). What a block printed replaces the text block that
-follows it, and docs/images/patients.png is drawn from what the blocks leave behind.
+The python blocks of patients.md are run in order (some four minutes). What a block printed replaces the text block
+that follows it, and docs/images/patients.png is drawn from what the blocks leave behind.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
-import math
 import re
 import sys
 import tempfile
@@ -22,16 +21,18 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 
 PAGE = Path(__file__).with_name("patients.md")
 PICTURE = Path(__file__).parents[1] / "images" / "patients.png"
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<text>.*?)```\n)?", re.DOTALL)
+BINS = 12
 COLOURS = ("#1b6ca8", "#c8553d", "#6a994e", "#8d8d8d")
 
 
-def run_page(table: Path, *, change: Callable[[str], str] = lambda code: code) -> tuple[dict, list[str]]:
-    """Runs the blocks in the present folder, with ``TABLE`` set; their names, and what each printed."""
-    names: dict = {"TABLE": table}
+def run_page(*, change: Callable[[str], str] = lambda code: code) -> tuple[dict, list[str]]:
+    """Runs the blocks in the present folder; their names, and what each printed."""
+    names: dict = {}
     printed = []
     for found in BLOCK.finditer(PAGE.read_text()):
         out = io.StringIO()
@@ -57,33 +58,33 @@ def with_outputs(page: str, printed: list[str]) -> str:
     return BLOCK.sub(replaced, page)
 
 
-def draw(rows: list[dict], optimum: list[float], groups: tuple[str, ...]) -> None:
-    """What each learner's plan loses in each group, after so many patients; one panel for each group."""
-    figure, panels = plt.subplots(1, 2, figsize=(10, 4), sharex=True, sharey=True, constrained_layout=True)
+def draw(runs: dict[str, list], groups: tuple[str, ...], picture: Path = PICTURE) -> None:
+    """Regret per patient in each group, by the number of patients of that group; mean, least and most of the seeds."""
+    figure, panels = plt.subplots(1, 2, figsize=(10, 4), sharey=True, constrained_layout=True)
     for group, axes in enumerate(panels):
-        for colour, name in zip(COLOURS, dict.fromkeys(row["learner"] for row in rows), strict=True):
-            mine = [row for row in rows if row["learner"] == name]
-            losses = [row["losses"][group] for row in mine]
-            if not all(map(math.isfinite, losses)):
-                raise ValueError(f"{name}: a plan loses {losses}; what is infinite cannot be drawn, say it in words")
-            axes.plot([row["patients"] for row in mine], losses, "o-", color=colour, label=name)
-        axes.axhline(optimum[group], color="black", linestyle=":", label="optimum")
-        axes.set(xscale="log", yscale="log", xlabel="patients (seed 1)", title=groups[group])
+        for colour, (name, histories) in zip(COLOURS, runs.items(), strict=False):
+            regrets = [history.expected_regret[history.contexts[:, group] == 1.0] for history in histories]
+            shortest = min(map(len, regrets))
+            ends = np.unique(np.geomspace(min(10, shortest), shortest, BINS).astype(int))
+            means = np.array([[part.mean() for part in np.split(one[: ends[-1]], ends[:-1])] for one in regrets])
+            middle = np.sqrt(np.concatenate(([1], ends[:-1])) * ends)
+            axes.fill_between(middle, means.min(axis=0), means.max(axis=0), color=colour, alpha=0.15, linewidth=0)
+            axes.plot(middle, means.mean(axis=0), "o-", markersize=3.5, color=colour, label=name)
+        axes.set(xscale="log", yscale="log", xlabel=f"patients of {groups[group]} so far", title=groups[group])
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.yaxis.set_major_formatter("{x:g}")
         axes.grid(alpha=0.3)
-    panels[0].set_ylabel("expected loss of the plan")
-    panels[0].set_yticks([1, 2, 4, 8, 16], labels=["1", "2", "4", "8", "16"])
-    panels[0].minorticks_off()
-    panels[1].legend(frameon=False, fontsize=9)
-    figure.savefig(PICTURE, dpi=130)
+    panels[0].set_ylabel("regret per patient")
+    panels[0].legend(frameon=False, fontsize=9)
+    figure.savefig(picture, dpi=130)
 
 
 def main() -> None:
     """Fill the page and draw the picture."""
-    table = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        names, printed = run_page(table)
+        names, printed = run_page()
     PAGE.write_text(with_outputs(PAGE.read_text(), printed))
-    draw(names["rows"], names["optimum"], names["problem"].component_names)
+    draw(names["runs"], names["GROUPS"])
 
 
 if __name__ == "__main__":

@@ -2,16 +2,15 @@
 
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TABLE = ROOT.parent / "shared" / "data" / "sepsis_diab_tables.npz"
 SIZES = {
-    "PATIENTS = (100, 1_000, 10_000)": "PATIENTS = (5, 10)",
-    "in (0.1, 0.03, 0.01)": "in (0.1,)",
-    "SCORED = 3_000": "SCORED = 2",
+    "SEEDS, MOST_STEPS = (0, 100, 1_000, 10_000), 6, 2_000": "SEEDS, MOST_STEPS = (0, 3, 6), 1, 3",
+    "SCORED = 3_000": "SCORED = 3",
 }
 EXACT = 4
 """So many blocks, those of the first section, only plan: nothing in them depends on the sizes."""
@@ -30,11 +29,9 @@ def maker():
 
 @pytest.fixture(scope="module")
 def run(maker, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, list[str]]:
-    if not TABLE.exists():
-        pytest.skip("the patient table is not here (../shared/data)")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("patients"))
-        return maker.run_page(TABLE, change=smaller)
+        return maker.run_page(change=smaller)
 
 
 def smaller(code: str) -> str:
@@ -60,18 +57,25 @@ def test_every_output_of_the_page_was_filled_in(maker) -> None:
 
 def test_all_learners_were_played_and_no_plan_beats_the_optimum(run: tuple[dict, list[str]]) -> None:
     names, _ = run
-    assert {row["learner"] for row in names["rows"]} == set(names["learners"])
-    for row in names["rows"]:
-        assert (np.array(row["losses"]) >= np.array(names["optimum"]) - 1e-9).all()
-    assert names["learners"]["LR-CSSP"].statistics.visits.sum() > 10  # at least a step for each of 10 patients
+    assert set(names["runs"]) == set(names["learners"])
+    for histories in names["runs"].values():
+        assert all(len(history.loss) == 6 and (history.expected_regret >= -1e-9).all() for history in histories)
+    assert (names["losses"] >= np.array(names["optimum"]) - 1e-9).all()
 
 
 def test_the_patients_of_the_page_went_home(run: tuple[dict, list[str]]) -> None:
     names, _ = run
     assert not names["where"]
     assert all(bed.ended for bed in names["beds"])
-    assert names["again"].map is names["score"]
-    assert names["waiting"].state == names["support"].state("glucose high")
+    np.testing.assert_array_equal(names["again"].map(0.35), names["score"](0.35))
+    assert names["waiting"].state == names["support"].state("sugar high")
+
+
+def test_the_picture_is_drawn_from_the_runs(maker, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    seeds = [SimpleNamespace(expected_regret=rng.random(60), contexts=np.eye(2)[np.arange(60) % 2]) for _ in range(2)]
+    maker.draw({"one": seeds, "other": seeds[:1]}, ("type A", "type B"), tmp_path / "patients.png")
+    assert (tmp_path / "patients.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_outputs_are_put_where_they_belong(maker) -> None:

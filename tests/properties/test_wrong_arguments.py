@@ -25,6 +25,7 @@ from goalbound import errors, estimation, planning, simulation
 from goalbound.adapters import covariates as cov
 from goalbound.adapters.gymnasium import give_up, negated_rewards, penalty_exit, per_step, restart
 from goalbound.adapters.patients import death_state, read_patients, readmission
+from goalbound.adapters.synthetic_patients import synthetic_tables
 from goalbound.adapters.tntp import Network, link_times, routing_problem
 from goalbound.errors import (
     LearnerError,
@@ -499,6 +500,7 @@ CASES: dict[str, Case] = {
     "read_patients": (patients, {
         "groups": ("a", "b"), "step_loss": 0.05, "on_death": None, "limit": 2**20,
     }),
+    "synthetic_tables": (synthetic_tables, {"seed": 0}),
     "Network": (Network, {
         "init": [1, 2], "term": [2, 3], "capacity": [1.0, 1.0], "length": [1.0, 1.0], "free_flow_time": [1.0, 1.0],
         "b": [0.1, 0.1], "power": [4.0, 4.0], "nodes": 3, "zones": 0, "first_thru_node": 1, "toll": [0.0, 0.0],

@@ -1,7 +1,8 @@
 """Tables of treatments, one for each group of patients, as a contextual problem: groups are components.
 
 The files are those of the sepsis simulator of Oberst and Sontag (clinicalml/gumbel-max-scm, MIT licence). None is
-shipped: give the path of yours to :func:`read_patients`.
+shipped: give the path of yours to :func:`read_patients`. A table that we made up, in the same format, is written by
+:func:`goalbound.adapters.synthetic_patients.write_synthetic_patients`.
 
 >>> import tempfile
 >>> import numpy as np
@@ -58,6 +59,8 @@ _NEEDED = {
     "p_initial_state": "[d, n], where patients of each group begin",
 }
 _SHARES = "p_mixture"
+_STATE_NAMES, _ACTION_NAMES = "state_names", "action_names"
+_LAST_CHARACTER, _SURROGATES = 0x10FFFF, 0xD800  # the 2048 codes from the second on are halves of characters
 _VITALS = (
     ("heart rate", ("low", "normal", "high")),
     ("blood pressure", ("low", "normal", "high")),
@@ -145,16 +148,16 @@ def read_patients(
 
     Args:
         path: an ``.npz`` file with ``tx_mat`` [d, A, n, n], ``reward_of_next_state`` [n] (-1 death, 1 discharge, else
-            0), ``p_initial_state`` [d, n] and perhaps ``p_mixture`` [d]. Rows may sum to 1 within 1e-4 (they are stored
-            as float32) and are divided by their sums; how far off they were is in ``correction``. Only rows of live
-            states are used.
+            0), ``p_initial_state`` [d, n] and perhaps ``p_mixture`` [d], ``state_names`` [n] and ``action_names`` [A].
+            Rows may sum to 1 within 1e-4 (they are stored as float32) and are divided by their sums; how far off they
+            were is in ``correction``. Only rows of live states are used.
         groups: d names of the components, in the order of the file.
         step_loss: what a step loses that does not end in death.
         on_death: :func:`readmission` if left out, or :func:`death_state`.
         limit: the most bytes that the file, and its arrays together, may have; a compressed array counts eight times.
 
-    A pair may lead where it does in any group. States and actions have names if the file has the layout of the
-    published simulator, and are numbers if not.
+    A pair may lead where it does in any group. States and actions have names if the file gives them, or if it has the
+    layout of the published simulator, and are numbers if not.
     """
     death = (
         readmission() if on_death is None else check_type(on_death, DeathPolicy, "on_death", "give readmission(...)")
@@ -255,7 +258,7 @@ def _transitions_to_readmission(arrays: Arrays, deaths: NDArray[np.float64]) -> 
 
 
 def _names(arrays: Arrays, death: DeathPolicy) -> tuple[Sequence[str] | None, Sequence[str] | None]:
-    names: Names | None = published_names(arrays)
+    names = published_names(arrays) if arrays.names is None else arrays.names
     if names is None:
         return None, None
     states = [names.states[state] for state in arrays.live] + ["dead"] * death.own_state
@@ -275,6 +278,8 @@ class Arrays(NamedTuple):
     """[d] how many of the patients are of each group, where the file says it"""
     correction: float
     """the largest |sum - 1| of a row before it was divided by its sum"""
+    names: Names | None
+    """of states and actions, where the file says them"""
 
     @property
     def live(self) -> NDArray[np.int64]:
@@ -299,7 +304,7 @@ def read_arrays(path: str | PathLike[str], *, limit: int) -> Arrays:
     if _SHARES in found:
         shares = check_array(found[_SHARES], _SHARES, (groups,), f"[d] = ({groups},), the share of each group")
         shares, _ = _normalised(shares, lambda at: _SHARES)
-    return Arrays(rows, kind, start[:, live], shares, max(off, off_start))
+    return Arrays(rows, kind, start[:, live], shares, max(off, off_start), _given_names(found, states, table.shape[1]))
 
 
 def _load(path: str | PathLike[str], limit: int) -> dict[str, NDArray[Any]]:
@@ -312,7 +317,7 @@ def _load(path: str | PathLike[str], limit: int) -> dict[str, NDArray[Any]]:
                 has = ", ".join(sorted(members)) or "nothing"
                 raise FileFormatError(f"{name} is missing (the file has {has}); it is {meaning}")
         remaining = limit
-        for name in (*_NEEDED, _SHARES):
+        for name in (*_NEEDED, _SHARES, _STATE_NAMES, _ACTION_NAMES):
             if name not in members:
                 continue
             info = archive.getinfo(members[name])
@@ -332,14 +337,22 @@ def _load(path: str | PathLike[str], limit: int) -> dict[str, NDArray[Any]]:
 
 
 def _array(name: str, file: Any, size: int) -> NDArray[Any]:
-    """One array of numbers; what would need Python objects is refused, not unpickled."""
+    """One array of numbers or of names; what would need Python objects is refused, not unpickled."""
     shape, by_column, dtype = _header(name, file)
-    if dtype.kind not in "fiu":
+    if name in (_STATE_NAMES, _ACTION_NAMES):
+        if dtype.kind != "U" or dtype.itemsize == 0:
+            raise FileFormatError(f"{name} holds {dtype}; it needs names, as text")
+    elif dtype.kind not in "fiu":
         raise FileFormatError(f"{name} holds {dtype}; it needs plain numbers")
     left = size - file.tell()
     if math.prod(shape) * dtype.itemsize != left:
         raise FileFormatError(f"{name} claims shape {shape} of {dtype}, and {left} bytes follow; save the file again")
-    return np.frombuffer(file.read(left), dtype).reshape(shape, order="F" if by_column else "C")
+    data = file.read(left)
+    if dtype.kind == "U":
+        codes = np.frombuffer(data, np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+        if ((codes > _LAST_CHARACTER) | ((codes >> 11) == _SURROGATES >> 11)).any():
+            raise FileFormatError(f"{name} holds codes that are no characters; save the file again")
+    return np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
 
 
 def _header(name: str, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -359,6 +372,20 @@ def _header(name: str, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
             f"the npy header of {name} is damaged ({type(error).__name__}); save the file again"
         ) from None
     raise FileFormatError(f"{name} is of npy version {version}; save it again with numpy.savez")
+
+
+def _given_names(found: dict[str, NDArray[Any]], states: int, actions: int) -> Names | None:
+    """The names in a file, all different; a file has those of states and of actions, or none."""
+    given = [name for name in (_STATE_NAMES, _ACTION_NAMES) if name in found]
+    if not given:
+        return None
+    if len(given) == 1:
+        raise FileFormatError(f"the file has {given[0]} alone; give {_STATE_NAMES} and {_ACTION_NAMES}, or none")
+    for name, size in ((_STATE_NAMES, states), (_ACTION_NAMES, actions)):
+        if found[name].shape != (size,):
+            raise FileFormatError(f"{name} has shape {found[name].shape}; it needs ({size},), one name for each")
+        check_names(found[name].tolist(), size, name, None)
+    return Names(tuple(found[_STATE_NAMES].tolist()), tuple(found[_ACTION_NAMES].tolist()))
 
 
 def _kinds(given: NDArray[Any], states: int) -> NDArray[np.float64]:

@@ -109,6 +109,41 @@ def test_another_layout_has_no_names(tmp_path: Path) -> None:
     assert support.action_names is None
 
 
+def named(**others: object) -> dict[str, np.ndarray]:
+    names = {"state_names": ["ill", "weak", "dead", "home"], "action_names": ["wait", "treat"]} | others
+    return small() | {name: np.array(values) for name, values in names.items() if values is not None}
+
+
+def test_names_are_read_where_they_are_given(tmp_path: Path) -> None:
+    support = read_patients(written(tmp_path, named()), groups=GROUPS, on_death=death_state()).problem.support
+    assert support.state_names == ("ill", "weak", "dead")
+    assert support.action_names == ("wait", "treat")
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ({"state_names": None}, "the file has action_names alone; give state_names and action_names, or none"),
+        ({"state_names": ["ill", "weak", "home"]}, r"state_names has shape \(3,\); it needs \(4,\), one name for each"),
+        ({"action_names": ["wait", "wait"]}, '"wait" appears twice in action_names'),
+        ({"action_names": [1, 2]}, "action_names holds int64; it needs names, as text"),
+        ({"state_names": [b"ill", b"weak", b"dead", b"home"]}, r"state_names holds \|S4; it needs names, as text"),
+    ],
+)
+def test_wrong_names_are_refused(tmp_path: Path, names: dict[str, object], said: str) -> None:
+    with pytest.raises(FileFormatError, match=said):
+        read_patients(written(tmp_path, named(**names)), groups=GROUPS)
+
+
+@pytest.mark.parametrize("code", [0x110000, 0xD800, 0xDFFF])  # above the last character there is; half characters
+@pytest.mark.parametrize("order", "<>")
+def test_names_that_are_no_text_are_refused(tmp_path: Path, code: int, order: str) -> None:
+    codes = np.full((4, 4), code, dtype=f"{order}u4")
+    arrays = named() | {"state_names": codes.view(f"{order}U4")[:, 0]}
+    with pytest.raises(FileFormatError, match="state_names holds codes that are no characters"):
+        read_patients(written(tmp_path, arrays), groups=GROUPS)
+
+
 @pytest.mark.parametrize(
     ("name", "place", "value", "said"),
     [
