@@ -26,7 +26,10 @@ class Chain(Struct):
 
 
 class CoarseFactor(Struct):
-    """A factored coarse matrix over clusters. Row and column i reach from first[i] to i."""
+    """A factored coarse matrix over clusters. Row and column i reach from first[i] to i.
+
+    ``lower`` and ``upper`` may have room for more.
+    """
 
     cluster: NDArray[np.int32]
     """[S]"""
@@ -159,7 +162,7 @@ def coarse_envelope(chain, cluster, out_first):
 def factor_coarse(chain, coarse):
     """Sum the chain's matrix I - weight over clusters and factor it as lower * diagonal-upper in its envelope."""
     clusters = len(coarse.first)
-    for k in range(len(coarse.lower)):
+    for k in range(coarse.start[clusters]):
         coarse.lower[k] = 0.0
         coarse.upper[k] = 0.0
     for c in range(clusters):
@@ -194,6 +197,31 @@ def factor_coarse(chain, coarse):
             not coarse.diagonal[i] > 1e-15 * full
         ):  # lost to cancellation; as a preconditioner, anything positive will do
             coarse.diagonal[i] = 1e-15 * full if full > 0.0 else 1.0
+
+
+@kernel
+def refactor_coarse(chain, coarse, work_factor, work_more):
+    """Factor the coarse matrix of another chain over the same clusters, in the room of the one before.
+
+    False, and nothing is factored, if there are no clusters, too little room, or if the work is above ``work_more`` and
+    ``work_factor`` times the entries of the chain.
+    """
+    clusters = len(coarse.first)
+    if clusters == 0:
+        return False
+    entries = 0
+    for s in range(len(chain.stop)):
+        entries += chain.stop[s] - chain.start[s]
+    work = coarse_envelope(chain, coarse.cluster, coarse.first)
+    if clusters > 1 and work > work_factor * entries + work_more:
+        return False
+    coarse.start[0] = 0
+    for c in range(clusters):
+        coarse.start[c + 1] = coarse.start[c] + c - coarse.first[c]
+    if coarse.start[clusters] > len(coarse.lower):
+        return False
+    factor_coarse(chain, coarse)
+    return True
 
 
 @kernel
