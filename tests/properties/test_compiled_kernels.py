@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 
 from goalbound.kernels.compile import Kernel
-from goalbound.kernels.planner import bellman, chain, dijkstra, graph
+from goalbound.kernels.planner import bellman, chain, dijkstra, graph, iteration
 from goalbound.kernels.planner.chain import Chain, CoarseFactor
 from goalbound.kernels.struct import Struct
 from goalbound.models import SSP
@@ -93,6 +93,10 @@ class Case:
         self.rhs, self.unit = rng.uniform(0.1, 1.0, self.states), rng.uniform(0.5, 1.0, self.states)
         self.low = self.values * rng.uniform(-(2.0**-54), 2.0**-54, self.states + 1)
         self.zeros = np.zeros(self.states)
+        self.state = iteration.Evaluated(
+            self.rows, self.chain, self.known, self.order, self.rank, self.values, self.low,
+            *rng.uniform(0.5, 1.0, (6, self.states)),
+        )  # fmt: skip
 
     def arguments(self, kernel: Kernel) -> tuple[Any, ...]:
         """What the planner would give to this kernel, outputs last."""
@@ -113,6 +117,11 @@ class Case:
             "scale_chain": (self.chain, self.values[self.order], np.zeros_like(self.chain.weight), floats),
             "sweep_until": (self.chain, self.rhs, self.unit, 1e-12, 200, 4, True, self.zeros),
             "factor_coarse": (self.chain, drawn.room_for(self.chain, self.coarse.cluster)),
+            "refactor_coarse": (self.chain, drawn.room_for(self.chain, self.coarse.cluster), 30.0, 1e4),
+            "improve_policy": (self.state, self.usable, 1e-6, 0.0, self.zeros, self.policy, 1e-3, False),
+            "evaluate_step": (
+                self.state, self.coarse, False, False, self.policy, 1e-3, 1e-9, False, 16, 30.0, 1e4
+            ),
             "bicgstab": (self.chain, self.coarse, self.rhs, self.unit, 1e-12, 60, self.zeros),
         }  # fmt: skip
         return named[kernel.__name__]
@@ -146,7 +155,8 @@ def case() -> Case:
 
 KERNELS = [
     graph.components, dijkstra.dijkstra_policy, bellman.improve, bellman.certify, chain.scale_chain,
-    chain.grow_clusters, chain.sweep_until, chain.factor_coarse, chain.bicgstab,
+    chain.grow_clusters, chain.sweep_until, chain.factor_coarse, chain.refactor_coarse,
+    chain.bicgstab, iteration.improve_policy, iteration.evaluate_step,
 ]  # fmt: skip
 
 
@@ -158,6 +168,46 @@ def test_both_forms_write_and_return_the_same_bits(kernel: Kernel, case: Case) -
     assert bits(returned[0]) == bits(returned[1])
     assert bits(one) == bits(other)
     assert bits(one) != bits(given) or returned[0]  # it has done something
+
+
+class Watched(np.ndarray[Any, Any]):
+    """An array that refuses negative indices: compiled kernels of the planner do not look for them."""
+
+    def __getitem__(self, index: Any) -> Any:
+        assert not np.any(np.asarray(index) < 0)
+        return super().__getitem__(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        assert not np.any(np.asarray(index) < 0)
+        super().__setitem__(index, value)
+
+
+def watched(argument: Any) -> Any:
+    """The same memory."""
+    if isinstance(argument, np.ndarray):
+        return argument.view(Watched)
+    return argument._make(watched(one) for one in argument) if isinstance(argument, Struct) else argument
+
+
+def in_watched_arrays(kernel: Kernel) -> Any:
+    return lambda *arguments: kernel.python(*(watched(one) for one in arguments))
+
+
+WATCHED: dict[str, object] = {"TOY_WORK": 10**18, "_ready": in_watched_arrays}
+
+
+@given(ssps(proper=False, most_states=6))
+def test_no_kernel_of_the_planner_counts_from_the_end_of_an_array(ssp: SSP) -> None:
+    one, other = solved(ssp, WATCHED), solved(ssp, PYTHON)
+    assert one.values.tobytes() == other.values.tobytes()
+    with kernels(WATCHED):
+        evaluate(ssp, ssp.support.pair_action[ssp.support.pair_start[:-1]])
+        blocking_states(ssp)
+
+
+def test_no_kernel_counts_from_the_end_where_chains_are_solved_by_sweeps_and_the_krylov_method() -> None:
+    ssp = grid(19, 0.4, uniform)
+    assert solved(ssp, WATCHED).values.tobytes() == solved(ssp, PYTHON).values.tobytes()
 
 
 def test_the_krylov_method_of_this_case_takes_some_steps_and_ends(case: Case) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from numba import _dynfunc
-from numba.core import cgutils, ir
+from numba.core import cgutils, ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
@@ -101,6 +101,37 @@ class _LowerInner(NativeLowering):
         return True
 
 
+class _LowerStraight(_Lower):
+    """Uses indices as they are. numba adds the length to those below 0, as Python does: a comparison at every access,
+    which no kernel of the planner needs and which costs its loops half of their time."""
+
+    def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
+        return super().lower_getitem(resty, expr, value, index, self._straight(index, signature))
+
+    def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
+        return super().lower_setitem(target_var, index_var, value_var, self._straight(index_var, signature))
+
+    def _straight(self, index: Any, signature: Any) -> Any:
+        """The signature with an index that has no sign, where it is a number that is not written in the kernel."""
+        array, kind, *rest = signature.args
+        literal = isinstance(self.typeof(index.name), types.Literal)
+        if literal or not isinstance(array, types.Array) or not isinstance(kind, types.Integer) or not kind.signed:
+            return signature
+        return signature.replace(args=(array, types.uintp, *rest))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerWholeStraight(_LowerWhole):
+    _name = "goalbound_lower_whole_straight"
+    lowering_class = _LowerStraight
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerInnerStraight(_LowerInner):
+    _name = "goalbound_lower_inner_straight"
+    lowering_class = _LowerStraight
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _FillStaticFields(FunctionPass):
     """Static fields of arguments become constants, so that branches on them are decided before anything is typed."""
@@ -155,3 +186,7 @@ whole = _pipeline(_LowerWhole)
 """The compiler of kernels that Python calls."""
 inner = _pipeline(_LowerInner)
 """The compiler of kernels that kernels call."""
+whole_straight = _pipeline(_LowerWholeStraight)
+"""The compiler of kernels that Python calls and whose indices are never negative."""
+inner_straight = _pipeline(_LowerInnerStraight)
+"""The compiler of kernels that kernels call and whose indices are never negative."""

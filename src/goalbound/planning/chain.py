@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.compile import Run
 from goalbound.kernels.layout import Rows
-from goalbound.kernels.planner import bellman, graph
+from goalbound.kernels.planner import bellman, graph, iteration
 from goalbound.kernels.planner import chain as kernels
 from goalbound.kernels.planner.chain import Chain, CoarseFactor
+from goalbound.kernels.planner.iteration import Evaluated
 
 DIRECT_STATES = 300
 """Up to this many states a chain is eliminated directly."""
@@ -20,11 +21,18 @@ SWEEPS = 16
 """The most sweeps before the Krylov method is expected to be cheaper."""
 SETTING_UP = 30_000
 """Setting up the Krylov method costs about as much as sweeping over this many states."""
-RATE_CHECK_SWEEPS = 4
-"""Sweeps after which their rate of convergence is checked."""
-KRYLOV_STEPS = 60
+NARROW_WORK = 100.0, 0.0
+"""The most work of factoring a narrow chain as it is: this much for each entry, and this much more."""
+COARSE_WORK = 30.0, 1e4
+"""The most work of factoring its clusters."""
 CLUSTER_STATES = 64
 SHALLOW_CLUSTERS = 16
+ROOM = 2
+"""How much more room than needed a coarse factor gets."""
+NO_CLUSTERS = CoarseFactor(
+    np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64),
+    np.empty(0), np.empty(0), np.empty(0),
+)  # fmt: skip
 
 
 class ChainSolver:
@@ -47,7 +55,8 @@ class ChainSolver:
             self._rank = np.empty_like(order)
             self._rank[order] = np.arange(self.states, dtype=np.int32)
         self._cluster: NDArray[np.int32] | None = None
-        self._coarse: CoarseFactor | None = None
+        self._room: CoarseFactor | None = None
+        self._factored = False
         self._factors: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._sparse_lu: Any = None
         self._narrow = order is not None  # until seen otherwise
@@ -59,10 +68,19 @@ class ChainSolver:
         )
         self._chain_policy = np.full(self.states, -1, dtype=np.int64)
 
+    def evaluated(self, values: NDArray[np.float64], low: NDArray[np.float64]) -> Evaluated:
+        """The chain, values [S + 1] of its policy, and room for the kernels that find them."""
+        work = np.ones((6, self.states))
+        return Evaluated(self.rows, self.chain, self._chain_policy, self._order, self._rank, values, low, *work)
+
     def set_policy(self, policy: NDArray[np.int64]) -> None:
         """Set the chain to that of a policy (pairs, -1 for states that are left out); only changed rows are updated."""
         self.run(bellman.update_chain)(self.rows, policy, self._chain_policy, self._order, self._rank, self.chain)
-        self._coarse = None
+        self.chain_changed()
+
+    def chain_changed(self) -> None:
+        """Forget what was computed for the chain before."""
+        self._factored = False
         self._factors = None
         self._sparse_lu = None
 
@@ -86,31 +104,50 @@ class ChainSolver:
         The residual may miss the aim: rounding, or a chain that never ends. The caller sees it and decides. With
         ``weights[S]`` the iteration works on x / weights, so that small parts of x count as much as large ones.
         """
-        rhs, unit = self._to_solver_order(rhs), self._to_solver_order(unit)
+        rhs, unit = self.to_solver_order(rhs), self.to_solver_order(unit)
         if self.states <= DIRECT_STATES:
             x = self._eliminate(rhs)
             return self._to_state_order(x), self._largest_residual(rhs, unit, x)
         if weights is None:
             x, reached = self._iterate(self.chain, rhs, unit, target, backwards=False)
         else:
-            scale = self._to_solver_order(weights)
+            scale = self.to_solver_order(weights)
             chain = self.chain._replace(weight=np.empty_like(self.chain.weight), exit=np.empty(self.states))
             self.run(kernels.scale_chain)(self.chain, scale, chain.weight, chain.exit)
-            self._coarse = None
+            self._factored = False
             # What is small far from the goal comes from losses further back: the scaled chain runs away from the goal.
             x, reached = self._iterate(chain, rhs / scale, unit / scale, target, backwards=True)
-            self._coarse = None
+            self._factored = False
             x *= scale
-        if reached > target and reached > 0.1 * float(np.max(np.abs(rhs) / unit)):
-            direct = self._solve_by_sparse_lu(rhs)
-            left = np.inf if direct is None else self._largest_residual(rhs, unit, direct)
-            if direct is not None and left < reached:
-                x, reached = direct, left
+        if reached > target and reached > iteration.STALLED_SHARE * float(np.max(np.abs(rhs) / unit)):
+            reached = self._solve_directly(rhs, unit, reached, x)
         return self._to_state_order(x), reached
+
+    def take_step(
+        self, state: Evaluated, policy: NDArray[np.int64], floor: float, target: float, *, trusted: bool
+    ) -> tuple[bool, float, float, bool]:
+        """One step towards the values of a policy whose chain this is, see ``kernels.planner.iteration.evaluate_step``.
+
+        Returns whether the step was added, the residual that is left, the span of the step, and whether the residual is
+        the solver's own. A step that was not added is in ``state.x``, and the residual its own.
+        """
+        sweeps = SWEEPS + SETTING_UP // self.states
+        room, resumed = self._room or NO_CLUSTERS, False
+        while True:
+            how, found, span, own = self.run(iteration.evaluate_step)(
+                state, room, self._factored, resumed, policy, floor, float(target), trusted, sweeps,
+                *(NARROW_WORK if self._narrow else COARSE_WORK),
+            )  # fmt: skip
+            if how != iteration.NO_FACTOR:
+                break
+            room, resumed = self._factor_coarse(self.chain), True
+        if how == iteration.STALLED:
+            found = self._solve_directly(state.rhs, state.scale, found, state.x)
+        return how == iteration.SOLVED, float(found), float(span), own
 
     def sweep(self, rhs: NDArray[np.float64], x: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
         """x after some sweeps of x = rhs + weight x: nothing is subtracted, so small parts come out right first."""
-        inside, rhs = self._to_solver_order(x).copy(), self._to_solver_order(rhs)
+        inside, rhs = self.to_solver_order(x).copy(), self.to_solver_order(rhs)
         if self.states <= DIRECT_STATES:
             return self._to_state_order(self._eliminate(rhs))
         for sweep in range(sweeps):
@@ -123,11 +160,12 @@ class ChainSolver:
         """Sweeps while they are quick, then the Krylov method."""
         x = np.zeros(self.states)
         most = SWEEPS + SETTING_UP // self.states
-        reached, _ = self.run(kernels.sweep_until)(chain, rhs, unit, target, most, RATE_CHECK_SWEEPS, backwards, x)
+        reached, _ = self.run(kernels.sweep_until)(chain, rhs, unit, target, most, iteration.PATIENCE, backwards, x)
         if reached > target:
-            if self._coarse is None:
-                self._coarse = self._coarse_factor(chain)
-            reached, _ = self.run(kernels.bicgstab)(chain, self._coarse, rhs, unit, target, KRYLOV_STEPS, x)
+            room = self._room
+            if room is None or not self._factored:
+                room = self._factor_coarse(chain)
+            reached, _ = self.run(kernels.bicgstab)(chain, room, rhs, unit, target, iteration.KRYLOV_STEPS, x)
         return x, reached
 
     def _largest_residual(self, rhs: NDArray[np.float64], unit: NDArray[np.float64], x: NDArray[np.float64]) -> float:
@@ -136,13 +174,14 @@ class ChainSolver:
         self.run(kernels.chain_residual)(self.chain, rhs, x, left)
         return float(np.max(np.abs(left) / unit, initial=0.0))
 
-    def _to_solver_order(self, vector: NDArray[Any]) -> NDArray[Any]:
+    def to_solver_order(self, vector: NDArray[Any]) -> NDArray[Any]:
+        """[S] a vector over states as the chain numbers them."""
         return vector[self._order] if len(self._order) else vector
 
     def _to_state_order(self, vector: NDArray[Any]) -> NDArray[Any]:
         return vector[self._rank] if len(self._rank) else vector
 
-    def _coarse_factor(self, chain: Chain) -> CoarseFactor:
+    def _factor_coarse(self, chain: Chain) -> CoarseFactor:
         """The coarse matrix of the chain, on as many clusters as can be factored in the time of a few sweeps.
 
         Chains that are narrow in their order (corridors) are factored as they are, which solves them.
@@ -151,14 +190,14 @@ class ChainSolver:
         if self._narrow:
             alone = np.arange(self.states, dtype=np.int32)
             first, work = self._envelope(alone)
-            self._narrow = work <= 100.0 * entries
+            self._narrow = work <= NARROW_WORK[0] * entries + NARROW_WORK[1]
             if self._narrow:
                 return self._factor(chain, alone, first)
         if self._cluster is None:
             self._cluster = self._clusters()
         while True:
             first, work = self._envelope(self._cluster)
-            if len(first) == 1 or work <= 30.0 * entries + 1e4:
+            if len(first) == 1 or work <= COARSE_WORK[0] * entries + COARSE_WORK[1]:
                 return self._factor(chain, self._cluster, first)
             self._cluster //= 2
 
@@ -169,9 +208,22 @@ class ChainSolver:
     def _factor(self, chain: Chain, cluster: NDArray[np.int32], first: NDArray[np.int64]) -> CoarseFactor:
         start = np.zeros(len(first) + 1, dtype=np.int64)
         np.cumsum(np.arange(len(first)) - first, out=start[1:])
-        coarse = CoarseFactor(cluster, first, start, np.empty(start[-1]), np.empty(start[-1]), np.empty(len(first)))
+        room = ROOM * int(start[-1])  # for the policies to come, whose envelopes differ a little
+        coarse = CoarseFactor(cluster, first, start, np.empty(room), np.empty(room), np.empty(len(first)))
         self.run(kernels.factor_coarse)(chain, coarse)
+        self._room, self._factored = coarse, True
         return coarse
+
+    def _solve_directly(
+        self, rhs: NDArray[np.float64], unit: NDArray[np.float64], reached: float, x: NDArray[np.float64]
+    ) -> float:
+        """Replace x by what sparse factors give if its residual is smaller than what was reached; the residual."""
+        direct = self._solve_by_sparse_lu(rhs)
+        left = np.inf if direct is None else self._largest_residual(rhs, unit, direct)
+        if direct is None or not left < reached:
+            return reached
+        x[:] = direct
+        return left
 
     def _solve_by_sparse_lu(self, rhs: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """By sparse factors of the whole chain: the last resort, where the Krylov method stalls. None if singular."""

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.compile import Run
 from goalbound.kernels.layout import Rows
-from goalbound.kernels.planner import bellman, graph
+from goalbound.kernels.planner import bellman, graph, iteration
 from goalbound.kernels.planner.chain import Chain
 from goalbound.models import SSP
 from goalbound.models.validation import check_fraction
-from goalbound.planning.chain import ChainSolver, moves_of
+from goalbound.planning.chain import DIRECT_STATES, ChainSolver, moves_of
 from goalbound.planning.checks import engine_for, require_ssp
 from goalbound.planning.properness import Policy, moving_policy, pairs_of
 from goalbound.planning.reduction import rows_of
@@ -232,24 +232,45 @@ class PolicyEvaluator:
         self.values = values
         self.floor = floor
         self.low = np.empty(0)
-        states = len(values) - 1
-        self.unit = np.ones(states)
+        self._kept = solver.evaluated(values, self.low)
+        self.unit, self._residual = self._kept.unit, self._kept.residual
         self.smallest = float(np.min(rows.losses, initial=1.0))
         self.drift = 0.0
         self.relative = False
-        self._residual = np.empty(states)
-        self._policy = np.full(states, -1, dtype=np.int64)
+        self._policy = np.full(solver.states, -1, dtype=np.int64)
 
     def set_policy(self, policy: NDArray[np.int64]) -> float:
         """Set the policy (pairs; -1 for states left out); returns the residual of the values under it."""
         self._policy = policy
-        self.solver.set_policy(policy)
-        return self.measure_residual()
+        largest = self.run(iteration.set_policy)(self._kept, policy, self._unit_floor)
+        self.solver.chain_changed()
+        return self._in_units(largest)
+
+    def improve_policy(
+        self, usable: NDArray[np.bool_], share: float, settled: NDArray[np.float64], *, last: bool
+    ) -> tuple[int, float]:
+        """Let states of the policy switch to pairs that are better by more than ``share`` units, and set that policy.
+
+        Returns how many did, and the residual of the values; with ``last``, nothing is set or measured if none did.
+        """
+        switched, largest = self.run(iteration.improve_policy)(
+            self._kept, usable, float(share), self.drift, settled, self._policy, self._unit_floor, last
+        )
+        if last and not switched:
+            return 0, 0.0
+        self.solver.chain_changed()
+        return switched, self._in_units(largest)
+
+    @property
+    def _unit_floor(self) -> float:
+        return 0.0 if self.relative else self.floor
 
     def measure_residual(self) -> float:
         """The largest residual, in units."""
-        floor = 0.0 if self.relative else self.floor
-        largest = self._residuals(floor, self.unit)
+        return self._in_units(self._residuals(self._unit_floor, self.unit))
+
+    def _in_units(self, largest: float) -> float:
+        """The largest residual, once the unit is complete."""
         if self.relative:
             self.run(bellman.add_value_variance)(self.rows, self._policy, self.values, self.unit)
             self.unit += SMALLEST_UNIT
@@ -270,22 +291,42 @@ class PolicyEvaluator:
             if found <= target:
                 break
             before = found, self.values.copy(), self.low.copy()
-            weights = np.maximum(self.values[:-1], SMALLEST_UNIT) if self.relative else None
-            step, reached = self.solver.solve(self._residual, self.unit, 0.7 * target, weights=weights)
-            as_asked = self._add(step)
-            if as_asked and target > TRUSTED_RESIDUAL and reached <= target and not self.relative:
-                return reached  # far from rounding the solver's own residual suffices
-            found = self.measure_residual()
+            found, trusted = self._step(target)
+            if trusted:
+                return found
             if found > target and not len(self.low) and target < 16.0 * ROUNDING * self._largest():
                 self.use_extended_precision()  # what is left is rounding of the values themselves
                 found = self.measure_residual()
                 continue
             if not found < before[0]:
-                _, self.values, self.low = before
+                self.values[:], self.low[:] = before[1:]
                 return self.measure_residual()
             if found > 0.5 * before[0]:
                 break
         return found
+
+    def _step(self, target: float) -> tuple[float, bool]:
+        """Solve for a step and add it; the residual, and whether it is the solver's own and suffices.
+
+        Far from rounding it does, if all of the step could be added.
+        """
+        trusted = target > TRUSTED_RESIDUAL and not self.relative
+        if self.relative or self.solver.states <= DIRECT_STATES:
+            weights = np.maximum(self.values[:-1], SMALLEST_UNIT) if self.relative else None
+            step, reached = self.solver.solve(self._residual, self.unit, 0.7 * target, weights=weights)
+            self._kept.x[:] = self.solver.to_solver_order(step)
+        else:
+            added, reached, span, own = self.solver.take_step(
+                self._kept, self._policy, self._unit_floor, target, trusted=trusted
+            )
+            if added:
+                self.drift += span
+                return reached, own
+        span, whole = self.run(iteration.add_step)(self._kept)
+        self.drift += float(span)
+        if whole and trusted and reached <= target:
+            return reached, True
+        return self.measure_residual(), False
 
     def _sweep(self, found: float) -> float:
         """Sweeps of v = loss + weight v, which put right what was too small to be seen."""
@@ -305,6 +346,7 @@ class PolicyEvaluator:
         """From now on carry the trailing part of the values, and measure residuals in twice the usual precision."""
         if not len(self.low):
             self.low = np.zeros_like(self.values)
+            self._kept = self._kept._replace(low=self.low)
 
     def use_relative_units(self) -> None:
         """From now on measure in relative terms."""
@@ -318,20 +360,3 @@ class PolicyEvaluator:
     def total(self) -> NDArray[np.float64]:
         """[S + 1] the values, both parts added."""
         return self.values + self.low if len(self.low) else self.values
-
-    def _add(self, step: NDArray[np.float64]) -> bool:
-        """Add a step; whether all of it could be added: no value falls below a tenth of what it was."""
-        self.drift += max(float(step.max(initial=0.0)), 0.0) - min(float(step.min(initial=0.0)), 0.0)
-        values = self.values[:-1]
-        least = 0.1 * values
-        if not len(self.low):
-            total = values + step
-            np.maximum(total, least, out=values)
-            return bool((total >= least).all())
-        step = step + self.low[:-1]
-        total = values + step  # Knuth's two-sum: total + low is values + step exactly
-        shifted = total - values
-        self.low[:-1] = (values - (total - shifted)) + (step - shifted)
-        self.low[:-1][total < least] = 0.0
-        np.maximum(total, least, out=values)
-        return bool((total >= least).all())

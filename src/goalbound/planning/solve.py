@@ -147,23 +147,29 @@ class _Search:
         at_aim = 0
         switched = 0
         settled = False
+        found = state.set_policy(self.policy)
         while self.iterations < ITERATIONS:
             self.iterations += 1
-            found = state.set_policy(self.policy)
             if self.risky and switched and self._repair(proper):
                 found = state.set_policy(self.policy)
             target = max(aim, min(target, FORCING * found))
             stalled = not state.evaluate(found, target) <= target
             if stalled and self._repair(proper):
                 switched = 0
+                found = state.set_policy(self.policy)
                 continue
             proper[:] = self.policy
             if settled and not stalled and target <= aim:
                 return True  # nothing switched at the residual before; the certificate checks all pairs once more
-            switched = self._improve(state.unit * (max(aim, 0.1 * target) / 4.0))
-            at_aim += target <= aim or stalled
-            if (not switched and (target <= aim or stalled)) or at_aim > MOST_CHANGES_AT_AIM:
+            last = target <= aim or stalled
+            share = max(aim, 0.1 * target) / 4.0
+            switched, found = state.improve_policy(self.usable, share, self.settled, last=last)
+            at_aim += last
+            if last and not switched:
+                return not stalled
+            if at_aim > MOST_CHANGES_AT_AIM:
                 self._return_to(proper)
+                state.set_policy(self.policy)
                 return not stalled
             settled = not switched
             if settled:
@@ -174,18 +180,12 @@ class _Search:
 
     def _start_greedy(self) -> None:
         """Where every way is short, the smallest loss is a better start than the first way found."""
-        proper = self.policy.copy()
-        self._improve(np.empty(0))
-        self.state.solver.set_policy(self.policy)
-        self._repair(proper)
-
-    def _improve(self, margin: NDArray[np.float64]) -> int:
-        """Let each state switch to a pair that is better by more than its margin; how many did."""
-        state = self.state
-        switched: int = self.run(bellman.improve)(
-            self.rows, self.usable, state.values, state.low, margin, state.drift, self.settled, self.policy
+        proper, state = self.policy.copy(), self.state
+        self.run(bellman.improve)(
+            self.rows, self.usable, state.values, state.low, np.empty(0), 0.0, self.settled, self.policy
         )
-        return switched
+        state.solver.set_policy(self.policy)
+        self._repair(proper)
 
     def _repair(self, proper: NDArray[np.int64]) -> bool:
         """Give states that no longer reach the goal the pair of the last proper policy; whether there were any."""

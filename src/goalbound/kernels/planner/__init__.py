@@ -1,1 +1,1 @@
-"""The planner's kernels: Bellman backups, the graph of a problem, a policy's chain, Dijkstra, and many contexts."""
+"""The planner's kernels: Bellman backups, graphs, chains, Dijkstra, steps of policy iteration, many contexts."""

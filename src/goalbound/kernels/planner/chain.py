@@ -8,7 +8,7 @@ factored in its envelope: an M-matrix needs no pivoting.
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import kernel
+from goalbound.kernels.compile import kernel, straight
 from goalbound.kernels.struct import Struct
 
 
@@ -26,7 +26,10 @@ class Chain(Struct):
 
 
 class CoarseFactor(Struct):
-    """A factored coarse matrix over clusters. Row and column i reach from first[i] to i."""
+    """A factored coarse matrix over clusters. Row and column i reach from first[i] to i.
+
+    ``lower`` and ``upper`` may have room for more.
+    """
 
     cluster: NDArray[np.int32]
     """[S]"""
@@ -39,7 +42,7 @@ class CoarseFactor(Struct):
     diagonal: NDArray[np.float64]
 
 
-@kernel
+@straight
 def scale_chain(chain, scale, out_weight, out_exit):
     """The chain for x / scale instead of x: weights times scale[t] / scale[s], exits what is left (not below 0)."""
     for s in range(len(scale)):
@@ -50,7 +53,7 @@ def scale_chain(chain, scale, out_weight, out_exit):
         out_exit[s] = max(left, 0.0)
 
 
-@kernel
+@straight
 def gauss_seidel(chain, rhs, unit, backwards, x):
     """One sweep in place; returns the largest change divided by ``unit[S]``. O(entries)."""
     states = len(rhs)
@@ -67,7 +70,7 @@ def gauss_seidel(chain, rhs, unit, backwards, x):
     return largest
 
 
-@kernel
+@straight
 def sweep_until(chain, rhs, unit, target, most, patience, backwards, x):
     """Sweep until the change is at most ``target``; give up after ``most`` sweeps, or once it looks too slow.
 
@@ -94,7 +97,7 @@ def sweep_until(chain, rhs, unit, target, most, patience, backwards, x):
     return change, most
 
 
-@kernel
+@straight
 def chain_residual(chain, rhs, x, out):
     """rhs + weight x - x."""
     for s in range(len(rhs)):
@@ -136,7 +139,7 @@ def grow_clusters(rows, order, limit, out_cluster):
     return clusters
 
 
-@kernel
+@straight
 def coarse_envelope(chain, cluster, out_first):
     """The envelope of the coarse matrix; returns the work of factoring it, sum of squared widths. O(entries)."""
     for c in range(len(out_first)):
@@ -155,11 +158,11 @@ def coarse_envelope(chain, cluster, out_first):
     return work
 
 
-@kernel
+@straight
 def factor_coarse(chain, coarse):
     """Sum the chain's matrix I - weight over clusters and factor it as lower * diagonal-upper in its envelope."""
     clusters = len(coarse.first)
-    for k in range(len(coarse.lower)):
+    for k in range(coarse.start[clusters]):
         coarse.lower[k] = 0.0
         coarse.upper[k] = 0.0
     for c in range(clusters):
@@ -196,7 +199,32 @@ def factor_coarse(chain, coarse):
             coarse.diagonal[i] = 1e-15 * full if full > 0.0 else 1.0
 
 
-@kernel
+@straight
+def refactor_coarse(chain, coarse, work_factor, work_more):
+    """Factor the coarse matrix of another chain over the same clusters, in the room of the one before.
+
+    False, and nothing is factored, if there are no clusters, too little room, or if the work is above ``work_more`` and
+    ``work_factor`` times the entries of the chain.
+    """
+    clusters = len(coarse.first)
+    if clusters == 0:
+        return False
+    entries = 0
+    for s in range(len(chain.stop)):
+        entries += chain.stop[s] - chain.start[s]
+    work = coarse_envelope(chain, coarse.cluster, coarse.first)
+    if clusters > 1 and work > work_factor * entries + work_more:
+        return False
+    coarse.start[0] = 0
+    for c in range(clusters):
+        coarse.start[c + 1] = coarse.start[c] + c - coarse.first[c]
+    if coarse.start[clusters] > len(coarse.lower):
+        return False
+    factor_coarse(chain, coarse)
+    return True
+
+
+@straight
 def precondition(chain, coarse, rhs, work, out):
     """A coarse solve, then one sweep: an approximate solution of out = rhs + weight out."""
     states = len(rhs)

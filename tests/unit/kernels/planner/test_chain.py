@@ -142,6 +142,35 @@ def test_coarse_factors_multiply_to_the_matrix_summed_over_clusters(case: tuple)
     assert (coarse.diagonal > 0.0).all()
 
 
+@given(with_clusters(), st.integers(0, 5))
+@examples(40)
+def test_another_chain_is_factored_in_the_room_of_the_one_before(case: tuple, more: int) -> None:
+    chain, cluster = case
+    fresh = drawn.room_for(chain, cluster)
+    kernels.factor_coarse.python(chain, fresh)
+    room = len(fresh.lower) + more
+    reused = fresh._replace(
+        first=np.zeros_like(fresh.first), start=np.zeros_like(fresh.start), lower=np.full(room, np.nan),
+        upper=np.full(room, np.nan), diagonal=np.full(len(fresh.first), np.nan),
+    )  # fmt: skip
+    assert kernels.refactor_coarse.python(chain, reused, 0.0, np.inf)
+    for name in ("first", "start", "diagonal"):
+        assert getattr(reused, name).tobytes() == getattr(fresh, name).tobytes()
+    for name in ("lower", "upper"):
+        assert getattr(reused, name)[: len(fresh.lower)].tobytes() == getattr(fresh, name).tobytes()
+
+
+def test_a_chain_is_not_factored_without_clusters_or_room_or_if_it_is_too_much_work() -> None:
+    chain = Chain(np.array([0, 1, 2]), np.array([1, 2]), np.array([1, 0], dtype=np.int32), np.ones(2), np.zeros(2))
+    coarse = drawn.room_for(chain, np.array([0, 1], dtype=np.int32))  # work 1, two entries
+    none = np.empty(0, dtype=np.int32)
+    assert kernels.refactor_coarse.python(chain, coarse, 0.5, 0.0)
+    assert not kernels.refactor_coarse.python(chain, coarse, 0.25, 0.0)
+    assert kernels.refactor_coarse.python(chain, coarse, 0.25, 0.5)
+    assert not kernels.refactor_coarse.python(chain, coarse._replace(lower=np.empty(0)), 1.0, 0.0)
+    assert not kernels.refactor_coarse.python(chain, coarse._replace(cluster=none, first=np.empty(0)), 1.0, 0.0)
+
+
 def test_a_coarse_matrix_without_exits_still_gives_positive_pivots() -> None:
     # Two states that only lead to each other: 1 - 1 * 1 = 0 in exact arithmetic.
     chain = Chain(np.array([0, 1, 2]), np.array([1, 2]), np.array([1, 0], dtype=np.int32), np.ones(2), np.zeros(2))
