@@ -50,7 +50,8 @@ def rules() -> dict[str, Widths]:
     left_out = {f"without {piece}": sharp(**{piece: False}) for piece in PIECES}
     alone = {f"only {piece}": sharp(**{other: other == piece for other in PIECES}) for piece in PIECES}
     nothing = {"no piece": sharp(**dict.fromkeys(PIECES, False))}
-    return {"sharp": sharp(), LIKELIHOOD: likelihood(), **left_out, **alone, **nothing, f"{NARROW} x sharp": scaled(sharp(), by=NARROW)}
+    narrow = {f"{NARROW} x sharp": scaled(sharp(), by=NARROW)}
+    return {"sharp": sharp(), LIKELIHOOD: likelihood(), **left_out, **alone, **nothing, **narrow}
 
 
 def sharp_sets(size: Size, notify: Notify = ignore_progress) -> Result:

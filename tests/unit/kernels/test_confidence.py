@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from goalbound.estimation import sharp
+from goalbound.estimation import paper, sharp
 from goalbound.kernels import confidence as kernels
 from goalbound.kernels.confidence import to_simplex
 from goalbound.kernels.stochastic_rows import NO_GOAL
@@ -39,7 +39,9 @@ def arguments(exploration: Any, **options: Any) -> Arguments:
 
 
 def with_prior(prior: PriorKnowledge, **settings: Any) -> Arguments:
-    return arguments_of(LRCSSP(SUPPORT, 2, loss_floor=0.1, loss_bound=5.0, prior=prior, **settings), CONTEXT)
+    return arguments_of(
+        LRCSSP(SUPPORT, 2, loss_floor=0.1, loss_bound=5.0, prior=prior, **{"widths": paper(), **settings}), CONTEXT
+    )
 
 
 def known_way(**settings: Any) -> Arguments:

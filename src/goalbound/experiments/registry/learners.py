@@ -69,7 +69,9 @@ def lr_cssp(
 ) -> Learner:
     """The learner of the paper."""
 
-    def make_learner(size: int, stream: np.random.Generator | None = None) -> LRCSSP:
+    stream = rng
+
+    def make_learner(size: int, rng: np.random.Generator | None = None) -> LRCSSP:
         floor, added = _loss_floor(problem, episodes, loss_floor)
         if log_share and size != problem.context_size:
             raise ArgumentError('log_share needs a learner that sees contexts; use sees = "context"')
@@ -82,7 +84,7 @@ def lr_cssp(
                 episodes=added,
             ),
         )  # fmt: skip
-        return warm_started(learner, problem, log_share, episodes, rng)
+        return warm_started(learner, problem, log_share, episodes, stream)
 
     return _with_context_view(problem, sees, parts, make_learner, rng)
 
