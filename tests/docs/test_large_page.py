@@ -47,7 +47,7 @@ def test_an_open_episode_has_the_bytes_of_the_table() -> None:
 
 
 def test_what_testing_the_model_takes_is_what_the_page_says() -> None:
-    tested = LRCSSP.practical(PROBLEM.support, 5, loss_floor=0.1)
+    tested = LRCSSP.scaled(PROBLEM.support, 5, loss_floor=0.1)
     plain = untested()
     assert "64 M d + 128 N d bytes more" in PAGE
     more = 64 * PROBLEM.support.triples * 5 + 128 * PROBLEM.support.pairs * 5

@@ -11,7 +11,17 @@ import numpy as np
 import pytest
 
 import goalbound.kernels
-from goalbound import LRCSSP, SSP, LinearCSSP, Step, confidence_set, extended_value_iteration, project, ridge_estimate
+from goalbound import (
+    LRCSSP,
+    SSP,
+    LinearCSSP,
+    Step,
+    confidence_set,
+    extended_value_iteration,
+    project,
+    ridge_estimate,
+    widths,
+)
 from goalbound.kernels import compile as compilation
 from goalbound.kernels.compile import Kernel
 
@@ -102,7 +112,7 @@ def as_python(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 def learner_steps() -> LRCSSP:
-    learner = LRCSSP(PROBLEM.support, 2, loss_floor=0.1)
+    learner = LRCSSP(PROBLEM.support, 2, loss_floor=0.1, widths=widths.paper())
     episode = learner.begin(CONTEXT)
     for following in (1, 0, 2):
         state = episode.state or 0

@@ -32,7 +32,7 @@ SUPPORT = Support.from_pairs([{0: [0, 1, 2], 1: [1]}, {0: [0, 2], 1: [2, 3]}, {0
 WITHOUT_GOAL = [0, 1, 2]
 
 KINDS: dict[str, Callable[..., RidgeLearner]] = {
-    "paper": LRCSSP,
+    "paper": partial(LRCSSP, widths=paper()),
     "printed": partial(LRCSSP, widths=printed()),
     "narrow": partial(LRCSSP, widths=scaled(paper(), by=0.05)),
     "sharp": partial(LRCSSP, widths=sharp()),

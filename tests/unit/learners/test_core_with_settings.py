@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from goalbound import widths
 from goalbound.errors import ArgumentError
+from goalbound.estimation import paper
 from goalbound.kernels.pending import UNIT
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
@@ -229,7 +230,7 @@ def test_streams_go_on_and_are_not_shared() -> None:
         ({"prior": PriorKnowledge.nothing(Support.full(2, 2), 2)}, "prior is of another support"),
         ({"options": None}, "options"),
         ({"options": LearnerOptions(forget=True)}, "forget=True"),
-        ({"options": LearnerOptions(regularization=1e6)}, "regularization"),
+        ({"widths": paper(), "options": LearnerOptions(regularization=1e6)}, "regularization"),
         ({"prior": PRIOR.with_rows({("a", "x"): [0.0, 0.0, 0.0, 1.0]})}, 'led to state 1 ("b"), which the row'),
     ],
 )

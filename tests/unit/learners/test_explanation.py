@@ -24,6 +24,7 @@ from goalbound import (
     widths,
 )
 from goalbound.errors import InputError
+from goalbound.estimation import paper
 from goalbound.learners.explanation import ActionExplanation, Evidence, Explanation, explain
 from goalbound.models import IntervalSet
 from goalbound.planning import evaluate, policy_bounds
@@ -91,7 +92,7 @@ def test_text_html_and_json_have_the_same_names(found: Explanation) -> None:
 
 
 def test_without_data_bounds_are_infinite_and_the_text_says_so() -> None:
-    fresh = LRCSSP(PROBLEM.support, 2, loss_floor=0.2).explain([0.5, 0.5], "worse")
+    fresh = LRCSSP(PROBLEM.support, 2, loss_floor=0.2, widths=paper()).explain([0.5, 0.5], "worse")
     assert "worst case of every action is still infinite" in fresh.reason
     assert fresh.actions[0].radius is not None
     assert json.loads(json.dumps(fresh.as_json(), allow_nan=False))["actions"][0]["value_interval"][1] == "infinite"

@@ -62,12 +62,12 @@ def test_a_learner_comes_back_from_a_file_with_its_attitude(exploration: Explora
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (None, r"the exploration is None; it needs \['ceiling', 'explore'"),
+        (None, r"the exploration is None; it needs \['by_variance', 'ceiling', 'explore'"),
         ({"name": "greedy"}, r"the exploration is \{'name': 'greedy'\}; it needs"),
         ({**greedy().as_json(), "more": 1.0}, "it needs"),
-        ({**greedy().as_json(), "explore": "1"}, "it is a name and numbers"),
-        ({**greedy().as_json(), "explore": True}, "it is a name and numbers"),
-        ({**greedy().as_json(), "name": 3}, "it is a name and numbers"),
+        ({**greedy().as_json(), "explore": "1"}, "it is a name, a flag and numbers"),
+        ({**greedy().as_json(), "explore": True}, "it is a name, a flag and numbers"),
+        ({**greedy().as_json(), "name": 3}, "it is a name, a flag and numbers"),
         (
             {**greedy().as_json(), "name": "reckless"},
             "no way of exploring is called 'reckless'; there are optimistic, greedy",

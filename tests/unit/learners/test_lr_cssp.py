@@ -374,7 +374,7 @@ def test_after_a_projection_that_failed_nothing_is_planned_but_the_learner_can_b
 def test_a_learner_with_confidence_sets_bears_with_an_inverse_that_is_wrong(spoiled: float, tmp_path: Path) -> None:
     """A projection of nonsense makes the set of its pair larger; the learner goes on, and the truth stays inside."""
     truth = SSP.dense([[0.5]], [[[0.5, 0.5]]])
-    learner = LRCSSP(Support.full(1, 1), 2, loss_floor=0.5)
+    learner = LRCSSP(Support.full(1, 1), 2, loss_floor=0.5, widths=paper())
     rng = np.random.default_rng(0)
     for context in rng.dirichlet([1.0, 1.0], size=5):
         learner._state.regression.inverse[0] *= spoiled
