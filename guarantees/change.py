@@ -159,7 +159,7 @@ def _learners(problem: LinearCSSP) -> dict[str, Callable[[int], Any]]:
     return {
         "greedy": lambda seed: GreedyRidge(support, size, loss_floor=FLOOR),
         "Thompson": lambda seed: PosteriorSampling(
-            support, size, loss_floor=FLOOR, spread=SPREAD, rng=np.random.default_rng(seed)
+            support, size, loss_floor=FLOOR, spread=SPREAD, by_variance=False, rng=np.random.default_rng(seed)
         ),
     }
 
