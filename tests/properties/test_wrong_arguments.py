@@ -241,7 +241,7 @@ CASES: dict[str, Case] = {
     "is_proper": (planning.is_proper, {"ssp": SSP, "policy": [0, 0]}),
     "blocking_states": (planning.blocking_states, {"ssp": SSP}),
     "optimal_values": (gb.optimal_values, {"problem": PROBLEM, "contexts": [[0.5, 0.5]], "tolerance": 1e-6}),
-    "context_bounds": (gb.context_bounds, {"problem": PROBLEM, "tolerance": 0.5, "most_regions": 3, "seconds": 9.0}),
+    "context_bounds": (gb.context_bounds, {"problem": PROBLEM, "tolerance": 0.5, "most_regions": 3, "time_limit": 9.0}),
     "robust_plan": (planning.robust_plan, {"sets": PLAUSIBLE, "tolerance": 1e-6}),
     "LRCSSP.policy_bounds": (lambda **a: learner().policy_bounds(**a), {"context": [0.5, 0.5], "policy": [0, 0]}),
     "LRCSSP.robust_plan": (lambda **a: learner().robust_plan(**a), {"context": [0.5, 0.5]}),

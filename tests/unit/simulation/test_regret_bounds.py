@@ -44,7 +44,7 @@ def test_sums_of_range_one_stay_below_the_martingale_bound_at_all_times() -> Non
 
 def test_the_a_posteriori_bound_is_the_corrected_lemma_for_full_supports() -> None:
     states, actions, size, bound, steps, unknown, episodes = 3, 2, 2, 4.0, 10_000, 500, 900
-    learner = LRCSSP(Support.full(states, actions), size, delta=0.05, loss_floor=0.2, loss_bound=bound)
+    learner = LRCSSP(Support.full(states, actions), size, delta=0.05, loss_floor=0.2, loss_bound=bound, widths=paper())
     rho = sqrt(size * log(8 * states**2 * actions * (1 + steps) / 0.05)) + 1.0
     loss_rho = sqrt(size * log(8 * states * actions * (1 + steps) / 0.05)) + 1.0
     widths = sqrt(size * states * actions * steps * log(1 + steps / size) / log(2.0))
@@ -72,7 +72,8 @@ def test_scaled_widths_scale_the_middle_of_the_bound_only() -> None:
 
 
 def test_what_the_zero_loss_variant_adds_needs_t_star() -> None:
-    learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.0, loss_bound=5.0, options=LearnerOptions(episodes=10**6))
+    options = LearnerOptions(episodes=10**6)
+    learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.0, loss_bound=5.0, widths=paper(), options=options)
     given = {"steps": 100, "episodes": 50, "unknown_visits": 10, "loss_bound": 5.0}
     assert a_posteriori_bound(learner, **given) == np.inf
     short, long = (a_posteriori_bound(learner, **given, time_bound=t) for t in (3.0, 4.0))

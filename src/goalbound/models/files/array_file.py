@@ -151,7 +151,8 @@ def read_array_file(
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = _checked_infos(archive, len(data))
             found = _header(archive.read(_HEADER), kinds, versions) if _HEADER in infos else None
-            dtypes = {name: _dtype(name, arrays, what) for name in infos if name != _HEADER}
+            patterns = {pattern: dtype for pattern, dtype in arrays.items() if "[" in pattern}
+            dtypes = {name: _dtype(name, arrays, patterns, what) for name in infos if name != _HEADER}
             if found is None:
                 raise FileFormatError(f"{_HEADER} is missing; this npz is not one of goalbound")
             return found, {
@@ -232,13 +233,13 @@ def _header(data: bytes, kinds: tuple[str, ...], versions: Collection[int]) -> d
     return header
 
 
-def _dtype(name: str, arrays: Mapping[str, str], what: str) -> str:
-    """The type that the array of this member must have."""
+def _dtype(name: str, arrays: Mapping[str, str], patterns: Mapping[str, str], what: str) -> str:
+    """The type that the array of this member must have; ``patterns`` are those of the names that match many."""
     bare = name.removesuffix(_SUFFIX)
     if bare != name:
         if bare in arrays:
             return arrays[bare]
-        for pattern, dtype in arrays.items():
+        for pattern, dtype in patterns.items():
             if re.fullmatch(pattern, bare):
                 return dtype
     raise FileFormatError(f"{name!r} is not part of a goalbound {what}; this npz is of another kind")
