@@ -134,7 +134,7 @@ class PosteriorSampling(RidgeLearner):
         context_size: int,
         *,
         loss_floor: float,
-        spread: float = 0.3,
+        spread: float = 0.2,
         by_variance: bool = True,
         ceiling: float = 1000.0,
         rng: np.random.Generator | None = None,

@@ -119,7 +119,7 @@ def epsilon_greedy(
 
 
 def ps_cssp(
-    problem: LinearCSSP, *, episodes: int, spread: float = 0.3, by_variance: bool = True, ceiling: float = 1000.0,
+    problem: LinearCSSP, *, episodes: int, spread: float = 0.2, by_variance: bool = True, ceiling: float = 1000.0,
     support: str = "true", loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing",
     log_share: float = 0.0, rng: np.random.Generator,
 ) -> ridge.PosteriorSampling:  # fmt: skip
