@@ -55,7 +55,7 @@ Make = Callable[[Support, int, np.random.Generator], RidgeLearner]
 LEARNERS: dict[str, Make] = {
     "greedy": lambda support, size, rng: GreedyRidge(support, size, loss_floor=0.1),
     "epsilon": lambda support, size, rng: EpsilonGreedy(support, size, loss_floor=0.1, rng=rng),
-    "ps": lambda support, size, rng: PosteriorSampling(support, size, loss_floor=0.1, rng=rng),
+    "ps": lambda support, size, rng: PosteriorSampling(support, size, loss_floor=0.1, spread=0.5, rng=rng),
     "kwik": lambda support, size, rng: KwikRmax(support, size, loss_floor=0.1, threshold=0.2),
     "zero losses": lambda support, size, rng: PosteriorSampling(
         support, size, loss_floor=0.0, options=LearnerOptions(episodes=5000), rng=rng
