@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from goalbound.errors import ArgumentError
-from goalbound.estimation import paper, sharp
+from goalbound.estimation import likelihood, paper, sharp
 from goalbound.kernels.compile import compiled_ahead
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.lr_cssp import LRCSSP
@@ -31,9 +31,9 @@ def warm_up(*learners: Learner) -> float:
     """Compile the kernels of these learners and of the planner, or load them from the cache. Returns the seconds taken.
 
     What is compiled is cached on disk: processes that start later load it in about a second. Programs do not depend on
-    the size of a problem or on the number of components. Without learners, the programs of :class:`LRCSSP` with
-    intervals (``widths.sharp()``) and with balls (``widths.paper()``) are compiled; greedy, epsilon-greedy, posterior
-    sampling and R-max learners run the latter too.
+    the size of a problem or on the number of components. Without learners, the programs of :class:`LRCSSP` by default
+    (``widths.likelihood()``), with intervals (``widths.sharp()``) and with balls (``widths.paper()``) are compiled;
+    greedy, epsilon-greedy, posterior sampling and R-max learners run the last too.
 
     The learners are copied, and learn nothing.
 
@@ -51,7 +51,7 @@ def warm_up(*learners: Learner) -> float:
 
 def _standard() -> list[Learner]:
     support = Support.full(2, 2)
-    return [LRCSSP(support, 2, loss_floor=0.1, widths=widths) for widths in (sharp(), paper())]
+    return [LRCSSP(support, 2, loss_floor=0.1, widths=widths) for widths in (likelihood(), sharp(), paper())]
 
 
 def _exercise(learner: Any) -> None:
