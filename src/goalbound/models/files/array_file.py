@@ -45,6 +45,8 @@ from goalbound.models.files.saved_files import SavedFiles
 FORMAT = "goalbound"
 """The format in the header of every array file."""
 
+_PATTERN_SIGNS = frozenset("[({*+?|\\^$")
+"""What a pattern has and a name has not; a point is in both."""
 _HEADER, _SUFFIX = "header.json", ".npy"
 _MOST_HEADER_BYTES = 2**24
 _DTYPES = ("<f8", "<i8", "<i4", "|b1", "|u1")
@@ -151,7 +153,7 @@ def read_array_file(
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = _checked_infos(archive, len(data))
             found = _header(archive.read(_HEADER), kinds, versions) if _HEADER in infos else None
-            patterns = {pattern: dtype for pattern, dtype in arrays.items() if "[" in pattern}
+            patterns = {pattern: dtype for pattern, dtype in arrays.items() if _PATTERN_SIGNS & set(pattern)}
             dtypes = {name: _dtype(name, arrays, patterns, what) for name in infos if name != _HEADER}
             if found is None:
                 raise FileFormatError(f"{_HEADER} is missing; this npz is not one of goalbound")
