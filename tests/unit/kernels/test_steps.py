@@ -6,7 +6,7 @@ import pytest
 from goalbound import widths
 from goalbound.kernels.algorithm import update_regression
 from goalbound.kernels.confidence import pair_set
-from goalbound.kernels.likelihood import make_forecasts
+from goalbound.kernels.forecasts import make_forecasts
 from goalbound.kernels.records import named_arrays
 from goalbound.kernels.steps import StepArrays, learn_steps
 from tests.support.driving import MODES, learner_of, small_problem
