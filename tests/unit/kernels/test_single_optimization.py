@@ -8,11 +8,14 @@ from goalbound.kernels.single_optimization import _Translated, whole, whole_stra
 
 
 def test_a_kernel_that_kernels_call_is_translated_and_has_no_machine_code() -> None:
-    arrays = np.eye(2), np.eye(2), np.array([0.5, 0.5]), 1.0, np.zeros(2), np.zeros(2)
-    regression.solve_context.compiled(*arrays)
-    (inner,) = regression.residual_of.inner.overloads.values()
-    assert isinstance(inner.library, _Translated)
-    assert inner.library.get_pointer_to_function(inner.fndesc.llvm_cpython_wrapper_name) == 0
+    kernel = Kernel(regression.solve_context.function, {"_nrt": False})
+    kernel._dispatcher = kernel._jitted(pipeline_class=whole, no_cfunc_wrapper=True)  # without the cache
+    kernel.compiled(np.eye(2), np.eye(2), np.array([0.5, 0.5]), 1.0, np.zeros(2), np.zeros(2))
+    translated = list(regression.residual_of.inner.overloads.values())
+    assert translated
+    for inner in translated:
+        assert isinstance(inner.library, _Translated)
+        assert inner.library.get_pointer_to_function(inner.fndesc.llvm_cpython_wrapper_name) == 0
 
 
 def test_in_the_whole_program_only_the_kernel_itself_can_be_called_from_outside() -> None:
