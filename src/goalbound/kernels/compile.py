@@ -33,14 +33,15 @@ COMPILER_FILES = tuple(
 
 
 class Kernel:
-    """A function that works on arrays. Kernels may call kernels; they hold no state and raise nothing."""
+    """A function that works on arrays. Kernels may call kernels; they hold no state and raise nothing.
 
-    def __init__(
-        self, function: FunctionType, options: dict[str, bool] | None = None, *, straight: bool = False
-    ) -> None:
+    A kernel never counts from the end of an array by a negative index that it has computed: compiled code does not look
+    for those, and would read or write elsewhere. A negative number in the source is as in Python.
+    """
+
+    def __init__(self, function: FunctionType, options: dict[str, bool] | None = None) -> None:
         self.function = function
         self._options = options or {}
-        self._straight = straight
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
@@ -62,14 +63,13 @@ class Kernel:
     def dispatcher(self) -> Any:
         """The compiled form as Python calls it."""
         if self._dispatcher is None:
-            from goalbound.kernels.single_optimization import whole, whole_straight
+            from goalbound.kernels.single_optimization import whole
 
-            pipeline = whole_straight if self._straight else whole
             try:
-                self._dispatcher = self._jitted(pipeline_class=pipeline, no_cfunc_wrapper=True, cache=True)
+                self._dispatcher = self._jitted(pipeline_class=whole, no_cfunc_wrapper=True, cache=True)
             except (RuntimeError, OSError) as error:  # no folder that numba knows can be written to
                 _CompilationNotice.warn_no_cache(error)
-                self._dispatcher = self._jitted(pipeline_class=pipeline, no_cfunc_wrapper=True)
+                self._dispatcher = self._jitted(pipeline_class=whole, no_cfunc_wrapper=True)
             else:
                 _stamp_all_sources(self._dispatcher, self)
                 _tolerate_cache_errors(self._dispatcher._cache)
@@ -79,10 +79,9 @@ class Kernel:
     def inner(self) -> Any:
         """The compiled form as other kernels call it: without the wrappers for Python, which take long to compile."""
         if self._inner is None:
-            from goalbound.kernels.single_optimization import inner, inner_straight
+            from goalbound.kernels.single_optimization import inner
 
-            pipeline = inner_straight if self._straight else inner
-            self._inner = self._jitted(pipeline_class=pipeline, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+            self._inner = self._jitted(pipeline_class=inner, no_cpython_wrapper=True, no_cfunc_wrapper=True)
             _take_any_number(self._inner)
         return self._inner
 
@@ -130,22 +129,13 @@ class Kernel:
 
 
 def kernel(function: Any) -> Any:
-    """Mark a function as a :class:`Kernel`; typed Any, so that kernels may call kernels.
-
-    Its indices are never negative, and compiled code does not look: see ``straight``.
-    """
-    return Kernel(function, straight=True)
+    """Mark a function as a :class:`Kernel`; typed Any, so that kernels may call kernels."""
+    return Kernel(function)
 
 
 def lean(function: Any) -> Any:
     """A kernel that makes no arrays: it is compiled without numba's reference counts."""
     return Kernel(function, {"_nrt": False})
-
-
-def straight(function: Any) -> Any:
-    """A lean kernel that never counts from the end of an array by a negative index that it has computed: compiled code
-    does not look for those, and would read or write elsewhere. A negative number in the source is as in Python."""
-    return Kernel(function, {"_nrt": False}, straight=True)
 
 
 Run = Callable[[Kernel], Callable[..., Any]]

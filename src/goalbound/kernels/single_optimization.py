@@ -64,13 +64,39 @@ class _Whole(JITCodeLibrary):
 
 
 class _Lower(Lower):
-    """Tells LLVM that the tables of structs can be read at any time, so that reading them may leave loops."""
+    """Tells LLVM that the tables of structs can be read at any time, so that reading them may leave loops.
+
+    Uses indices as they are. numba adds the length to those below 0, as Python does: a comparison at every access, which
+    no kernel needs and which costs the loops of the planner half of their time, and those of learners a quarter.
+    """
 
     def setup_function(self, fndesc: Any) -> None:
         super().setup_function(fndesc)
         for argument in self.function.args:
             if argument.name.startswith("arg.") and argument.type == cgutils.voidptr_t:
                 argument.attributes.dereferenceable = TABLE_SIZE
+
+    def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
+        return super().lower_getitem(resty, expr, value, index, self._straight(index, signature))
+
+    def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
+        return super().lower_setitem(target_var, index_var, value_var, self._straight(index_var, signature))
+
+    def _straight(self, index: Any, signature: Any) -> Any:
+        """The signature with indices that have no sign, where they are numbers that are not written in the kernel."""
+        array, kind, *rest = signature.args
+        if not isinstance(array, types.Array):
+            return signature
+        return signature.replace(args=(array, _without_sign(kind, self.typeof(index.name)), *rest))
+
+
+def _without_sign(kind: Any, written: Any) -> Any:
+    """The type of an index, or of several, for code that does not look whether they are negative. ``written`` is the
+    type in the kernel, which tells numbers that are written there."""
+    if isinstance(kind, types.BaseTuple):
+        return types.Tuple([_without_sign(*both) for both in zip(kind, written, strict=True)])
+    computed = isinstance(kind, types.Integer) and not isinstance(written, types.Literal)
+    return types.uintp if computed and kind.signed else kind
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -99,37 +125,6 @@ class _LowerInner(NativeLowering):
         state.targetctx.insert_user_function(nothing, result.fndesc, [state.library])
         state["cr"] = result._replace(cfunc=nothing)
         return True
-
-
-class _LowerStraight(_Lower):
-    """Uses indices as they are. numba adds the length to those below 0, as Python does: a comparison at every access,
-    which no kernel of the planner needs and which costs its loops half of their time."""
-
-    def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
-        return super().lower_getitem(resty, expr, value, index, self._straight(index, signature))
-
-    def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
-        return super().lower_setitem(target_var, index_var, value_var, self._straight(index_var, signature))
-
-    def _straight(self, index: Any, signature: Any) -> Any:
-        """The signature with an index that has no sign, where it is a number that is not written in the kernel."""
-        array, kind, *rest = signature.args
-        literal = isinstance(self.typeof(index.name), types.Literal)
-        if literal or not isinstance(array, types.Array) or not isinstance(kind, types.Integer) or not kind.signed:
-            return signature
-        return signature.replace(args=(array, types.uintp, *rest))
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _LowerWholeStraight(_LowerWhole):
-    _name = "goalbound_lower_whole_straight"
-    lowering_class = _LowerStraight
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _LowerInnerStraight(_LowerInner):
-    _name = "goalbound_lower_inner_straight"
-    lowering_class = _LowerStraight
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -186,7 +181,3 @@ whole = _pipeline(_LowerWhole)
 """The compiler of kernels that Python calls."""
 inner = _pipeline(_LowerInner)
 """The compiler of kernels that kernels call."""
-whole_straight = _pipeline(_LowerWholeStraight)
-"""The compiler of kernels that Python calls and whose indices are never negative."""
-inner_straight = _pipeline(_LowerInnerStraight)
-"""The compiler of kernels that kernels call and whose indices are never negative."""
