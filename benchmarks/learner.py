@@ -57,22 +57,26 @@ class Size:
     context_size: int
     episodes: int
     width_scale: float = 1.0
+    intervals: bool = False
 
     @property
     def name(self) -> str:
-        widths = "paper" if self.width_scale == 1.0 else f"paper x {self.width_scale:g}"
+        rule = "sharp" if self.intervals else "paper"
+        widths = rule if self.width_scale == 1.0 else f"{rule} x {self.width_scale:g}"
         return f"S={self.states} A={self.actions} d={self.context_size}, {widths}"
 
     def task(self, *, episodes: int | None = None) -> Task:
         shape = {"actions": self.actions, "context_size": self.context_size}
         task = make_task(self.states, episodes=self.episodes if episodes is None else episodes, **shape)
-        return replace(task, width_scale=self.width_scale)
+        return replace(task, width_scale=self.width_scale, intervals=self.intervals)
 
 
 SIZES = (Size(4, 2, 2, 200_000), Size(10, 3, 3, 20_000), Size(30, 4, 5, 3_000))
 NARROW = (Size(10, 3, 3, 20_000, 0.1), Size(30, 4, 5, 3_000, 0.03))
 """Widths at which value iteration has work to do: under the paper's, nearly every pair may go straight to the goal
 for as long as these runs last."""
+SHARP = (Size(4, 2, 2, 200_000, intervals=True), Size(10, 3, 3, 20_000, intervals=True))
+"""Intervals instead of balls."""
 
 
 def goalbound_loop(task: Task) -> Played:
@@ -97,7 +101,7 @@ def goalbound_loop(task: Task) -> Played:
 def _learner(task: Task) -> LRCSSP:
     learner = LRCSSP(
         task.problem.support, task.problem.context_size, delta=task.confidence, loss_floor=task.loss_floor,
-        loss_bound=1.0, widths=scaled(paper(), by=task.width_scale),
+        loss_bound=task.ceiling, widths=scaled(sharp() if task.intervals else paper(), by=task.width_scale),
         options=LearnerOptions(regularization=task.regularization, tolerance=task.tolerance),
     )  # fmt: skip
     learner._state.totals["loss_bound"] = (
@@ -165,7 +169,7 @@ def _race(cpp: CppReference, *, quick: bool, has_loop: bool) -> bool:
     """Time both loops on all sizes, print microseconds per step; whether we are as fast as C++ and agree with it."""
     print(f"\n{'problem':28}{'episodes':>9}{'steps':>9}{'C++ us':>9}{'ours us':>9}{'C++ / ours':>12}  agreement")
     good = has_loop
-    for size in (*SIZES, *NARROW):
+    for size in (*SIZES, *NARROW, *SHARP):
         task = size.task(episodes=size.episodes // 10 if quick else None)
         theirs, ours = _in_turns(task, cpp.play, goalbound_loop if has_loop else None)
         row = f"{size.name:28}{len(task.contexts):9}{theirs.steps:9}{_micros(theirs):9.3f}"
@@ -220,6 +224,7 @@ def _witness(cpp: CppReference, *, has_loop: bool) -> bool:
             make_task(5, actions=3, context_size=3, episodes=200), width_scale=0.01, loss_bound=0.01
         ),
     }
+    tasks |= {f"{name}, intervals": replace(task, intervals=True) for name, task in tasks.items()}
     good = True
     for name, task in tasks.items():
         exact = replace(task, tolerance=1e-9)
