@@ -39,9 +39,12 @@ class Kernel:
     for those, and would read or write elsewhere. A negative number in the source is as in Python.
     """
 
-    def __init__(self, function: FunctionType, options: dict[str, bool] | None = None) -> None:
+    def __init__(
+        self, function: FunctionType, options: dict[str, bool] | None = None, *, short_loops: bool = False
+    ) -> None:
         self.function = function
         self._options = options or {}
+        self._short_loops = short_loops
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
@@ -63,13 +66,14 @@ class Kernel:
     def dispatcher(self) -> Any:
         """The compiled form as Python calls it."""
         if self._dispatcher is None:
-            from goalbound.kernels.single_optimization import whole
+            from goalbound.kernels.single_optimization import short_loops, whole
 
+            pipeline = short_loops if self._short_loops else whole
             try:
-                self._dispatcher = self._jitted(pipeline_class=whole, no_cfunc_wrapper=True, cache=True)
+                self._dispatcher = self._jitted(pipeline_class=pipeline, no_cfunc_wrapper=True, cache=True)
             except (RuntimeError, OSError) as error:  # no folder that numba knows can be written to
                 _CompilationNotice.warn_no_cache(error)
-                self._dispatcher = self._jitted(pipeline_class=whole, no_cfunc_wrapper=True)
+                self._dispatcher = self._jitted(pipeline_class=pipeline, no_cfunc_wrapper=True)
             else:
                 _stamp_all_sources(self._dispatcher, self)
                 _tolerate_cache_errors(self._dispatcher._cache)
@@ -136,6 +140,11 @@ def kernel(function: Any) -> Any:
 def lean(function: Any) -> Any:
     """A kernel that makes no arrays: it is compiled without numba's reference counts."""
     return Kernel(function, {"_nrt": False})
+
+
+def short_loops(function: Any) -> Any:
+    """A lean kernel most of whose loops, and of those that it calls, run a few times: they are not unrolled."""
+    return Kernel(function, {"_nrt": False}, short_loops=True)
 
 
 Run = Callable[[Kernel], Callable[..., Any]]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import binding
 from numba import _dynfunc
-from numba.core import cgutils, ir, types
+from numba.core import cgutils, config, ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
@@ -53,6 +54,9 @@ class _Whole(JITCodeLibrary):
         for function in self._final_module.functions:
             if not function.is_declaration and function.name not in self._exported:
                 function.linkage = "internal"  # nobody else calls it, so it may be changed to suit its callers
+        self._optimize()
+
+    def _optimize(self) -> None:
         super()._optimize_final_module()
 
     def add_linking_library(self, library: Any) -> None:
@@ -61,6 +65,19 @@ class _Whole(JITCodeLibrary):
             if isinstance(library, _Translated):
                 for below in library._linking_libraries:
                     self.add_linking_library(below)
+
+
+class _ShortLoops(_Whole):
+    """The same for kernels whose loops run a few times, as those over the entries of a context do. Loops are not
+    unrolled: of those that were, eight times and the rest one by one, only the rest would ever run."""
+
+    def _optimize(self) -> None:
+        options = binding.create_pipeline_tuning_options(speed_level=config.OPT)
+        options.loop_vectorization = config.LOOP_VECTORIZE
+        options.slp_vectorization = config.SLP_VECTORIZE
+        options.loop_unrolling = False
+        passes = binding.create_pass_builder(self._codegen._tm, options)
+        passes.getModulePassManager().run(self._final_module, passes)
 
 
 class _Lower(Lower):
@@ -103,11 +120,18 @@ def _without_sign(kind: Any, written: Any) -> Any:
 class _LowerWhole(NativeLowering):
     _name = "goalbound_lower_whole"
     lowering_class = _Lower
+    library_class = _Whole
 
     def run_pass(self, state: Any) -> bool:
-        state.library = _Whole(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return super().run_pass(state)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerShortLoops(_LowerWhole):
+    _name = "goalbound_lower_short_loops"
+    library_class = _ShortLoops
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -179,5 +203,7 @@ def _pipeline(lowering: type[NativeLowering]) -> type[CompilerBase]:
 
 whole = _pipeline(_LowerWhole)
 """The compiler of kernels that Python calls."""
+short_loops = _pipeline(_LowerShortLoops)
+"""The same for kernels whose loops are short."""
 inner = _pipeline(_LowerInner)
 """The compiler of kernels that kernels call."""
