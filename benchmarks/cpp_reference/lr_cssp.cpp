@@ -2,14 +2,16 @@
 //
 // Written from the algorithm, sharing no code with the package: full support, the paper's widths or the sharp ones, a
 // new plan after every unknown step. Contiguous arrays, nothing allocated in the loop, only the pairs that were played
-// are estimated again, value iteration starts from the last values. With the paper's widths each plan mixes all pairs
-// anew; with the sharp ones, whose sets cost more, only a new context does. Nothing beyond that is clever.
+// are estimated again, value iteration starts from the last values. Each plan computes the sets of all pairs anew; with
+// the sharp widths, if asked for, only a new context does, and else those of the pairs that were played. Nothing beyond
+// that is clever.
 //
 // Usage: lr_cssp FILE. Plays all episodes and prints one JSON object; "seconds" is the CPU time of the loop alone.
 //
 // FILE, in the machine's byte order, without gaps, arrays by rows:
 //   int64   S, A, d, K, U                states, actions, context size, episodes, length of the stream of uniforms
-//   int64   sharp                        0: balls, the paper's widths; 1: intervals, the sharp widths
+//   int64   sharp                        0: balls, the paper's widths; 1: intervals, the sharp widths; 2: the same, and
+//                                        under the same context only the sets of pairs that were played are renewed
 //   double  delta, l_min, B, lambda      confidence, loss floor, bound on the optimal loss, regularization
 //   double  scale                        all radii are multiplied by it; 1 is the paper
 //   double  tolerance                    value iteration ends when no value changes by more than tolerance * l_min
@@ -55,7 +57,7 @@ constexpr int64_t fresh_inverse_every = 1024;  // visits of a pair between direc
 
 struct Problem {
     int64_t states, actions, size, episodes, draws, pairs;
-    bool sharp;
+    bool sharp, keeps_sets;
     double delta, l_min, bound, lambda, scale, tolerance, ceiling;
     std::vector<double> losses, probabilities, contexts, uniforms;
 };
@@ -74,7 +76,7 @@ Problem read_problem(const char* path) {
     p.states = sizes[0], p.actions = sizes[1], p.size = sizes[2], p.episodes = sizes[3], p.draws = sizes[4];
     p.delta = settings[0], p.l_min = settings[1], p.bound = settings[2], p.lambda = settings[3];
     p.scale = settings[4], p.tolerance = settings[5], p.ceiling = settings[6];
-    p.sharp = sizes[5] != 0;
+    p.sharp = sizes[5] != 0, p.keeps_sets = sizes[5] == 2;
     p.pairs = p.states * p.actions;
     auto array = [&](std::vector<double>& out, int64_t count) {
         out.resize(count);
@@ -581,7 +583,7 @@ int main(int argc, char** argv) {
         bool planned = false, begins = true;
         while (state != p.states) {
             if (!planned) learner.plan(context, begins);
-            begins = false;
+            begins = !p.keeps_sets;
             const int64_t pair = state * p.actions + learner.action(state);
             if (steps == p.draws) fail("the stream of uniforms is used up; make it longer");
             const int64_t next = next_state(p, context, pair, p.uniforms[steps++]);

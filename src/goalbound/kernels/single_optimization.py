@@ -83,8 +83,8 @@ class _ShortLoops(_Whole):
 class _Lower(Lower):
     """Tells LLVM that the tables of structs can be read at any time, so that reading them may leave loops.
 
-    Uses indices as they are. numba adds the length to those below 0, as Python does: a comparison at every access, which
-    no kernel needs and which costs the loops of the planner half of their time, and those of learners a quarter.
+    Uses indices as they are. numba adds the length to those below 0, as Python does: a comparison at every access,
+    which no kernel needs and which costs the loops of the planner half of their time, those of learners a quarter.
     """
 
     def setup_function(self, fndesc: Any) -> None:
@@ -111,7 +111,7 @@ def _without_sign(kind: Any, written: Any) -> Any:
     """The type of an index, or of several, for code that does not look whether they are negative. ``written`` is the
     type in the kernel, which tells numbers that are written there."""
     if isinstance(kind, types.BaseTuple):
-        return types.Tuple([_without_sign(*both) for both in zip(kind, written, strict=True)])
+        return types.Tuple([_without_sign(kind[k], written[k]) for k in range(len(kind))])
     computed = isinstance(kind, types.Integer) and not isinstance(written, types.Literal)
     return types.uintp if computed and kind.signed else kind
 

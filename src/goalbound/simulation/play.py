@@ -62,8 +62,8 @@ def play(
         step_limit: the most steps of an episode. One that reaches it is marked as abandoned; what it paid counts.
         environment: an environment, or a function that makes one from ``rng=``, the environment's stream, such as
             ``partial(ModelEnvironment, problem, losses=bernoulli())``. Without: ``ModelEnvironment(problem, rng=...)``.
-        progress: called after each chunk (1000 episodes; up to 4000 of a tiny problem) with the episodes done, their total, and the
-            realised regret so far.
+        progress: called after each chunk (1000 episodes; up to 4000 of a tiny problem) with the episodes done, their
+            total, and the realised regret so far.
         compiled: whether learners that have a compiled loop may use it; the results are the same.
         audit: whether to audit an :class:`~goalbound.LRCSSP` against ``problem``, which changes nothing of what it
             plays: ``history.diagnostics`` has the good event, the regret decomposition and the regret bounds.

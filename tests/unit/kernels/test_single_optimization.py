@@ -1,10 +1,13 @@
 """Kernels that call kernels become one program that is optimised once."""
 
 import numpy as np
+import pytest
 
 from goalbound.kernels import regression
-from goalbound.kernels.compile import Kernel, lean
+from goalbound.kernels.compile import Kernel, lean, short_loops
 from goalbound.kernels.single_optimization import _Translated, whole
+from goalbound.kernels.single_optimization import short_loops as short_loops_pipeline
+from tests.support.checked_indices import with_checked_indices
 
 
 def test_a_kernel_that_kernels_call_is_translated_and_has_no_machine_code() -> None:
@@ -78,3 +81,34 @@ def test_kernels_do_not_look_for_negative_indices() -> None:
 
 def looks(program: str) -> int:
     return program.count("ashr") + program.count("icmp slt")
+
+
+def test_arrays_that_check_their_indices_find_negative_ones() -> None:
+    @lean
+    def last(array, table, k):
+        return array[k - 1] + table[0, k]
+
+    assert with_checked_indices(last)(np.ones(2), np.ones((1, 2)), 1) == 2.0
+    with pytest.raises(IndexError, match="index -1"):
+        with_checked_indices(last)(np.ones(2), np.ones((1, 2)), 0)
+
+
+@short_loops
+def summed(array):
+    """One loop, over as many entries as there are."""
+    total = 0.0
+    for k in range(len(array)):
+        total += array[k]
+    return total
+
+
+def test_short_loops_are_not_unrolled_and_sum_the_same_bits() -> None:
+    array = np.random.default_rng(0).random(37)
+    adds = []
+    for pipeline in (whole, short_loops_pipeline):
+        kernel = Kernel(summed.function, {"_nrt": False})
+        kernel._dispatcher = kernel._jitted(pipeline_class=pipeline, no_cfunc_wrapper=True)  # without the cache
+        assert kernel.compiled(array) == summed.python(array)
+        (program,) = kernel.dispatcher.overloads.values()
+        adds.append(str(program.library._final_module).count("fadd"))
+    assert adds[1] == 1 < adds[0]

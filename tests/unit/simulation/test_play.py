@@ -15,6 +15,7 @@ from goalbound.learners.reference import Clairvoyant
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.step import bernoulli
 from goalbound.planning import solve
+from goalbound.planning.optimal_values import OptimalValues
 from goalbound.problems import random_cssp
 from goalbound.simulation.contexts import Adversary, Cyclic, Dirichlet, FromArray, OneHot
 from goalbound.simulation.environment import ModelEnvironment
