@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.cpp_reference import FLAGS, CppReference, NoCompiler, Played, Task
-from goalbound import LRCSSP, Dirichlet, FromArray, LinearCSSP, ModelEnvironment, play, warm_up
+from goalbound import LRCSSP, Dirichlet, LinearCSSP, ModelEnvironment, play, warm_up
 from goalbound.estimation import Widths, likelihood, paper, scaled, sharp
 from goalbound.kernels.compile import compiled_ahead
 from goalbound.learners.settings import LearnerOptions
@@ -34,7 +34,7 @@ from goalbound.problems import (
     treatment_ladder,
     windy_grid,
 )
-from goalbound.simulation import bernoulli
+from goalbound.simulation import FromArray, bernoulli
 from goalbound.simulation.history import EpisodeBuffer
 
 ROUNDS = 3

@@ -42,3 +42,7 @@ def checked(given: Any) -> Any:
 def with_checked_indices(kernel: Kernel) -> Callable[..., Any]:
     """A kernel as Python, on arrays that check their indices."""
     return lambda *arguments: kernel.python(*[checked(one) for one in arguments])
+
+
+CHECKED: dict[str, Any] = {"TOY_WORK": 10**18, "_ready": with_checked_indices}
+"""Run all kernels so: ``with kernels(CHECKED): ...``"""

@@ -110,8 +110,8 @@ class _Lower(Lower):
 def _without_sign(kind: Any, written: Any) -> Any:
     """The type of an index, or of several, for code that does not look whether they are negative. ``written`` is the
     type in the kernel, which tells numbers that are written there."""
-    if isinstance(kind, types.BaseTuple):
-        return types.Tuple([_without_sign(kind[k], written[k]) for k in range(len(kind))])
+    if isinstance(written, types.UniTuple | types.Tuple):
+        return types.Tuple([_without_sign(*both) for both in zip(kind.types, written.types, strict=True)])
     computed = isinstance(kind, types.Integer) and not isinstance(written, types.Literal)
     return types.uintp if computed and kind.signed else kind
 
