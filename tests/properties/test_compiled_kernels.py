@@ -23,7 +23,7 @@ from goalbound.learners.tabular.factories import bernstein_ssp, eb_ssp, psrl_ssp
 from goalbound.models import SSP, Step
 from goalbound.planning import Solution, blocking_states, evaluate, is_proper, solve
 from goalbound.planning.reduction import rows_of
-from goalbound.problems import random_cssp
+from goalbound.problems import dense_random, random_cssp
 from goalbound.simulation import OneHot, play
 from tests.support import drawn
 from tests.support.checked_indices import CHECKED
@@ -195,7 +195,9 @@ def test_no_kernel_of_a_learner_without_contexts_counts_from_the_end_of_an_array
     problem = random_cssp(3, actions=2, context_size=1)
     runs = []
     for way in (CHECKED, PYTHON):
-        settings = {"rng": np.random.default_rng(0)} if make is psrl_ssp else {}
+        settings: dict[str, Any] = {"rng": np.random.default_rng(0)} if make is psrl_ssp else {}
+        if make is ulcvi:
+            settings = {"loss_bound": 2.0, "time_bound": 3.0, "episodes": 4}
         with kernels(way):
             learner = make(problem.support, loss_floor=0.1, **settings)
             runs.append(play(problem, learner, OneHot(1), episodes=4, step_limit=30))
@@ -203,12 +205,13 @@ def test_no_kernel_of_a_learner_without_contexts_counts_from_the_end_of_an_array
 
 
 def test_no_kernel_counts_from_the_end_where_a_log_is_learned_from() -> None:
-    problem = random_cssp(3, actions=2, context_size=2)
+    problem = dense_random(3, actions=2, context_size=2)
     for rule in (paper(), sharp(), likelihood()):
         learner = LRCSSP(problem.support, 2, loss_floor=0.1, widths=rule)
         with kernels(CHECKED):
             for state in (0, 1, 2, 0):
-                learner.learn([0.3, 0.7], Step(state, 1, 0.5, int(problem.support.next_state[0])))
+                learner.learn([0.3, 0.7], Step(state, 1, 0.5, 3 - state))
+        assert learner.statistics.visits.sum() == 4
 
 
 def test_the_krylov_method_of_this_case_takes_some_steps_and_ends(case: Case) -> None:
