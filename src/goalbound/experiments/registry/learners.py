@@ -119,14 +119,16 @@ def epsilon_greedy(
 
 
 def ps_cssp(
-    problem: LinearCSSP, *, episodes: int, spread: float = 0.2, by_variance: bool = True, ceiling: float = 1000.0,
+    problem: LinearCSSP, *, episodes: int, spread: float = 0.15, by_variance: bool = True, optimism: float = 0.03,
+    patience: float = 1.0, ceiling: float = 1000.0,
     support: str = "true", loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing",
     log_share: float = 0.0, rng: np.random.Generator,
 ) -> ridge.PosteriorSampling:  # fmt: skip
     """Thompson sampling on the ridge posterior."""
     learner = ridge.PosteriorSampling(
-        _support(problem, support), problem.context_size, spread=spread, by_variance=by_variance, ceiling=ceiling,
-        rng=rng, prior=guessed(problem, guess), **_ridge_arguments(problem, episodes, loss_floor, regularization),
+        _support(problem, support), problem.context_size, spread=spread, by_variance=by_variance,
+        optimism=optimism, patience=patience, ceiling=ceiling, rng=rng, prior=guessed(problem, guess),
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )  # fmt: skip
     return warm_started(learner, problem, log_share, episodes, rng)
 
