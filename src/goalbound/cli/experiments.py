@@ -17,14 +17,13 @@ from goalbound.cli.arguments import UsageError
 from goalbound.cli.text import print_error
 from goalbound.experiments.progress import Progress, progress_reporter
 from goalbound.experiments.records import RunRecord
-from goalbound.experiments.registry import PROBLEMS
+from goalbound.experiments.registry.problems import ENVIRONMENTS
 from goalbound.experiments.results_dir import ResultsDir, read_records, read_runs, read_times
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.summary import Summary, summarize
 from goalbound.experiments.sweep import SweepResult, sweep
 from goalbound.models.files.io import LIMIT, read_bytes
-from goalbound.problems.catalog import CATALOG
 from goalbound.terminal import one_line, pluralize
 
 RESULTS_ROOT = Path("out")
@@ -78,7 +77,7 @@ def figures(arguments: Namespace) -> int:
 
 def _require_extras(spec: ExperimentSpec) -> None:
     """Missing extras are reported once before the runs, not by every run."""
-    environments = any(one.use in PROBLEMS.entries and one.use not in CATALOG for one in spec.problems)
+    environments = {entry.name for entry in ENVIRONMENTS} & {one.use for one in spec.problems}
     for name in ("pyarrow", *(["gymnasium"] if environments else [])):
         try:
             there = find_spec(name) is not None
