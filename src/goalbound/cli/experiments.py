@@ -1,4 +1,4 @@
-"""``goalbound run``, ``goalbound report``, ``goalbound figures``: an experiment and its results."""
+"""``goalbound run``, ``report``, ``compare`` and ``figures``: experiments and their results."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from typing import Any
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.text import print_error
 from goalbound.experiments.progress import Progress, progress_reporter
+from goalbound.experiments.ratios import format_ratios, learner_ratios, ratios_as_json
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.registry.problems import ENVIRONMENTS
 from goalbound.experiments.results_dir import ResultsDir, read_records, read_runs, read_times
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.experiments.spec import ExperimentSpec
-from goalbound.experiments.summary import Summary, summarize
+from goalbound.experiments.summary import RunGroup, Summary, group_runs, summarize
 from goalbound.experiments.sweep import SweepResult, sweep
 from goalbound.models.files.io import LIMIT, read_bytes
 from goalbound.terminal import one_line, pluralize
@@ -58,6 +59,24 @@ def report(arguments: Namespace) -> int:
     """``goalbound report``: summarise the records and write the report; nothing is run."""
     results = Results.load(*find_experiment(arguments.experiment))
     results.print(results.write(), as_json=arguments.json)
+    return 0
+
+
+def compare(arguments: Namespace) -> int:
+    """``goalbound compare``: regrets and their ratios to the best, over several experiments; nothing is run."""
+    experiments: dict[str, list[RunGroup]] = {}
+    for word in arguments.experiments:
+        results = Results.load(*find_experiment(word))
+        name = results.spec.name
+        if name in experiments:
+            raise UsageError(f"two of the experiments are called {name}; give each once")
+        experiments[name] = group_runs(results.records, results.runs)
+        for one in results.summary.missing:
+            print_error(f"{name}: {one}")
+    found = learner_ratios(experiments)
+    if not found:
+        raise UsageError("the experiments have no records to compare; run them first")
+    print(ratios_as_json(found) if arguments.json else format_ratios(found))
     return 0
 
 
