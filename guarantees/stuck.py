@@ -63,7 +63,9 @@ def _scaled(instance: Instance, seed: int) -> LRCSSP:
 
 CANDIDATES: tuple[Candidate, ...] = (
     Candidate(DEFAULT, _sampling()),
-    Candidate("posterior sampling, fixed spread 0.1", _sampling(spread=0.1, by_variance=False)),
+    Candidate(
+        "posterior sampling, fixed spread 0.1", _sampling(spread=0.1, by_variance=False, optimism=0.0, patience=np.inf)
+    ),
     Candidate(GREEDY, _greedy),
     Candidate("0.5 x sharp", _scaled, never_stuck=True),
 )
