@@ -13,7 +13,8 @@ from goalbound.kernels.state import EpisodeState, LearnerState
 from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.learners.checkpoint import LARGEST, MANY, within, within_record
 from goalbound.learners.compact_arrays import has_matrices
-from goalbound.learners.prior import LARGEST_STRENGTH, PriorKnowledge
+from goalbound.learners.guesses import LARGEST_STRENGTH
+from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import Support
 from goalbound.models.validation import check_distribution, set_readonly
 
