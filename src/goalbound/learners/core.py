@@ -28,6 +28,7 @@ from goalbound.kernels.state import (
     LearnerState,
     new_episode_state,
     new_learner_state,
+    state_in_use,
 )
 from goalbound.kernels.ties import NOTHING, Nothing, exact_loss_interval
 from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL
@@ -47,6 +48,7 @@ from goalbound.learners.saved_state import (
     check_episode_state,
     check_learner_state,
     check_size,
+    claim_in_use,
     prior_arrays,
     prior_from,
 )
@@ -353,7 +355,7 @@ class RidgeLearner(VisitLearner):
         return prior_arrays(self.prior)
 
     def _state_arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        return named_arrays("state", self._state, without=SHARED)
+        return named_arrays("state", state_in_use(self._state), without=SHARED)
 
     @classmethod
     def _smallest(cls) -> Self:
@@ -374,6 +376,7 @@ class RidgeLearner(VisitLearner):
         check_size(arrays, support, settings.context_size)
         learner = object.__new__(cls)
         learner._set_up(support, settings, prior_from(arrays, support, settings.context_size), rng)
+        claim_in_use("state", learner._state, arrays)
         return learner
 
     def _check_state(self) -> None:
