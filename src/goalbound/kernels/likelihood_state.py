@@ -115,7 +115,7 @@ def new_likelihood_state(pairs: int, triples: int, size: int, vertices: int, cel
         miss_rows=lazy_zeros((numbers, cells), np.int32),
         low=lazy_zeros((numbers, vertices)),
         high=lazy_zeros((numbers, vertices)),
-        rows=lazy_zeros((1 + (pairs + 2 * numbers) * cells, size + 1)),
+        rows=lazy_zeros(((1 if vertices else 0) + (pairs + 2 * numbers) * cells, size + 1)),
         used=new_record(IN_USE),
         work=LikelihoodWorkspace(
             target=np.zeros(size),

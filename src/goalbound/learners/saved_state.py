@@ -141,6 +141,8 @@ def _check_likelihood(learner_state: LearnerState, next_start: NDArray[np.int64]
 def _check_room(state: LikelihoodState, lengths: NDArray[np.int64]) -> None:
     """Every pair that was played has its place, its numbers and its rows, which nobody else has."""
     used = {name: int(state.used[name]) for name in IN_USE.names or ()}
+    within("likelihood place", state.place, 0, used["pairs"])
+    within("likelihood first", state.first, 0, max(used["numbers"] - 1, 0))
     placed = np.flatnonzero(state.place)
     within("likelihood place", np.sort(state.place[placed]), *[np.arange(1, used["pairs"] + 1)] * 2)
     within("likelihood visits of pairs without a place", state.visits[state.place == 0], 0, 0)
@@ -157,7 +159,7 @@ def _check_room(state: LikelihoodState, lengths: NDArray[np.int64]) -> None:
 def claim_in_use(prefix: str, learner_state: LearnerState, arrays: Mapping[str, NDArray[Any]]) -> None:
     """As much room is in use as a file says; that its arrays have these shapes is checked when they are read."""
     state = learner_state.likelihood
-    room = {"pairs": len(state.contexts), "numbers": len(state.ones), "rows": len(state.rows) - 1}
+    room = {"pairs": len(state.contexts), "numbers": len(state.ones), "rows": max(len(state.rows) - 1, 0)}
     for field, most in room.items():
         name = f"{prefix}.likelihood.used.{field}"
         claimed = arrays.get(name)
