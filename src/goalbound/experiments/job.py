@@ -14,7 +14,7 @@ from pathlib import Path
 import goalbound
 from goalbound.errors import NotLinearWarning, WrongPriorWarning
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
-from goalbound.experiments.records import record_bytes
+from goalbound.experiments.record_file import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.kernels.compile import seconds_compiling

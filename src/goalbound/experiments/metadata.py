@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from itertools import combinations
 from math import fsum, isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -119,34 +119,72 @@ def diagnosis(report: RegretDiagnostics | None) -> dict[str, Any] | None:
     }
 
 
-def policies(problem: LinearCSSP, learner: Any) -> dict[str, Any] | None:
+class Policies(NamedTuple):
+    """Two entries of the metadata about policies; None where there are none."""
+
+    policies: dict[str, Any] | None
+    actions: dict[str, Any] | None
+
+
+def policies(problem: LinearCSSP, learner: Any) -> Policies:
     """The final policy of the learner against the optimal one, over a grid of contexts.
 
-    Null for learners without ``plan``, and for more than 300 states. For each of ``contexts``: ``optimal``, which of
-    the distinct optimal policies is best there (0 is the first one met); ``learned_gap``, how much more the learned
-    policy loses from the start, null where it may never arrive; ``differs``, the share of the states where the learned
-    action is not optimal. Both are null where the learner found no plan.
+    None for learners without ``plan``, and for more than 300 states. ``policies`` has for each of its ``contexts``:
+    ``optimal``, which of the distinct optimal policies is best there (0 is the first one met); ``learned_gap``, how
+    much more the learned policy loses from the start, null where it may never arrive; ``differs``, the share of the
+    states where the learned action is not optimal. Both are null where the learner found no plan.
+
+    ``actions`` has the names of ``states`` and ``actions`` (``state 3`` and ``action 1`` where they have none), the
+    action numbers [S] of each distinct ``optimal`` policy and of each distinct ``learned`` one, and which of the latter
+    is played at each of the contexts (``learned_at``, null without a plan).
     """
     policy_at = _planner(learner)
-    if policy_at is None or problem.support.states > MAX_STATES:
-        return None
+    support = problem.support
+    if policy_at is None or support.states > MAX_STATES:
+        return Policies(None, None)
     contexts = context_grid(problem.context_size)
-    numbers: dict[bytes, int] = {}
+    best_ones, learned_ones = _Distinct(), _Distinct()
     optimal: list[int] = []
+    learned_at: list[int | None] = []
     gaps: list[float | None] = []
     differs: list[float | None] = []
     for context in contexts:
         best = solve(problem.at(context))
-        optimal.append(numbers.setdefault(best.policy.tobytes(), len(numbers)))
+        optimal.append(best_ones.number(best.policy))
         try:
             learned = policy_at(context)
         except PlanningStopped:
             gaps.append(None)
             differs.append(None)
+            learned_at.append(None)
         else:
             gaps.append(_gap(best, learned))
             differs.append(float(np.mean(_suboptimal(best.problem, best.values, learned))))
-    return {"contexts": contexts.tolist(), "optimal": optimal, "learned_gap": gaps, "differs": differs}
+            learned_at.append(learned_ones.number(learned))
+    return Policies(
+        {"contexts": contexts.tolist(), "optimal": optimal, "learned_gap": gaps, "differs": differs},
+        {
+            "states": [support.state_label(state) for state in range(support.states)],
+            "actions": [support.action_label(action) for action in range(int(support.pair_action.max()) + 1)],
+            "optimal": best_ones.policies,
+            "learned": learned_ones.policies,
+            "learned_at": learned_at,
+        },
+    )
+
+
+class _Distinct:
+    """Policies in the order in which they are first met."""
+
+    def __init__(self) -> None:
+        self.policies: list[list[int]] = []
+        self._numbers: dict[tuple[int, ...], int] = {}
+
+    def number(self, policy: ArrayLike) -> int:
+        actions = np.asarray(policy).tolist()
+        if tuple(actions) not in self._numbers:
+            self.policies.append(actions)
+        return self._numbers.setdefault(tuple(actions), len(self._numbers))
 
 
 def context_grid(size: int) -> NDArray[np.float64]:

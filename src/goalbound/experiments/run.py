@@ -77,7 +77,7 @@ def run(
             **run_state.accumulator.metadata(),
             "alarm": metadata.alarm(learner),
             "diagnosis": metadata.diagnosis(None if audit is None else audit.report()),
-            "policies": metadata.policies(instance.problem, learner),
+            **metadata.policies(instance.problem, learner)._asdict(),
             "settings": metadata.learner_settings(spec, learner),
             "card": learner_card(learner).as_json(),
             "problem": metadata.problem_metadata(instance.problem, bounds),

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import SSP, BallSet, IntervalSet, LossScale, Support
-from goalbound.models.support import GOAL
+from goalbound.models import SSP, BallSet, IntervalSet, LossScale
 from goalbound.planning import PolicyBounds
 from goalbound.planning.policy_bounds import (
     amounts_at_least,
@@ -222,9 +221,14 @@ def explain(evidence: Evidence, context: Floats, state: int) -> Explanation:
         guarantee = "This learner has no confidence sets, so there are no bounds."
     else:
         guarantee = evidence.bounds.guarantee
-    name = support.state_names[state] if support.state_names else f"state {state}"
     return Explanation(
-        name, tuple(context.tolist()), actions, chosen, _reason(actions, chosen), guarantee, notes=_notes(actions)
+        support.state_label(state),
+        tuple(context.tolist()),
+        actions,
+        chosen,
+        _reason(actions, chosen),
+        guarantee,
+        notes=_notes(actions),
     )
 
 
@@ -239,12 +243,12 @@ def _explained(evidence: Evidence, pair: int, interval: Interval | None) -> Acti
     if isinstance(sets, IntervalSet):
         intervals = list(zip(sets.low[row].tolist(), sets.high[row].tolist(), strict=True))
     return ActionExplanation(
-        support.action_names[number] if support.action_names else f"action {number}",
+        support.action_label(number),
         number,
         float(model.losses[pair]),
         None if sets is None else (float(sets.loss_low[pair]), float(sets.loss_high[pair])),
         tuple(
-            NextState(_state_name(support, int(s)), float(chance), ends)
+            NextState(support.state_label(int(s)), float(chance), ends)
             for s, chance, ends in zip(following, chances, intervals, strict=True)
         ),
         float(sets.radii[pair]) if isinstance(sets, BallSet) else None,
@@ -300,12 +304,6 @@ def _in_unit(scale: LossScale, interval: Interval | None) -> Interval | None:
         return None
     low, high = (np.array(end) for end in interval)
     return float(amounts_at_least(scale, low)), float(amounts_at_most(scale, high))
-
-
-def _state_name(support: Support, state: int) -> str:
-    if state == support.states:
-        return GOAL
-    return support.state_names[state] if support.state_names else f"state {state}"
 
 
 def _probability(following: NextState) -> str:

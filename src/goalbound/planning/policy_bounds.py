@@ -102,13 +102,13 @@ class PolicyBounds:
 
     def __str__(self) -> str:
         support = self.support
-        names = [_name(support.state_names, s, "state") for s in range(min(support.states, SHOWN))]
+        names = [one_line(support.state_label(s)) for s in range(min(support.states, SHOWN))]
         columns: list[tuple[str, Floats | None]] = [
             ("at least", self.lower), ("estimate", self.estimate), ("at most", self.upper),
         ]  # fmt: skip
         shown = [(with_unit(head, self.loss_scale), numbers) for head, numbers in columns if numbers is not None]
         cells = [
-            [name, _name(support.action_names, int(self.policy[s]), "action"), *(f"{v[s]:.4g}" for _, v in shown)]
+            [name, one_line(support.action_label(int(self.policy[s]))), *(f"{v[s]:.4g}" for _, v in shown)]
             for s, name in enumerate(names)
         ]
         lines = [table(["state", "action", *(head for head, _ in shown)], cells, "ll" + "r" * len(shown))]
@@ -127,7 +127,7 @@ class PolicyBounds:
         return "\n".join([*lines, self.guarantee])
 
     def _listed(self, states: NDArray[np.int64]) -> str:
-        some = ", ".join(_name(self.support.state_names, int(s), "state") for s in states[:SHOWN])
+        some = ", ".join(one_line(self.support.state_label(int(s))) for s in states[:SHOWN])
         return some + (f" and {len(states) - SHOWN} more" if len(states) > SHOWN else "")
 
 
@@ -153,10 +153,6 @@ def amounts_at_most(scale: LossScale, losses: Floats) -> Floats:
     """Upper bounds in the unit: rounded up; no loss stays none."""
     amounts = np.nextafter(scale.to_unit(losses), np.inf)
     return set_readonly(np.where(losses == 0.0, 0.0, amounts))
-
-
-def _name(names: tuple[str, ...] | None, number: int, kind: str) -> str:
-    return one_line(names[number]) if names is not None and number < len(names) else f"{kind} {number}"
 
 
 def policy_bounds(

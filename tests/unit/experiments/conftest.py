@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goalbound.experiments import run as running
-from goalbound.experiments.records import record_bytes
+from goalbound.experiments.record_file import record_bytes
 from goalbound.experiments.sweep import sweep
 from tests.support.small_runs import RUNS, run
 from tests.support.sweep_cases import small_spec

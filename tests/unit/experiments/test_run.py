@@ -16,7 +16,7 @@ import pytest
 
 from goalbound.errors import InputError
 from goalbound.experiments import run as running
-from goalbound.experiments.records import read_record, record_bytes, write_record
+from goalbound.experiments.record_file import read_record, record_bytes, write_record
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.lr_cssp import LRCSSP
 from tests.support import third_party_learner as third_party
