@@ -66,6 +66,18 @@ examples:
   goalbound figures out/first
   goalbound figures out/first --format pdf svg --out paper/figures
 """
+EXPORT = """\
+examples:
+  goalbound export out/first --csv summary curves
+  goalbound export out/first --parquet policies episodes --out data
+
+summary   one row for each problem, contexts and learner, as in summary.csv
+curves    expected regret and known steps along the episodes, means over seeds with 95% bands
+policies  what each learner would play at last and what is best: by run, context and state, with names
+episodes  every kept episode of every run
+
+In Python: goalbound.experiments.load("out/first") has .summary(), .curves(), .policies() and .frame().
+"""
 LEARNERS = """\
 examples:
   goalbound learners
@@ -118,9 +130,12 @@ Kernels are compiled once for each machine and version and cached on disk; witho
 first long run begins.
 """
 
+TABLES = ("summary", "curves", "policies", "episodes")
+"""What can be exported."""
 FUNCTIONS = {
     "solve": "solve:run", "problems": "problems:problems", "convert": "problems:convert", "demo": "demo:run",
     "run": "experiments:run", "report": "experiments:report", "figures": "experiments:figures",
+    "export": "export:run",
     "learners": "learners:run", "check": "check:run", "fit": "fit:run", "warm-up": "warm_up:run",
 }  # fmt: skip
 """The function that runs each command, in the modules of ``goalbound.cli``."""
@@ -193,6 +208,7 @@ def parser() -> Parser:
     _add_run(commands)
     _add_report(commands)
     _add_figures(commands)
+    _add_export(commands)
     _add_learners(commands)
     _add_check(commands)
     _add_fit(commands)
@@ -268,6 +284,16 @@ def _add_figures(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--format", dest="formats", nargs="+", choices=("pdf", "svg", "png"), default=["pdf"],
                          help="which files (default: pdf)")  # fmt: skip
     command.add_argument("--out", metavar="FOLDER", help="where they go (default: figures/ in the experiment)")
+
+
+def _add_export(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "export", "write the results of an experiment as CSV or Parquet", EXPORT)
+    command.usage = "%(prog)s FOLDER|SPEC.toml [--csv TABLE ...] [--parquet TABLE ...] [options]"
+    _add_experiment(command)
+    for kind in ("csv", "parquet"):
+        command.add_argument(f"--{kind}", nargs="+", action="extend", choices=TABLES, default=[], metavar="TABLE",
+                             help=f"which tables as {kind}: {', '.join(TABLES)}")  # fmt: skip
+    command.add_argument("--out", metavar="FOLDER", help="where they go (default: the folder of the experiment)")
 
 
 def _add_learners(commands: argparse._SubParsersAction[Parser]) -> None:
