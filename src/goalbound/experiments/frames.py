@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from goalbound.experiments import columns, text
 from goalbound.experiments.summary import Curve, RunGroup, Summary, group_runs
+from goalbound.notebook import weights_text
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
@@ -22,7 +23,6 @@ LABELS = ("problem", "contexts", "learner")
 """The columns that name a group of runs."""
 CURVES: Mapping[str, str] = {"expected_regret": "regret_curve", "known_share": "known_curve"}
 """What curves show, and the attribute of a group that has it."""
-CONTEXT_DIGITS = 4
 
 
 def episodes_table(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None = None) -> Any:
@@ -75,7 +75,7 @@ def policies_table(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None 
         about.add(group, record, states * len(policies["contexts"]))
         for place, context in enumerate(policies["contexts"]):
             learned = actions["learned_at"][place]
-            parts["context"] += states * [context_label(context, record.metadata["problem"].get("component_names"))]
+            parts["context"] += states * [weights_text(context, record.metadata["problem"].get("component_names"))]
             parts["state"] += actions["states"]
             parts["learned_action"] += _named(actions, None if learned is None else actions["learned"][learned])
             parts["optimal_action"] += _named(actions, actions["optimal"][policies["optimal"][place]])
@@ -88,16 +88,6 @@ def policies_table(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None 
             value for part in weights for value in (part[:, one] if one < part.shape[1] else [None] * len(part))
         )
     return _table(found | {"learned_gap": _floats(parts["learned_gap"])})
-
-
-def context_label(context: Sequence[float], names: Sequence[str] | None) -> str:
-    """A context in words: the weights that are not 0, with the names of their components.
-
-    >>> context_label([0.9, 0.1, 0.0], ["young", "old", "very old"]), context_label([0.0, 1.0], None)
-    ('0.9 young + 0.1 old', '1 component 1')
-    """
-    there = names or [f"component {one}" for one in range(len(context))]
-    return " + ".join(f"{w:.{CONTEXT_DIGITS}g} {name}" for w, name in zip(context, there, strict=True) if w > 0.0)
 
 
 def _named(actions: Mapping[str, Any], policy: Sequence[int] | None) -> list[str | None]:

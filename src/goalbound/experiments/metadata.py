@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from importlib.metadata import version
-from itertools import combinations
 from math import fsum, isfinite
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from goalbound.learners.settings import Settings
 from goalbound.learners.tabular.settings import TabularSettings
 from goalbound.learners.wrapper import unwrap
 from goalbound.models import SSP, LinearCSSP
+from goalbound.models.simplex import simplex_landmarks
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
 from goalbound.simulation.diagnostics import RegretDiagnostics
 
@@ -201,11 +201,7 @@ def context_grid(size: int) -> NDArray[np.float64]:
         whole = whole.reshape(-1, size - 1)
         rest = steps - whole.sum(axis=1)
         return np.column_stack([whole, rest])[rest >= 0] / steps
-    corners = np.eye(size)
-    if size == 1:
-        return corners
-    middles = [(corners[i] + corners[j]) / 2.0 for i, j in combinations(range(size), 2)]
-    return np.array([*corners, corners.mean(axis=0), *middles][:MAX_CONTEXTS])
+    return simplex_landmarks(size, most=MAX_CONTEXTS)
 
 
 def _planner(learner: Any) -> Callable[[NDArray[np.float64]], ArrayLike] | None:

@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, ModelError
+from goalbound.frames import data_frame
 from goalbound.models import BallSet, IntervalSet, LossScale, Support
 from goalbound.models.validation import check_fraction, check_type, set_readonly
+from goalbound.notebook import html_lines, html_table
 from goalbound.planning.extended_value_iteration import check_rows_fit
 from goalbound.planning.plausible_rows import PlausibleRows, may_arrive, may_never_arrive, only_pairs
 from goalbound.planning.properness import support_pairs
 from goalbound.planning.robust_values import lower_bounds, upper_bounds
 from goalbound.planning.solution import Status
+from goalbound.plotting import Rows, draw_rows
 from goalbound.terminal import one_line, table
 
 SHOWN = 12
@@ -100,6 +103,38 @@ class PolicyBounds:
         low, high = self.lower * (1.0 - OUTSIDE), self.upper * (1.0 + OUTSIDE)
         return np.flatnonzero((self.estimate < low) | (self.estimate > high))
 
+    def _columns(self) -> dict[str, Any]:
+        support = self.support
+        found: dict[str, Any] = {
+            "state": [support.state_label(state) for state in range(support.states)],
+            "action": [support.action_label(int(action)) for action in self.policy],
+            "lower": self.lower[:-1],
+        }
+        if self.estimate is not None:
+            found["estimate"] = self.estimate[:-1]
+        return {**found, "upper": self.upper[:-1]}
+
+    def frame(self, *, arrow: bool = False) -> Any:
+        """One row per state: state and action by name, lower, estimate (where there is one), upper (infinite where a
+        plausible model may never arrive). A data frame of pandas, or a table of Arrow."""
+        return data_frame(self._columns(), arrow=arrow)
+
+    def _repr_html_(self) -> str:
+        heads = {"lower": "at least", "estimate": "estimate", "upper": "at most"}
+        named = {
+            with_unit(heads[name], self.loss_scale) if name in heads else name: column
+            for name, column in self._columns().items()
+        }
+        return html_table(named) + html_lines(self._notes)
+
+    def plot(self, axes: Any = None) -> Any:
+        """The bounds of each state, and the estimate as a point where there is one; an arrow where a plausible model
+        may never arrive. The actions are at the right. The Matplotlib axes."""
+        columns = self._columns()
+        rows = Rows(columns["state"], columns["lower"], columns["upper"], columns.get("estimate"), columns["action"])
+        label = with_unit("expected loss until the goal, at least and at most", self.loss_scale)
+        return draw_rows(rows, label=label, point="estimate", axes=axes)
+
     def __str__(self) -> str:
         support = self.support
         names = [one_line(support.state_label(s)) for s in range(min(support.states, SHOWN))]
@@ -114,6 +149,12 @@ class PolicyBounds:
         lines = [table(["state", "action", *(head for head, _ in shown)], cells, "ll" + "r" * len(shown))]
         if support.states > SHOWN:
             lines.append(f"and {support.states - SHOWN} more states")
+        return "\n".join([*lines, *self._notes])
+
+    @property
+    def _notes(self) -> list[str]:
+        """What there is to say below the table."""
+        lines = []
         if len(self.may_never_arrive):
             lines.append(f"A plausible model may never arrive from {self._listed(self.may_never_arrive)}.")
         outside = self.estimate_outside
@@ -124,7 +165,7 @@ class PolicyBounds:
             )
         if self.status is not Status.CONVERGED:
             lines.append(f"{self.status.value}.")
-        return "\n".join([*lines, self.guarantee])
+        return [*lines, self.guarantee]
 
     def _listed(self, states: NDArray[np.int64]) -> str:
         some = ", ".join(one_line(self.support.state_label(int(s))) for s in states[:SHOWN])

@@ -14,7 +14,7 @@ def test_tables_are_written_beside_the_records(done, run):
     names = ["summary.csv", "curves.csv", "policies.parquet", "episodes.parquet"]
     assert (code, out.split()) == (0, [f"out/small/{name}" for name in names])
     results = load("out/small")
-    curves = list(csv.DictReader(Path("out/small/curves.csv").open()))
+    curves = list(csv.DictReader(Path("out/small/curves.csv").read_text().splitlines()))
     assert [float(row["expected_regret"]) for row in curves] == results.curves()["expected_regret"].tolist()
     assert pd.read_parquet("out/small/episodes.parquet").equals(results.frame())
     assert pd.read_parquet("out/small/policies.parquet").equals(results.policies())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow
 import pytest
 from hypothesis import given, settings
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 
 from goalbound.experiments import columns
 from goalbound.experiments.frames import (
-    context_label,
     curves_table,
     episodes_table,
     policies_table,
@@ -122,7 +120,3 @@ def test_no_records_are_empty_tables():
     for table in (episodes_table([]), curves_table(nothing), summary_table(nothing), policies_table([])):
         assert table.num_rows == 0
         assert "learner" in table.column_names
-
-
-def test_a_context_is_named_by_its_components():
-    assert context_label(np.array([1.0, 0.0]), ["young", "old"]) == "1 young"
