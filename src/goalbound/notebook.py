@@ -77,4 +77,4 @@ def weights_text(context: Sequence[float], names: Sequence[str] | None) -> str:
     ('0.9 young + 0.1 old', '1 component 1')
     """
     there = names or [f"component {one}" for one in range(len(context))]
-    return " + ".join(f"{weight:.4g} {name}" for weight, name in zip(context, there, strict=True) if weight > 0.0)
+    return " + ".join(f"{weight:.3g} {name}" for weight, name in zip(context, there, strict=True) if weight > 0.0)

@@ -174,7 +174,8 @@ class Explanation:
             np.where(np.isfinite(values), values, np.nan), [pluralize(one.visits, "visit") for one in self.actions],
         )  # fmt: skip
         label = with_unit(f"loss until the goal from {self.state}", self.loss_scale)
-        return draw_rows(rows, label=label, point="estimate", axes=axes)
+        line = "" if all(one.value_interval is None for one in self.actions) else "; line: plausible"
+        return draw_rows(rows, label=f"{label}; point: estimate{line}", axes=axes)
 
     def as_json(self) -> dict[str, Any]:
         """What :mod:`json` writes as it is: infinite numbers are the text "infinite", what there is not is null."""

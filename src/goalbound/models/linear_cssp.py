@@ -33,7 +33,7 @@ from goalbound.models.validation import (
     short_repr,
 )
 from goalbound.notebook import html_lines, html_table
-from goalbound.plotting import escape_label, new_axes
+from goalbound.plotting import literal, new_axes
 
 Context = ArrayLike | str | Mapping[str, float]
 """Weights, the name of a component for all weight on it, or weights by names."""
@@ -308,11 +308,11 @@ class LinearCSSP:
         """The loss of each pair in each component, as shades; the Matplotlib axes."""
         components, states, actions = self._labels()
         shown = min(len(states), MAX_ROWS)
-        axes = new_axes(axes, rows=shown)
+        names = [f"{state}: {action}" for state, action in zip(states[:shown], actions[:shown], strict=True)]
+        axes = new_axes(axes, names=names)
         image = axes.imshow(self.losses[:shown], aspect="auto", vmin=0.0, interpolation="nearest")
-        axes.set_xticks(range(len(components)), [escape_label(name) for name in components])
-        axes.set_yticks(range(shown), [escape_label(f"{state}: {action}") for state, action in
-                                       zip(states[:shown], actions[:shown], strict=True)])  # fmt: skip
+        axes.set_xticks(range(len(components)), [literal(name) for name in components])
+        axes.set_yticks(range(shown), [literal(name) for name in names])
         if shown < len(states):
             axes.set_xlabel(f"{len(states) - shown} more pairs are not shown")
         axes.figure.colorbar(image, ax=axes, label="loss")

@@ -132,8 +132,9 @@ class PolicyBounds:
         may never arrive. The actions are at the right. The Matplotlib axes."""
         columns = self._columns()
         rows = Rows(columns["state"], columns["lower"], columns["upper"], columns.get("estimate"), columns["action"])
-        label = with_unit("expected loss until the goal, at least and at most", self.loss_scale)
-        return draw_rows(rows, label=label, point="estimate", axes=axes)
+        point = "" if self.estimate is None else "; point: estimate"
+        label = with_unit("expected loss until the goal", self.loss_scale) + f"; line: at least to at most{point}"
+        return draw_rows(rows, label=label, axes=axes)
 
     def __str__(self) -> str:
         support = self.support

@@ -29,7 +29,7 @@ from goalbound.planning.context_bounds.region import (
 from goalbound.planning.context_bounds.search import BoundStatus, Budget, Incumbent, Tell, maximise
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.planning.properness import blocking_states
-from goalbound.plotting import Rows, draw_rows, escape_label, new_axes
+from goalbound.plotting import Rows, draw_rows, literal, new_axes
 
 FEW_STATES = 200
 """Up to so many, times are bounded by the pairs that may be optimal; with more, by prices first."""
@@ -141,7 +141,7 @@ class ContextBounds:
             axes = new_axes(axes)
             axes.plot(contexts[:, 1], worst, label="largest optimal loss of any state")
             axes.axhspan(bound.lower, bound.upper, alpha=0.3, color="C1", label="B*, certified")
-            first, last = (escape_label(weights_text(corner, names)) for corner in np.eye(2).tolist())
+            first, last = (literal(name) for name in names or ("component 0", "component 1"))
             axes.set_xlabel(f"context, from {first} to {last}")
             axes.set_ylabel("loss")
             axes.set_xlim(0.0, 1.0)
@@ -149,7 +149,7 @@ class ContextBounds:
             return axes
         labels = [weights_text(context.tolist(), names) for context in contexts]
         axes = draw_rows(Rows(labels, point=worst), label="largest optimal loss of any state", axes=axes)
-        axes.axvspan(bound.lower, bound.upper, alpha=0.3, color="C1", label="B*, certified")
+        axes.axvspan(bound.lower, bound.upper, alpha=0.5, color="C1", linewidth=1.5, label="B*, certified")
         axes.legend(frameon=False)
         return axes
 
