@@ -81,6 +81,7 @@ In Python: goalbound.experiments.load("out/first") has .summary(), .curves(), .p
 LEARNERS = """\
 examples:
   goalbound learners
+  goalbound learners ps-cssp          one of them, with the meaning of its settings; "thompson" finds it too
   goalbound learners --json
 """
 CHECK = """\
@@ -121,6 +122,13 @@ The file of --map holds all at once; options go first (docs/logs.md):
 
 exit code: 0 done, 2 wrong input (the first wrong row, unless --errors skip).
 """
+COMPLETION = """\
+examples:
+  goalbound completion > ~/.local/share/bash-completion/completions/goalbound     then open a new shell
+  source <(goalbound completion)                                                  in this shell only
+
+Commands, options, names of problems and learners, and files are completed, without starting Python.
+"""
 WARM_UP = """\
 examples:
   goalbound warm-up                     what LR-CSSP, greedy, epsilon-greedy, posterior-sampling and R-max learners run
@@ -137,6 +145,7 @@ FUNCTIONS = {
     "run": "experiments:run", "report": "experiments:report", "figures": "experiments:figures",
     "export": "export:run",
     "learners": "learners:run", "check": "check:run", "fit": "fit:run", "warm-up": "warm_up:run",
+    "completion": "completion:run",
 }  # fmt: skip
 """The function that runs each command, in the modules of ``goalbound.cli``."""
 
@@ -213,6 +222,7 @@ def parser() -> Parser:
     _add_check(commands)
     _add_fit(commands)
     _add_warm_up(commands)
+    _command(commands, "completion", "print a script that completes commands in bash", COMPLETION)
     return top
 
 
@@ -298,6 +308,7 @@ def _add_export(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _add_learners(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _command(commands, "learners", "list what experiments may name: learners, contexts, losses", LEARNERS)
+    command.add_argument("name", metavar="NAME", nargs="?", help="explain this one, with its settings")
     command.add_argument("--json", action="store_true", help="print JSON for programs")
 
 
