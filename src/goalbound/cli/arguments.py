@@ -78,6 +78,14 @@ episodes  every kept episode of every run
 
 In Python: goalbound.experiments.load("out/first") has .summary(), .curves(), .policies() and .frame().
 """
+COMPARE = """\
+examples:
+  goalbound compare out/before out/after
+  goalbound compare out/first out/first-quick --json
+
+Learners are matched by their labels, runs by their seeds; where runs have different lengths, regret is compared after
+as many episodes as the shorter ones have.
+"""
 LEARNERS = """\
 examples:
   goalbound learners
@@ -143,7 +151,7 @@ TABLES = ("summary", "curves", "policies", "episodes")
 FUNCTIONS = {
     "solve": "solve:run", "problems": "problems:problems", "convert": "problems:convert", "demo": "demo:run",
     "run": "experiments:run", "report": "experiments:report", "figures": "experiments:figures",
-    "export": "export:run",
+    "export": "export:run", "compare": "compare:run",
     "learners": "learners:run", "check": "check:run", "fit": "fit:run", "warm-up": "warm_up:run",
     "completion": "completion:run",
 }  # fmt: skip
@@ -218,6 +226,7 @@ def parser() -> Parser:
     _add_report(commands)
     _add_figures(commands)
     _add_export(commands)
+    _add_compare(commands)
     _add_learners(commands)
     _add_check(commands)
     _add_fit(commands)
@@ -304,6 +313,13 @@ def _add_export(commands: argparse._SubParsersAction[Parser]) -> None:
         command.add_argument(f"--{kind}", nargs="+", action="extend", choices=TABLES, default=[], metavar="TABLE",
                              help=f"which tables as {kind}: {', '.join(TABLES)}")  # fmt: skip
     command.add_argument("--out", metavar="FOLDER", help="where they go (default: the folder of the experiment)")
+
+
+def _add_compare(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "compare", "say what changed between the results of two folders", COMPARE)
+    command.add_argument("before", metavar="FOLDER", help="the folder of an experiment")
+    command.add_argument("after", metavar="FOLDER", help="another one")
+    command.add_argument("--json", action="store_true", help="print one JSON object for programs")
 
 
 def _add_learners(commands: argparse._SubParsersAction[Parser]) -> None:
