@@ -35,7 +35,7 @@ class Job:
     """JSON of the :class:`RunSpec`."""
     episodes: int
     checkpoint: str | None = None
-    """Where the run may save its state; None on a cluster, whose machines need not share a disk."""
+    """Where the run may save its state; None on machines that do not share the disk of the results directory."""
     plugins: Plugins = NO_PLUGINS
     """The plug-ins that may be imported for it."""
 

@@ -17,6 +17,7 @@ from tests.support.sweep_cases import small_spec
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of 7 episodes, so that there is something between them."""
     monkeypatch.setattr(running, "CHUNK", 7)
+    monkeypatch.setattr(running, "FIRST_PART", 7)
 
 
 @pytest.fixture(scope="session")
