@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from math import fsum, isfinite
 from typing import Any, NamedTuple
@@ -171,6 +171,21 @@ def policies(problem: LinearCSSP, learner: Any) -> Policies:
             "learned_at": learned_at,
         },
     )
+
+
+def policy_regions(actions: Mapping[str, Any]) -> dict[str, Any]:
+    """What the distinct optimal policies do where they differ, from ``actions`` of a record: ``states``, the names of
+    these states; ``actions``, for each policy the names of its actions there.
+
+    >>> policy_regions({"states": ["sick", "well"], "actions": ["wait", "drug"], "optimal": [[0, 1], [1, 1]]})
+    {'states': ['sick'], 'actions': [['wait'], ['drug']]}
+    """
+    policies = np.array(actions["optimal"])
+    differ = np.flatnonzero(np.ptp(policies, axis=0)).tolist()
+    return {
+        "states": [actions["states"][state] for state in differ],
+        "actions": [[actions["actions"][action] for action in policy] for policy in policies[:, differ].tolist()],
+    }
 
 
 class _Distinct:
