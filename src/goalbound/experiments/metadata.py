@@ -27,6 +27,8 @@ MAX_STATES = 300
 """Policies of larger problems are not evaluated."""
 MAX_CONTEXTS = 100
 """The largest number of contexts of the policy grid."""
+MAX_CACHED = 8
+"""Problems whose best policies are kept for the next run."""
 OPTIMALITY_TOLERANCE = 1e-6
 """An action is optimal if it is worse than the best by no more than this share of the state's value."""
 _GRID_STEPS = {2: 40, 3: 10}
@@ -143,13 +145,13 @@ def policies(problem: LinearCSSP, learner: Any) -> Policies:
     if policy_at is None or support.states > MAX_STATES:
         return Policies(None, None)
     contexts = context_grid(problem.context_size)
+    solutions = _grid_solutions(problem)
     best_ones, learned_ones = _Distinct(), _Distinct()
     optimal: list[int] = []
     learned_at: list[int | None] = []
     gaps: list[float | None] = []
     differs: list[float | None] = []
-    for context in contexts:
-        best = solve(problem.at(context))
+    for context, best in zip(contexts, solutions, strict=True):
         optimal.append(best_ones.number(best.policy))
         try:
             learned = policy_at(context)
@@ -171,6 +173,21 @@ def policies(problem: LinearCSSP, learner: Any) -> Policies:
             "learned_at": learned_at,
         },
     )
+
+
+_SOLUTIONS: dict[int, tuple[LinearCSSP, list[Solution]]] = {}
+"""Of the last few problems by identity: the runs of a sweep share theirs."""
+
+
+def _grid_solutions(problem: LinearCSSP) -> list[Solution]:
+    """The best policies at the contexts of the grid; they are the same for all learners and seeds."""
+    found = _SOLUTIONS.get(id(problem))
+    if found is None or found[0] is not problem:
+        if len(_SOLUTIONS) >= MAX_CACHED:
+            _SOLUTIONS.clear()
+        solutions = [solve(problem.at(context)) for context in context_grid(problem.context_size)]
+        found = _SOLUTIONS[id(problem)] = (problem, solutions)
+    return found[1]
 
 
 def policy_regions(actions: Mapping[str, Any]) -> dict[str, Any]:
