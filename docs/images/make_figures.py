@@ -27,7 +27,7 @@ from goalbound.experiments.figures.style import (
     power_of_ten,
     save_figure,
 )
-from goalbound.experiments.records import read_record
+from goalbound.experiments.record_file import read_record
 from goalbound.experiments.summary import Group, summarize
 
 PRACTICAL = 0.5

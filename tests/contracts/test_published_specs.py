@@ -7,7 +7,7 @@ import pytest
 
 from goalbound.cli import main
 from goalbound.experiments import metadata
-from goalbound.experiments.records import read_record
+from goalbound.experiments.record_file import read_record
 from goalbound.experiments.registry.learners import LEARNERS
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.experiments.spec import ExperimentSpec

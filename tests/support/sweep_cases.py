@@ -12,9 +12,11 @@ from goalbound import plugin
 from goalbound.experiments.progress import Event
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.learners.reference import Clairvoyant
+from goalbound.learners.ridge import GreedyRidge
 from goalbound.models import LinearCSSP
 
 HERE = "tests.support.sweep_cases"
+PAUSE = "GOALBOUND_TESTS_PAUSE"
 
 
 def small_spec(*, episodes: int = 20, seeds: int = 2, learners: list[dict] | None = None) -> ExperimentSpec:
@@ -108,3 +110,18 @@ def threads(problem: LinearCSSP, *, path: str = "") -> Clairvoyant:
     """Writes how many threads native code may use."""
     Path(path).write_text(f"{os.environ.get('OMP_NUM_THREADS')} {os.environ.get('NUMBA_NUM_THREADS')}")
     return Clairvoyant(problem)
+
+
+class Unhurried(GreedyRidge):
+    """A learner that can be saved, whose episodes take as many seconds as the environment variable says."""
+
+    play_episodes = None  # so that every episode is begun
+
+    def begin(self, context, *, id=None):
+        time.sleep(float(os.environ.get(PAUSE, "0")))
+        return super().begin(context, id=id)
+
+
+@plugin
+def unhurried(problem: LinearCSSP) -> Unhurried:
+    return Unhurried(problem.support, problem.context_size, loss_floor=0.05)

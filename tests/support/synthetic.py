@@ -62,6 +62,7 @@ def record(
         "diagnosis": None,
         "simplex": simplex(context_size, spec.episodes),
         "policies": None,
+        "actions": None,
         "settings": {"delta": 0.1, "widths": "paper", "scale": 1.0},
         "card": KNOWN_TEST.as_json(),
         "alarm": None,

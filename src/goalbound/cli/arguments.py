@@ -61,10 +61,10 @@ examples:
 
 Writes summary.csv, summary.json and report.html into the folder, and prints the table.
 """
-COMPARE = """\
+RATIOS = """\
 examples:
-  goalbound compare out/in-use
-  goalbound compare out/in-use out/in-use-roads --json
+  goalbound ratios out/in-use
+  goalbound ratios out/in-use out/in-use-roads --json
 
 Prints a table in Markdown: the expected regret of each learner on each problem, the geometric mean of its ratios to
 the best learner of each problem among those that begin alike (with nothing, a log or a guess), and the largest of
@@ -75,9 +75,30 @@ examples:
   goalbound figures out/first
   goalbound figures out/first --format pdf svg --out paper/figures
 """
+EXPORT = """\
+examples:
+  goalbound export out/first --csv summary curves
+  goalbound export out/first --parquet policies episodes --out data
+
+summary   one row for each problem, contexts and learner, as in summary.csv
+curves    expected regret and known steps along the episodes, means over seeds with 95% bands
+policies  what each learner would play at last and what is best: by run, context and state, with names
+episodes  every kept episode of every run
+
+In Python: goalbound.experiments.load("out/first") has .summary(), .curves(), .policies() and .frame().
+"""
+COMPARE = """\
+examples:
+  goalbound compare out/before out/after
+  goalbound compare out/first out/first-quick --json
+
+Learners are matched by their labels, runs by their seeds; where runs have different lengths, regret is compared after
+as many episodes as the shorter ones have.
+"""
 LEARNERS = """\
 examples:
   goalbound learners
+  goalbound learners ps-cssp          one of them, with the meaning of its settings; "thompson" finds it too
   goalbound learners --json
 """
 CHECK = """\
@@ -118,6 +139,13 @@ The file of --map holds all at once; options go first (docs/logs.md):
 
 exit code: 0 done, 2 wrong input (the first wrong row, unless --errors skip).
 """
+COMPLETION = """\
+examples:
+  goalbound completion > ~/.local/share/bash-completion/completions/goalbound     then open a new shell
+  source <(goalbound completion)                                                  in this shell only
+
+Commands, options, names of problems and learners, and files are completed, without starting Python.
+"""
 WARM_UP = """\
 examples:
   goalbound warm-up                     what LR-CSSP, greedy, epsilon-greedy, posterior-sampling and R-max learners run
@@ -127,11 +155,14 @@ Kernels are compiled once for each machine and version and cached on disk; witho
 first long run begins.
 """
 
+TABLES = ("summary", "curves", "policies", "episodes")
+"""What can be exported."""
 FUNCTIONS = {
     "solve": "solve:run", "problems": "problems:problems", "convert": "problems:convert", "demo": "demo:run",
-    "run": "experiments:run", "report": "experiments:report", "compare": "experiments:compare",
-    "figures": "experiments:figures", "learners": "learners:run", "check": "check:run", "fit": "fit:run",
-    "warm-up": "warm_up:run",
+    "run": "experiments:run", "report": "experiments:report", "figures": "experiments:figures",
+    "export": "export:run", "compare": "compare:run", "ratios": "ratios:run",
+    "learners": "learners:run", "check": "check:run", "fit": "fit:run", "warm-up": "warm_up:run",
+    "completion": "completion:run",
 }  # fmt: skip
 """The function that runs each command, in the modules of ``goalbound.cli``."""
 
@@ -202,12 +233,15 @@ def parser() -> Parser:
     _add_demo(commands)
     _add_run(commands)
     _add_report(commands)
-    _add_compare(commands)
+    _add_ratios(commands)
     _add_figures(commands)
+    _add_export(commands)
+    _add_compare(commands)
     _add_learners(commands)
     _add_check(commands)
     _add_fit(commands)
     _add_warm_up(commands)
+    _command(commands, "completion", "print a script that completes commands in bash", COMPLETION)
     return top
 
 
@@ -272,10 +306,8 @@ def _add_report(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--json", action="store_true", help="print the summary as one JSON object")
 
 
-def _add_compare(commands: argparse._SubParsersAction[Parser]) -> None:
-    command = _command(
-        commands, "compare", "one table of several experiments: regrets, and ratios to the best", COMPARE
-    )
+def _add_ratios(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "ratios", "one table of several experiments: regrets, and ratios to the best", RATIOS)
     command.add_argument(
         "experiments", nargs="+", metavar="FOLDER|SPEC.toml", help="folders of results, or their files"
     )
@@ -291,8 +323,26 @@ def _add_figures(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--out", metavar="FOLDER", help="where they go (default: figures/ in the experiment)")
 
 
+def _add_export(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "export", "write the results of an experiment as CSV or Parquet", EXPORT)
+    command.usage = "%(prog)s FOLDER|SPEC.toml [--csv TABLE ...] [--parquet TABLE ...] [options]"
+    _add_experiment(command)
+    for kind in ("csv", "parquet"):
+        command.add_argument(f"--{kind}", nargs="+", action="extend", choices=TABLES, default=[], metavar="TABLE",
+                             help=f"which tables as {kind}: {', '.join(TABLES)}")  # fmt: skip
+    command.add_argument("--out", metavar="FOLDER", help="where they go (default: the folder of the experiment)")
+
+
+def _add_compare(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "compare", "say what changed between the results of two folders", COMPARE)
+    command.add_argument("before", metavar="FOLDER", help="the folder of an experiment")
+    command.add_argument("after", metavar="FOLDER", help="another one")
+    command.add_argument("--json", action="store_true", help="print one JSON object for programs")
+
+
 def _add_learners(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _command(commands, "learners", "list what experiments may name: learners, contexts, losses", LEARNERS)
+    command.add_argument("name", metavar="NAME", nargs="?", help="explain this one, with its settings")
     command.add_argument("--json", action="store_true", help="print JSON for programs")
 
 

@@ -216,7 +216,7 @@ def _run_checkpoint(arguments: Namespace) -> str:
 
 
 def _record(path: str) -> str:
-    from goalbound.experiments.records import read_record
+    from goalbound.experiments.record_file import read_record
 
     record = read_record(path)
     problem, contexts, learner = map(one_line, record.spec.group)

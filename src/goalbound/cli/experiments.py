@@ -8,7 +8,6 @@ import sys
 import tomllib
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,11 @@ from typing import Any
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.text import print_error
 from goalbound.experiments.progress import Progress, progress_reporter
-from goalbound.experiments.ratios import format_ratios, learner_ratios, ratios_as_json
-from goalbound.experiments.records import RunRecord
 from goalbound.experiments.registry.problems import ENVIRONMENTS
-from goalbound.experiments.results_dir import ResultsDir, read_records, read_runs, read_times
-from goalbound.experiments.run_spec import RunSpec
+from goalbound.experiments.results import Results
+from goalbound.experiments.results_dir import read_runs
 from goalbound.experiments.spec import ExperimentSpec
-from goalbound.experiments.summary import RunGroup, Summary, group_runs, summarize
 from goalbound.experiments.sweep import SweepResult, sweep
-from goalbound.models.files.io import LIMIT, read_bytes
 from goalbound.terminal import one_line, pluralize
 
 RESULTS_ROOT = Path("out")
@@ -48,35 +43,16 @@ def run(arguments: Namespace) -> int:
     )  # fmt: skip
     if result.open:
         return _interrupted(result, arguments)
-    results = Results.load(spec, folder)
-    paths = results.write(report=not arguments.no_report)
-    results.print(paths, as_json=arguments.json)
+    results = _read_results(spec, folder)
+    _print(results, _write(results, report=not arguments.no_report), as_json=arguments.json)
     _print_failures(result.failed, folder)
     return SOME_FAILED if result.failed else 0
 
 
 def report(arguments: Namespace) -> int:
     """``goalbound report``: summarise the records and write the report; nothing is run."""
-    results = Results.load(*find_experiment(arguments.experiment))
-    results.print(results.write(), as_json=arguments.json)
-    return 0
-
-
-def compare(arguments: Namespace) -> int:
-    """``goalbound compare``: regrets and their ratios to the best, over several experiments; nothing is run."""
-    experiments: dict[str, list[RunGroup]] = {}
-    for word in arguments.experiments:
-        results = Results.load(*find_experiment(word))
-        name = results.spec.name
-        if name in experiments:
-            raise UsageError(f"two of the experiments are called {name}; give each once")
-        experiments[name] = group_runs(results.records, results.runs)
-        for one in results.summary.missing:
-            print_error(f"{name}: {one}")
-    found = learner_ratios(experiments)
-    if not found:
-        raise UsageError("the experiments have no records to compare; run them first")
-    print(ratios_as_json(found) if arguments.json else format_ratios(found))
+    results = read_results(arguments.experiment)
+    _print(results, _write(results), as_json=arguments.json)
     return 0
 
 
@@ -84,12 +60,12 @@ def figures(arguments: Namespace) -> int:
     """``goalbound figures``: draw what the records hold; nothing is run."""
     from goalbound.experiments.figures import write_figures
 
-    results = Results.load(*find_experiment(arguments.experiment))
+    results = read_results(arguments.experiment)
     if not results.records:
         raise UsageError(f"{results.folder} has no records to draw; run the experiment first")
     target = Path(arguments.out) if arguments.out else results.folder / "figures"
     formats = list(dict.fromkeys(arguments.formats))
-    for path in write_figures(results.summary, results.records, target, formats=formats, runs=results.runs):
+    for path in write_figures(results.summarised, results.records, target, formats=formats, runs=results.runs):
         print(one_line(str(path)))
     return 0
 
@@ -203,57 +179,41 @@ def _load_spec(path: Path) -> ExperimentSpec:
     return spec if spec.uses_plugins else ExperimentSpec.load(path)
 
 
-@dataclass(frozen=True)
-class Results:
-    """The results of an experiment so far."""
-
-    spec: ExperimentSpec
-    folder: Path
-    runs: list[RunSpec]
-    records: list[RunRecord]
-    times: list[dict[str, Any]]
-    failures: list[dict[str, Any]]
-    summary: Summary
-
-    @classmethod
-    def load(cls, spec: ExperimentSpec, folder: Path) -> Results:
-        """Read the folder and sum it up. Nothing is imported for it: runs of plug-ins are those that were written."""
-        runs = read_runs(folder) if spec.uses_plugins else spec.runs()
-        records, times = read_records(folder, runs), read_times(folder)
-        results_dir = ResultsDir(folder)
-        failures = [_failure(results_dir.failure(run.id)) for run in runs if results_dir.failure(run.id).exists()]
-        return cls(spec, folder, runs, records, times, failures, summarize(records, times=times, runs=runs))
-
-    def write(self, *, report: bool = True) -> list[Path]:
-        """Write the summary, and the report if it is wanted; which files."""
-        paths = [self.folder / "summary.csv", self.folder / "summary.json"]
-        self.summary.to_csv(paths[0])
-        self.summary.to_json(paths[1])
-        if report:
-            from goalbound.experiments.report import write_report
-
-            page = self.folder / "report.html"
-            write_report(
-                page, self.spec, self.summary, self.records, failures=self.failures, times=self.times, runs=self.runs
-            )
-            paths.append(page)
-        return paths
-
-    def print(self, paths: Iterable[Path], *, as_json: bool) -> None:
-        """Print the question, the table and the paths of the files; or one JSON object for programs."""
-        files = [str(path) for path in paths]
-        if as_json:
-            head = {"event": "summary", "name": self.spec.name, "folder": str(self.folder), "files": files}
-            print(json.dumps({**head, **self.summary.as_json()}, allow_nan=False))
-            return
-        parts = [self.spec.question] if self.spec.question else []
-        parts.append(self.summary.table() if self.records else "no run has a record yet")
-        print("\n\n".join([*parts, "\n".join(map(one_line, files))]))
+def read_results(word: str) -> Results:
+    """The results that an argument names, of the runs that its spec has by now. Nothing is imported for it: runs of
+    plug-ins are those that were written."""
+    return _read_results(*find_experiment(word))
 
 
-def _failure(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(read_bytes(path, LIMIT, unpack=False))
-        return {name: found[name] for name in ("id", "error", "traceback", "spec")}
-    except (ValueError, KeyError, TypeError):
-        raise UsageError(f"{path} is damaged; remove it and run the experiment again") from None
+def _read_results(spec: ExperimentSpec, folder: Path) -> Results:
+    return Results.read(spec, folder, read_runs(folder) if spec.uses_plugins else spec.runs())
+
+
+def _write(results: Results, *, report: bool = True) -> list[Path]:
+    """Write the summary, and the report if it is wanted; which files."""
+    summary, folder = results.summarised, results.folder
+    paths = [folder / "summary.csv", folder / "summary.json"]
+    summary.to_csv(paths[0])
+    summary.to_json(paths[1])
+    if report:
+        from goalbound.experiments.report import write_report
+
+        page = folder / "report.html"
+        write_report(
+            page, results.spec, summary, results.records, failures=results.failures, times=results.times,
+            runs=results.runs,
+        )  # fmt: skip
+        paths.append(page)
+    return paths
+
+
+def _print(results: Results, paths: Iterable[Path], *, as_json: bool) -> None:
+    """Print the question, the table and the paths of the files; or one JSON object for programs."""
+    spec, files = results.spec, [str(path) for path in paths]
+    if as_json:
+        head = {"event": "summary", "name": spec.name, "folder": str(results.folder), "files": files}
+        print(json.dumps({**head, **results.summarised.as_json()}, allow_nan=False))
+        return
+    parts = [spec.question] if spec.question else []
+    parts.append(results.summarised.table() if results.records else "no run has a record yet")
+    print("\n\n".join([*parts, "\n".join(map(one_line, files))]))

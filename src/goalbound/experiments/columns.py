@@ -1,6 +1,7 @@
 """The table of columns: what a record keeps of each episode, and what summaries and reports show of it.
 
-A new column is one row of :data:`COLUMNS`, and the loop that fills it. Record, summary, CSV and report follow.
+A new column is one row of :data:`COLUMNS`, and the loop that fills it. Record, summary, CSV and report follow. The
+columns that say of which run a row is are :data:`RUN_COLUMNS`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from goalbound.experiments.metrics import OptionalNumber
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
+    from goalbound.experiments.run_spec import RunSpec
     from goalbound.simulation import History
 
 NUMBER, EXPONENT, SHARE, RUNS = "number", "exponent", "share", "runs"
@@ -117,6 +119,33 @@ COLUMNS: tuple[Column, ...] = (
     Column("abandoned", "abandoned", "episodes that the step limit ended", np.int64, at_most="episode"),
 )  # fmt: skip
 """All columns, in the order of records and tables."""
+
+
+@dataclass(frozen=True)
+class RunColumn:
+    """A column that says of which run a row is: the same in all rows of a record.
+
+    Attributes:
+        name: in records, data frames and CSV.
+        meaning: one line.
+        of: its value for a run.
+        is_text: texts are dictionary-encoded; others are whole numbers.
+    """
+
+    name: str
+    meaning: str
+    of: Callable[[RunSpec], str | int]
+    is_text: bool = True
+
+
+RUN_COLUMNS: tuple[RunColumn, ...] = (
+    RunColumn("problem", "label of the problem", lambda run: run.problem.label or run.problem.use),
+    RunColumn("contexts", "label of the source of contexts", lambda run: run.contexts.label or run.contexts.use),
+    RunColumn("learner", "label of the learner", lambda run: run.learner.label or run.learner.use),
+    RunColumn("run", "id of the run: 16 hexadecimal digits", lambda run: run.id),
+    RunColumn("seed", "seed of the run", lambda run: run.seed, is_text=False),
+)
+"""The columns of a record before ``episode``."""
 
 
 def stored() -> list[Column]:

@@ -14,10 +14,10 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,19 @@ class ProgressFiles:
     """
 
     path: Path
+
+    def mark(self) -> str:
+        """Leave a random word here, by which a worker of a cluster sees whether it shares this disk."""
+        word = secrets.token_hex(16)
+        (self.path / "disk").write_text(word, encoding="utf-8")
+        return word
+
+    def has_mark(self, word: str) -> bool:
+        """Whether the word that :meth:`mark` left is here."""
+        try:
+            return (self.path / "disk").read_text(encoding="utf-8") == word
+        except (OSError, ValueError):
+            return False
 
     def write(self, name: str, data: Mapping[str, Any]) -> None:
         """Write the progress of a run. A full disk is ignored here."""
@@ -215,39 +228,79 @@ def _run_in_worker(job: Job, progress_files: ProgressFiles) -> Outcome:
     return run_job(job, report=Throttled(report), stop=progress_files.stop_requested)
 
 
-def run_on_cluster(address: str, jobs: Sequence[Job], *, notify: Notify, stop: Callable[[], bool]) -> Outcomes:
+def run_on_cluster(
+    address: str, jobs: Sequence[Job], *, progress_files: ProgressFiles, notify: Notify, stop: Callable[[], bool]
+) -> Outcomes:
     """On the workers of a Dask scheduler (``tcp://host:8786``). They need goalbound, but no shared disk.
 
-    Runs of a worker that dies are rescheduled by Dask, three times at most.
+    Runs of a worker that dies are rescheduled by Dask, three times at most. Workers that share the disk of the results
+    directory save checkpoints there, from which their runs are resumed; after a stop there are five seconds for it.
     """
     client = _connect(address)
-    sweep = f"goalbound-{secrets.token_hex(4)}"
-    messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    pending: dict[str, tuple[Job, Any]] = {}
+    sweep = _ClusterSweep(client, address, f"goalbound-{secrets.token_hex(4)}", notify)
     try:
-        client.subscribe_topic(sweep, lambda event: messages.put(event[1]))
-        for job in jobs:
-            future = client.submit(_run_on_dask_worker, job, sweep, key=f"{sweep}-{job.id}", pure=False, retries=2)
-            future.add_done_callback(messages.put)
-            pending[future.key] = job, future
-        while pending and not stop():
-            message = _next_message(messages, client, address)
-            if isinstance(message, dict):  # progress may arrive after the outcome
-                if f"{sweep}-{message['id']}" in pending:
-                    notify(message["kind"], message["id"], message["data"])
-            elif message is not None and message.key in pending:
-                job, future = pending[message.key]
-                outcome = _fetch(job, future, address)
-                if outcome is None:  # its worker died after completion; the scheduler reruns it
-                    future.add_done_callback(messages.put)
-                    continue
-                del pending[message.key]
-                future.release()
-                yield outcome
+        sweep.submit(jobs, progress_files)
+        while sweep.pending and not stop():
+            yield from sweep.next_outcomes()
+        if sweep.pending:
+            progress_files.request_stop()
+            sweep.cancel(but=sweep.saving)
+            end = time.monotonic() + GRACE_SECONDS
+            while sweep.pending and time.monotonic() < end:
+                yield from sweep.next_outcomes()
     finally:
         with suppress(Exception):  # the cluster may be gone; nothing is lost
-            client.cancel([future for _, future in pending.values()])
+            sweep.cancel()
         client.close(timeout=2)
+
+
+class _ClusterSweep:
+    """Runs on a cluster: those without an outcome yet, and what their workers say."""
+
+    def __init__(self, client: Any, address: str, topic: str, notify: Notify) -> None:
+        self._client, self._address, self._topic, self._notify = client, address, topic, notify
+        self._messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.pending: dict[str, tuple[Job, Any]] = {}
+        self.saving: set[str] = set()
+        """Keys of runs that were started where they can save checkpoints."""
+
+    def submit(self, jobs: Sequence[Job], progress_files: ProgressFiles) -> None:
+        mark = progress_files.mark()
+        self._client.subscribe_topic(self._topic, lambda event: self._messages.put(event[1]))
+        for job in jobs:
+            future = self._client.submit(
+                _run_on_dask_worker, job, self._topic, progress_files, mark, key=self._key(job.id), pure=False,
+                retries=2,
+            )  # fmt: skip
+            future.add_done_callback(self._messages.put)
+            self.pending[future.key] = job, future
+
+    def next_outcomes(self) -> Outcomes:
+        """Wait for a message a moment; the outcome that it brings, if it brings one."""
+        message = _next_message(self._messages, self._client, self._address)
+        if isinstance(message, dict):  # progress may arrive after the outcome
+            if self._key(message["id"]) in self.pending:
+                if message["saves"]:
+                    self.saving.add(self._key(message["id"]))
+                self._notify(message["kind"], message["id"], message["data"])
+        elif message is not None and message.key in self.pending:
+            job, future = self.pending[message.key]
+            outcome = _fetch(job, future, self._address)
+            if outcome is None:  # its worker died after completion; the scheduler reruns it
+                future.add_done_callback(self._messages.put)
+                return
+            del self.pending[message.key]
+            future.release()
+            yield outcome
+
+    def cancel(self, *, but: Collection[str] = ()) -> None:
+        """Cancel all runs without an outcome, but for some."""
+        cancelled = [key for key in self.pending if key not in but]
+        futures = [self.pending.pop(key)[1] for key in cancelled]
+        self._client.cancel(futures)
+
+    def _key(self, name: str) -> str:
+        return f"{self._topic}-{name}"
 
 
 def _next_message(messages: queue.SimpleQueue[Any], client: Any, address: str) -> Any:
@@ -300,23 +353,25 @@ def _fetch(job: Job, future: Any, address: str) -> Outcome | None:
     return outcome
 
 
-def _run_on_dask_worker(job: Job, topic: str) -> Outcome:
-    """On a worker of the cluster."""
+def _run_on_dask_worker(job: Job, topic: str, progress_files: ProgressFiles, mark: str) -> Outcome:
+    """On a worker of the cluster; with checkpoints if it shares the disk of the results directory."""
     from distributed import get_worker
 
     worker = get_worker()
     key = worker.get_current_task()
+    saves = progress_files.has_mark(mark)
+    job = job if saves else replace(job, checkpoint=None)
 
     def send(kind: str, data: Mapping[str, Any]) -> None:
-        worker.log_event(topic, {"kind": kind, "id": job.id, "data": dict(data)})
+        worker.log_event(topic, {"kind": kind, "id": job.id, "saves": saves, "data": dict(data)})
 
     def report(done: int, episodes: int, regret: float) -> None:
         send("progress", {"done": done, "episodes": episodes, "expected_regret": float(regret)})
 
-    def is_cancelled() -> bool:
+    def is_unwanted() -> bool:
         """Whether the result is no longer needed (cancelled, or the sweep died): threads cannot be stopped."""
         mine = worker.state.tasks.get(key)
-        return mine is None or mine.state == "cancelled"
+        return mine is None or mine.state == "cancelled" or (saves and progress_files.stop_requested())
 
     send("started", _start_data(job))
-    return run_job(job, report=Throttled(report, seconds=1.0), stop=is_cancelled)
+    return run_job(job, report=Throttled(report, seconds=1.0), stop=is_unwanted)

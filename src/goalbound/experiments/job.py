@@ -14,7 +14,7 @@ from pathlib import Path
 import goalbound
 from goalbound.errors import NotLinearWarning, WrongPriorWarning
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
-from goalbound.experiments.records import record_bytes
+from goalbound.experiments.record_file import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.kernels.compile import seconds_compiling
@@ -35,7 +35,7 @@ class Job:
     """JSON of the :class:`RunSpec`."""
     episodes: int
     checkpoint: str | None = None
-    """Where the run may save its state; None on a cluster, whose machines need not share a disk."""
+    """Where the run may save its state; None on machines that do not share the disk of the results directory."""
     plugins: Plugins = NO_PLUGINS
     """The plug-ins that may be imported for it."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from itertools import combinations
 from math import fsum, isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +19,7 @@ from goalbound.learners.settings import Settings
 from goalbound.learners.tabular.settings import TabularSettings
 from goalbound.learners.wrapper import unwrap
 from goalbound.models import SSP, LinearCSSP
+from goalbound.models.simplex import simplex_landmarks
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
 from goalbound.simulation.diagnostics import RegretDiagnostics
 
@@ -27,6 +27,8 @@ MAX_STATES = 300
 """Policies of larger problems are not evaluated."""
 MAX_CONTEXTS = 100
 """The largest number of contexts of the policy grid."""
+MAX_CACHED = 8
+"""Problems whose best policies are kept for the next run."""
 OPTIMALITY_TOLERANCE = 1e-6
 """An action is optimal if it is worse than the best by no more than this share of the state's value."""
 _GRID_STEPS = {2: 40, 3: 10}
@@ -119,34 +121,102 @@ def diagnosis(report: RegretDiagnostics | None) -> dict[str, Any] | None:
     }
 
 
-def policies(problem: LinearCSSP, learner: Any) -> dict[str, Any] | None:
+class Policies(NamedTuple):
+    """Two entries of the metadata about policies; None where there are none."""
+
+    policies: dict[str, Any] | None
+    actions: dict[str, Any] | None
+
+
+def policies(problem: LinearCSSP, learner: Any) -> Policies:
     """The final policy of the learner against the optimal one, over a grid of contexts.
 
-    Null for learners without ``plan``, and for more than 300 states. For each of ``contexts``: ``optimal``, which of
-    the distinct optimal policies is best there (0 is the first one met); ``learned_gap``, how much more the learned
-    policy loses from the start, null where it may never arrive; ``differs``, the share of the states where the learned
-    action is not optimal. Both are null where the learner found no plan.
+    None for learners without ``plan``, and for more than 300 states. ``policies`` has for each of its ``contexts``:
+    ``optimal``, which of the distinct optimal policies is best there (0 is the first one met); ``learned_gap``, how
+    much more the learned policy loses from the start, null where it may never arrive; ``differs``, the share of the
+    states where the learned action is not optimal. Both are null where the learner found no plan.
+
+    ``actions`` has the names of ``states`` and ``actions`` (``state 3`` and ``action 1`` where they have none), the
+    action numbers [S] of each distinct ``optimal`` policy and of each distinct ``learned`` one, and which of the latter
+    is played at each of the contexts (``learned_at``, null without a plan).
     """
     policy_at = _planner(learner)
-    if policy_at is None or problem.support.states > MAX_STATES:
-        return None
+    support = problem.support
+    if policy_at is None or support.states > MAX_STATES:
+        return Policies(None, None)
     contexts = context_grid(problem.context_size)
-    numbers: dict[bytes, int] = {}
+    solutions = _grid_solutions(problem)
+    best_ones, learned_ones = _Distinct(), _Distinct()
     optimal: list[int] = []
+    learned_at: list[int | None] = []
     gaps: list[float | None] = []
     differs: list[float | None] = []
-    for context in contexts:
-        best = solve(problem.at(context))
-        optimal.append(numbers.setdefault(best.policy.tobytes(), len(numbers)))
+    for context, best in zip(contexts, solutions, strict=True):
+        optimal.append(best_ones.number(best.policy))
         try:
             learned = policy_at(context)
         except PlanningStopped:
             gaps.append(None)
             differs.append(None)
+            learned_at.append(None)
         else:
             gaps.append(_gap(best, learned))
             differs.append(float(np.mean(_suboptimal(best.problem, best.values, learned))))
-    return {"contexts": contexts.tolist(), "optimal": optimal, "learned_gap": gaps, "differs": differs}
+            learned_at.append(learned_ones.number(learned))
+    return Policies(
+        {"contexts": contexts.tolist(), "optimal": optimal, "learned_gap": gaps, "differs": differs},
+        {
+            "states": [support.state_label(state) for state in range(support.states)],
+            "actions": [support.action_label(action) for action in range(int(support.pair_action.max()) + 1)],
+            "optimal": best_ones.policies,
+            "learned": learned_ones.policies,
+            "learned_at": learned_at,
+        },
+    )
+
+
+_SOLUTIONS: dict[int, tuple[LinearCSSP, list[Solution]]] = {}
+"""Of the last few problems by identity: the runs of a sweep share theirs."""
+
+
+def _grid_solutions(problem: LinearCSSP) -> list[Solution]:
+    """The best policies at the contexts of the grid; they are the same for all learners and seeds."""
+    found = _SOLUTIONS.get(id(problem))
+    if found is None or found[0] is not problem:
+        if len(_SOLUTIONS) >= MAX_CACHED:
+            _SOLUTIONS.clear()
+        solutions = [solve(problem.at(context)) for context in context_grid(problem.context_size)]
+        found = _SOLUTIONS[id(problem)] = (problem, solutions)
+    return found[1]
+
+
+def policy_regions(actions: Mapping[str, Any]) -> dict[str, Any]:
+    """What the distinct optimal policies do where they differ, from ``actions`` of a record: ``states``, the names of
+    these states; ``actions``, for each policy the names of its actions there.
+
+    >>> policy_regions({"states": ["sick", "well"], "actions": ["wait", "drug"], "optimal": [[0, 1], [1, 1]]})
+    {'states': ['sick'], 'actions': [['wait'], ['drug']]}
+    """
+    policies = np.array(actions["optimal"])
+    differ = np.flatnonzero(np.ptp(policies, axis=0)).tolist()
+    return {
+        "states": [actions["states"][state] for state in differ],
+        "actions": [[actions["actions"][action] for action in policy] for policy in policies[:, differ].tolist()],
+    }
+
+
+class _Distinct:
+    """Policies in the order in which they are first met."""
+
+    def __init__(self) -> None:
+        self.policies: list[list[int]] = []
+        self._numbers: dict[tuple[int, ...], int] = {}
+
+    def number(self, policy: ArrayLike) -> int:
+        actions = np.asarray(policy).tolist()
+        if tuple(actions) not in self._numbers:
+            self.policies.append(actions)
+        return self._numbers.setdefault(tuple(actions), len(self._numbers))
 
 
 def context_grid(size: int) -> NDArray[np.float64]:
@@ -163,11 +233,7 @@ def context_grid(size: int) -> NDArray[np.float64]:
         whole = whole.reshape(-1, size - 1)
         rest = steps - whole.sum(axis=1)
         return np.column_stack([whole, rest])[rest >= 0] / steps
-    corners = np.eye(size)
-    if size == 1:
-        return corners
-    middles = [(corners[i] + corners[j]) / 2.0 for i, j in combinations(range(size), 2)]
-    return np.array([*corners, corners.mean(axis=0), *middles][:MAX_CONTEXTS])
+    return simplex_landmarks(size, most=MAX_CONTEXTS)
 
 
 def _planner(learner: Any) -> Callable[[NDArray[np.float64]], ArrayLike] | None:

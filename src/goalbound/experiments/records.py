@@ -1,18 +1,10 @@
-"""The record of a run and its file: a Parquet table with the spec and the metadata of the run.
-
-Any Parquet reader sees the columns; spec and run metadata are JSON in the file's key-value metadata, under the key
-``goalbound``. The same record gives the same bytes, and everything that is read is validated.
-"""
+"""The record of a run, and the sums that fill it (:mod:`goalbound.experiments.record_file` has its file)."""
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
-import re
 from dataclasses import dataclass
 from itertools import combinations, islice
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -22,12 +14,11 @@ from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.experiments import columns
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.card import LearnerCard
-from goalbound.models.files.io import as_format_errors, atomic_write, read_bytes, strict_json
 from goalbound.models.validation import readonly_copy
 from goalbound.simulation import History
 
 METADATA_KEYS = (
-    "totals", "diagnosis", "simplex", "policies", "settings", "card", "alarm", "problem", "provenance",
+    "totals", "diagnosis", "simplex", "policies", "actions", "settings", "card", "alarm", "problem", "provenance",
 )  # fmt: skip
 """The keys of the metadata of a record."""
 
@@ -42,12 +33,6 @@ BINS = 12
 MAX_PAIRS = 28
 """Pairs of components that have a map; the first ones, in the order (0, 1), (0, 2), ..."""
 
-KEY, DIGEST = b"goalbound", b"goalbound.sha256"
-_FORMAT = {"format": "goalbound", "kind": "RunRecord", "version": 2}
-_LIMIT = 2**28
-_PAGE = re.compile(rb"\x15\0\x15([\x80-\xff]{0,4}[\0-\x7f])\x15([\x80-\xff]{0,4}[\0-\x7f])")
-"""The start of the header of a data page: kind, unpacked size, packed size (thrift's compact form)."""
-_LONGEST_PAGE_HEADER = 64
 _MAX_EPISODES = 2**62
 
 
@@ -192,126 +177,6 @@ class RunRecord:
 def canonical_json(values: Any) -> bytes:
     """Plain values as canonical JSON: equal values give equal bytes. No NaN."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
-
-
-def write_record(path: str | PathLike[str], record: RunRecord) -> None:
-    """Write a record; the file appears complete or not at all, and the same record gives the same bytes."""
-    data = record_bytes(record)
-    with atomic_write(path) as file:
-        file.write(data)
-
-
-def record_bytes(record: RunRecord) -> bytes:
-    """The content of a record's file."""
-    import pyarrow
-    from pyarrow import parquet
-
-    header = canonical_json({**_FORMAT, "spec": record.spec.as_json(), "metadata": record.metadata})
-    table = pyarrow.Table.from_arrays(
-        [pyarrow.array(record.table[name]) for name in columns.schema()], schema=_schema()
-    )
-    file = io.BytesIO()
-    with parquet.ParquetWriter(
-        file, table.schema, version="2.6", data_page_version="1.0", use_dictionary=False, compression="zstd",
-        compression_level=3, write_statistics=False, write_page_checksum=True, store_schema=False,
-    ) as writer:  # fmt: skip
-        writer.write_table(table, row_group_size=2**20)
-        writer.add_key_value_metadata({KEY: header, DIGEST: _digest(header, record.table)})
-    return file.getvalue()
-
-
-def read_record(path: str | PathLike[str]) -> RunRecord:
-    """Read what :func:`write_record` wrote; anything else is a :class:`FileFormatError` with the reason."""
-    with as_format_errors(path, "record"):
-        return _read(read_bytes(path, _LIMIT, remedy="no record is as large", unpack=False))
-
-
-def _read(data: bytes) -> RunRecord:
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        file = parquet.ParquetFile(pyarrow.BufferReader(data), page_checksum_verification=True)
-        footer, schema = file.metadata, file.schema_arrow
-    except (pyarrow.ArrowException, OSError, MemoryError) as error:
-        raise FileFormatError(f"this is not a complete Parquet file ({error})") from None
-    found = footer.metadata or {}
-    if KEY not in found or DIGEST not in found:
-        raise FileFormatError(
-            f"this Parquet file is not a goalbound record: it has no {KEY.decode()!r} in its metadata"
-        )
-    spec, metadata = _read_header(found[KEY])
-    wanted = _schema()
-    if not schema.equals(wanted):
-        raise FileFormatError(f"the columns are {_listing(schema)}; they need to be {_listing(wanted)}")
-    rows = len(kept_episodes(spec.episodes))
-    if footer.num_rows != rows:
-        raise FileFormatError(f"there are {footer.num_rows} rows; {spec.episodes} episodes have {rows}")
-    _check_pages(data, footer, rows)
-    try:
-        read = file.read(use_threads=False)
-        table = {name: read.column(name).to_numpy() for name in columns.schema()}
-    except (pyarrow.ArrowException, OSError, MemoryError) as error:
-        raise FileFormatError(f"the table is damaged ({error})") from None
-    if found[DIGEST] != _digest(found[KEY], table):
-        raise FileFormatError("the content does not match its checksum; the file is damaged, or was edited")
-    return RunRecord(spec, table, metadata)
-
-
-def _read_header(data: bytes) -> tuple[RunSpec, dict[str, Any]]:
-    """The spec and the run metadata from the JSON header."""
-    header = strict_json(data, f"{KEY.decode()!r} in the metadata")
-    said = {name: header.get(name) for name in _FORMAT}
-    if said != _FORMAT and said | {"version": _FORMAT["version"]} == _FORMAT:
-        raise FileFormatError(
-            f"this record has version {said['version']!r:.20}, and this goalbound reads version {_FORMAT['version']}; "
-            "run the experiment again"
-        )
-    if said != _FORMAT:
-        raise FileFormatError(f"the metadata says {list(said.values())!r:.100}, not {list(_FORMAT.values())}")
-    spec, metadata = header.get("spec"), header.get("metadata")
-    if not isinstance(spec, dict) or not isinstance(metadata, dict) or not isinstance(spec.get("labels"), dict):
-        raise FileFormatError("spec or metadata in the header are not objects")
-    return RunSpec.from_json(spec), metadata
-
-
-def _check_pages(data: bytes, footer: Any, rows: int) -> None:
-    """Each column is one page of the size of its rows, so that a small file cannot unpack to a large one."""
-    if footer.num_row_groups != 1:
-        raise FileFormatError(f"there are {footer.num_row_groups} groups of rows; a record has one")
-    for at, name in enumerate(columns.schema()):
-        column = footer.row_group(0).column(at)
-        found = _PAGE.match(data, column.data_page_offset)
-        unpacked, packed = (_decode_varint(part) for part in found.groups()) if found else (-1, -1)
-        rest = column.total_compressed_size - packed
-        if unpacked != 8 * rows or column.has_dictionary_page or not 0 <= rest <= _LONGEST_PAGE_HEADER:
-            raise FileFormatError(
-                f"{name} is not stored as one page of {8 * rows} bytes; the file is damaged, or not of goalbound"
-            )
-
-
-def _decode_varint(varint: bytes) -> int:
-    """An integer in thrift's compact form (zigzag varint)."""
-    return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(varint)) >> 1
-
-
-def _schema() -> Any:
-    import pyarrow
-
-    kinds = {name: pyarrow.from_numpy_dtype(kind) for name, kind in columns.schema().items()}
-    return pyarrow.schema([pyarrow.field(name, kind, nullable=False) for name, kind in kinds.items()])
-
-
-def _listing(schema: Any) -> str:
-    return ", ".join(f"{one.name}: {one.type}{' or null' if one.nullable else ''}" for one in list(schema)[:20])
-
-
-def _digest(header: bytes, table: dict[str, NDArray[Any]]) -> bytes:
-    """The digest of all content, so that any damage is detected."""
-    content = hashlib.sha256(header)
-    for name, kind in columns.schema().items():
-        content.update(np.asarray(table[name], dtype=np.dtype(kind).newbyteorder("<")).tobytes())
-    return content.hexdigest().encode()
 
 
 def _checked_table(table: dict[str, NDArray[Any]], episodes: int) -> dict[str, NDArray[Any]]:

@@ -19,7 +19,8 @@ from typing import Any, BinaryIO
 
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.experiments.job import Failed, Finished
-from goalbound.experiments.records import RunRecord, canonical_json, read_record
+from goalbound.experiments.record_file import read_record
+from goalbound.experiments.records import RunRecord, canonical_json
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, read_bytes
@@ -29,6 +30,7 @@ _RECORD = re.compile(r"([0-9a-f]{16})\.parquet")
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}")  # of atomic_write, left by a process that was killed
 _MAX_RUNS_BYTES = 2**30
 _FOLDERS = ("records", "partial", "failures")
+_DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class ScanResult:
     valid: frozenset[str]
     """Runs that are done."""
     damaged: dict[str, str]
-    """Runs whose record is invalid, with the reason; the file is moved to ``<id>.damaged``."""
+    """Runs whose record is invalid, with the reason; the file is moved to ``damaged/``."""
     others: tuple[str, ...]
     """Records of runs that the spec does not have; they are left alone."""
 
@@ -47,7 +49,7 @@ class ResultsDir:
     """The files of an experiment.
 
     Layout: ``spec.toml``, ``runs.json``, ``records/<id>.parquet``, ``partial/<id>.npz``, ``failures/<id>.json``,
-    ``times.jsonl``.
+    ``times.jsonl``; records that could not be read are in ``damaged``.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -132,7 +134,9 @@ class ResultsDir:
             reason = self._record_error(run) if run.id in there else None
             if reason is not None:
                 damaged[run.id] = reason
-                os.replace(self.record(run.id), self.path / "records" / f"{run.id}.damaged")
+                aside = self.path / _DAMAGED  # not among the records: readers of Parquet take a whole folder
+                aside.mkdir(exist_ok=True)
+                os.replace(self.record(run.id), aside / self.record(run.id).name)
         wanted = {run.id for run in runs}
         valid = frozenset(there & wanted - set(damaged))
         for name in valid:  # killed between writing the record and deleting the checkpoint

@@ -23,7 +23,6 @@ from goalbound.experiments.registry.problems import problem_instance
 from goalbound.experiments.registry.warm_start import LogLaw
 from goalbound.experiments.run_spec import GROUPS, RunSpec, component_digest
 from goalbound.experiments.signals import DeferredInterrupt
-from goalbound.kernels.compile import TOY_WORK
 from goalbound.learners.card import learner_card
 from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
@@ -36,6 +35,8 @@ from goalbound.simulation.play import CHUNK, Progress
 
 SHORT_SECONDS, LONG_SECONDS = 0.25, 1.0
 """Seconds: chunks that take less grow, those that take more shrink. Results do not depend on it."""
+FIRST_PART = 1
+"""Episodes of the first part, so that there is progress to report from the first second on; parts grow from there."""
 MAX_PROBLEMS = 8
 """The size of the problem cache, which lets runs of the same problem share its bounds."""
 
@@ -78,7 +79,7 @@ def run(
             **run_state.accumulator.metadata(),
             "alarm": metadata.alarm(learner),
             "diagnosis": metadata.diagnosis(None if audit is None else audit.report()),
-            "policies": metadata.policies(instance.problem, learner),
+            **metadata.policies(instance.problem, learner)._asdict(),
             "settings": metadata.learner_settings(spec, learner),
             "card": learner_card(learner).as_json(),
             "problem": metadata.problem_metadata(instance.problem, bounds),
@@ -119,7 +120,7 @@ def _check_code(spec: RunSpec, made: Any, plugins: Plugins) -> None:
 def _play(run_state: RunState, checkpointer: _Checkpointer, progress: Progress | None) -> None:
     """Play what is left, in parts of about a second."""
     spec, simulation, accumulator = run_state
-    size = max(1, min(CHUNK, 2 * TOY_WORK // simulation.problem.support.triples))  # enough for kernels to be compiled
+    size = min(FIRST_PART, CHUNK)
     with DeferredInterrupt(wait=checkpointer.can_save) as interrupts:
         while accumulator.done < spec.episodes:
             began = time.perf_counter()

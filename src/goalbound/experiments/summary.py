@@ -352,11 +352,11 @@ def _compare(one: RunGroup, two: RunGroup, seed: int) -> Difference | None:
     better, worse = sorted(regrets, key=lambda named: sum(named[1]))
     return difference(
         (one.problem, one.contexts), better, worse, seeds, seed=seed,
-        same_contexts=all(_same_contexts(one.records[shared], two.records[shared]) for shared in seeds),
+        same_contexts=all(same_contexts(one.records[shared], two.records[shared]) for shared in seeds),
     )  # fmt: skip
 
 
-def _same_contexts(one: RunRecord, two: RunRecord) -> bool:
+def same_contexts(one: RunRecord, two: RunRecord) -> bool:
     """Sources draw from a separate stream, so a seed has the same contexts unless they depend on the learner."""
     if one.spec.contexts.use == "adversary":
         return False

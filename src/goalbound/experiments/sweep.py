@@ -144,14 +144,16 @@ class _SweepState:
             return self._stop_requested(stop)
 
         jobs = [
-            Job.from_spec(run, checkpoint=None if on else self.folder.checkpoint(run.id), plugins=self.plugins)
+            Job.from_spec(run, checkpoint=self.folder.checkpoint(run.id).absolute(), plugins=self.plugins)
             for run in todo
         ]  # fmt: skip
+        progress_files = executors.ProgressFiles(self.folder.progress_dir.absolute())
         if on is not None and jobs:
-            return executors.run_on_cluster(on, jobs, notify=self._emit, stop=should_stop)
+            return executors.run_on_cluster(
+                on, jobs, progress_files=progress_files, notify=self._emit, stop=should_stop
+            )
         if count <= 1:
             return executors.run_serially(jobs, notify=self._emit, stop=should_stop)
-        progress_files = executors.ProgressFiles(self.folder.progress_dir)
         return executors.run_in_processes(
             jobs, workers=count, progress_files=progress_files, notify=self._emit, stop=should_stop
         )

@@ -101,26 +101,41 @@ def format_summary(summary: Summary, *, width: int | None = None) -> str:
 
 def format_csv(summary: Summary) -> str:
     """One line per group; ``ahead_of`` names the learners that its learner is ahead of."""
+    return csv_text(*summary_rows(summary))
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Rows as CSV; numbers read back to the bit, and what there is not is empty.
+
+    >>> csv_text(["learner", "regret"], [["A, B", 0.1], ["C", None]])
+    'learner,regret\\n"A, B",0.1\\nC,\\n'
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows([repr(cell) if isinstance(cell, float) else cell for cell in row] for row in rows)
+    return file.getvalue()
+
+
+def summary_rows(summary: Summary) -> tuple[list[str], list[list[object]]]:
+    """The columns of ``summary.csv``, and one row for each group; None where there is no number."""
     terms = list(dict.fromkeys(name for group in summary.groups for name in group.decomposition))
     bounds = list(dict.fromkeys(name for group in summary.groups for name in group.bounds))
     head = ["problem", "contexts", "learner", "sees", "guarantee", "constants", "episodes", "seeds", "missing"]
     numbers = [column.name for column in columns.summarised()]
     for name in [*numbers, *(f"term_{name}" for name in terms), *(f"bound_{name}" for name in bounds)]:
         head += [name, f"{name}_low", f"{name}_high"]
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*head, "seconds_per_step", "alarms", "ahead_of"])
+    rows = []
     for group in summary.groups:
         estimates: list[Estimate | None] = [group.numbers[name] for name in numbers]
         estimates += [group.decomposition.get(name) for name in terms] + [group.bounds.get(name) for name in bounds]
         row: list[object] = [*group.labels, group.sees, group.guarantee, group.constants, group.episodes]
         row += [_join(group.seeds), _join(group.missing)]
         for one in estimates:
-            row += ["", "", ""] if one is None else [_exact(one.mean), _exact(one.low), _exact(one.high)]
-        writer.writerow(
-            [*row, _exact(group.seconds_per_step), len(seeds_with_alarm(group)), "; ".join(summary.ahead_of(group))]
-        )
-    return file.getvalue()
+            row += [None, None, None] if one is None else [one.mean, one.low, one.high]
+        ahead = "; ".join(summary.ahead_of(group))
+        rows.append([*row, group.seconds_per_step, len(seeds_with_alarm(group)), ahead])
+    return [*head, "seconds_per_step", "alarms", "ahead_of"], rows
 
 
 def seeds_with_alarm(group: Group) -> list[tuple[int, str]]:
@@ -223,7 +238,3 @@ def _runs_cell(covered: Estimate) -> str:
 
 def _join(seeds: Sequence[int]) -> str:
     return " ".join(map(str, seeds))
-
-
-def _exact(value: float | None) -> str:
-    return "" if value is None else repr(value)

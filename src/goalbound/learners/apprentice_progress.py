@@ -118,11 +118,11 @@ class ApprenticeProgress:
         support = self.support
         states = [
             {
-                "state": _name(support.state_names, s, "state"),
+                "state": one_line(support.state_label(s)),
                 "leads": LEARNER if self.switches[s] else RUNBOOK,
-                "runbook": _name(support.action_names, int(self.runbook[s]), "action"),
+                "runbook": one_line(support.action_label(int(self.runbook[s]))),
                 "runbook_loss": [_finite(self.runbook_lower[s]), _finite(self.runbook_upper[s])],
-                "candidate": _name(support.action_names, int(self.candidate[s]), "action"),
+                "candidate": one_line(support.action_label(int(self.candidate[s]))),
                 "candidate_loss": [_finite(self.candidate_lower[s]), _finite(self.candidate_upper[s])],
                 "difference": _finite(self.difference[s]),
                 "missing": _finite(self.missing[s]),
@@ -140,9 +140,9 @@ class ApprenticeProgress:
         numbers = np.stack((self.runbook_lower[:-1], self.candidate_upper[:-1], self.difference, self.missing), axis=1)
         cells = [
             [
-                _name(support.state_names, s, "state"), LEARNER if self.switches[s] else RUNBOOK,
-                _name(support.action_names, int(self.runbook[s]), "action"),
-                _name(support.action_names, int(self.candidate[s]), "action"),
+                one_line(support.state_label(s)), LEARNER if self.switches[s] else RUNBOOK,
+                one_line(support.action_label(int(self.runbook[s]))),
+                one_line(support.action_label(int(self.candidate[s]))),
                 *(f"{number:.4g}" for number in numbers[s]),
             ]
             for s in range(min(support.states, SHOWN))
@@ -226,10 +226,6 @@ def _best_of_seen(model: SSP, runbook: Ints, visits: NDArray[Any]) -> Ints:
     )  # fmt: skip
     best = solve(SSP(smaller, model.losses[pairs], model.probabilities[kept]), unreachable="exclude").policy
     return set_readonly(np.where(best >= 0, best, runbook).astype(np.int64))
-
-
-def _name(names: tuple[str, ...] | None, number: int, kind: str) -> str:
-    return one_line(names[number]) if names is not None else f"{kind} {number}"
 
 
 def _finite(number: Any) -> float | None:

@@ -168,10 +168,15 @@ class LearnerBase:
         )
         self.check_fits(environment.problem, batch.seen.shape[1])
         self._before_playing(batch)
-        ended = play_batch(self._loop, batch, self._play, effort=self._effort, triples=self.support.triples)
+        ended = play_batch(self._loop, batch, self._play, effort=self._effort, work=self._work_of_step)
         self._after_learning()
         if not ended:
             raise self._stopped()
+
+    @property
+    def _work_of_step(self) -> int:
+        """About what a step costs, in next states that are looked at: it says when the compiler pays."""
+        return self.support.triples
 
     def learn(self, context: ArrayLike, step: Step) -> None:
         """Learn from a step that was made under a context, whoever chose its action: a person, a rule, another learner.

@@ -71,22 +71,22 @@ def rows_of(results: EpisodeResults, first: int, last: int) -> EpisodeResults:
 
 
 def play_batch(
-    loop: Kernel, batch: Batch, play: Callable[[Callable[..., Any], Batch], int], *, effort: Effort, triples: int
+    loop: Kernel, batch: Batch, play: Callable[[Callable[..., Any], Batch], int], *, effort: Effort, work: int
 ) -> bool:
     """Play the episodes by the kernel ``loop``; whether all came to their end.
 
-    ``play(run, part)`` plays a part of them by a form of the kernel, and returns how many came to their end. A step
-    costs about ``triples``.
+    ``play(run, part)`` plays a part of them by a form of the kernel, and returns how many came to their end. ``work``
+    is about what a step costs.
     """
     episodes, played = len(batch.contexts), 0
     while played < episodes:
-        run = effort.engine((episodes - played) * triples)(loop)
+        run = effort.engine((episodes - played) * work)(loop)
         # As Python, one episode at a time: how long they are, and so whether the compiler pays, is seen only then.
         python = run is loop.python or (run == loop.ready and not play(loop.is_ready, batch.rows(played, played)))
         last = played + 1 if python else episodes
         part = batch.rows(played, last)
         played += play(run, part)
-        effort.spent += int(part.results.steps.sum()) * triples
+        effort.spent += int(part.results.steps.sum()) * work
         if played < last:
             return False
     return True

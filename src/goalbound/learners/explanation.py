@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import SSP, BallSet, IntervalSet, LossScale, Support
-from goalbound.models.support import GOAL
+from goalbound.frames import data_frame
+from goalbound.models import SSP, BallSet, IntervalSet, LossScale
+from goalbound.notebook import html_lines, html_table
 from goalbound.planning import PolicyBounds
 from goalbound.planning.policy_bounds import (
     amounts_at_least,
@@ -20,7 +20,8 @@ from goalbound.planning.policy_bounds import (
     with_unit,
 )
 from goalbound.planning.robust_plan import pair_bounds
-from goalbound.terminal import one_line, table
+from goalbound.plotting import Rows, draw_rows
+from goalbound.terminal import one_line, pluralize, table
 
 PULLED = 0.1
 """From this share on, a note says that the ridge makes estimates too small."""
@@ -133,16 +134,48 @@ class Explanation:
         return [_spread(one.loss, one.loss_interval), f"{one.value:.4g}", low, high, f"{one.visits}{known}", led + ball]
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in self._head)
-        rows = []
-        for place, one in enumerate(self.actions):
-            cells = "".join(f"<td>{escape(cell)}</td>" for cell in [one_line(one.action), *self._cells(one)])
-            rows.append(f"<tr style='font-weight:bold'>{cells}</tr>" if place == self.chosen else f"<tr>{cells}</tr>")
+        cells = [[one.action, *self._cells(one)] for one in self.actions]
+        columns = dict(zip(self._head, zip(*cells, strict=True), strict=True))
         return (
-            f"<p>In {escape(one_line(self.state))}: {escape(one_line(self.reason))}</p>"
-            f"<table><tr>{head}</tr>{''.join(rows)}</table>"
-            + "".join(f"<p>{escape(one_line(said))}</p>" for said in (*self.notes, self.guarantee))
+            html_lines([f"In {self.state}: {self.reason}"])
+            + html_table(columns, bold=self.chosen, most=len(cells))
+            + html_lines([*self.notes, self.guarantee])
         )
+
+    def frame(self, *, arrow: bool = False) -> Any:
+        """One row per action: its name, whether it is the chosen one, loss and value with the ends of their intervals
+        (missing without confidence sets), visits, known. A data frame of pandas, or a table of Arrow."""
+        none = (None, None)
+        return data_frame(
+            {
+                "action": [one.action for one in self.actions],
+                "chosen": [place == self.chosen for place in range(len(self.actions))],
+                "loss": [one.loss for one in self.actions],
+                "loss_low": [(one.loss_interval or none)[0] for one in self.actions],
+                "loss_high": [(one.loss_interval or none)[1] for one in self.actions],
+                "value": [one.value for one in self.actions],
+                "value_low": [(one.value_interval or none)[0] for one in self.actions],
+                "value_high": [(one.value_interval or none)[1] for one in self.actions],
+                "visits": [one.visits for one in self.actions],
+                "known": [one.known for one in self.actions],
+            },
+            arrow=arrow,
+        )
+
+    def plot(self, axes: Any = None) -> Any:
+        """Each action's loss until the goal: the estimate as a point, and what is plausible as an interval; the chosen
+        one is marked. The Matplotlib axes."""
+        intervals = [one.value_interval or (np.nan, np.nan) for one in self.actions]
+        names = [f"{one.action} (chosen)" if place == self.chosen else one.action
+                 for place, one in enumerate(self.actions)]  # fmt: skip
+        values = np.array([one.value for one in self.actions])
+        rows = Rows(
+            names, [low for low, _ in intervals], [high for _, high in intervals],
+            np.where(np.isfinite(values), values, np.nan), [pluralize(one.visits, "visit") for one in self.actions],
+        )  # fmt: skip
+        label = with_unit(f"loss until the goal from {self.state}", self.loss_scale)
+        line = "" if all(one.value_interval is None for one in self.actions) else "; line: plausible"
+        return draw_rows(rows, label=f"{label}; point: estimate{line}", axes=axes)
 
     def as_json(self) -> dict[str, Any]:
         """What :mod:`json` writes as it is: infinite numbers are the text "infinite", what there is not is null."""
@@ -222,9 +255,14 @@ def explain(evidence: Evidence, context: Floats, state: int) -> Explanation:
         guarantee = "This learner has no confidence sets, so there are no bounds."
     else:
         guarantee = evidence.bounds.guarantee
-    name = support.state_names[state] if support.state_names else f"state {state}"
     return Explanation(
-        name, tuple(context.tolist()), actions, chosen, _reason(actions, chosen), guarantee, notes=_notes(actions)
+        support.state_label(state),
+        tuple(context.tolist()),
+        actions,
+        chosen,
+        _reason(actions, chosen),
+        guarantee,
+        notes=_notes(actions),
     )
 
 
@@ -239,12 +277,12 @@ def _explained(evidence: Evidence, pair: int, interval: Interval | None) -> Acti
     if isinstance(sets, IntervalSet):
         intervals = list(zip(sets.low[row].tolist(), sets.high[row].tolist(), strict=True))
     return ActionExplanation(
-        support.action_names[number] if support.action_names else f"action {number}",
+        support.action_label(number),
         number,
         float(model.losses[pair]),
         None if sets is None else (float(sets.loss_low[pair]), float(sets.loss_high[pair])),
         tuple(
-            NextState(_state_name(support, int(s)), float(chance), ends)
+            NextState(support.state_label(int(s)), float(chance), ends)
             for s, chance, ends in zip(following, chances, intervals, strict=True)
         ),
         float(sets.radii[pair]) if isinstance(sets, BallSet) else None,
@@ -300,12 +338,6 @@ def _in_unit(scale: LossScale, interval: Interval | None) -> Interval | None:
         return None
     low, high = (np.array(end) for end in interval)
     return float(amounts_at_least(scale, low)), float(amounts_at_most(scale, high))
-
-
-def _state_name(support: Support, state: int) -> str:
-    if state == support.states:
-        return GOAL
-    return support.state_names[state] if support.state_names else f"state {state}"
 
 
 def _probability(following: NextState) -> str:

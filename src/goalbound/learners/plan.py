@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import LearnerError
+from goalbound.frames import data_frame
 from goalbound.kernels.state import Constants, EpisodeState
 from goalbound.kernels.value_iteration import UncertaintySet
 from goalbound.models import SSP, LossScale, Support
 from goalbound.models.validation import set_readonly
+from goalbound.notebook import html_lines, html_table
 from goalbound.planning.extended_value_iteration import optimistic_model, optimistic_rows, value_bounds
-from goalbound.planning.policy_bounds import amounts_at_least, amounts_at_most, check_unit
+from goalbound.planning.policy_bounds import amounts_at_least, amounts_at_most, check_unit, with_unit
+from goalbound.plotting import Rows, draw_rows
 from goalbound.terminal import one_line
 
 
@@ -68,14 +72,50 @@ class Plan:
         cap = 1.0 if self.loss_scale is None else self.loss_scale.cap
         return replace(optimistic_model(self.support, self.losses / cap, self.rows), loss_scale=cap)
 
+    def _columns(self) -> dict[str, Any]:
+        support = self.support
+        found: dict[str, Any] = {
+            "state": [support.state_label(state) for state in range(support.states)],
+            "action": [support.action_label(int(action)) for action in self.policy],
+            "value": self.values[:-1],
+        }
+        if self.upper is not None:
+            found["upper"] = self.upper[:-1]
+        if self.known is not None:
+            found["known"] = self.known[[support.pair(state, int(action)) for state, action in enumerate(self.policy)]]
+        return found
+
+    def frame(self, *, arrow: bool = False) -> Any:
+        """One row per state: state and action by name, optimistic value and its upper bound, and whether the pair is
+        known, where the plan has them. A data frame of pandas, or a table of Arrow."""
+        return data_frame(self._columns(), arrow=arrow)
+
+    @property
+    def _headlines(self) -> list[str]:
+        unit = "" if self.loss_scale is None else f" {one_line(self.loss_scale.unit)}"
+        if self.known is None:
+            return []
+        return [f"{self.known.sum()} of {len(self.known)} pairs known; loss bound {self.loss_bound:g}{unit}"]
+
+    def _repr_html_(self) -> str:
+        named = {
+            with_unit(name, self.loss_scale) if name in ("value", "upper") else name: column
+            for name, column in self._columns().items()
+        }
+        return html_lines(self._headlines) + html_table(named)
+
+    def plot(self, axes: Any = None) -> Any:
+        """The optimistic value of each state, and the action at the right; the Matplotlib axes."""
+        columns = self._columns()
+        rows = Rows(columns["state"], self.values[:-1], columns.get("upper"), self.values[:-1], columns["action"])
+        return draw_rows(rows, label=with_unit("optimistic loss until the goal", self.loss_scale), axes=axes)
+
     def __str__(self) -> str:
         shown = range(min(self.support.states, 12))
         names = [self.support.state_name(s) for s in shown]
         width = max(len(name) for name in names)
         unit = "" if self.loss_scale is None else f" {one_line(self.loss_scale.unit)}"
-        lines = []
-        if self.known is not None:
-            lines.append(f"{self.known.sum()} of {len(self.known)} pairs known; loss bound {self.loss_bound:g}{unit}")
+        lines = self._headlines
         lines += [
             f"{name:{width}}  {f'{self.values[s]:.6g}{unit}':<12}  {self.support.action_name(int(self.policy[s]))}"
             for s, name in zip(shown, names, strict=True)

@@ -213,4 +213,4 @@ def _play_fixed(support: Support, effort: Effort, batch: Batch, *, own_rng: np.r
         )  # fmt: skip
         return len(part.contexts)
 
-    play_batch(episode_loop.play_fixed, batch, play, effort=effort, triples=support.triples)
+    play_batch(episode_loop.play_fixed, batch, play, effort=effort, work=support.triples)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import InputError, ModelError
+from goalbound.frames import data_frame
 from goalbound.models.ssp import SSP, Start, check_scale, check_start, dense_support, same_problem, triple_name
 from goalbound.models.support import SUPPORT_REMEDY, Support
 from goalbound.models.triples import from_triples
@@ -31,6 +32,13 @@ from goalbound.models.validation import (
     share_frozen,
     short_repr,
 )
+from goalbound.notebook import html_lines, html_table
+from goalbound.plotting import literal, new_axes
+
+Context = ArrayLike | str | Mapping[str, float]
+"""Weights, the name of a component for all weight on it, or weights by names."""
+MAX_ROWS = 60
+"""Pairs that a picture of the losses shows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,8 +186,16 @@ class LinearCSSP:
         named = f' ("{self.component_names[component]}")' if self.component_names else ""
         return f"component {component}{named}"
 
-    def check_context(self, context: ArrayLike | str) -> NDArray[np.float64]:
-        """The context (weights, or the name of a component) as a point of the simplex, or an error."""
+    def check_context(self, context: Context) -> NDArray[np.float64]:
+        """[d] the context as a point of the simplex, or an error: weights, the name of a component for all weight on
+        it, or a mapping from names to weights (0 for those that are not in it).
+
+        >>> ages = LinearCSSP.mix([SSP.dense([[0.5]], [[[0.0, 1.0]]])] * 2, component_names=["young", "old"])
+        >>> ages.check_context({"old": 0.1, "young": 0.9})
+        array([0.9, 0.1])
+        """
+        if isinstance(context, Mapping):
+            return self._context_by_name(context)
         if isinstance(context, str):
             try:
                 return np.eye(self.context_size)[self._component(context)]
@@ -187,8 +203,20 @@ class LinearCSSP:
                 raise ModelError(f"context: {error}") from None
         return check_distribution(context, "context", self.context_size, "component")
 
-    def at(self, context: ArrayLike | str) -> SSP:
-        """The problem under one context: weights, or the name of a component for all weight on it.
+    def _context_by_name(self, context: Mapping[str, float]) -> NDArray[np.float64]:
+        weights: list[Any] = [0.0] * self.context_size
+        for name, weight in context.items():
+            if not isinstance(name, str):
+                raise ModelError(f"context: {short_repr(name)} is not the name of a component, a text")
+            try:
+                weights[self._component(name)] = weight
+            except InputError as error:
+                raise ModelError(f"context: {error}") from None
+        return check_distribution(weights, "context", self.context_size, "component")
+
+    def at(self, context: Context) -> SSP:
+        """The problem under one context: weights, the name of a component for all weight on it, or a mapping from names
+        to weights, ``problem.at({"young": 0.9, "old": 0.1})``.
 
         O(M d); the support is shared, so entries may be zero.
         """
@@ -244,6 +272,51 @@ class LinearCSSP:
         return same_problem(self, other) and self.component_names == other.component_names
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _labels(self) -> tuple[list[str], list[str], list[str]]:
+        """The names of all components, and the state and the action of each pair."""
+        support = self.support
+        components = self.component_names or [f"component {one}" for one in range(self.context_size)]
+        states = [support.state_label(int(state)) for state in support.pair_state]
+        return list(components), states, [support.action_label(int(action)) for action in support.pair_action]
+
+    def frame(self, *, arrow: bool = False) -> Any:
+        """One row per component, pair and next state: component, state, action, next_state by name, probability, and
+        the loss of the pair. A data frame of pandas, or a table of Arrow."""
+        components, states, actions = self._labels()
+        support, size = self.support, self.context_size
+        pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start)).tolist()
+        return data_frame(
+            {
+                "component": [name for name in components for _ in pair],
+                "state": [states[one] for one in pair] * size,
+                "action": [actions[one] for one in pair] * size,
+                "next_state": [support.state_label(int(state)) for state in support.next_state] * size,
+                "probability": self.probabilities.T.ravel(),
+                "loss": self.losses[pair].T.ravel(),
+            },
+            arrow=arrow,
+        )
+
+    def _repr_html_(self) -> str:
+        components, states, actions = self._labels()
+        losses = {f"loss, {name}": self.losses[:, one] for one, name in enumerate(components)}
+        unit = [] if self.loss_scale == 1.0 else [f"a loss of 1 is {self.loss_scale:g}"]
+        return html_lines([repr(self), *unit]) + html_table({"state": states, "action": actions, **losses})
+
+    def plot(self, axes: Any = None) -> Any:
+        """The loss of each pair in each component, as shades; the Matplotlib axes."""
+        components, states, actions = self._labels()
+        shown = min(len(states), MAX_ROWS)
+        names = [f"{state}: {action}" for state, action in zip(states[:shown], actions[:shown], strict=True)]
+        axes = new_axes(axes, names=names)
+        image = axes.imshow(self.losses[:shown], aspect="auto", vmin=0.0, interpolation="nearest")
+        axes.set_xticks(range(len(components)), [literal(name) for name in components])
+        axes.set_yticks(range(shown), [literal(name) for name in names])
+        if shown < len(states):
+            axes.set_xlabel(f"{len(states) - shown} more pairs are not shown")
+        axes.figure.colorbar(image, ax=axes, label="loss")
+        return axes
 
     def __repr__(self) -> str:
         inside = repr(self.support).removeprefix("Support(")

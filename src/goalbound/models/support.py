@@ -256,6 +256,16 @@ class Support:
         """An action for messages: ``action 1`` or ``action 1 ("drug A")``."""
         return f"action {action}" + (f' ("{self.action_names[action]}")' if self.action_names else "")
 
+    def state_label(self, state: int) -> str:
+        """A state in tables and data frames: its name, or ``state 3`` where there are none."""
+        if state == self.states:
+            return GOAL
+        return self.state_names[state] if self.state_names else f"state {state}"
+
+    def action_label(self, action: int) -> str:
+        """An action in tables and data frames: its name, or ``action 1`` where there are none."""
+        return self.action_names[action] if self.action_names else f"action {action}"
+
     def pair_name(self, pair: int) -> str:
         """A pair for messages: ``state 3 ("sick"), action 1 ("drug A")``."""
         state = int(np.searchsorted(self.pair_start, pair, side="right")) - 1

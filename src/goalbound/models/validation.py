@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -243,6 +243,11 @@ def normalise_rows(
 
 def check_distribution(values: ArrayLike, name: str, size: int, of: str) -> NDArray[np.float64]:
     """A point of the simplex: finite, not negative, sum 1 within 1e-9, then divided by its sum."""
+    if isinstance(values, Mapping):
+        raise ArgumentError(
+            f"{name} is a mapping, and the names of the {of}s are not known here; give {size} numbers in their order, "
+            "such as problem.check_context({...}) makes of names"
+        )
     array = check_array(values, name, (size,), f"{size} numbers, one per {of}")
     check_range(array, 0.0, 1.0, "weight", lambda at: f"{name}[{at[0]}]", slack=ROW_TOLERANCE)
     total = float(array.sum())

@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, ModelError
+from goalbound.frames import data_frame
 from goalbound.models import BallSet, IntervalSet, LossScale, Support
 from goalbound.models.validation import check_fraction, check_type, set_readonly
+from goalbound.notebook import html_lines, html_table
 from goalbound.planning.extended_value_iteration import check_rows_fit
 from goalbound.planning.plausible_rows import PlausibleRows, may_arrive, may_never_arrive, only_pairs
 from goalbound.planning.properness import support_pairs
 from goalbound.planning.robust_values import lower_bounds, upper_bounds
 from goalbound.planning.solution import Status
+from goalbound.plotting import Rows, draw_rows
 from goalbound.terminal import one_line, table
 
 SHOWN = 12
@@ -100,20 +103,59 @@ class PolicyBounds:
         low, high = self.lower * (1.0 - OUTSIDE), self.upper * (1.0 + OUTSIDE)
         return np.flatnonzero((self.estimate < low) | (self.estimate > high))
 
+    def _columns(self) -> dict[str, Any]:
+        support = self.support
+        found: dict[str, Any] = {
+            "state": [support.state_label(state) for state in range(support.states)],
+            "action": [support.action_label(int(action)) for action in self.policy],
+            "lower": self.lower[:-1],
+        }
+        if self.estimate is not None:
+            found["estimate"] = self.estimate[:-1]
+        return {**found, "upper": self.upper[:-1]}
+
+    def frame(self, *, arrow: bool = False) -> Any:
+        """One row per state: state and action by name, lower, estimate (where there is one), upper (infinite where a
+        plausible model may never arrive). A data frame of pandas, or a table of Arrow."""
+        return data_frame(self._columns(), arrow=arrow)
+
+    def _repr_html_(self) -> str:
+        heads = {"lower": "at least", "estimate": "estimate", "upper": "at most"}
+        named = {
+            with_unit(heads[name], self.loss_scale) if name in heads else name: column
+            for name, column in self._columns().items()
+        }
+        return html_table(named) + html_lines(self._notes)
+
+    def plot(self, axes: Any = None) -> Any:
+        """The bounds of each state, and the estimate as a point where there is one; an arrow where a plausible model
+        may never arrive. The actions are at the right. The Matplotlib axes."""
+        columns = self._columns()
+        rows = Rows(columns["state"], columns["lower"], columns["upper"], columns.get("estimate"), columns["action"])
+        point = "" if self.estimate is None else "; point: estimate"
+        label = with_unit("expected loss until the goal", self.loss_scale) + f"; line: at least to at most{point}"
+        return draw_rows(rows, label=label, axes=axes)
+
     def __str__(self) -> str:
         support = self.support
-        names = [_name(support.state_names, s, "state") for s in range(min(support.states, SHOWN))]
+        names = [one_line(support.state_label(s)) for s in range(min(support.states, SHOWN))]
         columns: list[tuple[str, Floats | None]] = [
             ("at least", self.lower), ("estimate", self.estimate), ("at most", self.upper),
         ]  # fmt: skip
         shown = [(with_unit(head, self.loss_scale), numbers) for head, numbers in columns if numbers is not None]
         cells = [
-            [name, _name(support.action_names, int(self.policy[s]), "action"), *(f"{v[s]:.4g}" for _, v in shown)]
+            [name, one_line(support.action_label(int(self.policy[s]))), *(f"{v[s]:.4g}" for _, v in shown)]
             for s, name in enumerate(names)
         ]
         lines = [table(["state", "action", *(head for head, _ in shown)], cells, "ll" + "r" * len(shown))]
         if support.states > SHOWN:
             lines.append(f"and {support.states - SHOWN} more states")
+        return "\n".join([*lines, *self._notes])
+
+    @property
+    def _notes(self) -> list[str]:
+        """What there is to say below the table."""
+        lines = []
         if len(self.may_never_arrive):
             lines.append(f"A plausible model may never arrive from {self._listed(self.may_never_arrive)}.")
         outside = self.estimate_outside
@@ -124,10 +166,10 @@ class PolicyBounds:
             )
         if self.status is not Status.CONVERGED:
             lines.append(f"{self.status.value}.")
-        return "\n".join([*lines, self.guarantee])
+        return [*lines, self.guarantee]
 
     def _listed(self, states: NDArray[np.int64]) -> str:
-        some = ", ".join(_name(self.support.state_names, int(s), "state") for s in states[:SHOWN])
+        some = ", ".join(one_line(self.support.state_label(int(s))) for s in states[:SHOWN])
         return some + (f" and {len(states) - SHOWN} more" if len(states) > SHOWN else "")
 
 
@@ -153,10 +195,6 @@ def amounts_at_most(scale: LossScale, losses: Floats) -> Floats:
     """Upper bounds in the unit: rounded up; no loss stays none."""
     amounts = np.nextafter(scale.to_unit(losses), np.inf)
     return set_readonly(np.where(losses == 0.0, 0.0, amounts))
-
-
-def _name(names: tuple[str, ...] | None, number: int, kind: str) -> str:
-    return one_line(names[number]) if names is not None and number < len(names) else f"{kind} {number}"
 
 
 def policy_bounds(

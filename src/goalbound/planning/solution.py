@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.frames import data_frame
 from goalbound.models import SSP
+from goalbound.notebook import html_lines, html_table
+from goalbound.plotting import Rows, draw_rows
 
 
 class Status(Enum):
@@ -46,13 +50,43 @@ class Solution:
         shown = range(min(support.states, 12))
         names = [support.state_name(s) for s in shown]
         width = max(len(name) for name in names)
-        lines = [f"{self.status.value}; bounds within {self.width:.1e}; value at the start {self.start_value:.6g}"]
+        lines = [self._headline]
         for s, name in zip(shown, names, strict=True):
             action = "no proper policy" if self.policy[s] < 0 else support.action_name(int(self.policy[s]))
             lines.append(f"{name:{width}}  {self.values[s]:<12.6g}  {action}")
         if support.states > 12:
             lines.append(f"and {support.states - 12} more states")
         return "\n".join(lines)
+
+    @property
+    def _headline(self) -> str:
+        return f"{self.status.value}; bounds within {self.width:.1e}; value at the start {self.start_value:.6g}"
+
+    def _columns(self) -> dict[str, Any]:
+        support = self.problem.support
+        return {
+            "state": [support.state_label(state) for state in range(support.states)],
+            "action": [None if action < 0 else support.action_label(int(action)) for action in self.policy],
+            "value": self.values[:-1], "lower": self.lower[:-1], "upper": self.upper[:-1],
+        }  # fmt: skip
+
+    def frame(self, *, arrow: bool = False) -> Any:
+        """One row per state: state and action by name (no action where no proper policy exists), value, lower, upper,
+        expected_steps. A data frame of pandas, or a table of Arrow."""
+        return data_frame({**self._columns(), "expected_steps": self.hitting_times[:-1]}, arrow=arrow)
+
+    def _repr_html_(self) -> str:
+        return html_lines([self._headline]) + html_table(self._columns())
+
+    def plot(self, axes: Any = None) -> Any:
+        """The value of each state with its certified bounds, and the action at the right; the Matplotlib axes."""
+        columns = self._columns()
+        rows = Rows(
+            columns["state"], self.lower[:-1], self.upper[:-1],
+            np.where(np.isfinite(self.values[:-1]), self.values[:-1], np.nan),
+            [action or "no proper policy" for action in columns["action"]],
+        )  # fmt: skip
+        return draw_rows(rows, label="expected loss until the goal", axes=axes)
 
     @property
     def width(self) -> float:

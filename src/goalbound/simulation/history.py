@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
+from goalbound.frames import data_frame
 from goalbound.kernels.environment import EpisodeResults
 from goalbound.models.validation import readonly_copy
+from goalbound.notebook import html_lines, html_table
+from goalbound.plotting import new_axes
 from goalbound.simulation.diagnostics import RegretDiagnostics
 
 Floats = NDArray[np.float64]
@@ -174,6 +177,39 @@ class History:
         x, y = np.log(episode), np.log(regret)
         x = x - x.mean()
         return float((x * y).sum() / (x * x).sum())
+
+    def frame(self, *, arrow: bool = False) -> Any:
+        """One row per episode: its number from 1 on, the columns of this history, and the weights of its context
+        (``context_0`` and so on). A data frame of pandas, or a table of Arrow."""
+        return data_frame(self._columns(), arrow=arrow)
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        per_episode = {name: getattr(self, name) for name in PER_EPISODE if name != "contexts"}
+        weights = {f"context_{one}": self.contexts[:, one] for one in range(self.contexts.shape[1])}
+        return {"episode": np.arange(1, self.episodes + 1), **per_episode, **self.others, **weights}
+
+    def _repr_html_(self) -> str:
+        tenths = np.unique(np.linspace(0, self.episodes, 11).astype(np.int64))[1:]
+        rows = {
+            "episodes": tenths,
+            "loss": np.cumsum(self.loss)[tenths - 1],
+            "optimal loss": np.cumsum(self.optimal_loss)[tenths - 1],
+            "regret": self.cumulative_regret[tenths - 1],
+            "expected regret": self.cumulative_expected_regret[tenths - 1],
+            "steps": np.cumsum(self.steps)[tenths - 1],
+        }
+        return html_lines(str(self).splitlines()) + (html_table(rows) if self.episodes else "")
+
+    def plot(self, axes: Any = None) -> Any:
+        """Cumulative regret against episodes: the expected one, and the realised one behind it; the Matplotlib axes."""
+        axes = new_axes(axes)
+        episode = np.arange(1, self.episodes + 1)
+        axes.plot(episode, self.cumulative_regret, color="C0", alpha=0.35, label="realised")
+        axes.plot(episode, self.cumulative_expected_regret, color="C0", label="expected")
+        axes.set_xlabel("episodes")
+        axes.set_ylabel("cumulative regret")
+        axes.legend(frameon=False)
+        return axes
 
     def __str__(self) -> str:
         ended = "interrupted after " if self.interrupted else ""

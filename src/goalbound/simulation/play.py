@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +27,7 @@ from goalbound.simulation.diagnostics import AuditOptions, LearnerAudit
 from goalbound.simulation.environment import Environment, ModelEnvironment, components_of, pair_of
 from goalbound.simulation.history import PER_EPISODE, EpisodeBuffer, History, result_columns
 from goalbound.simulation.regret import not_optimal
+from goalbound.terminal import console
 
 CHUNK = 4000
 """The most episodes that are prepared at once. Results do not depend on it."""
@@ -33,6 +37,9 @@ LEAST_CHUNK = 1000
 """How many episodes a chunk has however large the problem is, memory permitting."""
 CHUNK_VALUES = 2_000_000
 """The most optimal values that are held at once."""
+
+SHORT_SECONDS = 0.1
+"""With a bar, parts that take less are followed by larger ones, so that it moves from the first second on."""
 
 Progress = Callable[[int, int, float], object]
 
@@ -46,7 +53,7 @@ def play(
     seed: int = 0,
     step_limit: int = 1_000_000,
     environment: Environment | Callable[..., Environment] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool = False,
     compiled: bool = True,
     audit: bool | AuditOptions = False,
 ) -> History:
@@ -62,8 +69,8 @@ def play(
         step_limit: the most steps of an episode. One that reaches it is marked as abandoned; what it paid counts.
         environment: an environment, or a function that makes one from ``rng=``, the environment's stream, such as
             ``partial(ModelEnvironment, problem, losses=bernoulli())``. Without: ``ModelEnvironment(problem, rng=...)``.
-        progress: called after each chunk (1000 episodes; up to 4000 of a tiny problem) with the episodes done, their
-            total, and the realised regret so far.
+        progress: True for a bar in the terminal or notebook; or a function that is called after each chunk (1000
+            episodes; up to 4000 of a tiny problem) with the episodes done, their total, and the realised regret so far.
         compiled: whether learners that have a compiled loop may use it; the results are the same.
         audit: whether to audit an :class:`~goalbound.LRCSSP` against ``problem``, which changes nothing of what it
             plays: ``history.diagnostics`` has the good event, the regret decomposition and the regret bounds.
@@ -153,40 +160,48 @@ class Simulation:
         wanted = options is not None or check_bool(audit, "audit")
         self.audit = LearnerAudit(self.learner, self.problem, options) if wanted else None
 
-    def run(self, episodes: int, *, progress: Progress | None = None) -> History:
+    def run(self, episodes: int, *, progress: Progress | bool | None = None) -> History:
         """Play more episodes and return their history.
 
         An episode that Ctrl-C breaks off is not counted, though the learner has learned from its steps. ``run`` may
         be called again; it continues with the context of that episode.
         """
-        if progress is not None and not callable(progress):
-            raise ArgumentError(f"progress is {short_repr(progress)}; it is a function of (done, episodes, regret)")
-        sizes = self._chunk_sizes(episodes)
+        if not isinstance(progress, bool | None) and not callable(progress):
+            raise ArgumentError(
+                f"progress is {short_repr(progress)}; it is True for a bar, or a function of (done, episodes, regret)"
+            )
+        most = self._largest_chunk(episodes)
         buffer = EpisodeBuffer.empty(episodes, self.problem.context_size)
-        done, regret = 0, 0.0
         interrupted = False
-        try:
-            for count in sizes:
-                part = buffer.rows(done, done + count)
-                self._advance(part)
-                done += count
-                regret += part.regret
-                if progress is not None:
-                    progress(done, episodes, regret)
-        except KeyboardInterrupt:
-            interrupted = True
+        with _reporter(progress, episodes) as report:
+            try:
+                self._play_parts(buffer, 1 if progress is True else most, most, report)
+            except KeyboardInterrupt:
+                interrupted = True
         return self._history(buffer.rows(0, buffer.finished), interrupted)
 
-    def _chunk_sizes(self, episodes: int) -> list[int]:
+    def _play_parts(self, buffer: EpisodeBuffer, size: int, most: int, report: Progress | None) -> None:
+        """Play all episodes in parts, the first of ``size``; they grow up to ``most`` while they take no time."""
+        done, regret, episodes = 0, 0.0, len(buffer.contexts)
+        while done < episodes:
+            began = time.monotonic()
+            part = buffer.rows(done, min(done + size, episodes))
+            self._advance(part)
+            done += len(part.contexts)
+            regret += part.regret
+            if report is not None:
+                report(done, episodes, regret)
+            if time.monotonic() - began < SHORT_SECONDS:
+                size = min(2 * size, most)
+
+    def _largest_chunk(self, episodes: int) -> int:
         check_size(episodes, "episodes", "play at least one")
         check_memory(episodes * (self.problem.context_size + 8), f"a history of {episodes} episodes")
+        if _is_adaptive(self.contexts):
+            return 1
         support = self.problem.support
         wanted = max(LEAST_CHUNK, CHUNK * FULL_CHUNK_TRIPLES // support.triples)
-        most = max(1, min(CHUNK, wanted, CHUNK_VALUES // (support.states + 1)))
-        if _is_adaptive(self.contexts):
-            most = 1
-        full, rest = divmod(episodes, most)
-        return [most] * full + [rest] * (rest > 0)
+        return max(1, min(CHUNK, wanted, CHUNK_VALUES // (support.states + 1)))
 
     def _advance(self, part: EpisodeBuffer) -> None:
         """Plays the episodes of one part. Whatever happens, the state is that after those that were finished."""
@@ -248,6 +263,22 @@ class Simulation:
             alarm=_alarm_of(self.learner), has_known_test=learner_card(self.learner).has_known_test,
             diagnostics=None if self.audit is None else self.audit.report(),
         )  # fmt: skip
+
+
+@contextmanager
+def _reporter(progress: Progress | bool | None, episodes: int) -> Iterator[Progress | None]:
+    """What is told of the progress: the function that was given, a bar, or nothing."""
+    if progress is not True:
+        yield progress or None
+        return
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    parts = (BarColumn(), TextColumn("{task.completed} of {task.total} episodes{task.fields[regret]}"))
+    times = (TimeElapsedColumn(), TextColumn("so far,"), TimeRemainingColumn(), TextColumn("left"))
+    with Bars(*parts, *times, console=console(sys.stderr)) as bars:
+        bar = bars.add_task("", total=episodes, regret="")
+        yield lambda done, _, regret: bars.update(bar, completed=done, regret=f", regret {regret:.6g}")
 
 
 def _chunk(

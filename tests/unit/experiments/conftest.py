@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goalbound.experiments import run as running
-from goalbound.experiments.records import record_bytes
+from goalbound.experiments.record_file import record_bytes
 from goalbound.experiments.sweep import sweep
 from tests.support.small_runs import RUNS, run
 from tests.support.sweep_cases import small_spec
@@ -17,6 +17,7 @@ from tests.support.sweep_cases import small_spec
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of 7 episodes, so that there is something between them."""
     monkeypatch.setattr(running, "CHUNK", 7)
+    monkeypatch.setattr(running, "FIRST_PART", 7)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from goalbound.errors import InputError, LargeFileWarning
-from goalbound.experiments.records import record_bytes
+from goalbound.experiments.record_file import record_bytes
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.kernels.audit import AUDIT_TOTALS
 from goalbound.kernels.records import field_arrays, new_record

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from goalbound.experiments.records import RunRecord
+from goalbound.problems.catalog import CATALOG
 from tests.support.small_runs import HERE, RUNS, SMALL, run, spec_of
 
 
@@ -26,6 +27,22 @@ def test_policies_are_compared_over_a_grid_of_contexts() -> None:
     assert found["optimal"] == better.astype(int).tolist()
     assert found["learned_gap"] == pytest.approx(np.where(better, 0.5 - 0.2 / rates, 0.0).tolist(), abs=1e-12)
     assert found["differs"] == better.astype(float).tolist()
+
+
+def test_policies_are_written_with_the_names_of_states_and_actions() -> None:
+    record = drugs_given(0)
+    found = record.metadata["actions"]
+    assert found["states"] == ["state 0"]
+    assert found["actions"] == ["action 0", "action 1", "action 2"]
+    assert found["optimal"] == [[0], [1]]
+    assert found["learned"] == [[0]]
+    assert found["learned_at"] == [0] * 41
+    named = run(spec_of({"use": "greedy-ridge"}, problems=[{"use": "treatment-ladder"}], episodes=1)).metadata[
+        "actions"
+    ]
+    support = CATALOG["treatment-ladder"].make().support
+    assert named["states"] == list(support.state_names)
+    assert named["actions"] == list(support.action_names)
 
 
 def test_a_learned_policy_that_never_arrives_has_no_gap() -> None:
@@ -55,6 +72,7 @@ def test_the_grid_of_contexts_is_on_the_simplex(size: int, points: int) -> None:
 
 def test_learners_that_do_not_tell_and_large_problems_have_no_policies() -> None:
     assert run(spec_of({"use": "clairvoyant"}, episodes=1)).metadata["policies"] is None
+    assert run(spec_of({"use": "clairvoyant"}, episodes=1)).metadata["actions"] is None
     long = {"use": "long-corridor", "length": 301}
     record = run(spec_of({"use": f"{HERE}:given"}, problems=[long], episodes=1))
     assert record.metadata["policies"] is None

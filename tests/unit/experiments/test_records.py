@@ -1,290 +1,69 @@
-"""The file of a record: the same bytes for the same record, and no damage that reads as a number."""
+"""The sums of a record are those of its episodes."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import subprocess
-import sys
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
-
 import numpy as np
-import pyarrow
 import pytest
-from pyarrow import parquet
 
-from goalbound.errors import FileFormatError, InputError
-from goalbound.experiments import records
-from goalbound.experiments.columns import schema
-from goalbound.experiments.records import RunRecord, kept_episodes, read_record, record_bytes, write_record
-from tests.support import synthetic
+from goalbound.experiments.records import SPACING, kept_episodes
+from goalbound.experiments.registry import CONTEXTS
+from goalbound.experiments.registry.learners import LEARNERS
+from goalbound.experiments.registry.warm_start import ANY_LOG
+from goalbound.problems.catalog import CATALOG
+from goalbound.simulation import ModelEnvironment, bernoulli, play
+from tests.support.small_runs import EPISODES, HERE, SMALL, run, spec_of
 
-ROOT = Path(__file__).parents[3]
-SPEC = synthetic.run_spec("lerner ä", episodes=40, seed=3)
-RECORD = synthetic.record(SPEC, synthetic.power(0.7, 0.5), metadata={"diagnosis": synthetic.diagnosis()})
-BYTES = record_bytes(RECORD)
+pytestmark = pytest.mark.usefixtures("small_chunks")
 
 
-def same(one: RunRecord, two: RunRecord) -> bool:
-    tables = all(np.array_equal(one.table[name], two.table[name]) for name in schema())
-    return tables and one.metadata == two.metadata and one.spec.as_json() == two.spec.as_json()
-
-
-def read(data: bytes, folder: Path) -> RunRecord:
-    path = folder / "run.parquet"
-    path.write_bytes(data)
-    return read_record(path)
-
-
-def test_what_is_written_is_read_back_to_the_bit(tmp_path: Path) -> None:
-    path = tmp_path / "run.parquet"
-    write_record(path, RECORD)
-    found = read_record(path)
-    assert same(found, RECORD)
-    assert found.spec == SPEC
-    assert found.spec.group == SPEC.group  # labels too
-    assert [found.table[name].dtype for name in schema()] == list(schema().values())
-    assert not any(column.flags.writeable for column in found.table.values())
-    assert path.read_bytes() == BYTES
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_the_same_record_gives_the_same_bytes_in_another_process() -> None:
-    code = (
-        "import hashlib\n"
-        "from tests.support import synthetic\n"
-        "from goalbound.experiments.records import record_bytes\n"
-        "spec = synthetic.run_spec('lerner ä', episodes=40, seed=3)\n"
-        "record = synthetic.record(spec, synthetic.power(0.7, 0.5), metadata={'diagnosis': synthetic.diagnosis()})\n"
-        "print(hashlib.sha256(record_bytes(record)).hexdigest())\n"
+@pytest.mark.parametrize("losses", ["deterministic", "bernoulli"])
+def test_the_sums_are_those_of_play(losses: str) -> None:
+    spec = spec_of(losses=losses)
+    problem = CATALOG["random"].make({key: value for key, value in SMALL.items() if key != "use"})
+    learner = LEARNERS.entry("lr-cssp", "").make(
+        problem, episodes=EPISODES, scale=0.05, log_law=ANY_LOG, rng=np.random.default_rng(0)
     )
-    settings = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "PYTHONIOENCODING": "utf-8"}
-    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=settings, check=True, capture_output=True)
-    assert ended.stdout.decode().strip() == hashlib.sha256(BYTES).hexdigest()
+    contexts = CONTEXTS.entry("dirichlet", "").make(2)
+    environment = (
+        None if losses == "deterministic" else (lambda rng: ModelEnvironment(problem, losses=bernoulli(), rng=rng))
+    )
+    history = play(problem, learner, contexts, episodes=EPISODES, seed=0, environment=environment)
+    record = run(spec)
+    for name in ("loss", "optimal_loss", "expected_regret", "steps", "intervals", "unknown_steps", "abandoned"):
+        assert np.array_equal(record.table[name], np.cumsum(getattr(history, name))), name
+    totals = record.metadata["totals"]
+    assert totals["regret"] == record.table["loss"][-1] - record.table["optimal_loss"][-1]
+    assert totals["episodes"] == EPISODES
+    assert sum(record.metadata["diagnosis"]["decomposition"].values()) == pytest.approx(totals["regret"], abs=1e-9)
 
 
-def test_any_reader_of_parquet_sees_the_columns_and_the_facts(tmp_path: Path) -> None:
-    path = tmp_path / "run.parquet"
-    path.write_bytes(BYTES)
-    table = parquet.read_table(path)
-    assert table.column_names == list(schema())
-    assert table.column("episode").to_pylist() == list(range(1, 41))
-    assert table.column("steps").to_pylist() == [3 * episode for episode in range(1, 41)]
-    assert table.column("expected_regret").to_pylist() == (0.7 * np.arange(1, 41) ** 0.5).tolist()
-    said = json.loads(parquet.read_metadata(path).metadata[b"goalbound"])
-    assert said["metadata"]["totals"]["episodes"] == 40
-    assert said["spec"]["learner"]["use"] == "tests:lerner ä"
+def test_simplex_cells_count_episodes_and_their_regret() -> None:
+    contexts = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    record = run(spec_of(contexts=[{"use": "cyclic", "contexts": contexts}]))
+    simplex, regret = record.metadata["simplex"], np.diff(record.table["expected_regret"], prepend=0.0)
+    assert (simplex["bins"], simplex["pairs"]) == (12, [[0, 1]])
+    count, summed = np.array(simplex["count"][0]), np.array(simplex["expected_regret"][0])
+    cells = [12 * 11 + 0, 12 * 6 + 6, 12 * 0 + 11]  # floor(12 c), where 12 itself counts as 11
+    assert count[cells].tolist() == [10, 10, 10]
+    assert count.sum() == EPISODES
+    for place, cell in enumerate(cells):
+        assert summed[cell] == pytest.approx(regret[place::3].sum())
 
 
-def test_a_file_that_is_cut_short_is_refused_at_every_length(tmp_path: Path) -> None:
-    for length in [*range(64), *range(64, len(BYTES) - 64, 97), *range(len(BYTES) - 64, len(BYTES))]:
-        with pytest.raises(FileFormatError, match=r"run\.parquet: "):
-            read(BYTES[:length], tmp_path)
+def test_long_runs_keep_rows_at_whole_numbers_that_grow_by_a_share() -> None:
+    assert kept_episodes(2000).tolist() == list(range(1, 2001))
+    for episodes in (2001, 100_000, 10**12):
+        kept = kept_episodes(episodes)
+        assert kept[:100].tolist() == list(range(1, 101))
+        assert kept[-1] == episodes
+        steps = np.diff(kept[99:-1])
+        assert (steps == np.maximum(1, kept[99:-2] // SPACING)).all()
+        assert len(kept) < 100 + 156 + SPACING * np.log(episodes / 256) + 100
+    assert np.array_equal(kept_episodes(10**5)[:-1], kept_episodes(10**6)[: len(kept_episodes(10**5)) - 1])
 
 
-@pytest.mark.parametrize("mask", [0x01, 0x80, 0xFF])
-def test_a_flipped_byte_is_refused_or_changes_nothing(mask: int, tmp_path: Path) -> None:
-    refused = 0
-    places = range(mask % 11, len(BYTES), 11)
-    for place in places:
-        damaged = bytearray(BYTES)
-        damaged[place] ^= mask
-        try:
-            found = read(bytes(damaged), tmp_path)
-        except FileFormatError as error:
-            assert "run.parquet: " in str(error)  # noqa: PT017
-            refused += 1
-        else:
-            assert same(found, RECORD), place
-    assert refused > 0.8 * len(places)
-
-
-def test_noise_and_files_of_others_are_refused(tmp_path: Path) -> None:
-    noise = np.random.default_rng(0).bytes(500)
-    for data in (b"", b"hello", noise, b"PAR1" + noise + b"PAR1", b"PK\3\4" + noise):
-        with pytest.raises(FileFormatError, match=r"run\.parquet: "):
-            read(data, tmp_path)
-    path = tmp_path / "foreign.parquet"
-    parquet.write_table(pyarrow.table({"episode": [1, 2], "loss": [0.1, 0.2]}), path)
-    with pytest.raises(FileFormatError, match=r"foreign\.parquet: this Parquet file is not a goalbound record"):
-        read_record(path)
-
-
-def test_a_missing_file_is_missing_not_damaged(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        read_record(tmp_path / "none.parquet")
-
-
-def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "run.parquet"
-    path.write_bytes(b"before")
-
-    def full(*_: object) -> None:
-        raise OSError("no room")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="no room"):
-        write_record(path, RECORD)
-    assert path.read_bytes() == b"before"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def forged(said: dict[str, Any] | bytes, table: dict[str, Any] | None = None, *, schema: Any = None) -> bytes:
-    """A file with a checksum that holds, of whatever content."""
-    columns = RECORD.table if table is None else table
-    data = said if isinstance(said, bytes) else json.dumps(said).encode()
-    sink = pyarrow.BufferOutputStream()
-    content = pyarrow.table({name: np.asarray(column) for name, column in columns.items()})
-    content = content.cast(records._schema() if schema is None else schema)
-    with parquet.ParquetWriter(sink, content.schema, use_dictionary=False, write_statistics=False) as writer:
-        writer.write_table(content)
-        writer.add_key_value_metadata(
-            {records.KEY: data, records.DIGEST: records._digest(data, RECORD.table | columns)}
-        )
-    return sink.getvalue().to_pybytes()
-
-
-HEADER = {**records._FORMAT, "spec": SPEC.as_json(), "metadata": RECORD.metadata}
-
-
-def changed(place: str, value: Any) -> dict[str, Any]:
-    said = json.loads(json.dumps(HEADER))
-    inside = said
-    *way, last = place.split(".")
-    for key in way:
-        inside = inside[key]
-    inside[last] = value
-    return said
-
-
-def test_a_forged_file_is_read_where_nothing_is_wrong(tmp_path: Path) -> None:
-    assert same(read(forged(HEADER), tmp_path), RECORD)
-
-
-@pytest.mark.parametrize(
-    ("said", "message"),
-    [
-        (
-            changed("version", 1),
-            "this record has version 1, and this goalbound reads version 2",
-        ),
-        (changed("kind", "Other"), "the metadata says"),
-        (changed("spec.seed", 4), "the spec in it is that of"),
-        (changed("spec.episodes", 41), "41 episodes have 41"),
-        (changed("spec.episodes", 0), "at least one"),
-        (changed("spec.episodes", 10**30), "at most"),
-        (changed("spec.episodes", "many"), "not a run of an experiment"),
-        (changed("spec.problem", 3), "not a run of an experiment"),
-        (changed("spec.labels", []), "not objects"),
-        (changed("spec", []), "not objects"),
-        (changed("metadata", 1), "not objects"),
-        (changed("metadata.totals.steps", 1), "the last row says"),
-        (changed("metadata.totals", None), "totals"),
-        (changed("metadata.more", 1), "the metadata keys are"),
-        (changed("metadata.provenance.id", "0" * 16), "the record is of run"),
-        (b"{", "not JSON"),
-        (b"[1]", "not a JSON object"),
-        (json.dumps(HEADER).replace("0.1", "NaN", 1).encode(), "NaN"),
-        (b"[" * 100_000, "deep|JSON"),
-    ],
-)
-def test_metadata_that_does_not_fit_is_refused(said: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=rf"run\.parquet: .*({message})"):
-        read(forged(said), tmp_path)
-
-
-def with_column(name: str, row: int, value: Any) -> dict[str, Any]:
-    table = {key: column.copy() for key, column in RECORD.table.items()}
-    table[name][row] = value
-    return table
-
-
-@pytest.mark.parametrize(
-    ("name", "row", "value", "message"),
-    [
-        ("loss", 5, np.nan, r"loss\[5\] is nan"),
-        ("optimal_loss", 39, np.inf, r"optimal_loss\[39\] is inf"),
-        ("expected_regret", 7, 0.0, r"expected_regret\[7\] is 0.0; sums are numbers that do not fall"),
-        ("steps", 0, -1, r"steps\[0\] is -1"),
-        ("intervals", 39, 3, r"intervals\[39\] is 3"),
-        ("episode", 0, 0, "not those that a run of 40 episodes keeps"),
-        ("abandoned", 39, 41, r"abandoned\[39\] is 41, more than episode\[39\] = 40"),
-        ("unknown_steps", 39, 500, r"unknown_steps\[39\] is 500, more than steps\[39\] = 120"),
-    ],
-)
-def test_numbers_that_cannot_be_are_refused_in_files_and_in_memory(
-    name: str, row: int, value: Any, message: str, tmp_path: Path
-) -> None:
-    table = with_column(name, row, value)
-    with pytest.raises(InputError, match=message):
-        replace(RECORD, table=table)
-    with pytest.raises(FileFormatError, match=rf"run\.parquet: .*{message}"):
-        read(forged(HEADER, table), tmp_path)
-
-
-def test_columns_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    table = dict(RECORD.table)
-    short = {name: column[:-1] for name, column in table.items()}
-    with pytest.raises(FileFormatError, match="there are 39 rows; 40 episodes have 40"):
-        read(forged(HEADER, short), tmp_path)
-    narrow = pyarrow.schema([pyarrow.field(name, pyarrow.float32(), nullable=False) for name in schema()])
-    with pytest.raises(FileFormatError, match="the columns are episode: float"):
-        read(forged(HEADER, table, schema=narrow), tmp_path)
-    optional = pyarrow.schema([pyarrow.field(one.name, one.type) for one in records._schema()])
-    with pytest.raises(FileFormatError, match="or null"):
-        read(forged(HEADER, table, schema=optional), tmp_path)
-    with pytest.raises(InputError, match="the columns are"):
-        replace(RECORD, table={"episode": table["episode"]})
-    with pytest.raises(InputError, match="steps is float64"):
-        replace(RECORD, table={**table, "steps": table["steps"].astype(float)})
-
-
-def test_a_number_that_was_edited_is_refused(tmp_path: Path) -> None:
-    table = with_column("expected_regret", 39, 100.0)
-    data = bytearray(forged(HEADER, table))
-    digest = records._digest(json.dumps(HEADER).encode(), table)
-    place = data.find(digest)
-    data[place : place + len(digest)] = records._digest(json.dumps(HEADER).encode(), dict(RECORD.table))
-    with pytest.raises(FileFormatError, match="checksum"):
-        read(bytes(data), tmp_path)
-
-
-def test_a_page_that_claims_to_unpack_to_more_than_its_rows_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
-    honest = b"\x15\0\x15\x80\x05\x15"  # 40 rows of 8 bytes: 320, twice that is 640 = 5 x 128 + 0
-    assert BYTES.count(honest) == len(schema())
-    for lie in (b"\x15\0\x15\xfe\x7f\x15", b"\x15\0\x15\x82\x05\x15", b"\x15\4\x15\x80\x05\x15"):
-        with pytest.raises(FileFormatError, match="episode is not stored as one page of 320 bytes"):
-            read(BYTES.replace(honest, lie, 1), tmp_path)
-
-
-def test_columns_of_several_pages_are_refused(tmp_path: Path) -> None:
-    sink = pyarrow.BufferOutputStream()
-    content = pyarrow.table({name: np.asarray(column) for name, column in RECORD.table.items()})
-    said = json.dumps(HEADER).encode()
-    for group in (10, 40):  # four groups of rows; pages of a few bytes
-        sink = pyarrow.BufferOutputStream()
-        with parquet.ParquetWriter(
-            sink, records._schema(), use_dictionary=False, data_page_size=1, write_batch_size=8
-        ) as writer:
-            writer.write_table(content.cast(records._schema()), row_group_size=group)
-            writer.add_key_value_metadata({records.KEY: said, records.DIGEST: records._digest(said, RECORD.table)})
-        with pytest.raises(FileFormatError, match=r"a record has one|not stored as one page"):
-            read(sink.getvalue().to_pybytes(), tmp_path)
-
-
-def test_facts_are_plain_values() -> None:
-    with pytest.raises(InputError, match="not plain values"):
-        replace(RECORD, metadata={**RECORD.metadata, "policies": {"gap": float("nan")}})
-    with pytest.raises(InputError, match="not plain values"):
-        replace(RECORD, metadata={**RECORD.metadata, "policies": np.zeros(2)})
-
-
-def test_a_long_record_is_small(tmp_path: Path) -> None:
-    spec = synthetic.run_spec("A", episodes=1_000_000)
-    record = synthetic.record(spec, synthetic.power(1.0, 0.5))
-    assert len(kept_episodes(10**6)) < 1400
-    assert len(record_bytes(record)) < 100_000
-    assert same(read(record_bytes(record), tmp_path), record)
+def test_a_long_run_keeps_the_sums_at_its_rows() -> None:
+    spec = spec_of({"use": f"{HERE}:given"}, episodes=2500, problems=[{"use": f"{HERE}:drugs"}])
+    record = run(spec)
+    assert np.array_equal(record.table["steps"], kept_episodes(2500))  # the drug that always works: one step each
+    assert record.table["loss"] == pytest.approx(0.5 * kept_episodes(2500))

@@ -36,7 +36,7 @@ def test_a_damaged_record_is_moved_aside_and_done_again(undisturbed, tmp_path):
     assert f"record of the run {fine}" in result.damaged[foreign]
     assert {event.id for event in events.of("damaged")} == {cut, foreign, empty}
     assert records_in(tmp_path) == whole
-    assert (records / f"{cut}.damaged").read_bytes() == whole[cut][: len(whole[cut]) // 2]
+    assert (tmp_path / "damaged" / f"{cut}.parquet").read_bytes() == whole[cut][: len(whole[cut]) // 2]
 
 
 def test_a_second_sweep_of_the_same_folder_is_refused_and_names_the_first(tmp_path):

@@ -16,7 +16,7 @@ import pytest
 
 from goalbound.errors import InputError
 from goalbound.experiments import run as running
-from goalbound.experiments.records import read_record, record_bytes, write_record
+from goalbound.experiments.record_file import read_record, record_bytes, write_record
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.lr_cssp import LRCSSP
 from tests.support import third_party_learner as third_party
@@ -33,6 +33,7 @@ def test_how_a_run_is_cut_is_not_seen(
     name: str, size: int, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "CHUNK", size)
+    monkeypatch.setattr(running, "FIRST_PART", size)
     assert record_bytes(run(RUNS[name])) == whole[name]
 
 
@@ -77,7 +78,7 @@ from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import run as running
 from goalbound.experiments.run_spec import RunSpec
 
-running.CHUNK = 7
+running.CHUNK = running.FIRST_PART = 7
 
 def progress(done, episodes, regret):
     if done >= 21:
@@ -218,3 +219,12 @@ def test_nothing_is_written_after_the_last_episode(tmp_path: Path) -> None:
     assert not path.exists()
     write_record(tmp_path / "run.parquet", record)
     assert record_bytes(read_record(tmp_path / "run.parquet")) == record_bytes(record)
+
+
+def test_there_is_progress_after_the_first_episode_and_parts_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "CHUNK", 8)
+    monkeypatch.setattr(running, "FIRST_PART", 1)
+    monkeypatch.setattr(running, "SHORT_SECONDS", 1000.0)
+    heard = Breaking(EPISODES + 1)
+    run(RUNS["lr-cssp"], progress=heard)
+    assert [call[0] for call in heard.calls] == [1, 3, 7, 15, 23, 30]

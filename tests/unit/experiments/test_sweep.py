@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from goalbound.errors import InputError
-from goalbound.experiments.records import read_record
+from goalbound.experiments.record_file import read_record
 from goalbound.experiments.results_dir import ResultsDir, read_records, read_times
 from goalbound.experiments.sweep import sweep
 from tests.support.sweep_cases import HERE, EventLog, records_in, small_spec

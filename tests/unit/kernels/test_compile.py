@@ -294,3 +294,20 @@ print("numba" in sys.modules)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
     assert done.stderr == ""
+
+
+def test_of_two_processes_that_need_a_kernel_one_compiles_it_and_the_other_loads_it(tmp_path: Path) -> None:
+    code = (
+        "import numpy as np\n"
+        "from goalbound.kernels.audit import squared_norm\n"
+        "assert squared_norm.compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5\n"
+        "stats = squared_norm.dispatcher.stats\n"
+        "print(sum(stats.cache_misses.values()), sum(stats.cache_hits.values()))\n"
+    )
+    settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    both = [
+        subprocess.Popen([sys.executable, "-c", code], env=settings, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    found = sorted(process.communicate(timeout=120)[0].split() for process in both)
+    assert found == [["0", "1"], ["1", "0"]]

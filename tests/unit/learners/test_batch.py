@@ -74,11 +74,11 @@ def test_parts_are_views_so_that_results_are_filled_in_place() -> None:
 @pytest.mark.parametrize(("steps", "sizes"), [(1, [1, 1, 1, 1]), (100, [1, 3])])
 def test_the_kernel_is_compiled_when_episodes_turn_out_to_be_long(steps: int, sizes: list[int]) -> None:
     found: list[int] = []
-    assert play_batch(play_fixed, batch(4), noted(found, steps=steps), effort=Limited(50), triples=1)
+    assert play_batch(play_fixed, batch(4), noted(found, steps=steps), effort=Limited(50), work=1)
     assert found == sizes
 
 
 def test_an_episode_that_does_not_end_breaks_the_batch_off() -> None:
     found: list[int] = []
-    assert not play_batch(play_fixed, batch(4), noted(found, ends=2), effort=Limited(10**9), triples=1)
+    assert not play_batch(play_fixed, batch(4), noted(found, ends=2), effort=Limited(10**9), work=1)
     assert found == [1, 1, 1]

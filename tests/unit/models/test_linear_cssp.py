@@ -206,3 +206,36 @@ def test_problems_are_equal_by_content_and_names() -> None:
     assert drugs() != LinearCSSP(SUPPORT, LOSSES / 2, CHANCES)
     assert drugs() != drugs().component(0)
     assert repr(drugs()) == "LinearCSSP(2 components, 1 states, 2 pairs, 3 next states)"
+
+
+def named():
+    part = SSP.dense([[0.5]], [[[0.0, 1.0]]])
+    return LinearCSSP.mix([part] * 3, component_names=["young", "old", "very old"])
+
+
+def test_a_context_is_a_mapping_from_names_to_weights():
+    problem = named()
+    assert problem.check_context({"old": 0.1, "young": 0.9}).tolist() == [0.9, 0.1, 0.0]
+    assert problem.at({"old": 1.0}) == problem.at("old") == problem.at([0.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("context", "message"),
+    [
+        ({"yuong": 1.0}, 'context: no component is called "yuong"; there are "young", "old", "very old"'),
+        ({"young": 0.9}, r"context sums to 0\.9, not 1"),
+        ({"young": 1.5, "old": -0.5}, r"context\[0\] is 1\.5|weight"),
+        ({"young": "much"}, "context"),
+        ({0: 1.0}, "context: 0 is not the name of a component"),
+        ({}, "context sums to 0, not 1"),
+    ],
+)
+def test_a_mapping_that_is_no_context_is_an_error(context, message):
+    with pytest.raises(InputError, match=message):
+        named().at(context)
+
+
+def test_without_names_a_mapping_is_an_error():
+    problem = LinearCSSP.dense([[[0.5]]], [[[[0.0, 1.0]]]])
+    with pytest.raises(InputError, match='no component is called "young": they have no names'):
+        problem.at({"young": 1.0})

@@ -129,3 +129,8 @@ def test_names_are_strings_one_each_all_different() -> None:
     assert check_names(None, 2, "names", None) is None
     with pytest.raises(InputError, match='"goal" in names is reserved'):
         check_names(["a", "goal"], 2, "names", "goal")
+
+
+def test_a_mapping_where_no_names_are_known_is_an_error_that_says_what_to_do():
+    with pytest.raises(InputError, match=r"context is a mapping, and the names .* are not known here; give 2 numbers"):
+        check_distribution({"young": 0.9, "old": 0.1}, "context", 2, "component")

@@ -19,7 +19,7 @@ from goalbound.planning.optimal_values import OptimalValues
 from goalbound.problems import random_cssp
 from goalbound.simulation.contexts import Adversary, Cyclic, Dirichlet, FromArray, OneHot
 from goalbound.simulation.environment import ModelEnvironment
-from goalbound.simulation.history import PER_EPISODE, History
+from goalbound.simulation.history import PER_EPISODE, EpisodeBuffer, History
 from goalbound.simulation.play import Simulation, play
 
 PLAY = import_module("goalbound.simulation.play")  # the module; the package's own ``play`` is the function
@@ -354,3 +354,32 @@ def test_a_source_that_leaves_the_simplex_is_named_with_its_episode() -> None:
     simulation.run(3)
     with pytest.raises(InputError, match=r"contexts\[3\] sums to 0.5"):
         simulation.run(1)
+
+
+def test_a_bar_shows_every_episode_and_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    contexts = Cyclic(np.array([[1.0, 0.0]]))
+    shown = play(DRUGS, Always(1), contexts, episodes=10, progress=True)
+    assert "10 of 10 episodes, regret" in capsys.readouterr().err
+    silent = play(DRUGS, Always(1), contexts, episodes=10)
+    assert capsys.readouterr().err == ""
+    assert np.array_equal(shown.loss, silent.loss)
+    assert np.array_equal(shown.start, silent.start)
+
+
+def test_a_bar_begins_with_one_episode_and_goes_on_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+    advance = Simulation._advance
+
+    def counted(self: Simulation, part: EpisodeBuffer) -> None:
+        sizes.append(len(part.contexts))
+        advance(self, part)
+
+    monkeypatch.setattr(Simulation, "_advance", counted)
+    monkeypatch.setattr(PLAY, "SHORT_SECONDS", 1000.0)
+    play(DRUGS, Always(1), Cyclic(np.array([[1.0, 0.0]])), episodes=20, progress=True)
+    assert sizes == [1, 2, 4, 8, 5]
+
+
+def test_a_progress_that_is_neither_a_bar_nor_a_function_is_refused() -> None:
+    with pytest.raises(InputError, match="progress is 3; it is True for a bar, or a function"):
+        play(DRUGS, Always(1), Cyclic(np.array([[1.0, 0.0]])), episodes=1, progress=3)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ import numpy as np
 
 from goalbound.experiments.summary import Group
 from goalbound.models.files.io import atomic_write
+from goalbound.plotting import escape_label
 from goalbound.terminal import pluralize
 
 WIDTH = 7.2
@@ -112,15 +113,6 @@ def save_figure(figure: Any, folder: Path, name: str, formats: Sequence[str]) ->
         with atomic_write(paths[-1]) as file:
             file.write(buffer.getvalue())
     return paths
-
-
-def escape_label(label: str) -> str:
-    """A label as literal text: no mathtext and no control characters.
-
-    >>> escape_label("5$ a day")
-    '5\\\\$ a day'
-    """
-    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in label).replace("$", r"\$")
 
 
 def wrap_label(label: str, width: int = 20) -> str:

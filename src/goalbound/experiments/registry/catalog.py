@@ -26,12 +26,14 @@ class Entry:
         make: its factory. Its keyword parameters with a default are the settings; those without one
             (and positional ones) are given by the run.
         plugin: the plug-in of a third party; None for built-in entries.
+        also: other words that people may type for it; they are no names (a run has one id): an error suggests the name.
     """
 
     name: str
     summary: str
     make: Callable[..., Any]
     plugin: Plugin | None = None
+    also: tuple[str, ...] = ()
 
     @classmethod
     def from_plugin(cls, name: str, plugin: Plugin, where: str) -> Entry:
@@ -101,10 +103,17 @@ class Catalog:
         if name in offered:
             return Entry.from_plugin(name, load_entry_point(offered[name], where), where)
         known = [*self.entries, *offered]
+        meant = self.meant(name)
+        guess = hint(name, known) if meant is None else f' (did you mean "{meant.name}"?)'
         raise ArgumentError(
-            f'{where}.use: no {self.kind} is called "{name}"{hint(name, known)}; there are {", ".join(known)}, or '
+            f'{where}.use: no {self.kind} is called "{name}"{guess}; there are {", ".join(known)}, or '
             'give an import path "package.module:function"'
         )
+
+    def meant(self, word: str) -> Entry | None:
+        """The built-in entry that a word is another word for; upper case, spaces and underscores do not matter."""
+        plain = "-".join(word.lower().replace("_", " ").replace("-", " ").split())
+        return next((entry for entry in self.entries.values() if plain in (entry.name, *entry.also)), None)
 
 
 def hint(name: str, known: Iterable[str]) -> str:

@@ -34,13 +34,23 @@ def drifting(size: int, *, episodes: int, start: list[float] | None = None, end:
 CONTEXTS = Catalog(
     "source of contexts",
     [
-        Entry("dirichlet", "independent Dirichlet draws; alpha 1 is uniform", Dirichlet.symmetric),
-        Entry("corners", "one component at a time, at random", OneHot),
+        Entry(
+            "dirichlet",
+            "independent Dirichlet draws; alpha 1 is uniform",
+            Dirichlet.symmetric,
+            also=("uniform", "simplex", "random"),
+        ),
+        Entry("corners", "one component at a time, at random", OneHot, also=("one-hot", "onehot", "pure")),
         Entry("cyclic", "a list, again and again (the corners if none is given)", cyclic),
         Entry("listed", "a list, once", listed),
         Entry("drifting", "from one context to another over the run", drifting),
         Entry("uniform-number", "a number x, uniform on [0, 1] (for treatment-curve)", uniform_numbers),
-        Entry("adversary", "picks the context with the largest confidence width", Adversary.anywhere),
+        Entry(
+            "adversary",
+            "picks the context with the largest confidence width",
+            Adversary.anywhere,
+            also=("adversarial",),
+        ),
     ],
     group="contexts",
 )

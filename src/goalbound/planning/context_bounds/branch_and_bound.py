@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
+from goalbound.frames import data_frame
 from goalbound.models import LinearCSSP
+from goalbound.models.simplex import simplex_landmarks
 from goalbound.models.validation import check_float, check_fraction, check_int, short_repr
+from goalbound.notebook import html_lines, html_table, weights_text
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.context_bounds.context_point import ContextPoint, ContextPoints, CornerPoints
 from goalbound.planning.context_bounds.priced_steps import most_priced_steps, prices_for
@@ -23,7 +27,9 @@ from goalbound.planning.context_bounds.region import (
     possibly_optimal_pairs,
 )
 from goalbound.planning.context_bounds.search import BoundStatus, Budget, Incumbent, Tell, maximise
+from goalbound.planning.optimal_values import optimal_values
 from goalbound.planning.properness import blocking_states
+from goalbound.plotting import Rows, draw_rows, literal, new_axes
 
 FEW_STATES = 200
 """Up to so many, times are bounded by the pairs that may be optimal; with more, by prices first."""
@@ -100,11 +106,66 @@ class ContextBounds:
         lines.append(f"{self.regions} regions of the context simplex")
         return "\n".join(lines)
 
+    def _columns(self) -> dict[str, Any]:
+        bounds = {"largest optimal loss B*": self.loss_bound, "longest optimal time T*": self.time_bound}
+        support, names = self.problem.support, self.problem.component_names
+        return {
+            "bound": list(bounds),
+            "lower": [float(bound.lower) for bound in bounds.values()],
+            "upper": [float(bound.upper) for bound in bounds.values()],
+            "state": [support.state_label(bound.state) for bound in bounds.values()],
+            "context": [weights_text(bound.context.tolist(), names) for bound in bounds.values()],
+            "status": [bound.status.value for bound in bounds.values()],
+        }
+
+    def frame(self, *, arrow: bool = False) -> Any:
+        """A row for B* and one for T*: lower, upper, the state and the context of the lower end, and how the search
+        ended. A data frame of pandas, or a table of Arrow."""
+        return data_frame(self._columns(), arrow=arrow)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._columns()) + html_lines(str(self).splitlines()[:1] + str(self).splitlines()[3:])
+
+    def plot(self, axes: Any = None) -> Any:
+        """The largest optimal loss of any state by context, and the certified interval of B*, which bounds it.
+
+        Along the edge for two components; else at the corners, the middles of the edges and the centre. The Matplotlib
+        axes.
+        """
+        if self.blocking_context is not None:
+            raise ArgumentError("some context has no proper policy, so there is no finite loss to draw; see frame()")
+        contexts = _some_contexts(self.problem.context_size)
+        worst = optimal_values(self.problem, contexts).max(axis=1)
+        names, bound = self.problem.component_names, self.loss_bound
+        if self.problem.context_size == 2:
+            axes = new_axes(axes)
+            axes.plot(contexts[:, 1], worst, label="largest optimal loss of any state")
+            axes.axhspan(bound.lower, bound.upper, alpha=0.3, color="C1", label="B*, certified")
+            first, last = (literal(name) for name in names or ("component 0", "component 1"))
+            axes.set_xlabel(f"context, from {first} to {last}")
+            axes.set_ylabel("loss")
+            axes.set_xlim(0.0, 1.0)
+            axes.legend(frameon=False)
+            return axes
+        labels = [weights_text(context.tolist(), names) for context in contexts]
+        axes = draw_rows(Rows(labels, point=worst), label="largest optimal loss of any state", axes=axes)
+        axes.axvspan(bound.lower, bound.upper, alpha=0.5, color="C1", linewidth=1.5, label="B*, certified")
+        axes.legend(frameon=False)
+        return axes
+
     def _format_context(self, context: NDArray[np.float64]) -> str:
         names = self.problem.component_names
         if names is None:
             return "(" + ", ".join(f"{weight:.4g}" for weight in context) + ")"
         return "(" + ", ".join(f"{w:.4g} {name}" for w, name in zip(context, names, strict=True) if w > 0.0) + ")"
+
+
+def _some_contexts(size: int) -> NDArray[np.float64]:
+    """[K, d] 101 points of the edge for two components; else the corners, the middles of the edges and the centre."""
+    if size == 2:
+        second = np.linspace(0.0, 1.0, 101)
+        return np.column_stack([1.0 - second, second])
+    return simplex_landmarks(size)
 
 
 def context_bounds(

@@ -8,6 +8,7 @@ import pytest
 
 from goalbound.errors import InputError
 from goalbound.experiments.plugins import Plugin
+from goalbound.experiments.registry import CATALOGS
 from goalbound.experiments.registry.catalog import Entry
 
 
@@ -23,3 +24,22 @@ def odd(problem: object, *, patience: object = object()) -> None:
 def test_a_default_of_a_third_party_that_no_record_can_hold_is_named(make: Any) -> None:
     with pytest.raises(InputError, match=r"learners\[0\]: mine:make has patience = .*, which no record can hold"):
         Entry.from_plugin("mine:make", Plugin(make, "mine:make"), "learners[0]")
+
+
+@pytest.mark.parametrize(
+    ("group", "word", "name"),
+    [
+        ("learners", "thompson", "ps-cssp"), ("learners", "Thompson_Sampling", "ps-cssp"),
+        ("learners", "greedy", "greedy-ridge"), ("learners", "uniform", "random"), ("contexts", "uniform", "dirichlet"),
+    ],
+)  # fmt: skip
+def test_a_word_that_people_type_is_answered_with_the_name(group, word, name):
+    with pytest.raises(InputError, match=rf'is called "{word}" \(did you mean "{name}"\?\)'):
+        CATALOGS[group].entry(word, group)
+
+
+def test_other_words_are_no_names_and_mean_one_thing():
+    for catalog in CATALOGS.values():
+        words = [word for entry in catalog.entries.values() for word in entry.also]
+        assert len(words) == len(set(words))
+        assert not set(words) & set(catalog.entries)

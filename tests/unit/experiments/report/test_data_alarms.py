@@ -11,7 +11,7 @@ import pytest
 
 from goalbound.errors import InputError
 from goalbound.experiments.progress import Event, describe
-from goalbound.experiments.records import read_record
+from goalbound.experiments.record_file import read_record
 from goalbound.experiments.report.data import alarms
 from goalbound.experiments.report.sections import alarm_warning
 from goalbound.experiments.spec import ExperimentSpec

@@ -40,7 +40,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 def _more_readers() -> None:
     """Those that need an extra."""
     try:
-        from goalbound.experiments.records import read_record
+        from goalbound.experiments.record_file import read_record
         from goalbound.experiments.spec import ExperimentSpec
     except ModuleNotFoundError:
         return

@@ -1,0 +1,89 @@
+"""``goalbound run --on``: a cluster through the command line, interrupted and resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed", reason="the extra 'cluster' (Dask distributed) is not installed")
+pytest.importorskip("pydantic", reason="the extra 'experiments' is not installed")
+pytest.importorskip("pyarrow", reason="the extra 'experiments' is not installed")
+pytest.importorskip("joblib", reason="the extra 'experiments' is not installed")
+
+import distributed
+
+from goalbound.cli import main
+from tests.support.commands import SPEC
+from tests.support.sweep_cases import HERE, PAUSE, records_in
+
+ROOT = Path(__file__).parents[2]
+UNHURRIED = f"""
+name = "unhurried"
+episodes = 600
+[[problems]]
+use = "treatment-ladder"
+levels = 2
+markers = 1
+[[learners]]
+use = "{HERE}:unhurried"
+"""
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the command is interrupted with a signal of POSIX")
+
+
+@pytest.fixture(scope="module")
+def address():
+    """A scheduler with one worker, on which an episode of the unhurried learner takes 5 ms."""
+    os.environ[PAUSE] = "0.005"
+    try:
+        with distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+        ) as cluster:
+            del os.environ[PAUSE]
+            yield cluster.scheduler_address
+    finally:
+        os.environ.pop(PAUSE, None)
+
+
+def test_a_cluster_leaves_the_same_bytes_as_this_machine(address, tmp_path, capsys):
+    file = tmp_path / "small.toml"
+    file.write_text(SPEC)
+    there, here = tmp_path / "there", tmp_path / "here"
+    assert main(["run", str(file), "--quick", "--on", address, "--out", str(there)]) == 0
+    assert f"workers: {address}" in capsys.readouterr().err
+    assert main(["run", str(file), "--quick", "--workers", "1", "--quiet", "--out", str(here)]) == 0
+    assert records_in(there) == records_in(here)
+    assert len(records_in(there)) == 2
+    assert (there / "report.html").is_file()
+
+
+def test_an_interrupted_run_of_a_cluster_is_resumed_from_its_checkpoint(address, tmp_path):
+    file = tmp_path / "unhurried.toml"
+    file.write_text(UNHURRIED)
+    command = [sys.executable, "-m", "goalbound", "run", str(file), "--plugin", HERE, "--no-report", "--json"]
+    there = [*command, "--on", address, "--out", "there"]  # relative: the worker has another working directory
+    where = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}}
+
+    began = subprocess.Popen(there, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **where)
+    for line in began.stdout:
+        if json.loads(line)["event"] == "progress":
+            began.send_signal(signal.SIGINT)
+            break
+    _, said = began.communicate(timeout=60)
+
+    assert began.returncode == 130, said
+    assert "stopped with 0 of 1 run done; resume with: goalbound run" in said
+    assert len(list((tmp_path / "there" / "partial").iterdir())) == 1
+    again = subprocess.run(there, capture_output=True, text=True, timeout=120, check=True, **where)
+    events = [json.loads(line) for line in again.stdout.splitlines()]
+    (finished,) = (event for event in events if event["event"] == "finished")
+    assert finished["restored"] is True
+    assert not list((tmp_path / "there" / "partial").iterdir())
+    subprocess.run([*command, "--workers", "1", "--out", "here"], check=True, capture_output=True, timeout=120, **where)
+    assert records_in(tmp_path / "there") == records_in(tmp_path / "here")
