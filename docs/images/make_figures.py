@@ -18,14 +18,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from goalbound.experiments.figures.style import (
-    COLOURS,
-    DASHES,
     INK,
-    MARKERS,
     SOFT,
+    LineStyle,
     figure_style,
     power_of_ten,
     save_figure,
+    styles,
 )
 from goalbound.experiments.records import read_record
 from goalbound.experiments.summary import Group, summarize
@@ -62,11 +61,13 @@ def width_scale_figure(groups: Iterable[Group]) -> Figure:
     """Regret relative to the best scale of each problem, and how often the intervals held the truth."""
     figure = Figure(figsize=(7.2, 4.0), layout="constrained")
     regret, coverage = figure.subplots(1, 2)
-    for place, (name, scales) in enumerate(sorted(by_problem(groups).items())):
+    found = by_problem(groups)
+    looks = styles(sorted(found))
+    for name, scales in sorted(found.items()):
         means = np.array([group.expected_regret.mean for group in scales.values()])
         worst = np.array([max(group.expected_regret.values) for group in scales.values()])
-        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
-        style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": DASHES[place // len(COLOURS)]}
+        colour, dash, marker = looks[name]
+        style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dash}
         regret.plot(list(scales), means / means.min(), label=name, **style)
         regret.plot(list(scales), worst / means.min(), color=colour, linewidth=0.5, alpha=0.7)
         coverage.plot(list(scales), [group.coverage.mean for group in scales.values()], **style)
@@ -96,8 +97,8 @@ def covariates_figure(groups: Iterable[Group]) -> Figure:
     proven.set_title("proven intervals", loc="left")
     practical.set_title(f"{PRACTICAL:g} x widths, not proven", loc="left")
     for axes, ending in ((proven, ""), (practical, f", {PRACTICAL:g} x widths")):
-        for place, seen in enumerate(SEEN):
-            draw_course(axes, named[seen + ending], COLOURS[place], DASHES[place % len(DASHES)], seen)
+        for seen, look in styles(SEEN).items():
+            draw_course(axes, named[seen + ending], look, seen)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlim(100, named[SEEN[0]].episodes)
@@ -112,12 +113,12 @@ def covariates_figure(groups: Iterable[Group]) -> Figure:
     return figure
 
 
-def draw_course(axes: Any, group: Group, colour: str, dash: Any, label: str) -> None:
+def draw_course(axes: Any, group: Group, look: LineStyle, label: str) -> None:
     """The mean and its band, and a bar where a learner found the environment not linear in what it sees."""
     curve = group.regret_curve
-    axes.plot(curve.episode, curve.mean, color=colour, linestyle=dash, label=label)
+    axes.plot(curve.episode, curve.mean, color=look.colour, linestyle=look.dash, label=label)
     if curve.low is not None:
-        axes.fill_between(curve.episode, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0.0)
+        axes.fill_between(curve.episode, curve.low, curve.high, color=look.colour, alpha=0.15, linewidth=0.0)
     for alarm in filter(None, group.alarms):
         found = re.match(r"episode (\d+):", alarm)
         if found:

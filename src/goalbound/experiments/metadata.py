@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from itertools import combinations
 from math import fsum, isfinite
@@ -125,19 +125,22 @@ def policies(problem: LinearCSSP, learner: Any) -> dict[str, Any] | None:
     Null for learners without ``plan``, and for more than 300 states. For each of ``contexts``: ``optimal``, which of
     the distinct optimal policies is best there (0 is the first one met); ``learned_gap``, how much more the learned
     policy loses from the start, null where it may never arrive; ``differs``, the share of the states where the learned
-    action is not optimal. Both are null where the learner found no plan.
+    action is not optimal. Both are null where the learner found no plan. ``regions`` says by names what the distinct
+    optimal policies do: see :func:`policy_regions`.
     """
     policy_at = _planner(learner)
     if policy_at is None or problem.support.states > MAX_STATES:
         return None
     contexts = context_grid(problem.context_size)
     numbers: dict[bytes, int] = {}
+    distinct: dict[int, NDArray[np.int64]] = {}
     optimal: list[int] = []
     gaps: list[float | None] = []
     differs: list[float | None] = []
     for context in contexts:
         best = solve(problem.at(context))
         optimal.append(numbers.setdefault(best.policy.tobytes(), len(numbers)))
+        distinct.setdefault(optimal[-1], best.policy)
         try:
             learned = policy_at(context)
         except PlanningStopped:
@@ -146,7 +149,25 @@ def policies(problem: LinearCSSP, learner: Any) -> dict[str, Any] | None:
         else:
             gaps.append(_gap(best, learned))
             differs.append(float(np.mean(_suboptimal(best.problem, best.values, learned))))
-    return {"contexts": contexts.tolist(), "optimal": optimal, "learned_gap": gaps, "differs": differs}
+    regions = policy_regions(problem, list(distinct.values()))
+    return {
+        "contexts": contexts.tolist(), "optimal": optimal, "learned_gap": gaps, "differs": differs, "regions": regions,
+    }  # fmt: skip
+
+
+def policy_regions(problem: LinearCSSP, policies: Sequence[NDArray[np.int64]]) -> dict[str, Any]:
+    """What policies do where they differ: ``states``, the names of these states; ``actions``, for each policy the names
+    of its actions there."""
+    support = problem.support
+    differ = np.flatnonzero(np.ptp(np.array(policies), axis=0)).tolist()
+    states, actions = support.state_names, support.action_names
+    return {
+        "states": [states[one] if states else f"state {one}" for one in differ],
+        "actions": [
+            [actions[action] if actions else f"action {action}" for action in policy[differ].tolist()]
+            for policy in policies
+        ],
+    }
 
 
 def context_grid(size: int) -> NDArray[np.float64]:

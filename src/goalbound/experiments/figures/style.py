@@ -15,15 +15,13 @@ import numpy as np
 
 from goalbound.experiments.summary import Group
 from goalbound.models.files.io import atomic_write
+from goalbound.pages.style import DASHES, LIGHT, MARKERS, line_style
 from goalbound.terminal import pluralize
 
 WIDTH = 7.2
 """Inches; a page of a journal."""
 SMALL = 6.5
 INK, SOFT, PALE = "#1f2733", "#6b7280", "#d9dce1"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#444444")
-DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.3)), (0, (7, 2, 1.5, 2)), (0, (9, 2, 3, 2)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 SHADES = "cividis"
 """Lightness grows with the value, so it is readable in grey and with colour blindness."""
 RC: dict[Any, Any] = {
@@ -43,7 +41,7 @@ NO_DATE: dict[str, dict[str, None]] = {
 
 
 class LineStyle(NamedTuple):
-    """The line style of a learner: up to 35 differ in colour and dash, and the marker changes too."""
+    """The line style of a learner as Matplotlib has it, from the table that pages share."""
 
     colour: str
     dash: Any
@@ -51,10 +49,13 @@ class LineStyle(NamedTuple):
 
 
 def styles(learners: Sequence[str]) -> dict[str, LineStyle]:
-    """A line style for each learner, the same in all figures."""
+    """A line style for each learner, the same in all figures and on the page of the report."""
+    found = {learner: line_style(place) for place, learner in enumerate(dict.fromkeys(learners))}
     return {
-        learner: LineStyle(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)], MARKERS[place % len(MARKERS)])
-        for place, learner in enumerate(dict.fromkeys(learners))
+        learner: LineStyle(
+            LIGHT[one.colour], (0, DASHES[one.dash]) if DASHES[one.dash] else "-", MARKERS[one.marker][0]
+        )
+        for learner, one in found.items()
     }
 
 

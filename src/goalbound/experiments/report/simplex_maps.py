@@ -58,7 +58,8 @@ def _per_episode(count: NDArray[np.float64], regret: NDArray[np.float64]) -> Sim
 
 
 def policy_maps(groups: Sequence[RunGroup]) -> dict[str, Any]:
-    """``best``: contexts and the number of the best policy at each; ``learned``: one per group, or None.
+    """``best``: contexts, the number of the best policy at each, and what these do by names (None in older records);
+    ``learned``: one per group, or None.
 
     Of several seeds: the mean gap of those whose policy is proper, how many are not, the mean share of other actions.
     """
@@ -66,7 +67,7 @@ def policy_maps(groups: Sequence[RunGroup]) -> dict[str, Any]:
     some = next((one for runs in found for one in runs if one), None)
     if some is None or len(some["contexts"][0]) < 2:
         return {"best": None, "learned": [None] * len(groups)}
-    best = {"contexts": some["contexts"], "best": some["optimal"]}
+    best = {"contexts": some["contexts"], "best": some["optimal"], "regions": some.get("regions")}
     return {"best": best, "learned": [_learned([one for one in runs if one]) for runs in found]}
 
 
