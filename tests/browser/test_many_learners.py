@@ -46,12 +46,7 @@ def test_all_are_shown_and_hidden_at_once(page):
     assert len(names(page, "regret-1", "line")) == COUNT
     assert traces(page, "regret-1", "band") == []  # of so many, bands would hide the lines
     press(page, "[data-preset=none]")
-    assert (
-        page.execute_script(
-            "return document.querySelector('[data-chart=regret-1]').data.filter(t => t.meta.learner !== undefined).length"
-        )
-        == 0
-    )
+    assert {trace["meta"]["role"] for trace in traces(page, "regret-1")} == {"guide"}
     press(page, "[data-toggle='3']")
     assert names(page, "regret-1", "line") == ["learner 3"]
 

@@ -6,11 +6,9 @@ import csv
 from pathlib import Path
 
 import pytest
-from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from goalbound.experiments.report import write_report
-from tests.support.browser_pages import asked_for, names, one, open_page, press, sized, texts, traces, wrong
+from tests.support.browser_pages import asked_for, names, one, open_page, press, sized, texts, traces, waited, wrong
 from tests.support.report_cases import case, spec
 
 SHIFTS = """
@@ -85,9 +83,7 @@ def test_the_x_axis_is_in_episodes_steps_or_seconds(page):
     press(page, "[data-choose=unit][data-value=seconds]")
     assert traces(page, "regret-1", "line")[0]["x"][-1] == pytest.approx(1.5)  # 50 microseconds a step
     seeds = traces(page, "seeds-1")[0]["x"]
-    assert [seeds[at] for at in range(len(seeds)) if at + 1 == len(seeds) or seeds[at + 1] is None][0] == pytest.approx(
-        1.5
-    )
+    assert seeds[seeds.index(None) - 1] == pytest.approx(1.5)
 
 
 def test_the_key_hides_a_learner_in_every_chart_and_table_and_brings_it_back(page):
@@ -111,6 +107,8 @@ def test_guides_bands_and_bounds_come_and_go(page):
 
 
 def test_the_keyboard_reaches_every_number(page):
+    from selenium.webdriver.common.keys import Keys
+
     traces(page, "regret-1")
     chart = one(page, "[data-chart='regret-1']")
     assert chart.get_attribute("role") == "slider"
@@ -133,7 +131,7 @@ def test_the_numbers_and_the_picture_of_a_chart_can_be_saved(page, tmp_path):
     traces(page, "ranking-1")
 
     def saved(name: str) -> Path:
-        WebDriverWait(page, 20).until(lambda _: (tmp_path / name).exists() and (tmp_path / name).stat().st_size)
+        waited(page, lambda: (tmp_path / name).exists() and (tmp_path / name).stat().st_size)
         return tmp_path / name
 
     figure = "figure:has([data-chart='{}'])"
