@@ -1,5 +1,7 @@
-"""The figures of docs/width_scale.md and docs/covariates.md, from the results of the experiments of the same names.
+"""The figures of README, docs/width_scale.md and docs/covariates.md, from the results of experiments and of the demo.
 
+goalbound demo
+goalbound run experiments/first.toml
 goalbound run experiments/width-scale.toml
 goalbound run experiments/width-scale-gymnasium.toml
 goalbound run experiments/covariates.toml
@@ -9,6 +11,7 @@ python docs/images/make_figures.py out            # the folder of the results
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -126,9 +129,38 @@ def draw_course(axes: Any, group: Group, look: LineStyle, label: str) -> None:
             axes.plot(at, np.interp(at, curve.episode, curve.mean), "|", color=INK, markersize=9)
 
 
+def photograph(page: Path, path: Path, *, chart: str, size: tuple[int, int], whole: bool = False) -> None:
+    """A page as PNG, in headless Chromium, when a chart has been drawn: the first screen, or the chart alone."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(flag)
+    browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        browser.get(page.resolve().as_uri())
+        holder = browser.find_element("css selector", f"[data-chart='{chart}']")
+        drawn = "return Boolean(arguments[0]._fullLayout)"
+        WebDriverWait(browser, 60).until(lambda driver: driver.execute_script(drawn, holder))
+        path.write_bytes(browser.get_screenshot_as_png() if whole else holder.screenshot_as_png)
+    finally:
+        browser.quit()
+
+
 def main(results: Path) -> None:
     """Draw all that has results."""
     here = Path(__file__).parent
+    if (results / "first" / "report.html").exists():
+        photograph(
+            results / "first" / "report.html", here / "report.png", chart="regret-1", size=(1400, 720), whole=True
+        )
+    if (results / "demo" / "index.html").exists():
+        photograph(results / "demo" / "index.html", here / "demo.png", chart="regret", size=(1400, 720))
     with figure_style():
         width_scale = [results / name for name in ("width-scale", "width-scale-gymnasium") if (results / name).exists()]
         if width_scale:
