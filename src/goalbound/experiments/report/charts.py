@@ -17,8 +17,8 @@ from goalbound.pages.style import line_style
 Data = Mapping[str, Any]
 WIDE = 30.0
 """A ranking whose largest regret is more than this multiple of the least has a logarithmic axis."""
-GUIDES = ((1 / 2, "slope 1/2"), (2 / 3, "slope 2/3"))
-"""Powers of K to compare with."""
+GUIDES = ((1 / 2, "slope 1/2", "6px,3px"), (2 / 3, "slope 2/3", "2px,4px"))
+"""Powers of K to compare with, their names and dashes."""
 PATTERNS = ("", "/", "x", "-", "|", "+", ".", "\\")
 """Of bars, so that they can be told apart without colour."""
 TERMS = {
@@ -105,9 +105,10 @@ def _regret(place: int, panel: Data, learners: Sequence[Data]) -> Chart:
     ranked, last = competing(panel, learners), panel["episode"][-1]
     end = ranked[0]["regret"]["values"][-1] if ranked else None
     late = [one for one in panel["episode"] if one >= last / 100.0]
-    for power, name in GUIDES:
+    for power, name, dash in GUIDES:
         if end:
-            traces.append(reference(name, late, [end * (one / last) ** power for one in late], unit="episodes"))
+            traces.append(reference(name, late, [end * (one / last) ** power for one in late], dash=dash,
+                                    unit="episodes"))  # fmt: skip
     for result in panel["results"]:
         if result["regret"]["bound"] is not None:
             bound, name = result["regret"]["bound"], f"bound of {_name(result, learners)}"
