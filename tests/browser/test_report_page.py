@@ -177,6 +177,17 @@ def test_the_switch_makes_page_and_charts_dark_and_light(page):
     assert dark[1] == "rgb(20, 24, 31)"
 
 
+def test_colours_of_shapes_are_those_of_the_page(page):
+    traces(page, "policies-1")
+    script = """
+        const holder = document.querySelector("[data-chart='policies-1']");
+        return holder.layout.shapes.map((shape) => shape.fillcolor);
+    """
+    shades = page.execute_script(script)
+    assert len(set(shades)) == 3
+    assert all(shade.startswith("rgba(") for shade in shades)
+
+
 def test_panels_are_chosen_together_and_all_are_printed(page):
     assert not one(page, "#simplex [data-panel='1']").is_displayed()
     press(page, "[data-choose=panel][data-value='1']")

@@ -32,7 +32,8 @@ function resolved(value, key = "") {
     if (/^[xy]$/.test(key)) return page.arrays[value];
     return /colou?r$/i.test(key) ? colour(value) : value;
   }
-  if (Array.isArray(value)) return key === "colorscale" ? value.map(([at, one]) => [at, colour(one)]) : value;
+  if (key === "colorscale") return value.map(([at, one]) => [at, colour(one)]);
+  if (Array.isArray(value)) return value[0]?.constructor === Object ? value.map((one) => resolved(one)) : value;
   if (value === null || typeof value !== "object") return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, resolved(one, name)]));
 }

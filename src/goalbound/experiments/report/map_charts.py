@@ -28,31 +28,41 @@ def simplex_charts(place: int, panel: Data, learners: Sequence[Data]) -> list[Ch
         most = max(max(_there(result["simplex"][0]["value"]), default=0.0) for result in shown)
         return [_triangle(place, panel, result, learners, most) for result in shown]
     parts = range(1 if panel["context_size"] == 2 else panel["context_size"])
-    return [chart for part in parts if (chart := _along(place, panel, part, shown, learners))]
+    values = {
+        part: [
+            component_values(result["simplex"], part, panel["bins"], panel["context_size"]) or [] for result in shown
+        ]
+        for part in parts
+    }
+    most = max((max(_there(curve), default=0.0) for curves in values.values() for curve in curves), default=0.0)
+    return [
+        _along(place, panel, part, list(zip(shown, curves, strict=True)), learners, most)
+        for part, curves in values.items()
+        if all(curves)
+    ]
 
 
 def _there(values: Sequence[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _along(place: int, panel: Data, part: int, shown: Sequence[Data], learners: Sequence[Data]) -> Chart | None:
-    """Regret per episode against the weight of a component; None if no map has it."""
+def _along(
+    place: int, panel: Data, part: int, shown: Sequence[tuple[Data, Sequence[float | None]]], learners: Sequence[Data],
+    most: float,
+) -> Chart:  # fmt: skip
+    """Regret per episode against the weight of a component, up to the most of all components."""
     bins, name = panel["bins"], panel["components"][part]
     middles = [(one + 0.5) / bins for one in range(bins)]
-    traces = []
-    for result in shown:
-        values = component_values(result["simplex"], part, bins, panel["context_size"])
-        if values is None:
-            return None
-        trace = line(learners[result["learner"]]["label"], middles, values, line_style(result["learner"]),
-                     learner=result["learner"])  # fmt: skip
-        traces.append(trace)
+    traces = [
+        line(learners[result["learner"]]["label"], middles, values, line_style(result["learner"]),
+             learner=result["learner"])
+        for result, values in shown
+    ]  # fmt: skip
     return Chart(
         name=f"simplex-{place + 1}-{part + 1}", title=f"Regret per episode against {name}; {panel['title']}",
         traces=traces, height=320, columns=("learner", f"weight of {name}", "expected regret per episode"),
-        layout={"xaxis": axis(f"weight of {name}", range=[0.0, 1.0]),
-                "yaxis": axis("expected regret per episode", rangemode="tozero"),
-                "showlegend": panel["context_size"] == 2},
+        layout={"xaxis": axis(f"weight of {name}", range=[0.0, 1.0]), "showlegend": True,
+                "yaxis": axis("expected regret per episode", range=[0.0, 1.05 * (most or 1.0)])},
         options={"panel": place, "best": True},
     )  # fmt: skip
 
@@ -190,6 +200,10 @@ def _policy_lines(place: int, panel: Data, shown: Sequence[Data], learners: Sequ
              line_style(result["learner"]), learner=result["learner"])
         for result in shown
     ]  # fmt: skip
+    for result in shown:
+        improper = [first[at] for at in order if result["policy"]["improper"][at]]
+        if improper:
+            traces.append(_crosses(learners[result["learner"]]["label"], improper, result["learner"]))
     shapes, notes, start = [], [], 0
     numbers, names = [best["best"][at] for at in order], policy_names(best["best"])
     for at in range(1, len(numbers) + 1):
@@ -200,7 +214,7 @@ def _policy_lines(place: int, panel: Data, shown: Sequence[Data], learners: Sequ
         shapes.append({"type": "rect", "x0": left, "x1": right, "y0": 1.0, "y1": 1.07, "yref": "paper",
                        "fillcolor": f"var(--c{list(names).index(numbers[start]) % 8}) 0.3",
                        "line": {"width": 1, "color": INK}})  # fmt: skip
-        notes.append({"x": (left + right) / 2.0, "y": 1.035, "yref": "paper", "showarrow": False,
+        notes.append({"x": (left + right) / 2.0, "y": 1.035, "yref": "paper", "yanchor": "middle", "showarrow": False,
                       "text": names[numbers[start]]})  # fmt: skip
         start = at
     return Chart(
@@ -211,6 +225,17 @@ def _policy_lines(place: int, panel: Data, shown: Sequence[Data], learners: Sequ
                 "showlegend": True, "margin": {"t": 40}},
         options={"panel": place, "best": True},
     )  # fmt: skip
+
+
+def _crosses(name: str, x: Sequence[float], learner: int) -> Trace:
+    """Marks on the axis where a learned policy may never reach the goal."""
+    return {
+        "type": "scatter", "mode": "markers", "name": f"{plain(name)}: not proper on some seed", "x": list(x),
+        "y": [0.0] * len(x), "cliponaxis": False, "showlegend": False,
+        "hovertemplate": "%{x:.0%}: not proper<extra></extra>",
+        "marker": {"symbol": "x-thin-open", "size": 11, "color": line_style(learner).variable, "line": {"width": 2}},
+        "meta": {"role": "cell", "learner": learner},
+    }  # fmt: skip
 
 
 def _best_triangle(place: int, panel: Data) -> Chart:

@@ -67,6 +67,7 @@ def _panel(place: int, panel: Data, data: Data) -> dict[str, Any]:
         "differences": tables.differences(panel, data["learners"]),
         "first": _first(panel, data),
         "size": panel["context_size"],
+        "components": panel["components"],
         "nothing_known": _nothing_known(panel),
         "results": [(result["learner"], data["learners"][result["learner"]]["label"]) for result in panel["results"]],
         "policies": tables.best_policies(panel),

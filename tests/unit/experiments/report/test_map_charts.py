@@ -35,6 +35,15 @@ def test_more_components_have_a_chart_for_the_weight_of_each():
     ]
 
 
+def test_all_components_have_one_scale_and_crosses_mark_policies_that_are_not_proper(data):
+    many = report_data(**case(spec(seeds=1), context_size=5))
+    charts = simplex_charts(0, many["panels"][0], many["learners"])
+    assert len({tuple(chart.layout["yaxis"]["range"]) for chart in charts}) == 1
+    (chart,) = policy_charts(0, data["panels"][0], data["learners"])
+    crosses = [trace for trace in chart.traces if trace["meta"]["role"] == "cell"]
+    assert [trace["x"] for trace in crosses] == [[0.0], [0.0]]  # of the two learners with policies, at the last context
+
+
 def test_the_regret_along_a_component_is_the_mean_over_the_cells_of_the_other():
     # Two bins: the cells are (0, 0), (0, 1), (1, 0), with 3, 1 and 2 episodes.
     field = {"components": [0, 2], "count": [3, 1, 2], "value": [1.0, 5.0, 7.0]}
