@@ -201,7 +201,7 @@ def _runbook(bounds: dict[str, Any]) -> Chart:
     return Chart(
         name="runbook", title="Bounds after the log, and the truth", traces=traces, height=380,
         layout={"xaxis": axis("contexts, by the runbook's loss", showticklabels=False), "showlegend": True,
-                "yaxis": axis("minutes until recovered", log=True)},
+                "yaxis": axis("minutes until recovered", log=True, dtick=1)},
         columns=("series", "context", "minutes", "low", "high"),
     )  # fmt: skip
 
