@@ -72,7 +72,7 @@ def play(
         while state != goal and steps < step_limit:
             if episode.progress["planned"] == 0:
                 if constants.exploration == POSTERIOR:
-                    draw_noise(episode, own)
+                    draw_noise(constants, episode, own)
                 before = episode.iteration.values[state] if steps > 0 else np.nan
                 if not plan_with_doubling(constants, learner, episode, workspace, sweeps):
                     return k
