@@ -207,6 +207,7 @@ def test_bad_input_is_one_line_on_stderr_and_exit_code_2(run, place, words, mess
         (["run", "small.toml", "--quiet", "--workers", "1"], "pyarrow", "experiments"),
         (["run", "small.toml", "--quiet", "--workers", "2"], "joblib", "experiments"),
         (["figures", "out/small"], "matplotlib", "experiments"),
+        (["demo", "--out", "demo"], "jinja2", "experiments"),
         (["run", "small.toml", "--set", "problems=[{use='taxi'}]"], "gymnasium", "gym"),
     ],
 )
