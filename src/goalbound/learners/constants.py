@@ -83,6 +83,8 @@ def constants(settings: Settings, support: Support, prior: PriorKnowledge | None
         growth=log(settings.replan_factor) * (1.0 - 1e-12),  # sums of logarithms may round to just below
         spread=settings.exploration.spread,
         spread_by_variance=settings.exploration.by_variance,
+        optimism=settings.exploration.optimism,
+        patience=settings.exploration.patience,
         threshold=settings.exploration.threshold,
         explore=settings.exploration.explore,
         fade=settings.exploration.fade,
