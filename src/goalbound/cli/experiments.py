@@ -1,4 +1,4 @@
-"""``goalbound run``, ``goalbound report``, ``goalbound figures``: an experiment and its results."""
+"""``goalbound run``, ``report``, ``ratios`` and ``figures``: experiments and their results."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from typing import Any
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.text import print_error
 from goalbound.experiments.progress import Progress, progress_reporter
-from goalbound.experiments.registry import PROBLEMS
+from goalbound.experiments.ratios import format_ratios, learner_ratios, ratios_as_json
+from goalbound.experiments.registry.problems import ENVIRONMENTS
 from goalbound.experiments.results import Results
 from goalbound.experiments.results_dir import read_runs
 from goalbound.experiments.spec import ExperimentSpec
+from goalbound.experiments.summary import RunGroup, group_runs
 from goalbound.experiments.sweep import SweepResult, sweep
-from goalbound.problems.catalog import CATALOG
 from goalbound.terminal import one_line, pluralize
 
 RESULTS_ROOT = Path("out")
@@ -57,6 +58,24 @@ def report(arguments: Namespace) -> int:
     return 0
 
 
+def ratios(arguments: Namespace) -> int:
+    """``goalbound ratios``: regrets and their ratios to the best, over several experiments; nothing is run."""
+    experiments: dict[str, list[RunGroup]] = {}
+    for word in arguments.experiments:
+        results = read_results(word)
+        name = results.spec.name
+        if name in experiments:
+            raise UsageError(f"two of the experiments are called {name}; give each once")
+        experiments[name] = group_runs(results.records, results.runs)
+        for one in results.summarised.missing:
+            print_error(f"{name}: {one}")
+    found = learner_ratios(experiments)
+    if not found:
+        raise UsageError("the experiments have no records to compare; run them first")
+    print(ratios_as_json(found) if arguments.json else format_ratios(found))
+    return 0
+
+
 def figures(arguments: Namespace) -> int:
     """``goalbound figures``: draw what the records hold; nothing is run."""
     from goalbound.experiments.figures import write_figures
@@ -73,7 +92,7 @@ def figures(arguments: Namespace) -> int:
 
 def _require_extras(spec: ExperimentSpec) -> None:
     """Missing extras are reported once before the runs, not by every run."""
-    environments = any(one.use in PROBLEMS.entries and one.use not in CATALOG for one in spec.problems)
+    environments = {entry.name for entry in ENVIRONMENTS} & {one.use for one in spec.problems}
     for name in ("pyarrow", *(["gymnasium"] if environments else [])):
         try:
             there = find_spec(name) is not None
