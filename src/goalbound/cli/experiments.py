@@ -1,4 +1,4 @@
-"""``goalbound run``, ``report``, ``compare`` and ``figures``: experiments and their results."""
+"""``goalbound run``, ``report``, ``ratios`` and ``figures``: experiments and their results."""
 
 from __future__ import annotations
 
