@@ -118,12 +118,31 @@ Kernels are compiled once for each machine and version and cached on disk; witho
 first long run begins.
 """
 
+STORE = """\
+examples:
+  goalbound store create incidents/ recovery --learner learner.npz    a file of "goalbound fit", or of learner.save
+  goalbound store create incidents/ rival --learner other.npz --follows recovery      a challenger
+  goalbound store status incidents/
+  goalbound store verify incidents/                 the whole log, replayed; beside a running service too
+  goalbound store export incidents/ log.ndjson      one line for each event
+  goalbound store import copy/ log.ndjson           the same log in a new store
+  goalbound store compact incidents/ --archive old.ndjson     the log begins anew; what came before goes to the file
+  goalbound store promote incidents/ rival          the challenger takes the place of the learner that it follows
+
+exit code: 0 done, 1 the store is damaged or a replay differs, 2 wrong input.
+"""
+
 FUNCTIONS = {
     "solve": "solve:run", "problems": "problems:problems", "convert": "problems:convert", "demo": "demo:run",
     "run": "experiments:run", "report": "experiments:report", "figures": "experiments:figures",
     "learners": "learners:run", "check": "check:run", "fit": "fit:run", "warm-up": "warm_up:run",
+    "store": "store:run",
 }  # fmt: skip
 """The function that runs each command, in the modules of ``goalbound.cli``."""
+
+
+STORE_ACTIONS = ("create", "status", "verify", "export", "import", "compact", "promote")
+"""What ``goalbound store`` does."""
 
 
 class UsageError(Exception):
@@ -197,6 +216,7 @@ def parser() -> Parser:
     _add_check(commands)
     _add_fit(commands)
     _add_warm_up(commands)
+    _add_store(commands)
     return top
 
 
@@ -311,6 +331,21 @@ def _add_fit(commands: argparse._SubParsersAction[Parser]) -> None:
 def _add_warm_up(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _command(commands, "warm-up", "compile ahead what learners and the planner run", WARM_UP)
     command.add_argument("learners", nargs="*", metavar="LEARNER", help="names of learners (default: the common ones)")
+
+
+def _add_store(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "store", "learners in a folder, with every step on the disk: make, check, copy", STORE)
+    command.usage = "%(prog)s ACTION FOLDER [options]"
+    command.add_argument("action", metavar="ACTION", help=", ".join(STORE_ACTIONS), choices=STORE_ACTIONS)
+    command.add_argument("folder", metavar="FOLDER", help="the store")
+    command.add_argument("target", metavar="NAME|FILE", nargs="?",
+                         help="create, promote: the name of a learner; export, import: a file")  # fmt: skip
+    command.add_argument("--learner", metavar="LEARNER.npz", help="create: the file of the learner")
+    command.add_argument("--follows", metavar="NAME", help="create: the learner whose cases it follows as challenger")
+    command.add_argument("--mixing", type=float, default=0.0, metavar="P",
+                         help="create: draw the action at random with this probability (default: 0)")  # fmt: skip
+    command.add_argument("--archive", metavar="FILE", help="compact: where the removed events go")
+    command.add_argument("--json", action="store_true", help="print one JSON object for programs")
 
 
 def _add_check(commands: argparse._SubParsersAction[Parser]) -> None:
