@@ -20,6 +20,9 @@
             StorageFailed                   reading or writing failed; the store has stopped
             StoreOverloaded                 too many requests wait
             StoreClosed                     it is closed, or closing
+        ServiceError                        what a service answered that no other error says
+            AccessRefused                   the token is missing, wrong, or does not allow it
+            ServiceUnreachable              there was no answer; what was asked may have been done
         ComputationError (an ArithmeticError)   a computation that did not come to its end
             PlanningStopped
             ProjectionFailed
@@ -186,6 +189,28 @@ class StoreClosed(StoreError):
     """The store is closed, or closing."""
 
     code = "store-closed"
+
+
+class ServiceError(GoalboundError):
+    """An answer of a decision service that no other error says.
+
+    Attributes:
+        status: of HTTP; 0: there was none.
+        code: a short name of what went wrong.
+    """
+
+    def __init__(self, message: str, *, status: int = 0, code: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class AccessRefused(ServiceError):
+    """The token is missing or wrong, or does not allow what was asked."""
+
+
+class ServiceUnreachable(ServiceError):
+    """There was no answer in time. What was asked may have been done: asking the same again is safe."""
 
 
 class ComputationError(GoalboundError, ArithmeticError):

@@ -18,6 +18,7 @@ from urllib.request import url2pathname
 EXTRAS = {
     "pydantic": "experiments", "pyarrow": "experiments", "joblib": "experiments", "matplotlib": "experiments",
     "tomli_w": "experiments", "distributed": "cluster", "gymnasium": "gym",
+    "msgspec": "service", "uvicorn": "service", "httptools": "service", "uvloop": "service", "httpx": "client",
 }  # fmt: skip
 """The extra that provides each optional library."""
 

@@ -132,11 +132,33 @@ examples:
 exit code: 0 done, 1 the store is damaged or a replay differs, 2 wrong input.
 """
 
+SERVE = """\
+examples:
+  goalbound serve incidents/                                     on http://127.0.0.1:8765, this machine only
+  goalbound serve incidents/ --learner recovery=learner.npz      puts it into the store first, if it is not there
+  goalbound serve incidents/ --socket /run/goalbound.sock        behind a proxy
+  goalbound serve incidents/ --host 0.0.0.0                      other machines too; needs tokens ("goalbound token")
+
+A step is acknowledged when it is on the disk. SIGTERM ends it: what waits is done, and a snapshot is taken.
+docs/service.md says how to run it, docs/operations.md how to keep it running.
+
+exit code: 0 stopped, 1 the store cannot be opened, 2 wrong input, 74 the disk failed (start it again).
+"""
+TOKEN = """\
+examples:
+  goalbound token incidents/ --scope cases:write cases:read --days 90    shows a new token, once
+  goalbound token incidents/                                            lists the tokens
+  goalbound token incidents/ --revoke 1f2e3d4c                          takes effect within a second
+
+scopes: cases:read, cases:write, events:read, metrics, admin (everything). As soon as there is a token, everybody needs
+one.
+"""
+
 FUNCTIONS = {
     "solve": "solve:run", "problems": "problems:problems", "convert": "problems:convert", "demo": "demo:run",
     "run": "experiments:run", "report": "experiments:report", "figures": "experiments:figures",
     "learners": "learners:run", "check": "check:run", "fit": "fit:run", "warm-up": "warm_up:run",
-    "store": "store:run",
+    "store": "store:run", "serve": "serve:serve", "token": "serve:token",
 }  # fmt: skip
 """The function that runs each command, in the modules of ``goalbound.cli``."""
 
@@ -217,6 +239,8 @@ def parser() -> Parser:
     _add_fit(commands)
     _add_warm_up(commands)
     _add_store(commands)
+    _add_serve(commands)
+    _add_token(commands)
     return top
 
 
@@ -346,6 +370,33 @@ def _add_store(commands: argparse._SubParsersAction[Parser]) -> None:
                          help="create: draw the action at random with this probability (default: 0)")  # fmt: skip
     command.add_argument("--archive", metavar="FILE", help="compact: where the removed events go")
     command.add_argument("--json", action="store_true", help="print one JSON object for programs")
+
+
+def _add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "serve", "answer over HTTP what to do next, and learn from what came of it", SERVE)
+    command.usage = "%(prog)s FOLDER [options]"
+    command.add_argument("folder", metavar="FOLDER", help="the store")
+    command.add_argument("--learner", dest="learners", action="append", default=[], metavar="NAME=FILE",
+                         help="a learner that is put into the store if it is not there")  # fmt: skip
+    command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
+    command.add_argument("--port", type=int, default=8765, metavar="N", help="where to listen (default: 8765)")
+    command.add_argument("--socket", metavar="PATH", help="a Unix socket to listen on instead")
+    command.add_argument("--most-cases", type=int, default=100_000, metavar="N",
+                         help="so many cases may be open at once (default: 100000)")  # fmt: skip
+    command.add_argument("--rate", type=float, metavar="N", help="the most requests a second by one token")
+    command.add_argument("--reserve", type=_bytes, default=16 * 2**20, metavar="BYTES",
+                         help="write nothing when the disk has less space left (default: 16M)")  # fmt: skip
+    command.add_argument("--cold", action="store_true", help="do not compile ahead; the first requests may wait long")
+
+
+def _add_token(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "token", "make, list and revoke the tokens of a decision service", TOKEN)
+    command.usage = "%(prog)s FOLDER [options]"
+    command.add_argument("folder", metavar="FOLDER", help="the store")
+    command.add_argument("--scope", dest="scopes", nargs="+", action="extend", default=[], metavar="SCOPE",
+                         help="make a token that allows this")  # fmt: skip
+    command.add_argument("--days", type=float, metavar="N", help="... for so long (default: for ever)")
+    command.add_argument("--revoke", metavar="ID", help="the token with this id counts no more")
 
 
 def _add_check(commands: argparse._SubParsersAction[Parser]) -> None:
