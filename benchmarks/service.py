@@ -1,0 +1,300 @@
+"""The decision service: ``python -m benchmarks.service [--quick] [--only steps batch ...]``.
+
+Steps a second are given as ratios to what was measured beside them in the same run: rows that SQLite appends durably,
+empty answers of the same HTTP server, and a handler that makes one row durable and does nothing else. The load comes
+from ``wrk``, a compiled client. All traffic is on this machine. Ends with 1 if a goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.service_load.baselines import opened
+from goalbound import GreedyRidge, PosteriorSampling, Support
+from goalbound.simulation.warm_up import warm_up
+from goalbound.store import Store, StoreOptions
+from goalbound.store.events import Event, Kind, chained
+from goalbound.store.files import DATABASE
+from goalbound.store.sqlite_log import SqliteLog
+
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "benchmarks" / "service_load" / "steps.lua"
+MANY = StoreOptions(most_cases=200_000, snapshot_events=10**9, snapshot_seconds=1e9)
+COMPONENTS = 4
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A number that is to be reached."""
+
+    name: str
+    found: float
+    wanted: float
+    at_least: bool
+    unit: str = ""
+
+    @property
+    def reached(self) -> bool:
+        return self.found >= self.wanted if self.at_least else self.found <= self.wanted
+
+    def __str__(self) -> str:
+        sign = ">=" if self.at_least else "<="
+        return f"{'reached' if self.reached else 'MISSED ':7}  {self.name}: {self.found:.4g} {self.unit} (goal {sign} {self.wanted:g})"
+
+
+def bench_learner(kind: str = "posterior") -> Any:
+    """One of six states and twenty pairs, which may all stay where they are."""
+    support = Support.full(6, 3)
+    if kind == "greedy":
+        return GreedyRidge(support, COMPONENTS, loss_floor=0.05)
+    return PosteriorSampling(support, COMPONENTS, loss_floor=0.05, rng=np.random.default_rng(0))
+
+
+def filled(folder: Path, cases: int, *, options: StoreOptions = MANY, kind: str = "posterior") -> Store:
+    """A store with open cases c1, c2, ..."""
+    store = Store.open(folder, options=options)
+    store.create("bench", bench_learner(kind))
+    contexts = np.random.default_rng(1).dirichlet(np.ones(COMPONENTS), size=64).tolist()
+    for first in range(1, cases + 1, 256):
+        numbers = range(first, min(first + 256, cases + 1))
+        store.writer.call(
+            lambda engine, numbers=numbers: [
+                engine.begin("bench", contexts[number % 64], 0, id=f"c{number}") for number in numbers
+            ]
+        )
+    return store
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@contextmanager
+def serving(*words: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    process = subprocess.Popen([sys.executable, "-m", *words], env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE)
+    try:
+        end = time.monotonic() + 300
+        while time.monotonic() < end and process.poll() is None:
+            try:
+                with socket.create_connection(("127.0.0.1", port), timeout=1):
+                    break
+            except OSError:
+                time.sleep(0.05)
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def wrk(port: int, *, cases: int, connections: int, seconds: float, batch: int = 1, first: int = 0) -> dict[str, float]:
+    words = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--timeout", "20s", "-s", str(SCRIPT), f"http://127.0.0.1:{port}"]
+    environment = {**os.environ, "CASES": str(cases), "BATCH": str(batch), "FIRST": str(first)}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    if found["wrong"]:
+        raise SystemExit(f"{found['wrong']} answers were wrong: {done.stderr[:500]}")
+    found["rate"] = found["requests"] / found["seconds"]
+    return found
+
+
+def raw_rows(folder: Path, seconds: float, batch: int = 64) -> float:
+    """Rows that SQLite appends durably in a second, in batches."""
+    connection = opened(str(folder / "raw.sqlite"))
+    rows, count, end = [(1, 0.25, 0, b"0123456789abcdef")] * batch, 0, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT INTO event (step, loss, next_state, chain) VALUES (?, ?, ?, ?)", rows)
+        connection.execute("COMMIT")
+        count += batch
+    connection.close()
+    return count / seconds
+
+
+def steps(folder: Path, seconds: float, rounds: int) -> list[Goal]:
+    """Durable steps a second with 64 in flight, against an empty durable handler and an empty answer, in turn."""
+    cases, ports = 4096, {name: free_port() for name in ("empty", "durable", "service")}
+    rates: dict[str, list[float]] = {name: [] for name in (*ports, "raw", "batch")}
+    filled(folder / "store", 2 * cases).close()
+    baselines = "benchmarks.service_load.baselines"
+    with (
+        serving(baselines, "empty", str(ports["empty"]), port=ports["empty"]),
+        serving(baselines, "durable", str(ports["durable"]), str(folder / "durable.sqlite"), port=ports["durable"]),
+        serving("goalbound", "serve", str(folder / "store"), "--port", str(ports["service"]), port=ports["service"]),
+    ):
+        share = cases // rounds
+        for number in range(rounds):
+            for name, port in ports.items():
+                found = wrk(port, cases=share, connections=64, seconds=seconds, first=number * share)
+                rates[name].append(found["rate"])
+                print(f"  {name:8} {found['rate']:8.0f} a second, p50 {found['p50']:.1f} ms, p99 {found['p99']:.1f} ms", flush=True)
+            rates["raw"].append(raw_rows(folder, min(seconds, 2.0)) if number == 0 else rates["raw"][0])
+            found = wrk(ports["service"], cases=share, connections=4, seconds=seconds, batch=256, first=cases + number * share)
+            rates["batch"].append(256 * found["rate"])
+            print(f"  batch    {rates['batch'][-1]:8.0f} a second", flush=True)
+    middle = {name: statistics.median(found) for name, found in rates.items()}
+    print(f"  raw SQLite appends, 64 in a commit: {middle['raw']:.0f} a second")
+    print(f"  steps / empty answers: {middle['service'] / middle['empty']:.2f}; steps / raw rows: {middle['service'] / middle['raw']:.3f}")
+    return [
+        Goal("steps / what an empty durable handler does, 64 in flight", middle["service"] / middle["durable"], 0.7, True),
+        Goal("steps by batches of 256", middle["batch"], 25_000, True, "a second"),
+    ]
+
+
+def open_loop(folder: Path, seconds: float) -> list[Goal]:
+    """Steps at a fixed rate, whatever the answers do: how long they take."""
+    port, cases, rate = free_port(), 4096, 2000
+    filled(folder / "store", cases).close()
+    with serving("goalbound", "serve", str(folder / "store"), "--port", str(port), port=port):
+        times = asyncio.run(_open_loop(port, cases, rate, seconds))
+    middle, high = np.percentile(times, [50, 99]) * 1e3
+    print(f"  {len(times)} steps at {rate} a second: p50 {middle:.1f} ms, p99 {high:.1f} ms")
+    return [Goal(f"p99 at {rate} steps a second", float(high), 30.0, False, "ms")]
+
+
+async def _open_loop(port: int, cases: int, rate: int, seconds: float) -> list[float]:
+    """Requests are sent when they are due; the time counts from then, also if no connection was free."""
+    free: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+    for _ in range(128):
+        free.put_nowait(await asyncio.open_connection("127.0.0.1", port))
+    times: list[float] = []
+
+    async def one(case: int, number: int, due: float) -> None:
+        reader, writer = await free.get()
+        body = b'{"step":%d,"loss":0.25,"next_state":0}' % number
+        head = b"POST /v1/learners/bench/cases/c%d/steps HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        writer.write(head % (case, len(body)) + body)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 200"), answer
+        length = int(answer.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        await reader.readexactly(length)
+        times.append(time.perf_counter() - due)
+        free.put_nowait((reader, writer))
+
+    begun, tasks = time.perf_counter(), []
+    for place in range(int(rate * seconds)):
+        due = begun + place / rate
+        wait = due - time.perf_counter()
+        if wait > 0:
+            await asyncio.sleep(wait)
+        tasks.append(asyncio.create_task(one(place % cases + 1, place // cases + 1, due)))
+    await asyncio.gather(*tasks)
+    return times
+
+
+def restart(folder: Path, events: int, replayed: int) -> list[Goal]:
+    """Opening a store with a long log, of which a snapshot was taken ``replayed`` events before the end."""
+    store = filled(folder / "store", 64)
+    seq, chain = store._engine.seq, store._engine.chain
+    store.close()
+    log = SqliteLog(folder / "store" / DATABASE)
+    while seq < events:  # rows that nobody replays, since the snapshot is after them
+        rows = []
+        for _ in range(min(10_000, events - seq)):
+            seq += 1
+            event = Event(seq, Kind.ACKNOWLEDGE, 1, None, None, None, 0.25, 0, None, 0, None, None, 0, b"")
+            chain = chained(chain, event)
+            rows.append(event._replace(chain=chain))
+        log.append(rows)
+    entry = log.snapshots()[0]
+    log.close()
+    _move_snapshot(folder / "store", entry, seq, chain)
+    with Store.open(folder / "store", options=MANY) as store:
+        numbers = {f"c{number}": 0 for number in range(1, 65)}
+        for _ in range(0, replayed, 64):
+            for id in numbers:
+                numbers[id] += 1
+            store.writer.call(lambda engine: [engine.observe("bench", id, 0.25, 0, step=at) for id, at in numbers.items()])
+        copy = folder / "copy"
+        subprocess.run(["cp", "-r", str(folder / "store"), str(copy)], check=True)
+    begun = time.perf_counter()
+    with Store.open(copy, options=MANY) as store:
+        took = time.perf_counter() - begun
+        print(f"  {store.status()['events']} events, {store.status()['replayed']} replayed: open after {took:.2f} s")
+    return [Goal(f"restart with {events} events", took, 3.0, False, "s")]
+
+
+def _move_snapshot(folder: Path, entry: Any, seq: int, chain: bytes) -> None:
+    """The snapshot as if it had been taken later; what came between changed nothing."""
+    from goalbound.store.snapshots import read_snapshot, write_snapshot
+
+    machine = read_snapshot(folder / "snapshots", entry)
+    moved = write_snapshot(folder / "snapshots", machine, seq=seq, chain=chain)
+    log = SqliteLog(folder / DATABASE)
+    log.set_snapshots([moved])
+    log.close()
+
+
+def open_cases(folder: Path, count: int) -> list[Goal]:
+    """The memory of a process with many open cases, and what a snapshot of them takes."""
+    code = (
+        "import sys, time, resource; from pathlib import Path; from benchmarks.service import filled, memory;"
+        "store = filled(Path(sys.argv[1]), int(sys.argv[2])); print(memory());"
+        "begun = time.perf_counter(); store.snapshot(); print(time.perf_counter() - begun); print(memory())"
+    )
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    done = subprocess.run([sys.executable, "-c", code, str(folder / "store"), str(count)], capture_output=True, text=True,
+                          check=True, env={**os.environ, "PYTHONPATH": path})  # fmt: skip
+    megabytes, seconds, peak = map(float, done.stdout.split())
+    print(f"  {count} open cases: {megabytes:.0f} MB; a snapshot takes {seconds:.1f} s, and up to {peak:.0f} MB")
+    return [Goal(f"memory with {count} open cases", megabytes, 500.0, False, "MB")]
+
+
+def memory() -> float:
+    """The largest resident memory so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+PARTS: dict[str, tuple[Callable[..., list[Goal]], dict[str, Any], dict[str, Any]]] = {
+    "steps": (steps, {"seconds": 3.0, "rounds": 2}, {"seconds": 10.0, "rounds": 3}),
+    "open-loop": (open_loop, {"seconds": 4.0}, {"seconds": 30.0}),
+    "restart": (restart, {"events": 50_000, "replayed": 2_000}, {"events": 1_000_000, "replayed": 10_000}),
+    "open-cases": (open_cases, {"count": 5_000}, {"count": 100_000}),
+}
+"""The parts, with their small and their full size."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.service", description="The decision service.")
+    parser.add_argument("--quick", action="store_true", help="small sizes; its goals say little")
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
+    arguments = parser.parse_args()
+    print(f"load average at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+    warm_up(bench_learner())
+    goals = []
+    for name in arguments.only:
+        part, small, full = PARTS[name]
+        print(name, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            goals += part(Path(folder), **(small if arguments.quick else full))
+    print("\n".join(map(str, goals)))
+    return 0 if all(goal.reached for goal in goals) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+
+
