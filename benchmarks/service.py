@@ -92,7 +92,9 @@ def free_port() -> int:
 @contextmanager
 def serving(*words: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    process = subprocess.Popen([sys.executable, "-m", *words], env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", *words], env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE
+    )
     try:
         end = time.monotonic() + 300
         while time.monotonic() < end and process.poll() is None:
@@ -111,7 +113,17 @@ def serving(*words: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wrk(port: int, *, cases: int, connections: int, seconds: float, batch: int = 1, first: int = 0) -> dict[str, float]:
-    words = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--timeout", "20s", "-s", str(SCRIPT), f"http://127.0.0.1:{port}"]
+    words = [
+        "wrk",
+        "-t1",
+        f"-c{connections}",
+        f"-d{seconds:g}s",
+        "--timeout",
+        "20s",
+        "-s",
+        str(SCRIPT),
+        f"http://127.0.0.1:{port}",
+    ]
     environment = {**os.environ, "CASES": str(cases), "BATCH": str(batch), "FIRST": str(first)}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
@@ -150,16 +162,25 @@ def steps(folder: Path, seconds: float, rounds: int) -> list[Goal]:
             for name, port in ports.items():
                 found = wrk(port, cases=share, connections=64, seconds=seconds, first=number * share)
                 rates[name].append(found["rate"])
-                print(f"  {name:8} {found['rate']:8.0f} a second, p50 {found['p50']:.1f} ms, p99 {found['p99']:.1f} ms", flush=True)
+                print(
+                    f"  {name:8} {found['rate']:8.0f} a second, p50 {found['p50']:.1f} ms, p99 {found['p99']:.1f} ms",
+                    flush=True,
+                )
             rates["raw"].append(raw_rows(folder, min(seconds, 2.0)) if number == 0 else rates["raw"][0])
-            found = wrk(ports["service"], cases=share, connections=4, seconds=seconds, batch=256, first=cases + number * share)
+            found = wrk(
+                ports["service"], cases=share, connections=4, seconds=seconds, batch=256, first=cases + number * share
+            )
             rates["batch"].append(256 * found["rate"])
             print(f"  batch    {rates['batch'][-1]:8.0f} a second", flush=True)
     middle = {name: statistics.median(found) for name, found in rates.items()}
     print(f"  raw SQLite appends, 64 in a commit: {middle['raw']:.0f} a second")
-    print(f"  steps / empty answers: {middle['service'] / middle['empty']:.2f}; steps / raw rows: {middle['service'] / middle['raw']:.3f}")
+    print(
+        f"  steps / empty answers: {middle['service'] / middle['empty']:.2f}; steps / raw rows: {middle['service'] / middle['raw']:.3f}"
+    )
     return [
-        Goal("steps / what an empty durable handler does, 64 in flight", middle["service"] / middle["durable"], 0.7, True),
+        Goal(
+            "steps / what an empty durable handler does, 64 in flight", middle["service"] / middle["durable"], 0.7, True
+        ),
         Goal("steps by batches of 256", middle["batch"], 25_000, True, "a second"),
     ]
 
@@ -227,7 +248,9 @@ def restart(folder: Path, events: int, replayed: int) -> list[Goal]:
         for _ in range(0, replayed, 64):
             for id in numbers:
                 numbers[id] += 1
-            store.writer.call(lambda engine: [engine.observe("bench", id, 0.25, 0, step=at) for id, at in numbers.items()])
+            store.writer.call(
+                lambda engine: [engine.observe("bench", id, 0.25, 0, step=at) for id, at in numbers.items()]
+            )
         copy = folder / "copy"
         subprocess.run(["cp", "-r", str(folder / "store"), str(copy)], check=True)
     begun = time.perf_counter()
@@ -296,5 +319,3 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
-
-

@@ -11,6 +11,7 @@ from goalbound.errors import StoreDamaged
 from goalbound.models.files.io import file_name
 from goalbound.store.events import Event
 from goalbound.store.files import SNAPSHOTS
+from goalbound.store.head import check_head
 from goalbound.store.replay import replay, restore
 from goalbound.store.snapshots import digest_of, read_snapshot
 from goalbound.store.store import read_only_log
@@ -56,6 +57,7 @@ def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | 
     log = read_only_log(path)
     try:
         log.quick_check()
+        check_head(folder.parent, folder, log)
         base, (last, _) = log.base(), log.last()
         entries = {entry.seq: entry for entry in log.snapshots() if base.seq < entry.seq <= last}
         notes: list[str] = []

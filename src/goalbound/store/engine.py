@@ -25,6 +25,7 @@ from goalbound.errors import (
 )
 from goalbound.models.validation import check_bool, check_float, check_int, short_repr
 from goalbound.store.events import Event, Kind, canonical, chained, content_of
+from goalbound.store.head import Head, check_head
 from goalbound.store.log import EventLog, SnapshotEntry
 from goalbound.store.machine import (
     MOST_STEPS,
@@ -87,6 +88,8 @@ class Engine:
         self._pending: list[Event] = []
         self._begun: list[tuple[int, int, str]] = []
         self.rebuilt = 0
+        self.head = Head(snapshots.parent)
+        check_head(snapshots.parent, snapshots, log)
         self.restored: Restored = restore(log, snapshots)
         self._take_over(self.restored)
 

@@ -99,7 +99,7 @@ class Store:
         if not (folder / DATABASE).is_file():
             if not create:
                 raise StoreError(f"{folder}: there is no store")
-            if folder.is_dir() and any(one.name not in ("lock",) for one in folder.iterdir()):
+            if folder.is_dir() and any(one.name != "lock" for one in folder.iterdir()):
                 raise StoreError(f"{folder} is not empty and holds no store; give a folder of its own")
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return cls(folder, options or StoreOptions())
@@ -121,6 +121,7 @@ class Store:
         try:
             if self.writer.failure is None:
                 self.writer.take_snapshot(self._engine)
+                self._engine.head.note(self._engine.seq, self._engine.chain, now=True)
                 self._log.close()
         finally:
             self._lock.release()

@@ -155,6 +155,7 @@ class Writer:
                     self.take_snapshot(self._engine)
                 idle = not batch
                 self._engine.log.tidy(idle=idle)
+                self._engine.head.note(self._engine.seq, self._engine.chain)
         except BaseException as error:
             self._fail(error)
 
