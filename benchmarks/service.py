@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.service_load.baselines import opened
-from goalbound import GreedyRidge, PosteriorSampling, Support
+from goalbound import GreedyRidge, PosteriorSampling, Step, Support
 from goalbound.simulation.warm_up import warm_up
 from goalbound.store import Store, StoreOptions
 from goalbound.store.events import Event, Kind, chained
@@ -38,7 +38,7 @@ from goalbound.store.sqlite_log import SqliteLog
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "benchmarks" / "service_load" / "steps.lua"
 MANY = StoreOptions(most_cases=200_000, snapshot_events=10**9, snapshot_seconds=1e9)
-COMPONENTS = 4
+COMPONENTS, LOGGED = 4, 200_000
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,30 @@ class Goal:
 
     def __str__(self) -> str:
         sign = ">=" if self.at_least else "<="
-        return f"{'reached' if self.reached else 'MISSED ':7}  {self.name}: {self.found:.4g} {self.unit} (goal {sign} {self.wanted:g})"
+        verdict = "reached" if self.reached else "MISSED "
+        return f"{verdict}  {self.name}: {self.found:.4g} {self.unit} (goal {sign} {self.wanted:g})"
 
 
 def bench_learner(kind: str = "posterior") -> Any:
-    """One of six states and twenty pairs, which may all stay where they are."""
-    support = Support.full(6, 3)
-    if kind == "greedy":
-        return GreedyRidge(support, COMPONENTS, loss_floor=0.05)
-    return PosteriorSampling(support, COMPONENTS, loss_floor=0.05, rng=np.random.default_rng(0))
+    """One of six states and eighteen pairs, which may all lead anywhere; it has learned from a log, so that a new plan
+    is due now and then, as in a service that has run for some days."""
+    support, rng = Support.full(6, 3), np.random.default_rng(0)
+    learner: Any = (
+        GreedyRidge(support, COMPONENTS, loss_floor=0.05)
+        if kind == "greedy"
+        else PosteriorSampling(support, COMPONENTS, loss_floor=0.05, rng=rng)
+    )
+    contexts = rng.dirichlet(np.ones(COMPONENTS), size=LOGGED)
+    columns = (
+        rng.integers(6, size=LOGGED),
+        rng.integers(3, size=LOGGED),
+        rng.random(LOGGED),
+        rng.integers(7, size=LOGGED),
+    )
+    learner.learn_log(
+        zip(contexts, map(Step._make, zip(*(column.tolist() for column in columns), strict=True)), strict=True)
+    )
+    return learner
 
 
 def filled(folder: Path, cases: int, *, options: StoreOptions = MANY, kind: str = "posterior") -> Store:
@@ -133,9 +148,9 @@ def wrk(port: int, *, cases: int, connections: int, seconds: float, batch: int =
     return found
 
 
-def raw_rows(folder: Path, seconds: float, batch: int = 64) -> float:
+def raw_rows(folder: Path, seconds: float, number: int, batch: int = 64) -> float:
     """Rows that SQLite appends durably in a second, in batches."""
-    connection = opened(str(folder / "raw.sqlite"))
+    connection = opened(str(folder / f"raw{number}.sqlite"))
     rows, count, end = [(1, 0.25, 0, b"0123456789abcdef")] * batch, 0, time.perf_counter() + seconds
     while time.perf_counter() < end:
         connection.execute("BEGIN IMMEDIATE")
@@ -148,39 +163,37 @@ def raw_rows(folder: Path, seconds: float, batch: int = 64) -> float:
 
 def steps(folder: Path, seconds: float, rounds: int) -> list[Goal]:
     """Durable steps a second with 64 in flight, against an empty durable handler and an empty answer, in turn."""
-    cases, ports = 4096, {name: free_port() for name in ("empty", "durable", "service")}
+    single, batched, ports = 256, 2048, {name: free_port() for name in ("empty", "durable", "service")}
     rates: dict[str, list[float]] = {name: [] for name in (*ports, "raw", "batch")}
-    filled(folder / "store", 2 * cases).close()
+    filled(folder / "store", rounds * (single + batched)).close()
     baselines = "benchmarks.service_load.baselines"
     with (
         serving(baselines, "empty", str(ports["empty"]), port=ports["empty"]),
         serving(baselines, "durable", str(ports["durable"]), str(folder / "durable.sqlite"), port=ports["durable"]),
         serving("goalbound", "serve", str(folder / "store"), "--port", str(ports["service"]), port=ports["service"]),
     ):
-        share = cases // rounds
         for number in range(rounds):
+            first = number * (single + batched)
             for name, port in ports.items():
-                found = wrk(port, cases=share, connections=64, seconds=seconds, first=number * share)
+                found = wrk(port, cases=single, connections=64, seconds=seconds, first=first)
                 rates[name].append(found["rate"])
-                print(
-                    f"  {name:8} {found['rate']:8.0f} a second, p50 {found['p50']:.1f} ms, p99 {found['p99']:.1f} ms",
-                    flush=True,
-                )
-            rates["raw"].append(raw_rows(folder, min(seconds, 2.0)) if number == 0 else rates["raw"][0])
-            found = wrk(
-                ports["service"], cases=share, connections=4, seconds=seconds, batch=256, first=cases + number * share
-            )
+                times = f"p50 {found['p50']:.1f} ms, p99 {found['p99']:.1f} ms"
+                print(f"  {name:8} {found['rate']:8.0f} a second, {times}", flush=True)
+            rates["raw"].append(raw_rows(folder, min(seconds, 2.0), number))
+            port = ports["service"]
+            found = wrk(port, cases=batched, connections=4, seconds=seconds, batch=256, first=first + single)
             rates["batch"].append(256 * found["rate"])
             print(f"  batch    {rates['batch'][-1]:8.0f} a second", flush=True)
     middle = {name: statistics.median(found) for name, found in rates.items()}
     print(f"  raw SQLite appends, 64 in a commit: {middle['raw']:.0f} a second")
-    print(
-        f"  steps / empty answers: {middle['service'] / middle['empty']:.2f}; steps / raw rows: {middle['service'] / middle['raw']:.3f}"
-    )
+    for name in ("empty", "raw"):
+        print(
+            f"  steps / {name}: {middle['service'] / middle[name]:.2f}; "
+            f"batch / {name}: {middle['batch'] / middle[name]:.2f}"
+        )
+    ratio = middle["service"] / middle["durable"]
     return [
-        Goal(
-            "steps / what an empty durable handler does, 64 in flight", middle["service"] / middle["durable"], 0.7, True
-        ),
+        Goal("steps / what an empty durable handler does, 64 in flight", ratio, 0.7, True),
         Goal("steps by batches of 256", middle["batch"], 25_000, True, "a second"),
     ]
 
@@ -206,7 +219,8 @@ async def _open_loop(port: int, cases: int, rate: int, seconds: float) -> list[f
     async def one(case: int, number: int, due: float) -> None:
         reader, writer = await free.get()
         body = b'{"step":%d,"loss":0.25,"next_state":0}' % number
-        head = b"POST /v1/learners/bench/cases/c%d/steps HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        head = b"POST /v1/learners/bench/cases/c%d/steps HTTP/1.1\r\nhost: localhost\r\n"
+        head += b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
         writer.write(head % (case, len(body)) + body)
         answer = await reader.readuntil(b"\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 200"), answer
@@ -274,21 +288,22 @@ def _move_snapshot(folder: Path, entry: Any, seq: int, chain: bytes) -> None:
 def open_cases(folder: Path, count: int) -> list[Goal]:
     """The memory of a process with many open cases, and what a snapshot of them takes."""
     code = (
-        "import sys, time, resource; from pathlib import Path; from benchmarks.service import filled, memory;"
+        "import sys, time; from pathlib import Path; from benchmarks.service import filled, memory;"
         "store = filled(Path(sys.argv[1]), int(sys.argv[2])); print(memory());"
         "begun = time.perf_counter(); store.snapshot(); print(time.perf_counter() - begun); print(memory())"
     )
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    done = subprocess.run([sys.executable, "-c", code, str(folder / "store"), str(count)], capture_output=True, text=True,
-                          check=True, env={**os.environ, "PYTHONPATH": path})  # fmt: skip
+    words = [sys.executable, "-c", code, str(folder / "store"), str(count)]
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
     megabytes, seconds, peak = map(float, done.stdout.split())
-    print(f"  {count} open cases: {megabytes:.0f} MB; a snapshot takes {seconds:.1f} s, and up to {peak:.0f} MB")
+    print(f"  {count} open cases: {megabytes:.0f} MB; a snapshot takes {seconds:.1f} s, and leaves {peak:.0f} MB")
     return [Goal(f"memory with {count} open cases", megabytes, 500.0, False, "MB")]
 
 
 def memory() -> float:
-    """The largest resident memory so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """The resident memory, in MB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
 
 
 PARTS: dict[str, tuple[Callable[..., list[Goal]], dict[str, Any], dict[str, Any]]] = {

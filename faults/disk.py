@@ -110,11 +110,10 @@ def failing(folder: Path, *, calls: int) -> Result:
                                   ("pwrite64", "ENOSPC"), ("openat", "EIO")])  # fmt: skip
         when = rng.randint(1, {"openat": 900, "pwrite64": 150}.get(call, 60))
         inject = f"inject={call}:error={error}:when={when}+"
+        paths = [word for name in ("log.sqlite", "log.sqlite-wal", "snapshots") for word in ("-P", str(store / name))]
+        strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", inject, *paths]
         done = subprocess.run(
-            ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", inject, "-P", str(store / "log.sqlite"),
-             "-P", str(store / "log.sqlite-wal"), "-P", str(store / "snapshots"), sys.executable, "-m", "faults.workload",
-             str(store), "60"],
-            env=environment(), capture_output=True, text=True, check=False,
+            [*strace, sys.executable, "-m", "faults.workload", str(store), "60"], env=environment(), capture_output=True, text=True, check=False,
         )  # fmt: skip
         told = [int(line) for line in done.stdout.split() if line.isdigit()]
         result.add("runs")

@@ -25,7 +25,8 @@ def clock(folder: Path, *, steps: int) -> Result:
     """Clocks that jump by days, backwards too: the same actions and the same state as with a clock that goes on."""
     result = Result("clock jumps")
     real, rng = time.time_ns, random.Random(0)
-    jumps = mock.patch("goalbound.store.engine.time.time_ns", lambda: real() + rng.randint(-30, 30) * 86_400 * 10**9)
+    day = 86_400 * 10**9
+    jumps = mock.patch("goalbound.store.engine.time.time_ns", new=lambda: real() + rng.randint(-30, 30) * day)
     found = []
     for name, patch in (("straight", None), ("jumping", jumps)):
         with new_store(folder / name) as store:
@@ -120,8 +121,9 @@ def hostile(folder: Path, *, examples: int) -> Result:
     with new_store(folder / "store") as store:
         app = Service(store)
         schema = schemathesis.openapi.from_asgi("/openapi.json", app, headers={"Host": "localhost"})
-        checks = (schemathesis.checks.not_a_server_error, schemathesis.checks.status_code_conformance,
-                  schemathesis.checks.content_type_conformance, schemathesis.checks.response_schema_conformance)  # fmt: skip
+        known = schemathesis.checks
+        checks = (known.not_a_server_error, known.status_code_conformance, known.content_type_conformance,
+                  known.response_schema_conformance)  # fmt: skip
         for operation in schema.get_all_operations():
             one = operation.ok()
 
@@ -169,12 +171,15 @@ def slow(folder: Path, *, connections: int, seconds: float) -> Result:
         await load.run(seconds)
         return times
 
-    async def dribble() -> None:
+    async def dribble(number: int) -> None:
         try:
             _, writer = await asyncio.open_connection("127.0.0.1", port)
-            head = f"POST /v1/learners/{NAME}/cases HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n"
-            for place in range(10**6):
-                writer.write(head.encode()[place : place + 1] if place < 40 else b" ")
+            head = f"POST /v1/learners/{NAME}/cases HTTP/1.1\r\nhost: localhost\r\n".encode()
+            head += b"content-type: application/json\r\ncontent-length: 5000\r\n\r\n"
+            first = len(head) if number % 2 else 1  # every other one is slow with its head, too
+            writer.write(head[:first])
+            for byte in head[first:] + bytes(b" " * 5000):
+                writer.write(bytes([byte]))
                 await writer.drain()
                 await asyncio.sleep(1.0)
         except OSError:
@@ -183,7 +188,7 @@ def slow(folder: Path, *, connections: int, seconds: float) -> Result:
     async def run() -> tuple[list[float], list[float]]:
         await measured()  # what is done once
         before = await measured()
-        slow_ones = [asyncio.create_task(dribble()) for _ in range(connections)]
+        slow_ones = [asyncio.create_task(dribble(number)) for number in range(connections)]
         await asyncio.sleep(0.5)
         during = await measured()
         for one in slow_ones:

@@ -1,7 +1,7 @@
 """What a process wrote and synced, in order, from a trace by strace; and the files as they may be after the power went.
 
-Metadata (creating, renaming, removing, truncating a file) is taken to be in order and durable, as journaling file systems
-have it. What was written to a file and not synced since may be there, or not, or in part.
+Metadata (creating, renaming, removing, truncating a file) is taken to be in order and durable, as journaling file
+systems have it. What was written to a file and not synced since may be there, or not, or in part.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ class Disk:
             self.pending.pop(one.path, None)
 
     def image(self, folder: str, target: Path, how: str, rng: random.Random) -> None:
-        """Write what the disk may hold after the power went: of what was not synced ``none``, ``all``, ``some``, or some
-        with a ``torn`` one."""
+        """Write what the disk may hold after the power went: of what was not synced ``none``, ``all``, ``some``, or
+        some with a ``torn`` one."""
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir()
         for path, durable in self.durable.items():

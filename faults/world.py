@@ -78,9 +78,8 @@ def wait_until_ready(port: int, process: subprocess.Popen[bytes], seconds: float
         except httpx.TransportError:
             pass
         if process.poll() is not None:
-            raise RuntimeError(
-                f"the service ended with {process.returncode}: {((process.stderr and process.stderr.read()) or b'')[-500:]!r}"
-            )
+            error = (process.stderr.read() if process.stderr else b"")[-500:]
+            raise RuntimeError(f"the service ended with {process.returncode}: {error!r}")
         time.sleep(0.01)
     raise RuntimeError("the service was not ready in time")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -60,6 +60,7 @@ class Service:
         self._routes = _Table(ROUTES)
         self._buckets: dict[str, tuple[float, float]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._prefix, self._numbers = f"{secrets.token_hex(4)}-", itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -68,7 +69,7 @@ class Service:
             return
         if scope["type"] != "http":
             return
-        begun, name, request_id = time.perf_counter(), "none", secrets.token_hex(8)
+        begun, name, request_id = time.perf_counter(), "none", f"{self._prefix}{next(self._numbers):x}"
         try:
             route, names = self._routes.find(scope["method"], scope["path"], scope.get("raw_path"))
             name = route.path
@@ -226,7 +227,7 @@ class _Table:
 
     def find(self, method: str, path: str, raw: bytes | None) -> tuple[Route, dict[str, str]]:
         """The route of a path, and the names in it."""
-        if raw is not None and unquote_to_bytes(raw) != raw:
+        if raw is not None and b"%" in raw:
             raise Refused(404, "not-found", "there is nothing here; names need no escapes")
         for pattern, route in self._patterns.get(method, ()):
             match = pattern.fullmatch(path)

@@ -95,12 +95,7 @@ class Route:
 
 
 def _reply(answer: Answer, status: int = 200) -> Response:
-    body = _encode(
-        {
-            "case": answer.case, "step": answer.step, "action": answer.action, "name": answer.name,
-            "propensity": answer.propensity, "seq": answer.seq, "done": answer.done,
-        }
-    )  # fmt: skip
+    body = _encode(Reply(*answer[:7]))
     return Response(body, 200 if answer.repeated else status, repeated=answer.repeated)
 
 

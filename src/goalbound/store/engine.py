@@ -24,7 +24,7 @@ from goalbound.errors import (
     TooManyCases,
 )
 from goalbound.models.validation import check_bool, check_float, check_int, short_repr
-from goalbound.store.events import Event, Kind, canonical, chained, content_of
+from goalbound.store.events import Event, Kind, canonical, chain_of, content_of
 from goalbound.store.head import Head, check_head
 from goalbound.store.log import EventLog, SnapshotEntry
 from goalbound.store.machine import (
@@ -127,9 +127,10 @@ class Engine:
         self._begun.clear()
 
     def _record(self, change: Change) -> Event:
-        event = Event(self.seq + 1, *change, time.time_ns() // 1_000_000, b"")
-        event = event._replace(chain=chained(self.chain, event))
-        self.seq, self.chain = event.seq, event.chain
+        fields = (self.seq + 1, *change, time.time_ns() // 1_000_000)
+        self.chain = chain_of(self.chain, *fields)
+        self.seq += 1
+        event = Event(*fields, self.chain)
         self._pending.append(event)
         return event
 
@@ -311,8 +312,8 @@ class Engine:
 
     def _case_at(self, lead: Managed, id: str, step: int | None) -> Case | Event:
         """An open case whose next step this is; or the event that recorded the step before."""
-        if step is not None:
-            check_int(step, "step", least=1, most=MOST_STEPS)
+        if step is not None and (type(step) is not int or not 1 <= step <= MOST_STEPS):
+            step = check_int(step, "step", least=1, most=MOST_STEPS)
         case = self.machine.find(lead.number, id) if isinstance(id, str) else None
         if case is not None and (step is None or step == case.step + 1):
             return case
@@ -372,13 +373,17 @@ class Engine:
             entry = write_snapshot(self.snapshots, self.machine, seq=self.seq, chain=self.chain)
         except OSError as error:
             raise StorageFull(f"{self.snapshots}: no snapshot could be written ({error.strerror})") from error
+        self.keep_snapshot(entry)
+        return entry
+
+    def keep_snapshot(self, entry: SnapshotEntry) -> None:
+        """A snapshot was written: the log lists it, and the oldest are removed, but for the one it begins with."""
         base = self.log.base().seq
-        others = [one for one in entries if one.seq != entry.seq]
+        others = [one for one in self.log.snapshots() if one.seq != entry.seq]
         kept = [entry, *others[: KEPT - 1], *(one for one in others[KEPT - 1 :] if one.seq == base)]
         self.log.set_snapshots(kept)
         prune(self.snapshots, kept)
         self.snapshot_seq = entry.seq
-        return entry
 
     def compact(self) -> int:
         """Let the log begin here: a snapshot is taken, and all events before it are removed; how many."""

@@ -88,27 +88,24 @@ def chained(previous: bytes, event: Event) -> bytes:
     >>> chained(FIRST_CHAIN, one) == chained(FIRST_CHAIN, one._replace(next_state=3))
     False
     """
-    body, others = event.body, event.others
-    present = 0
-    for place, value in enumerate(event):
-        if value is not None:
-            present |= 1 << place
+    return chain_of(previous, *event[:-1])
+
+
+def chain_of(
+    previous: bytes, seq: int, kind: int, learner: int, case: int | None, step: int | None, taken: int | None,
+    loss: float | None, next_state: int | None, body: bytes | None, action: int | None, propensity: float | None,
+    others: bytes | None, time: int,
+) -> bytes:  # fmt: skip
+    """The chain of an event with these fields. What is not there is told from a zero."""
+    present = (
+        (case is not None) | (step is not None) << 1 | (taken is not None) << 2 | (loss is not None) << 3
+        | (next_state is not None) << 4 | (body is not None) << 5 | (action is not None) << 6
+        | (propensity is not None) << 7 | (others is not None) << 8
+    )  # fmt: skip
     fixed = _FIXED.pack(
-        event.seq,
-        event.kind,
-        event.learner,
-        event.case or 0,
-        event.step or 0,
-        event.taken or 0,
-        event.loss or 0.0,
-        event.next_state or 0,
-        event.action or 0,
-        event.propensity or 0.0,
-        event.time,
-        len(body or b""),
-        len(others or b""),
-        present,
-    )
+        seq, kind, learner, case or 0, step or 0, taken or 0, loss or 0.0, next_state or 0, action or 0,
+        propensity or 0.0, time, len(body or b""), len(others or b""), present,
+    )  # fmt: skip
     return blake2b(previous + fixed + (body or b"") + (others or b""), digest_size=CHAIN_BYTES).digest()
 
 

@@ -34,7 +34,7 @@ class StoreOptions:
     most_cases: int = 100_000
     most_waiting: int = 4096
     reserve_bytes: int = 16 * 2**20
-    snapshot_events: int = 100_000
+    snapshot_events: int = 20_000
     snapshot_seconds: float = 60.0
     synchronous: str = "FULL"
 

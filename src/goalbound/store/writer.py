@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,12 +19,14 @@ from goalbound.errors import (
     StoreError,
     StoreOverloaded,
 )
+from goalbound.store.background import BackgroundSnapshot
 from goalbound.store.engine import Engine
 from goalbound.store.machine import Poisoned
 
 Operation = Callable[[Engine], Any]
 MOST_BATCH = 256
 _IDLE_SECONDS = 0.5
+_MANY_CASES = 100  # of so many open ones a copy of the process takes the snapshot
 _SNAPSHOT_SHARE = 20  # snapshots take a twentieth of the time at most
 
 
@@ -93,6 +96,7 @@ class Writer:
         self._snapshot_events, self._snapshot_seconds = snapshot_events, snapshot_seconds
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._closing = False
+        self._copy: BackgroundSnapshot | None = None
         self.counts = Counts(last_snapshot=time.monotonic())
         self.failure: BaseException | None = None
         self.on_failure: Callable[[BaseException], None] | None = None
@@ -151,13 +155,17 @@ class Writer:
                     self._do(batch)
                 if ended:
                     return
+                self._look_at_copy()
                 if self._snapshot_is_due():
-                    self.take_snapshot(self._engine)
+                    self._begin_snapshot()
                 idle = not batch
                 self._engine.log.tidy(idle=idle)
                 self._engine.head.note(self._engine.seq, self._engine.chain)
         except BaseException as error:
             self._fail(error)
+        finally:
+            if self._copy is not None:
+                self._copy.end()
 
     def _gather(self) -> tuple[list[Job], bool]:
         """The jobs that wait, the first of which is waited for; and whether there will be no more."""
@@ -255,9 +263,31 @@ class Writer:
         engine, counts = self._engine, self.counts
         new = engine.seq - engine.snapshot_seq
         passed = time.monotonic() - counts.last_snapshot
-        if not new or passed < _SNAPSHOT_SHARE * counts.snapshot_seconds:
+        if self._copy is not None or not new or passed < _SNAPSHOT_SHARE * counts.snapshot_seconds:
             return False
         return new >= self._snapshot_events or passed >= self._snapshot_seconds
+
+    def _begin_snapshot(self) -> None:
+        """Take a snapshot; if that takes long, a copy of the process does it."""
+        engine = self._engine
+        if len(engine.machine.cases) < _MANY_CASES or not hasattr(os, "fork"):
+            self.take_snapshot(engine)
+            return
+        engine.snapshots.mkdir(exist_ok=True)
+        self._copy = BackgroundSnapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
+
+    def _look_at_copy(self) -> None:
+        """What a copy has written is listed."""
+        if self._copy is None:
+            return
+        done, entry = self._copy.done()
+        if not done:
+            return
+        self._count_snapshot(self._copy.seconds)
+        self._copy = None
+        if entry is not None and (self._engine.snapshots / entry.file).is_file():
+            with suppress(StorageFull):
+                self._engine.keep_snapshot(entry)
 
     def take_snapshot(self, engine: Engine) -> Any:
         """Take a snapshot; without space there is none."""
@@ -267,9 +297,12 @@ class Writer:
         except StorageFull:
             return None
         finally:
-            self.counts.last_snapshot = time.monotonic()
-            self.counts.snapshot_seconds = self.counts.last_snapshot - begin
-            self.counts.snapshots += 1
+            self._count_snapshot(time.monotonic() - begin)
+
+    def _count_snapshot(self, seconds: float) -> None:
+        self.counts.last_snapshot = time.monotonic()
+        self.counts.snapshot_seconds = seconds
+        self.counts.snapshots += 1
 
     def _fail(self, error: BaseException) -> None:
         """Nobody works any more: everyone who waits is told."""

@@ -42,7 +42,7 @@ def test_a_log_without_its_end_is_refused(tmp_path, kept):
     else:
         (folder / FILE).unlink()
     for look in (open_store, verify):
-        with pytest.raises(StoreDamaged, match="the log ends with event 11, and .*event 21"):
+        with pytest.raises(StoreDamaged, match=r"the log ends with event 11, and .*event 21"):
             look(folder)
     shutil.rmtree(folder / SNAPSHOTS, ignore_errors=True)
     (folder / FILE).unlink(missing_ok=True)
