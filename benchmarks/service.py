@@ -29,6 +29,7 @@ import numpy as np
 
 from benchmarks.service_load.baselines import opened
 from goalbound import GreedyRidge, PosteriorSampling, Step, Support
+from goalbound.problems import incident_recovery
 from goalbound.simulation.warm_up import warm_up
 from goalbound.store import Store, StoreOptions
 from goalbound.store.events import Event, Kind, chained
@@ -83,11 +84,19 @@ def bench_learner(kind: str = "posterior") -> Any:
     return learner
 
 
+def incident_learner() -> PosteriorSampling:
+    """One of the incidents of the tutorial: 6 states, 20 pairs, 53 next states, 12 components."""
+    problem = incident_recovery()
+    rng = np.random.default_rng(0)
+    return PosteriorSampling(problem.support, problem.context_size, loss_floor=1 / 12, rng=rng)
+
+
 def filled(folder: Path, cases: int, *, options: StoreOptions = MANY, kind: str = "posterior") -> Store:
     """A store with open cases c1, c2, ..."""
     store = Store.open(folder, options=options)
-    store.create("bench", bench_learner(kind))
-    contexts = np.random.default_rng(1).dirichlet(np.ones(COMPONENTS), size=64).tolist()
+    store.create("bench", incident_learner() if kind == "incidents" else bench_learner(kind))
+    size = store.learner("bench").status()["context_size"]
+    contexts = np.random.default_rng(1).dirichlet(np.ones(size), size=64).tolist()
     for first in range(1, cases + 1, 256):
         numbers = range(first, min(first + 256, cases + 1))
         store.writer.call(
@@ -289,7 +298,7 @@ def open_cases(folder: Path, count: int) -> list[Goal]:
     """The memory of a process with many open cases, and what a snapshot of them takes."""
     code = (
         "import sys, time; from pathlib import Path; from benchmarks.service import filled, memory;"
-        "store = filled(Path(sys.argv[1]), int(sys.argv[2])); print(memory());"
+        "store = filled(Path(sys.argv[1]), int(sys.argv[2]), kind='incidents'); print(memory());"
         "begun = time.perf_counter(); store.snapshot(); print(time.perf_counter() - begun); print(memory())"
     )
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])

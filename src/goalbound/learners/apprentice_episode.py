@@ -91,6 +91,10 @@ class ApprenticeEpisode:
         self.inner.moved_to(state, missing_at_random=missing_at_random)
         self.learner._decide_anew(self.inner)
 
+    def park(self) -> None:
+        """Take a fraction of the memory until it is used again."""
+        self.inner.park()
+
     def take_back(self) -> None:
         """The proposed action was not played, and will not be."""
         self.inner.take_back()

@@ -38,12 +38,13 @@ from goalbound.learners.base import LearnerBase
 from goalbound.learners.batch import Batch
 from goalbound.learners.card import learner_card
 from goalbound.learners.caveats import united_caveats
-from goalbound.learners.checkpoint import SHARED, within
+from goalbound.learners.checkpoint import within
 from goalbound.learners.checks import check_leads, checked_support
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import Evidence, Explanation, explain, ridge_pull
 from goalbound.learners.exploration import Exploration
 from goalbound.learners.noise_free import contradicted_loss
+from goalbound.learners.parking import SHARED
 from goalbound.learners.plan import Plan, make_plan
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.saved_state import (

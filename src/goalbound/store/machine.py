@@ -29,6 +29,8 @@ from goalbound.store.events import Event, Kind, canonical, content_of
 from goalbound.store.proposals import Proposal, propose
 
 MOST_STEPS = 2**40
+WARM_CASES = 2048
+"""So many open cases are ready to go on; the others are packed until they do."""
 
 
 class Poisoned(Exception):
@@ -121,6 +123,7 @@ class Machine:
         self.last_case = 0
         self._by_name: dict[str, int] = {}
         self._by_id: dict[tuple[int, str], Case] = {}
+        self._warm: dict[int, Case] = {}  # those that were used last, the latest at the end
 
     # What is there.
 
@@ -154,8 +157,19 @@ class Machine:
         self.cases[case.number] = case
         self._by_id[case.learner, case.id] = case
         self.last_case = max(self.last_case, case.number)
+        self._touch(case)
+
+    def _touch(self, case: Case) -> None:
+        """A case is used; the one that was not for longest takes less memory from now on."""
+        warm = self._warm
+        warm.pop(case.number, None)
+        warm[case.number] = case
+        if len(warm) > WARM_CASES:
+            for episode in warm.pop(next(iter(warm))).episodes.values():
+                episode.park()
 
     def _end(self, case: Case) -> None:
+        self._warm.pop(case.number, None)
         del self.cases[case.number]
         del self._by_id[case.learner, case.id]
 
@@ -326,6 +340,7 @@ class Machine:
         proposal = propose(self.learners, case, allowed)
         assert proposal.action is not None
         case.action, case.propensity = proposal.action, proposal.propensity
+        self._touch(case)
         return proposal
 
     # The past.
