@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.service_load.baselines import opened
+from faults.world import free_port
 from goalbound import GreedyRidge, PosteriorSampling, Step, Support
 from goalbound.problems import incident_recovery
 from goalbound.simulation.warm_up import warm_up
@@ -105,12 +106,6 @@ def filled(folder: Path, cases: int, *, options: StoreOptions = MANY, kind: str 
             ]
         )
     return store
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextmanager

@@ -112,9 +112,8 @@ def failing(folder: Path, *, calls: int) -> Result:
         inject = f"inject={call}:error={error}:when={when}+"
         paths = [word for name in ("log.sqlite", "log.sqlite-wal", "snapshots") for word in ("-P", str(store / name))]
         strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", inject, *paths]
-        done = subprocess.run(
-            [*strace, sys.executable, "-m", "faults.workload", str(store), "60"], env=environment(), capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        words = [*strace, sys.executable, "-m", "faults.workload", str(store), "60"]
+        done = subprocess.run(words, env=environment(), capture_output=True, text=True, check=False)
         told = [int(line) for line in done.stdout.split() if line.isdigit()]
         result.add("runs")
         result.add(f"ended with {done.returncode}")

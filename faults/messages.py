@@ -25,8 +25,11 @@ def clock(folder: Path, *, steps: int) -> Result:
     """Clocks that jump by days, backwards too: the same actions and the same state as with a clock that goes on."""
     result = Result("clock jumps")
     real, rng = time.time_ns, random.Random(0)
-    day = 86_400 * 10**9
-    jumps = mock.patch("goalbound.store.engine.time.time_ns", new=lambda: real() + rng.randint(-30, 30) * day)
+
+    def jumping() -> int:
+        return real() + rng.randint(-30, 30) * 86_400 * 10**9
+
+    jumps = mock.patch("goalbound.store.engine.time.time_ns", jumping)
     found = []
     for name, patch in (("straight", None), ("jumping", jumps)):
         with new_store(folder / name) as store:

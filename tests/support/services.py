@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +12,9 @@ from typing import Any
 
 import httpx
 
+from faults.world import environment, free_port, wait_until_ready
 from goalbound.service.app import Limits, Service
 from goalbound.store import Store
-
-ROOT = Path(__file__).parents[2]
 
 
 def asked(
@@ -35,46 +31,21 @@ def asked(
     return asyncio.run(run())
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
-
-
 def command(folder: Path, port: int, *more: str) -> list[str]:
     return [sys.executable, "-m", "goalbound", "serve", str(folder), "--port", str(port), "--cold", *more]
 
 
-def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), **more}
-
-
 @contextmanager
-def running(folder: Path, *more: str, prefix: tuple[str, ...] = (), wait: float = 60.0) -> Iterator[Any]:
+def running(folder: Path, *more: str) -> Iterator[Any]:
     """A service in a process of its own; its process, and its address."""
     port = free_port()
     process = subprocess.Popen(
-        [*prefix, *command(folder, port, *more)], env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+        command(folder, port, *more), env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
     try:
-        wait_until_ready(f"http://127.0.0.1:{port}", process, seconds=wait)
+        wait_until_ready(port, process)
         yield process, f"http://127.0.0.1:{port}"
     finally:
         if process.poll() is None:
             process.kill()
         process.communicate()
-
-
-def wait_until_ready(url: str, process: subprocess.Popen[bytes], *, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            if httpx.get(f"{url}/readyz", timeout=2.0).status_code == 200:
-                return
-        except httpx.TransportError:
-            pass
-        if process.poll() is not None:
-            raise AssertionError(f"it ended with {process.returncode}: {process.stderr and process.stderr.read()!r}")
-        time.sleep(0.02)
-    raise AssertionError("it was not ready in time")

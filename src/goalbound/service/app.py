@@ -59,6 +59,7 @@ class Service:
         self.metrics = Metrics()
         self._routes = _Table(ROUTES)
         self._buckets: dict[str, tuple[float, float]] = {}
+        self._guarded = bool(self.tokens)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._prefix, self._numbers = f"{secrets.token_hex(4)}-", itertools.count(1)
 
@@ -93,7 +94,9 @@ class Service:
 
     def _admit(self, route: Route, headers: dict[bytes, bytes]) -> None:
         """An error unless whoever asks may."""
-        if not self.tokens:
+        # Once there was a token, everybody needs one: a file that is gone must not let anybody in.
+        self._guarded = self._guarded or bool(self.tokens)
+        if not self._guarded:
             if not _LOCAL.fullmatch(headers.get(b"host", b"localhost")):
                 raise Refused(403, "host", "without tokens only local names of this host are answered")
             return

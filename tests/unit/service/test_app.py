@@ -7,7 +7,7 @@ import pytest
 
 from goalbound.service.app import Limits, Service
 from goalbound.service.routes import ROUTES
-from goalbound.service.tokens import SCOPES, Tokens
+from goalbound.service.tokens import FILE, SCOPES, Tokens
 from tests.support.incidents_at_work import greedy
 from tests.support.services import asked
 from tests.support.stores import open_store
@@ -269,6 +269,19 @@ def test_every_route_but_those_of_health_needs_a_token_with_its_scope(fresh):
             else:
                 assert status == 403
     assert {route.path for route in ROUTES if route.scope is None} == {"/healthz", "/readyz", "/openapi.json"}
+
+
+def test_a_service_that_had_tokens_lets_nobody_in_without_one(fresh):
+    tokens = Tokens(fresh.folder)
+    tokens.create(["admin"])
+
+    async def ask(client):
+        first = await client.get("/v1/learners")
+        (fresh.folder / FILE).unlink()
+        await asyncio.sleep(0.6)  # it looks twice a second
+        return first.status_code, (await client.get("/v1/learners")).status_code
+
+    assert asked(fresh, ask) == (401, 401)
 
 
 def test_a_token_may_ask_so_often(fresh):

@@ -6,13 +6,14 @@ import subprocess
 import httpx
 import pytest
 
+from faults.world import environment
 from goalbound import GreedyRidge, InUnits, LossScale
 from goalbound.client import Client
 from goalbound.errors import ArgumentError
 from goalbound.service import server
 from goalbound.service.server import Address, check_address, warm_up_learners
 from tests.support.incidents_at_work import greedy
-from tests.support.services import command, environment, running
+from tests.support.services import command, running
 from tests.support.stores import open_store
 
 
