@@ -205,6 +205,8 @@ async def _send(send: Send, response: Response, request_id: str) -> None:
         (b"content-length", str(len(response.body)).encode()),
         (b"x-request-id", request_id.encode()),
     ]
+    if response.policy is not None:
+        headers.append((b"content-security-policy", response.policy))
     if response.repeated:
         headers.append((b"idempotent-replay", b"true"))
     if response.status in RETRY_AFTER:

@@ -14,6 +14,7 @@ import numpy as np
 from goalbound.errors import CaseExists, InputError
 from goalbound.planning import PolicyBounds
 from goalbound.service.messages import Abandon, Ask, Batch, Begin, PolicyQuestion, Reply, StepReport
+from goalbound.service.page import page
 from goalbound.service.problems import Refused, problem_of
 from goalbound.store.engine import Answer, Engine
 from goalbound.store.reading import case_of, explanation, learner_status
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from goalbound.service.app import Service
 
 JSON, NDJSON, BINARY = b"application/json", b"application/x-ndjson", b"application/octet-stream"
-TEXT = b"text/plain; version=0.0.4"
+TEXT, HTML = b"text/plain; version=0.0.4", b"text/html; charset=utf-8"
 SMALL, LARGE = 64 * 2**10, 64 * 2**20
 """The most bytes of a body; that of a learner's file."""
 _encode = msgspec.json.Encoder().encode
@@ -60,6 +61,7 @@ class Response:
     status: int = 200
     kind: bytes = JSON
     repeated: bool = False
+    policy: bytes | None = None
 
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -324,6 +326,12 @@ async def metrics(request: Request) -> Response:
     return Response(text.encode(), kind=TEXT)
 
 
+async def show_page(request: Request) -> Response:
+    """The page for people."""
+    text, policy = page()
+    return Response(text, kind=HTML, policy=policy)
+
+
 async def description(request: Request) -> Response:
     """This description."""
     from goalbound.service.openapi import openapi
@@ -381,6 +389,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/v1/digest", digest, "admin", "the last event, its chain, and a digest of the state"),
     Route("POST", "/v1/snapshots", snapshot, "admin", "take a snapshot", status=201),
     Route("GET", "/metrics", metrics, "metrics", "numbers for Prometheus"),
+    Route("GET", "/", show_page, None, "a page for people: open cases, what is recommended, why"),
     Route("GET", "/healthz", health, None, "whether the process runs"),
     Route("GET", "/readyz", ready, None, "whether it can take steps"),
     Route("GET", "/openapi.json", description, None, "this description"),

@@ -24,6 +24,23 @@ class LogBase(NamedTuple):
     chain: bytes
 
 
+class LossCounts(NamedTuple):
+    """What cases that reached the goal have lost: the last and the first of them.
+
+    Attributes:
+        cases, mean: the last ones, and their mean loss; None without any.
+        first_cases, first_mean: the first ones; None where they are the same.
+        steps, overridden: the steps of the last ones, and those in which somebody played another action.
+    """
+
+    cases: int
+    mean: float | None
+    first_cases: int
+    first_mean: float | None
+    steps: int
+    overridden: int
+
+
 class EventLog(Protocol):
     """An append-only log of events, with the learners as they were created and a list of snapshots.
 
@@ -78,6 +95,10 @@ class EventLog(Protocol):
 
     def last_case(self) -> int:
         """The largest number of a case; 0: there is none."""
+        ...
+
+    def loss_counts(self, learner: int, count: int) -> LossCounts:
+        """What the last and the first so many cases of a learner that reached the goal have lost."""
         ...
 
     def snapshots(self) -> list[SnapshotEntry]:

@@ -12,6 +12,9 @@ from goalbound.store.engine import Engine
 from goalbound.store.events import Event, Kind, content_of
 from goalbound.store.machine import Machine, Managed
 
+RECENT = 100
+"""The losses of so many cases are shown."""
+
 
 def case_of(engine: Engine, name: str, id: str) -> dict[str, Any]:
     """A case and its history, open or not."""
@@ -106,6 +109,7 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
         "follows": follows,
         "challengers": [one.name for one in engine.machine.challengers(lead.number)],
         "mixing": lead.mixing,
+        "recent": engine.log.loss_counts(lead.number, RECENT)._asdict(),
         "alarms": alarms(lead.learner),
         "caveats": list(getattr(inside, "caveats", ())),
     }

@@ -16,7 +16,7 @@ from typing import Any
 from goalbound.errors import StorageFailed, StorageFull, StoreDamaged, StoreError
 from goalbound.models.files.io import sync_folder
 from goalbound.store.events import FIRST_CHAIN, Event
-from goalbound.store.log import LogBase, SnapshotEntry
+from goalbound.store.log import LogBase, LossCounts, SnapshotEntry
 
 FORMAT = "1"
 """The version of the tables."""
@@ -39,6 +39,7 @@ _IDLE_CHECKPOINT_PAGES = 50
 _PAGES_PER_COMMIT, _EVENTS_PER_PAGE = 4, 12  # about
 _UNSAFE_BELOW = (3, 51, 3)
 _SAFE = frozenset({(3, 44, 6), (3, 50, 7)})
+_LOOKED_AT = 5000
 _FAILED: list[sqlite3.Connection] = []  # never closed: closing would checkpoint what may not be on the disk
 
 
@@ -110,6 +111,8 @@ class SqliteLog:
             yield
         except sqlite3.Error as error:
             raise self._store_error(error) from error
+        except (UnicodeDecodeError, OverflowError) as error:  # of what a damaged page says
+            raise StoreDamaged(f"{self.path}: the database is damaged ({error}); restore a back-up") from error
 
     def _store_error(self, error: sqlite3.Error) -> StoreError:
         code = getattr(error, "sqlite_errorcode", None) or 0
@@ -163,7 +166,12 @@ class SqliteLog:
         found = self._one("SELECT file FROM learner WHERE number = ?", (number,))
         if found is None:
             raise StoreDamaged(f"{self.path}: the file of learner {number} is missing")
-        return bytes(found[0])
+        return self._blob(found[0])
+
+    def _blob(self, value: Any) -> bytes:
+        if not isinstance(value, bytes):
+            raise StoreDamaged(f"{self.path}: there is a {type(value).__name__} where bytes were written")
+        return value
 
     def _one(self, statement: str, values: Sequence[Any] = ()) -> Any:
         with self._as_store_errors():
@@ -172,7 +180,7 @@ class SqliteLog:
     def last(self) -> tuple[int, bytes]:
         """The number of the last event, and its chain."""
         found = self._one("SELECT seq, chain FROM event ORDER BY seq DESC LIMIT 1")
-        return (found[0], bytes(found[1])) if found else self.base()
+        return (found[0], self._blob(found[1])) if found else self.base()
 
     def base(self) -> LogBase:
         """Where the log begins."""
@@ -188,7 +196,7 @@ class SqliteLog:
         if seq == base.seq:
             return base.chain
         found = self._one("SELECT chain FROM event WHERE seq = ?", (seq,))
-        return None if found is None else bytes(found[0])
+        return None if found is None else self._blob(found[0])
 
     def events(self, after: int, limit: int | None = None) -> Iterator[Event]:
         """Events in order, those after number ``after``."""
@@ -228,11 +236,39 @@ class SqliteLog:
         """The largest number of a case; 0: there is none."""
         return self._one('SELECT max(number) FROM "case"')[0] or 0
 
+    def loss_counts(self, learner: int, count: int) -> LossCounts:
+        """What the last and the first so many cases of a learner that reached the goal have lost.
+
+        Only the last and the first few thousand events are looked at.
+        """
+        last, base = self.last()[0], self.base().seq
+        ends = {}
+        for name, low, high, order in (
+            ("last", max(base, last - _LOOKED_AT), last, "DESC"),
+            ("first", base, min(last, base + _LOOKED_AT), "ASC"),
+        ):
+            ended = f"""SELECT "case" FROM event WHERE seq > ? AND seq <= ? AND learner = ? AND kind IN (2, 3)
+                AND action IS NULL ORDER BY seq {order} LIMIT ?"""
+            with self._as_store_errors():
+                cases = [row[0] for row in self._run(ended, (low, high, learner, count))]
+            marks = ", ".join("?" * len(cases))
+            sums = f"""SELECT total(now.loss), count(*), count(CASE WHEN now.taken <> before.action THEN 1 END)
+                FROM event AS now JOIN event AS before ON before."case" = now."case" AND before.step = now.step - 1
+                WHERE now."case" IN ({marks})"""
+            loss, steps, taken = self._one(sums, cases)
+            ends[name] = (set(cases), loss, steps, taken)
+        (latest, loss, steps, taken), (first, first_loss, _, _) = ends["last"], ends["first"]
+        other = bool(first) and not first & latest
+        return LossCounts(
+            len(latest), loss / len(latest) if latest else None, len(first) if other else 0,
+            first_loss / len(first) if other else None, steps, taken,
+        )  # fmt: skip
+
     def snapshots(self) -> list[SnapshotEntry]:
         """All snapshots, the newest first."""
         with self._as_store_errors():
             rows = self._run("SELECT seq, chain, file, sha256 FROM snapshot ORDER BY seq DESC")
-            return [SnapshotEntry(seq, bytes(chain), file, sha256) for seq, chain, file, sha256 in rows]
+            return [SnapshotEntry(seq, self._blob(chain), str(file), str(sha256)) for seq, chain, file, sha256 in rows]
 
     def set_snapshots(self, entries: Sequence[SnapshotEntry]) -> None:
         """Replace the list of snapshots, durably."""

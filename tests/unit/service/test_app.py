@@ -268,7 +268,7 @@ def test_every_route_but_those_of_health_needs_a_token_with_its_scope(fresh):
                 assert status not in (401, 403)
             else:
                 assert status == 403
-    assert {route.path for route in ROUTES if route.scope is None} == {"/healthz", "/readyz", "/openapi.json"}
+    assert {route.path for route in ROUTES if route.scope is None} == {"/", "/healthz", "/readyz", "/openapi.json"}
 
 
 def test_a_service_that_had_tokens_lets_nobody_in_without_one(fresh):

@@ -145,3 +145,28 @@ def test_a_back_up_is_a_copy(log, tmp_path):
 def test_versions_with_the_wal_reset_bug_are_known(monkeypatch, version, safe):
     monkeypatch.setattr(sqlite_log.sqlite3, "sqlite_version_info", version)
     assert (sqlite_note() is None) == safe
+
+
+def test_what_cases_have_lost_is_summed_of_the_last_and_the_first(log):
+    """Case n begins, 1 is proposed, and it loses 0.1 n on its way to the goal, by this or by another action."""
+    events = []
+    for case in range(1, 8):
+        begun = Event(2 * case - 1, Kind.BEGIN, 1, case, 0, None, None, 0, b"{}", 1, 1.0, None, 5, b"0")
+        taken = {3: 1, 7: 0}.get(case)
+        kind = Kind.OBSERVE if taken is None else Kind.OVERRIDE
+        events += [begun, Event(2 * case, kind, 1, case, 1, taken, 0.1 * case, 2, None, None, None, None, 5, b"0")]
+    log.append(events[:6])
+    assert log.loss_counts(1, 5) == (3, pytest.approx(0.2), 0, None, 3, 0)  # the first are among the last
+    log.append(events[6:])
+    assert log.loss_counts(1, 2) == (2, pytest.approx(0.65), 2, pytest.approx(0.15), 2, 1)
+    assert log.loss_counts(2, 2) == (0, None, 0, None, 0, 0)
+
+
+def test_bytes_of_another_type_and_texts_that_are_none_are_damage(log):
+    log.append(some_events(2))
+    log._run("UPDATE event SET chain = 12345678901 WHERE seq = 2")
+    with pytest.raises(StoreDamaged, match="a int where bytes were written"):
+        log.last()
+    log._run("UPDATE meta SET value = CAST(x'ff' AS TEXT) WHERE key = 'base'")
+    with pytest.raises(StoreDamaged):
+        log.base()
