@@ -39,6 +39,7 @@ from goalbound.store.sqlite_log import SqliteLog
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "benchmarks" / "service_load" / "steps.lua"
+FEW_WARM = StoreOptions(most_cases=200_000, warm_cases=2048, snapshot_events=10**9, snapshot_seconds=1e9)
 MANY = StoreOptions(most_cases=200_000, snapshot_events=10**9, snapshot_seconds=1e9)
 COMPONENTS, LOGGED = 4, 200_000
 
@@ -292,8 +293,8 @@ def _move_snapshot(folder: Path, entry: Any, seq: int, chain: bytes) -> None:
 def open_cases(folder: Path, count: int) -> list[Goal]:
     """The memory of a process with many open cases, and what a snapshot of them takes."""
     code = (
-        "import sys, time; from pathlib import Path; from benchmarks.service import filled, memory;"
-        "store = filled(Path(sys.argv[1]), int(sys.argv[2]), kind='incidents'); print(memory());"
+        "import sys, time; from pathlib import Path; from benchmarks.service import FEW_WARM, filled, memory;"
+        "store = filled(Path(sys.argv[1]), int(sys.argv[2]), options=FEW_WARM, kind='incidents'); print(memory());"
         "begun = time.perf_counter(); store.snapshot(); print(time.perf_counter() - begun); print(memory())"
     )
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])

@@ -24,7 +24,9 @@ from goalbound.terminal import table
 def serve(arguments: Namespace) -> int:
     """Serve a store until the process is told to end."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    options = StoreOptions(most_cases=arguments.most_cases, reserve_bytes=arguments.reserve)
+    options = StoreOptions(
+        most_cases=arguments.most_cases, warm_cases=arguments.warm_cases, reserve_bytes=arguments.reserve
+    )
     _create_missing(arguments.folder, arguments.learners, options)
     address = Address(arguments.host, arguments.port, arguments.socket)
     limits = Limits(requests_a_second=arguments.rate)

@@ -29,6 +29,7 @@ from goalbound.store.head import Head, check_head
 from goalbound.store.log import EventLog, SnapshotEntry
 from goalbound.store.machine import (
     MOST_STEPS,
+    WARM_CASES,
     Case,
     Change,
     Machine,
@@ -76,15 +77,16 @@ class Engine:
         log: where events are kept.
         snapshots: the folder of the snapshots.
         most_cases: so many cases may be open at once.
+        warm_cases: so many of them are ready to go on; the others are packed until they do.
 
     Attributes:
         rebuilt: how often the state was rebuilt from the log.
     """
 
-    def __init__(self, log: EventLog, snapshots: Path, *, most_cases: int) -> None:
+    def __init__(self, log: EventLog, snapshots: Path, *, most_cases: int, warm_cases: int = WARM_CASES) -> None:
         self.log = log
         self.snapshots = snapshots
-        self.most_cases = most_cases
+        self.most_cases, self._warm_cases = most_cases, warm_cases
         self._pending: list[Event] = []
         self._begun: list[tuple[int, int, str]] = []
         self.rebuilt = 0
@@ -95,6 +97,7 @@ class Engine:
 
     def _take_over(self, restored: Restored) -> None:
         self.machine: Machine = restored.machine
+        self.machine.warm_cases = self._warm_cases
         self.seq, self.chain = restored.seq, restored.chain
         self.snapshot_seq = restored.snapshot or 0
         self.machine.last_case = max(self.machine.last_case, self.log.last_case())

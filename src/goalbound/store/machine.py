@@ -29,7 +29,7 @@ from goalbound.store.events import Event, Kind, canonical, content_of
 from goalbound.store.proposals import Proposal, propose
 
 MOST_STEPS = 2**40
-WARM_CASES = 2048
+WARM_CASES = 16_384
 """So many open cases are ready to go on; the others are packed until they do."""
 
 
@@ -115,6 +115,7 @@ class Machine:
         learners: by number.
         cases: the open ones, by number.
         last_case: the largest number that a case has had.
+        warm_cases: so many open cases are ready to go on; those that were not used for longest are packed.
     """
 
     def __init__(self) -> None:
@@ -123,6 +124,7 @@ class Machine:
         self.last_case = 0
         self._by_name: dict[str, int] = {}
         self._by_id: dict[tuple[int, str], Case] = {}
+        self.warm_cases = WARM_CASES
         self._warm: dict[int, Case] = {}  # those that were used last, the latest at the end
 
     # What is there.
@@ -164,7 +166,7 @@ class Machine:
         warm = self._warm
         warm.pop(case.number, None)
         warm[case.number] = case
-        if len(warm) > WARM_CASES:
+        while len(warm) > self.warm_cases:
             for episode in warm.pop(next(iter(warm))).episodes.values():
                 episode.park()
 

@@ -13,6 +13,7 @@ from goalbound.models.files.io import file_name
 from goalbound.store.engine import Answer, Engine
 from goalbound.store.events import Event
 from goalbound.store.files import DATABASE, SNAPSHOTS, FolderLock, check_local, free_bytes
+from goalbound.store.machine import WARM_CASES
 from goalbound.store.reading import case_of, explanation, learner_status
 from goalbound.store.replay import software
 from goalbound.store.sqlite_log import SqliteLog
@@ -25,6 +26,8 @@ class StoreOptions:
 
     Attributes:
         most_cases: so many cases may be open at once.
+        warm_cases: so many of them, those used last, are ready to go on; the others take a quarter of the memory, and a
+            moment more when they go on.
         most_waiting: so many requests may wait; more are refused.
         reserve_bytes: nothing is written when the disk has less space left.
         snapshot_events, snapshot_seconds: a snapshot is taken after so many events, or after so long.
@@ -32,6 +35,7 @@ class StoreOptions:
     """
 
     most_cases: int = 100_000
+    warm_cases: int = WARM_CASES
     most_waiting: int = 4096
     reserve_bytes: int = 16 * 2**20
     snapshot_events: int = 20_000
@@ -68,7 +72,9 @@ class Store:
             check_local(folder)
             log = SqliteLog(folder / DATABASE, synchronous=options.synchronous)
             try:
-                self._engine = Engine(log, folder / SNAPSHOTS, most_cases=options.most_cases)
+                self._engine = Engine(
+                    log, folder / SNAPSHOTS, most_cases=options.most_cases, warm_cases=options.warm_cases
+                )
             except BaseException:
                 log.close()
                 raise
