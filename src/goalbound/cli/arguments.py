@@ -384,7 +384,7 @@ def _add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--most-cases", type=int, default=100_000, metavar="N",
                          help="so many cases may be open at once (default: 100000)")  # fmt: skip
     command.add_argument("--warm-cases", type=int, default=16_384, metavar="N",
-                         help="so many of them are ready to go on; others take less memory (default: 16384)")  # fmt: skip
+                         help="so many of them are ready to go on, others packed (default: 16384)")  # fmt: skip
     command.add_argument("--rate", type=float, metavar="N", help="the most requests a second by one token")
     command.add_argument("--reserve", type=_bytes, default=16 * 2**20, metavar="BYTES",
                          help="write nothing when the disk has less space left (default: 16M)")  # fmt: skip
