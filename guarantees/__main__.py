@@ -20,6 +20,7 @@ from guarantees import (
     reductions,
     regret,
     sharp,
+    stuck,
     termination,
     variants,
 )
@@ -39,6 +40,7 @@ PARTS: dict[str, Any] = {
     "h": (in_use.in_use, in_use.QUICK, in_use.Size()),
     "i": (likelihood.likelihood_sets, likelihood.QUICK, likelihood.Size()),
     "j": (change.change, change.QUICK, change.Size()),
+    "k": (stuck.stuck, stuck.QUICK, stuck.Size()),
 }
 """Each part by its letter: the function, and its small and its full size."""
 
@@ -47,9 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the parts. 0 if every claim held, 1 if one did not, 130 after Ctrl-C; what was finished is kept."""
     parser = argparse.ArgumentParser(prog="python -m guarantees", description="The claims of the paper, made visible.")
     parser.add_argument("--quick", action="store_true", help="small sizes: about three minutes")
-    parser.add_argument(
-        "--only", nargs="+", choices=list(PARTS), metavar="part", help="some parts: a b c d e f g h i j"
-    )
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), metavar="part", help=f"some parts: {' '.join(PARTS)}")
     parser.add_argument("--out", type=Path, default=Path("out/guarantees"), help="where results go (%(default)s)")
     options = parser.parse_args(arguments)
     letters = options.only or list(PARTS)

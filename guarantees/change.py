@@ -159,7 +159,14 @@ def _learners(problem: LinearCSSP) -> dict[str, Callable[[int], Any]]:
     return {
         "greedy": lambda seed: GreedyRidge(support, size, loss_floor=FLOOR),
         "Thompson": lambda seed: PosteriorSampling(
-            support, size, loss_floor=FLOOR, spread=SPREAD, by_variance=False, rng=np.random.default_rng(seed)
+            support,
+            size,
+            loss_floor=FLOOR,
+            spread=SPREAD,
+            by_variance=False,
+            optimism=0.0,
+            patience=np.inf,
+            rng=np.random.default_rng(seed),
         ),
     }
 

@@ -135,7 +135,14 @@ def _learners(problem: LinearCSSP, seed: int) -> dict[str, Callable[[], Any]]:
     return {
         "greedy": lambda: GreedyRidge(support, size, loss_floor=FLOOR),
         "Thompson": lambda: PosteriorSampling(
-            support, size, loss_floor=FLOOR, spread=SPREAD, by_variance=False, rng=np.random.default_rng(1000 + seed)
+            support,
+            size,
+            loss_floor=FLOOR,
+            spread=SPREAD,
+            by_variance=False,
+            optimism=0.0,
+            patience=np.inf,
+            rng=np.random.default_rng(1000 + seed),
         ),
     }
 

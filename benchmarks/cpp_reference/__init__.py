@@ -51,6 +51,12 @@ class Task:
     """All radii are multiplied by it; 1 is the paper."""
     tolerance: float = 1e-3
     """Value iteration ends when no value changes by more than this times the loss floor."""
+    intervals: bool = False
+    """Whether the sharp widths are used, not the paper's."""
+    keeps_sets: bool = False
+    """Whether the C++ reference renews, under the same context, only the intervals of pairs that were played."""
+    ceiling: float = 3.0
+    """No value of a plan is above it, where rows are in intervals."""
 
     def generator(self) -> np.random.Generator:
         """A new generator whose ``random()`` gives the uniforms, one after the other."""
@@ -123,9 +129,9 @@ class CppReference:
         if rest or support.triples != support.pairs * (states + 1):
             raise ValueError(f"{support} is not full; the C++ reference needs every pair and every next state")
         path = self.folder / "task.bin"
-        sizes = (states, actions, size, len(task.contexts), len(task.uniforms))
+        sizes = (states, actions, size, len(task.contexts), len(task.uniforms), task.intervals * (1 + task.keeps_sets))
         given = (task.confidence, task.loss_floor, task.loss_bound, task.regularization)
-        settings = (*given, task.width_scale, task.tolerance)
+        settings = (*given, task.width_scale, task.tolerance, task.ceiling)
         arrays = (task.problem.losses, task.problem.probabilities, task.contexts, task.uniforms)
         with path.open("wb") as file:
             np.array(sizes, dtype=np.int64).tofile(file)

@@ -19,6 +19,9 @@ UNSEEN = (
     "baselines-gymnasium",
     "covariates",
     "in-use",
+    "in-use-gymnasium",
+    "in-use-patients",
+    "in-use-roads",
     "structure",
     "width-scale",
     "width-scale-gymnasium",
@@ -30,7 +33,7 @@ def test_the_published_experiments_are_these():
     assert {file.stem for file in FILES} == {
         "first", "theorem", "gymnasium", "adversary", "covariates",
         "width-scale", "width-scale-corridor", "width-scale-gymnasium", "likelihood",
-        "structure", "in-use",
+        "structure", "in-use", "in-use-gymnasium", "in-use-patients", "in-use-roads",
         "baselines", "baselines-contexts", "baselines-lock", "baselines-gymnasium",
     }  # fmt: skip
 

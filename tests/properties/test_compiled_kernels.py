@@ -2,7 +2,7 @@
 
 Whole answers are compared on toy problems. Those are solved by elimination, so sweeps, clusters, coarse factors, the
 Krylov method and Dijkstra are compared one by one, on a problem large enough to use them. Kernels of learners are
-compared in their own tests.
+compared in their own tests. No kernel counts from the end of an array: compiled ones would read elsewhere.
 """
 
 from __future__ import annotations
@@ -13,14 +13,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from goalbound import LRCSSP
+from goalbound.estimation import likelihood, paper, sharp
 from goalbound.kernels.compile import Kernel
 from goalbound.kernels.planner import bellman, chain, dijkstra, graph, iteration
 from goalbound.kernels.planner.chain import Chain, CoarseFactor
 from goalbound.kernels.struct import Struct
-from goalbound.models import SSP
+from goalbound.learners.tabular.factories import bernstein_ssp, eb_ssp, psrl_ssp, uc_ssp, ulcvi
+from goalbound.models import SSP, Step
 from goalbound.planning import Solution, blocking_states, evaluate, is_proper, solve
 from goalbound.planning.reduction import rows_of
+from goalbound.problems import dense_random, random_cssp
+from goalbound.simulation import OneHot, play
 from tests.support import drawn
+from tests.support.checked_indices import CHECKED
 from tests.support.kernel_forms import COMPILED, PYTHON, kernels
 from tests.support.large_problems import grid, uniform
 from tests.support.strategies import ssps
@@ -170,44 +176,42 @@ def test_both_forms_write_and_return_the_same_bits(kernel: Kernel, case: Case) -
     assert bits(one) != bits(given) or returned[0]  # it has done something
 
 
-class Watched(np.ndarray[Any, Any]):
-    """An array that refuses negative indices: compiled kernels of the planner do not look for them."""
-
-    def __getitem__(self, index: Any) -> Any:
-        assert not np.any(np.asarray(index) < 0)
-        return super().__getitem__(index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        assert not np.any(np.asarray(index) < 0)
-        super().__setitem__(index, value)
-
-
-def watched(argument: Any) -> Any:
-    """The same memory."""
-    if isinstance(argument, np.ndarray):
-        return argument.view(Watched)
-    return argument._make(watched(one) for one in argument) if isinstance(argument, Struct) else argument
-
-
-def in_watched_arrays(kernel: Kernel) -> Any:
-    return lambda *arguments: kernel.python(*(watched(one) for one in arguments))
-
-
-WATCHED: dict[str, object] = {"TOY_WORK": 10**18, "_ready": in_watched_arrays}
-
-
 @given(ssps(proper=False, most_states=6))
 def test_no_kernel_of_the_planner_counts_from_the_end_of_an_array(ssp: SSP) -> None:
-    one, other = solved(ssp, WATCHED), solved(ssp, PYTHON)
+    one, other = solved(ssp, CHECKED), solved(ssp, PYTHON)
     assert one.values.tobytes() == other.values.tobytes()
-    with kernels(WATCHED):
+    with kernels(CHECKED):
         evaluate(ssp, ssp.support.pair_action[ssp.support.pair_start[:-1]])
         blocking_states(ssp)
 
 
 def test_no_kernel_counts_from_the_end_where_chains_are_solved_by_sweeps_and_the_krylov_method() -> None:
     ssp = grid(19, 0.4, uniform)
-    assert solved(ssp, WATCHED).values.tobytes() == solved(ssp, PYTHON).values.tobytes()
+    assert solved(ssp, CHECKED).values.tobytes() == solved(ssp, PYTHON).values.tobytes()
+
+
+@pytest.mark.parametrize("make", [uc_ssp, bernstein_ssp, eb_ssp, psrl_ssp, ulcvi], ids=lambda make: make.__name__)
+def test_no_kernel_of_a_learner_without_contexts_counts_from_the_end_of_an_array(make: Any) -> None:
+    problem = random_cssp(3, actions=2, context_size=1)
+    runs = []
+    for way in (CHECKED, PYTHON):
+        settings: dict[str, Any] = {"rng": np.random.default_rng(0)} if make is psrl_ssp else {}
+        if make is ulcvi:
+            settings = {"loss_bound": 2.0, "time_bound": 3.0, "episodes": 4}
+        with kernels(way):
+            learner = make(problem.support, loss_floor=0.1, **settings)
+            runs.append(play(problem, learner, OneHot(1), episodes=4, step_limit=30))
+    assert runs[0].loss.tobytes() == runs[1].loss.tobytes()
+
+
+def test_no_kernel_counts_from_the_end_where_a_log_is_learned_from() -> None:
+    problem = dense_random(3, actions=2, context_size=2)
+    for rule in (paper(), sharp(), likelihood()):
+        learner = LRCSSP(problem.support, 2, loss_floor=0.1, widths=rule)
+        with kernels(CHECKED):
+            for state in (0, 1, 2, 0):
+                learner.learn([0.3, 0.7], Step(state, 1, 0.5, 3 - state))
+        assert learner.statistics.visits.sum() == 4
 
 
 def test_the_krylov_method_of_this_case_takes_some_steps_and_ends(case: Case) -> None:

@@ -38,11 +38,9 @@ def exploring(
     if exploration.code == OPTIMISTIC:
         return LRCSSP(support, context_size, widths=paper(), **given)
     if exploration.code == POSTERIOR:
-        spread, ceiling = exploration.spread, exploration.ceiling
-        by_variance = exploration.by_variance
-        return PosteriorSampling(
-            support, context_size, spread=spread, by_variance=by_variance, ceiling=ceiling, rng=rng, **given
-        )
+        names = ("spread", "by_variance", "optimism", "patience", "ceiling")
+        own = {name: getattr(exploration, name) for name in names}
+        return PosteriorSampling(support, context_size, rng=rng, **own, **given)
     if exploration.code != GREEDY:
         return KwikRmax(support, context_size, threshold=exploration.threshold, **given)
     if exploration.explore == 0.0:

@@ -15,6 +15,7 @@ rows summed to 1 within 2.2e-16; states and actions have names
 
 from __future__ import annotations
 
+import tempfile
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.patients import DEATH, DISCHARGE, LIVE
+from goalbound.adapters.patients import (
+    DEATH,
+    DISCHARGE,
+    LIVE,
+    DeathPolicy,
+    PatientTable,
+    death_state,
+    read_patients,
+)
 from goalbound.models.files.io import atomic_write
 from goalbound.models.validation import check_int
 
@@ -94,6 +103,22 @@ def write_synthetic_patients(path: str | PathLike[str], *, seed: int = 0) -> Pat
     with atomic_write(path) as file:
         np.savez_compressed(file, **arrays)
     return Path(path)
+
+
+def synthetic_patients(*, seed: int = 0, on_death: DeathPolicy | None = None) -> PatientTable:
+    """The made-up table as :func:`~goalbound.adapters.patients.read_patients` reads it from its file.
+
+    Args:
+        seed: of :func:`synthetic_tables`.
+        on_death: :func:`~goalbound.adapters.patients.death_state` if left out: all losses are then known, and without
+            noise.
+
+    >>> synthetic_patients().problem
+    LinearCSSP(2 components, 79 states, 469 pairs, 2238 next states)
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_synthetic_patients(Path(folder) / "patients.npz", seed=seed)
+        return read_patients(path, groups=GROUPS, on_death=death_state() if on_death is None else on_death)
 
 
 def _draw_rates(rng: np.random.Generator) -> list[_Rates]:

@@ -61,6 +61,15 @@ examples:
 
 Writes summary.csv, summary.json and report.html into the folder, and prints the table.
 """
+COMPARE = """\
+examples:
+  goalbound compare out/in-use
+  goalbound compare out/in-use out/in-use-roads --json
+
+Prints a table in Markdown: the expected regret of each learner on each problem, the geometric mean of its ratios to
+the best learner of each problem among those that begin alike (with nothing, a log or a guess), and the largest of
+them. Learners of several experiments are known by their labels.
+"""
 FIGURES = """\
 examples:
   goalbound figures out/first
@@ -156,9 +165,9 @@ one.
 
 FUNCTIONS = {
     "solve": "solve:run", "problems": "problems:problems", "convert": "problems:convert", "demo": "demo:run",
-    "run": "experiments:run", "report": "experiments:report", "figures": "experiments:figures",
-    "learners": "learners:run", "check": "check:run", "fit": "fit:run", "warm-up": "warm_up:run",
-    "store": "store:run", "serve": "serve:serve", "token": "serve:token",
+    "run": "experiments:run", "report": "experiments:report", "compare": "experiments:compare",
+    "figures": "experiments:figures", "learners": "learners:run", "check": "check:run", "fit": "fit:run",
+    "warm-up": "warm_up:run", "store": "store:run", "serve": "serve:serve", "token": "serve:token",
 }  # fmt: skip
 """The function that runs each command, in the modules of ``goalbound.cli``."""
 
@@ -233,6 +242,7 @@ def parser() -> Parser:
     _add_demo(commands)
     _add_run(commands)
     _add_report(commands)
+    _add_compare(commands)
     _add_figures(commands)
     _add_learners(commands)
     _add_check(commands)
@@ -303,6 +313,16 @@ def _add_report(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _command(commands, "report", "sum up the records of an experiment and write its report", REPORT)
     _add_experiment(command)
     command.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+
+
+def _add_compare(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(
+        commands, "compare", "one table of several experiments: regrets, and ratios to the best", COMPARE
+    )
+    command.add_argument(
+        "experiments", nargs="+", metavar="FOLDER|SPEC.toml", help="folders of results, or their files"
+    )
+    command.add_argument("--json", action="store_true", help="print the table as one JSON object")
 
 
 def _add_figures(commands: argparse._SubParsersAction[Parser]) -> None:

@@ -1,4 +1,4 @@
-"""``goalbound run``, ``goalbound report``, ``goalbound figures``: an experiment and its results."""
+"""``goalbound run``, ``report``, ``compare`` and ``figures``: experiments and their results."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from typing import Any
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.text import print_error
 from goalbound.experiments.progress import Progress, progress_reporter
+from goalbound.experiments.ratios import format_ratios, learner_ratios, ratios_as_json
 from goalbound.experiments.records import RunRecord
-from goalbound.experiments.registry import PROBLEMS
+from goalbound.experiments.registry.problems import ENVIRONMENTS
 from goalbound.experiments.results_dir import ResultsDir, read_records, read_runs, read_times
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.experiments.spec import ExperimentSpec
-from goalbound.experiments.summary import Summary, summarize
+from goalbound.experiments.summary import RunGroup, Summary, group_runs, summarize
 from goalbound.experiments.sweep import SweepResult, sweep
 from goalbound.models.files.io import LIMIT, read_bytes
-from goalbound.problems.catalog import CATALOG
 from goalbound.terminal import one_line, pluralize
 
 RESULTS_ROOT = Path("out")
@@ -62,6 +62,24 @@ def report(arguments: Namespace) -> int:
     return 0
 
 
+def compare(arguments: Namespace) -> int:
+    """``goalbound compare``: regrets and their ratios to the best, over several experiments; nothing is run."""
+    experiments: dict[str, list[RunGroup]] = {}
+    for word in arguments.experiments:
+        results = Results.load(*find_experiment(word))
+        name = results.spec.name
+        if name in experiments:
+            raise UsageError(f"two of the experiments are called {name}; give each once")
+        experiments[name] = group_runs(results.records, results.runs)
+        for one in results.summary.missing:
+            print_error(f"{name}: {one}")
+    found = learner_ratios(experiments)
+    if not found:
+        raise UsageError("the experiments have no records to compare; run them first")
+    print(ratios_as_json(found) if arguments.json else format_ratios(found))
+    return 0
+
+
 def figures(arguments: Namespace) -> int:
     """``goalbound figures``: draw what the records hold; nothing is run."""
     from goalbound.experiments.figures import write_figures
@@ -78,7 +96,7 @@ def figures(arguments: Namespace) -> int:
 
 def _require_extras(spec: ExperimentSpec) -> None:
     """Missing extras are reported once before the runs, not by every run."""
-    environments = any(one.use in PROBLEMS.entries and one.use not in CATALOG for one in spec.problems)
+    environments = {entry.name for entry in ENVIRONMENTS} & {one.use for one in spec.problems}
     for name in ("pyarrow", *(["gymnasium"] if environments else [])):
         try:
             there = find_spec(name) is not None

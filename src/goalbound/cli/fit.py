@@ -160,6 +160,7 @@ def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
 def _made(log: Log, options: FitOptions, seed: int) -> Any:
     from goalbound.experiments.plugins import NO_PLUGINS
     from goalbound.experiments.registry import LEARNERS, Component, instantiate
+    from goalbound.experiments.registry.warm_start import ANY_LOG
 
     name = options.learner
     if name in UNFIT:
@@ -175,7 +176,7 @@ def _made(log: Log, options: FitOptions, seed: int) -> Any:
             raise ArgumentError(f"learner.{key} is certified, which only the problem itself could be; give a number")
     return instantiate(
         "learners", Component(name, settings), NO_PLUGINS, _placeholder(log), episodes=max(log.cases, 1),
-        rng=np.random.default_rng(seed),
+        log_law=ANY_LOG, rng=np.random.default_rng(seed),
     )  # fmt: skip
 
 

@@ -24,13 +24,14 @@ MIDDLE = "middle"
 
 def problems(arguments: Namespace) -> int:
     """``goalbound problems``: the built-in problems and their settings, and the environments of Gymnasium."""
-    from goalbound.experiments.registry.problems import PROBLEMS
+    from goalbound.experiments.registry.problems import ENVIRONMENTS, PROBLEMS
 
-    environments = [entry for entry in PROBLEMS.entries.values() if entry.name not in CATALOG]
+    tables = [entry for entry in PROBLEMS.entries.values() if entry.name not in CATALOG and entry not in ENVIRONMENTS]
     if arguments.json:
         listing = [
             *(_listed(one.name, one.summary, one.defaults, "simulated") for one in CATALOG.values()),
-            *(_listed(one.name, one.summary, one.settings, "gymnasium") for one in environments),
+            *(_listed(one.name, one.summary, one.settings, "simulated") for one in tables),
+            *(_listed(one.name, one.summary, one.settings, "gymnasium") for one in ENVIRONMENTS),
         ]
         print(json.dumps(listing, indent=2, allow_nan=False))
         return 0
@@ -39,9 +40,13 @@ def problems(arguments: Namespace) -> int:
         settings = " ".join(f"{name}={value}" for name, value in entry.defaults.items())
         print(f"{entry.name:{width}}  {entry.summary}")
         print(f"{'':{width}}  --set {settings}\n" if settings else f"{'':{width}}  no settings\n")
-    print(f"only in experiments, with the extra gym ({install_command('gym')}):\n")
-    for environment in environments:
-        print(f"{environment.name:{width}}  {environment.summary}\n")
+    for heading, entries in (
+        ("only in experiments:", tables),
+        (f"only in experiments, with the extra gym ({install_command('gym')}):", ENVIRONMENTS),
+    ):
+        print(f"{heading}\n")
+        for one in entries:
+            print(f"{one.name:{width}}  {one.summary}\n")
     print("solve one: goalbound solve windy-grid --set rows=8 columns=12")
     return 0
 

@@ -20,6 +20,7 @@ from goalbound.experiments.records import Accumulator, RunRecord
 from goalbound.experiments.registry import ProblemInstance, error_context, instantiate, loss_law
 from goalbound.experiments.registry.learners import certified_bounds
 from goalbound.experiments.registry.problems import problem_instance
+from goalbound.experiments.registry.warm_start import LogLaw
 from goalbound.experiments.run_spec import GROUPS, RunSpec, component_digest
 from goalbound.experiments.signals import DeferredInterrupt
 from goalbound.kernels.compile import TOY_WORK
@@ -201,7 +202,7 @@ def _simulation(spec: RunSpec, instance: ProblemInstance, bounds: ContextBounds 
     with error_context("contexts", spec.contexts):
         _check_contexts(contexts, problem, spec.episodes)
     simulation = Simulation(
-        problem, partial(_learner, spec, problem, plugins), contexts,
+        problem, partial(_learner, spec, problem, plugins, LogLaw(contexts, loss_law(spec.losses))), contexts,
         seed=spec.seed, step_limit=spec.step_limit, environment=instance.environment,
     )  # fmt: skip
     with error_context("learners", spec.learner):
@@ -223,9 +224,13 @@ def _check_contexts(contexts: Any, problem: LinearCSSP, episodes: int) -> None:
         )
 
 
-def _learner(spec: RunSpec, problem: LinearCSSP, plugins: Plugins, *, rng: np.random.Generator) -> Learner:
-    """The learner of the spec."""
-    learner: Learner = instantiate("learners", spec.learner, plugins, problem, episodes=spec.episodes, rng=rng)
+def _learner(
+    spec: RunSpec, problem: LinearCSSP, plugins: Plugins, log_law: LogLaw, *, rng: np.random.Generator
+) -> Learner:
+    """The learner of the spec; if it begins with a log, with one whose cases come as those of the run."""
+    learner: Learner = instantiate(
+        "learners", spec.learner, plugins, problem, episodes=spec.episodes, log_law=log_law, rng=rng
+    )
     with error_context("learners", spec.learner):
         if not callable(getattr(learner, "begin", None)):
             raise ArgumentError(

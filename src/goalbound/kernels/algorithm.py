@@ -220,14 +220,19 @@ def begin(constants, learner, episode, context):
     episode.progress["restarts"] = 0
     episode.progress["counted"] = 0
     episode.progress["counted_norm"] = 0
+    episode.progress["planned_loss"] = 0.0
+    episode.progress["optimistic"] = 0
     learner.totals["episodes"] += 1
     episode.progress["number"] = learner.totals["episodes"]
     open_interval(learner, episode)
 
 
 @lean
-def draw_noise(episode, rng):
-    """New noise, for a new plan: every pair looks different."""
+def draw_noise(constants, episode, rng):
+    """What is random in a new plan: whether it is optimistic, and noise, by which every pair looks different."""
+    episode.progress["optimistic"] = 0
+    if constants.optimism > 0.0 and rng.random() < constants.optimism:
+        episode.progress["optimistic"] = 1
     for k in range(len(episode.noise)):
         episode.noise[k] = rng.standard_normal()
     invalidate(episode)
@@ -551,13 +556,20 @@ def observe(constants, learner, episode, scratch, pair, place, loss):
     Reads the paper as: an interval ends if the pair just played was *unknown*, or at the goal (the listing says known).
     Departs from the paper: while the bound B is being sought, an interval whose loss exceeds 48 B log(4 m / delta)
     contradicts B, which is doubled; else a B too small could call pairs known that go round for ever.
+    ``constants.patience``: a plan that loses far more than it expected ends too. A draw may be a plan that never
+    arrives, and where its pairs were played often, no determinant doubles soon.
     """
     known = is_known(constants, episode, pair)
     at_goal = constants.next_state[place] == len(constants.pair_start) - 1
     ended = False
     if not known:
         episode.progress["unknown_steps"] += 1
+    if constants.patience < np.inf and episode.progress["interval_loss"] == 0.0:
+        episode.progress["planned_loss"] = episode.iteration.values[constants.pair_state[pair]]
     episode.progress["interval_loss"] += loss + constants.added_loss
+    if constants.patience < np.inf:
+        expected = 1.0 + episode.progress["planned_loss"]
+        ended = episode.progress["interval_loss"] > constants.patience * expected
     if constants.doubling:
         bound = episode.progress["loss_bound"]
         if bound > learner.totals["loss_bound"]:

@@ -33,14 +33,18 @@ COMPILER_FILES = tuple(
 
 
 class Kernel:
-    """A function that works on arrays. Kernels may call kernels; they hold no state and raise nothing."""
+    """A function that works on arrays. Kernels may call kernels; they hold no state and raise nothing.
+
+    A kernel never counts from the end of an array by a negative index that it has computed: compiled code does not look
+    for those, and would read or write elsewhere. A negative number in the source is as in Python.
+    """
 
     def __init__(
-        self, function: FunctionType, options: dict[str, bool] | None = None, *, straight: bool = False
+        self, function: FunctionType, options: dict[str, bool] | None = None, *, short_loops: bool = False
     ) -> None:
         self.function = function
         self._options = options or {}
-        self._straight = straight
+        self._short_loops = short_loops
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
@@ -62,9 +66,9 @@ class Kernel:
     def dispatcher(self) -> Any:
         """The compiled form as Python calls it."""
         if self._dispatcher is None:
-            from goalbound.kernels.single_optimization import whole, whole_straight
+            from goalbound.kernels.single_optimization import short_loops, whole
 
-            pipeline = whole_straight if self._straight else whole
+            pipeline = short_loops if self._short_loops else whole
             try:
                 self._dispatcher = self._jitted(pipeline_class=pipeline, no_cfunc_wrapper=True, cache=True)
             except (RuntimeError, OSError) as error:  # no folder that numba knows can be written to
@@ -79,10 +83,9 @@ class Kernel:
     def inner(self) -> Any:
         """The compiled form as other kernels call it: without the wrappers for Python, which take long to compile."""
         if self._inner is None:
-            from goalbound.kernels.single_optimization import inner, inner_straight
+            from goalbound.kernels.single_optimization import inner
 
-            pipeline = inner_straight if self._straight else inner
-            self._inner = self._jitted(pipeline_class=pipeline, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+            self._inner = self._jitted(pipeline_class=inner, no_cpython_wrapper=True, no_cfunc_wrapper=True)
             _take_any_number(self._inner)
         return self._inner
 
@@ -130,11 +133,8 @@ class Kernel:
 
 
 def kernel(function: Any) -> Any:
-    """Mark a function as a :class:`Kernel`; typed Any, so that kernels may call kernels.
-
-    Its indices are never negative, and compiled code does not look: see ``straight``.
-    """
-    return Kernel(function, straight=True)
+    """Mark a function as a :class:`Kernel`; typed Any, so that kernels may call kernels."""
+    return Kernel(function)
 
 
 def lean(function: Any) -> Any:
@@ -142,10 +142,9 @@ def lean(function: Any) -> Any:
     return Kernel(function, {"_nrt": False})
 
 
-def straight(function: Any) -> Any:
-    """A lean kernel that never counts from the end of an array by a negative index that it has computed: compiled code
-    does not look for those, and would read or write elsewhere. A negative number in the source is as in Python."""
-    return Kernel(function, {"_nrt": False}, straight=True)
+def short_loops(function: Any) -> Any:
+    """A lean kernel most of whose loops, and of those that it calls, run a few times: they are not unrolled."""
+    return Kernel(function, {"_nrt": False}, short_loops=True)
 
 
 Run = Callable[[Kernel], Callable[..., Any]]

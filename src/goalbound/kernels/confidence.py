@@ -15,6 +15,10 @@ from goalbound.kernels.value_iteration import INTERVAL_SET
 
 LEAST_VARIANCE = 0.04
 """Added to the estimated variance of an outcome, where draws are by the variance."""
+OPTIMISTIC_DEVIATIONS = 1.5
+"""Optimistic plans of POSTERIOR: so many standard deviations are taken from the estimate of a loss."""
+OPTIMISTIC_RADIUS = 0.7
+"""Optimistic plans of POSTERIOR: the radius of the ball of a row is this times the squared norm of the context."""
 
 
 @lean
@@ -36,15 +40,15 @@ def estimated_row(constants, learner, episode, pair):
 
 
 @lean
-def deviation(constants, estimate, norm):
-    """The standard deviation of a draw around an estimate; the norm is that of the context in V^-1.
+def deviation(constants, spread, estimate, norm):
+    """``spread`` standard deviations of an estimate; the norm is that of the context in V^-1.
 
     By the variance: that of an outcome with this mean, and of the mean itself while little was seen of it.
     """
     if not constants.spread_by_variance:
-        return constants.spread * norm
+        return spread * norm
     mean = min(max(estimate, 0.0), 1.0)
-    return constants.spread * norm * sqrt(mean * (1.0 - mean) + norm * norm + LEAST_VARIANCE)
+    return spread * norm * sqrt(mean * (1.0 - mean) + norm * norm + LEAST_VARIANCE)
 
 
 @lean
@@ -63,7 +67,7 @@ def sample_row(constants, learner, episode, pair, norm):
             continue
         index = learner.regression.seen_index[place]
         estimate = dot(learner.rows[first + index], episode.context) if index >= 0 else 0.0
-        q = deviation(constants, estimate, norm) * episode.noise[place]
+        q = deviation(constants, constants.spread, estimate, norm) * episode.noise[place]
         if index >= 0:
             for j in range(len(episode.context)):
                 q += learner.rows[first + index, j] * episode.context[j]
@@ -262,8 +266,11 @@ def pair_loss(constants, learner, episode, pair, norm):
         loss += learner.losses[pair, j] * episode.context[j]
     if constants.exploration == OPTIMISTIC:
         loss -= learner.loss_radius[pair] * norm
+    elif constants.exploration == POSTERIOR and episode.progress["optimistic"] == 1:
+        loss -= deviation(constants, OPTIMISTIC_DEVIATIONS, loss, norm)
     elif constants.exploration == POSTERIOR:
-        loss += deviation(constants, loss, norm) * episode.noise[len(constants.next_state) + pair]
+        noise = episode.noise[len(constants.next_state) + pair]
+        loss += deviation(constants, constants.spread, loss, norm) * noise
     if constants.noise_free.on and constants.noise_free.pairs[pair]:
         low, high = exact_loss_interval(constants, learner, episode.context, pair)
         loss = min(max(loss, low), high)
@@ -284,8 +291,13 @@ def pair_row(constants, learner, episode, pair, norm):
             episode.known_width[pair] = learner.loss_radius[pair] * norm
         return
     if constants.exploration == POSTERIOR:
-        sets.ball[pair] = 0.0
-        sample_row(constants, learner, episode, pair, norm)
+        if episode.progress["optimistic"] == 1:
+            radius = OPTIMISTIC_RADIUS * norm * norm
+            sets.ball[pair] = radius * radius
+            estimated_row(constants, learner, episode, pair)
+        else:
+            sets.ball[pair] = 0.0
+            sample_row(constants, learner, episode, pair, norm)
         return
     radius = learner.next_radius[pair] * norm if constants.exploration == OPTIMISTIC else 0.0
     sets.ball[pair] = radius * radius

@@ -7,7 +7,7 @@ import numpy as np
 
 from goalbound.kernels.algorithm import begin, draw_noise, observe, plan_with_doubling, select_pair
 from goalbound.kernels.audit import audit_pair, audit_plan, audit_step
-from goalbound.kernels.compile import lean
+from goalbound.kernels.compile import lean, short_loops
 from goalbound.kernels.environment import env_step, first_state, greedy_pair, uniform_pair, write_results
 from goalbound.kernels.state import POSTERIOR
 from goalbound.kernels.ties import check_noise_free, forecast_visit
@@ -32,7 +32,7 @@ def successor_index(next_start, next_state, pair, following):
     return -1
 
 
-@lean
+@short_loops
 def play(
     constants,
     learner,
@@ -72,7 +72,7 @@ def play(
         while state != goal and steps < step_limit:
             if episode.progress["planned"] == 0:
                 if constants.exploration == POSTERIOR:
-                    draw_noise(episode, own)
+                    draw_noise(constants, episode, own)
                 before = episode.iteration.values[state] if steps > 0 else np.nan
                 if not plan_with_doubling(constants, learner, episode, workspace, sweeps):
                     return k
@@ -104,7 +104,7 @@ def play(
     return len(contexts)
 
 
-@lean
+@short_loops
 def play_fixed(pair_start, env, contexts, optimal, rng, own, at_random, step_limit, out):
     """Play the best pair of every state, given the true optimal values [K, S + 1] of each of the contexts [K, d]; or,
     ``at_random``, any pair, drawn from ``own``."""

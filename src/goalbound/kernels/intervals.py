@@ -54,16 +54,24 @@ def bias_bounds(constants, direction, norm, size):
 
 
 @lean
-def bernstein_radius(constants, variance, level, direction, rounding, size):
+def steepest(direction):
+    """The largest s that :func:`bernstein_radius` may use for a direction."""
+    largest = 0.0
+    for j in range(len(direction)):
+        largest = max(largest, abs(direction[j]))
+    return 0.5 * EXPONENT_BOUND / largest
+
+
+@lean
+def bernstein_radius(constants, variance, level, direction, steep, rounding, size):
     """How large the noise of a next state can be, by its variance.
 
     With H the sum of c c^T times bounds of the variance, plus rho: for every vector z of entries up to b / 2,
     z S <= kappa |z|_H^2 + L with L = log det(H / rho) / 2 + CUT d + log(1 / failure). For z = s x that is
-    x S <= kappa s |x|_H^2 + L / s, and the best s is sqrt(L / kappa) / |x|_H, or as large as it may be.
+    x S <= kappa s |x|_H^2 + L / s, and the best s is sqrt(L / kappa) / |x|_H, or as large as it may be (``steep``).
     ``level`` is L; ``variance`` is the lower triangle of H without rho, ``rounding`` bounds that of |x|_H^2.
     """
     square = rounding
-    largest = 0.0
     at = 0
     for r in range(size):
         part = 0.0
@@ -71,9 +79,7 @@ def bernstein_radius(constants, variance, level, direction, rounding, size):
             part += variance[at + c] * direction[c]
         at += r + 1
         square += direction[r] * (2.0 * part + (variance[at - 1] + VARIANCE_RIDGE) * direction[r])
-        largest = max(largest, abs(direction[r]))
     bend = CURVATURE * square
-    steep = 0.5 * EXPONENT_BOUND / largest
     if level <= bend * steep * steep:
         return constants.intervals.scale * 2.0 * sqrt(bend * level)
     return constants.intervals.scale * (steep * bend + level / steep)
@@ -136,6 +142,7 @@ def row_intervals(constants, learner, episode, pair, slack, spread):
     least += below - slack
     most += above + slack
     rounding = EPS * (regression.visits[pair] + size + 4) * spread
+    steep = steepest(direction) if constants.intervals.variance else 0.0
     first = constants.next_start[pair]
     sides = 0.0
     for place in range(first, constants.next_start[pair + 1]):
@@ -150,7 +157,7 @@ def row_intervals(constants, learner, episode, pair, slack, spread):
         bound = noise
         if constants.intervals.variance:
             variance, level = learner.variance[place], learner.variance_log_det[place]
-            bound = min(bound, bernstein_radius(constants, variance, level, direction, rounding, size))
+            bound = min(bound, bernstein_radius(constants, variance, level, direction, steep, rounding, size))
         low = min(max(estimate - bound + least, 0.0), 1.0)
         high = min(max(estimate + bound + most, 0.0), 1.0)
         if state == goal and not constants.intervals.goal:

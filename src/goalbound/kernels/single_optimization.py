@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import binding
 from numba import _dynfunc
-from numba.core import cgutils, ir, types
+from numba.core import cgutils, config, ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
@@ -53,6 +54,9 @@ class _Whole(JITCodeLibrary):
         for function in self._final_module.functions:
             if not function.is_declaration and function.name not in self._exported:
                 function.linkage = "internal"  # nobody else calls it, so it may be changed to suit its callers
+        self._optimize()
+
+    def _optimize(self) -> None:
         super()._optimize_final_module()
 
     def add_linking_library(self, library: Any) -> None:
@@ -63,8 +67,25 @@ class _Whole(JITCodeLibrary):
                     self.add_linking_library(below)
 
 
+class _ShortLoops(_Whole):
+    """The same for kernels whose loops run a few times, as those over the entries of a context do. Loops are not
+    unrolled: of those that were, eight times and the rest one by one, only the rest would ever run."""
+
+    def _optimize(self) -> None:
+        options = binding.create_pipeline_tuning_options(speed_level=config.OPT)
+        options.loop_vectorization = config.LOOP_VECTORIZE
+        options.slp_vectorization = config.SLP_VECTORIZE
+        options.loop_unrolling = False
+        passes = binding.create_pass_builder(self._codegen._tm, options)
+        passes.getModulePassManager().run(self._final_module, passes)
+
+
 class _Lower(Lower):
-    """Tells LLVM that the tables of structs can be read at any time, so that reading them may leave loops."""
+    """Tells LLVM that the tables of structs can be read at any time, so that reading them may leave loops.
+
+    Uses indices as they are. numba adds the length to those below 0, as Python does: a comparison at every access,
+    which no kernel needs and which costs the loops of the planner half of their time, those of learners a quarter.
+    """
 
     def setup_function(self, fndesc: Any) -> None:
         super().setup_function(fndesc)
@@ -72,16 +93,45 @@ class _Lower(Lower):
             if argument.name.startswith("arg.") and argument.type == cgutils.voidptr_t:
                 argument.attributes.dereferenceable = TABLE_SIZE
 
+    def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
+        return super().lower_getitem(resty, expr, value, index, self._straight(index, signature))
+
+    def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
+        return super().lower_setitem(target_var, index_var, value_var, self._straight(index_var, signature))
+
+    def _straight(self, index: Any, signature: Any) -> Any:
+        """The signature with indices that have no sign, where they are numbers that are not written in the kernel."""
+        array, kind, *rest = signature.args
+        if not isinstance(array, types.Array):
+            return signature
+        return signature.replace(args=(array, _without_sign(kind, self.typeof(index.name)), *rest))
+
+
+def _without_sign(kind: Any, written: Any) -> Any:
+    """The type of an index, or of several, for code that does not look whether they are negative. ``written`` is the
+    type in the kernel, which tells numbers that are written there."""
+    if isinstance(written, types.UniTuple | types.Tuple):
+        return types.Tuple([_without_sign(*both) for both in zip(kind.types, written.types, strict=True)])
+    computed = isinstance(kind, types.Integer) and not isinstance(written, types.Literal)
+    return types.uintp if computed and kind.signed else kind
+
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _LowerWhole(NativeLowering):
     _name = "goalbound_lower_whole"
     lowering_class = _Lower
+    library_class = _Whole
 
     def run_pass(self, state: Any) -> bool:
-        state.library = _Whole(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return super().run_pass(state)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerShortLoops(_LowerWhole):
+    _name = "goalbound_lower_short_loops"
+    library_class = _ShortLoops
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -99,37 +149,6 @@ class _LowerInner(NativeLowering):
         state.targetctx.insert_user_function(nothing, result.fndesc, [state.library])
         state["cr"] = result._replace(cfunc=nothing)
         return True
-
-
-class _LowerStraight(_Lower):
-    """Uses indices as they are. numba adds the length to those below 0, as Python does: a comparison at every access,
-    which no kernel of the planner needs and which costs its loops half of their time."""
-
-    def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
-        return super().lower_getitem(resty, expr, value, index, self._straight(index, signature))
-
-    def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
-        return super().lower_setitem(target_var, index_var, value_var, self._straight(index_var, signature))
-
-    def _straight(self, index: Any, signature: Any) -> Any:
-        """The signature with an index that has no sign, where it is a number that is not written in the kernel."""
-        array, kind, *rest = signature.args
-        literal = isinstance(self.typeof(index.name), types.Literal)
-        if literal or not isinstance(array, types.Array) or not isinstance(kind, types.Integer) or not kind.signed:
-            return signature
-        return signature.replace(args=(array, types.uintp, *rest))
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _LowerWholeStraight(_LowerWhole):
-    _name = "goalbound_lower_whole_straight"
-    lowering_class = _LowerStraight
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _LowerInnerStraight(_LowerInner):
-    _name = "goalbound_lower_inner_straight"
-    lowering_class = _LowerStraight
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -184,9 +203,7 @@ def _pipeline(lowering: type[NativeLowering]) -> type[CompilerBase]:
 
 whole = _pipeline(_LowerWhole)
 """The compiler of kernels that Python calls."""
+short_loops = _pipeline(_LowerShortLoops)
+"""The same for kernels whose loops are short."""
 inner = _pipeline(_LowerInner)
 """The compiler of kernels that kernels call."""
-whole_straight = _pipeline(_LowerWholeStraight)
-"""The compiler of kernels that Python calls and whose indices are never negative."""
-inner_straight = _pipeline(_LowerInnerStraight)
-"""The compiler of kernels that kernels call and whose indices are never negative."""

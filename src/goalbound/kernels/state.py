@@ -38,16 +38,18 @@ forgotten when the bound doubles; intervals opened, projections that failed, dou
 episodes begun, how often all data was forgotten."""
 
 EPISODE_PROGRESS = record_type(
-    reals=("loss_bound", "interval_loss"),
+    reals=("loss_bound", "interval_loss", "planned_loss"),
     integers=(
         "interval", "planned", "intervals", "unknown_steps", "changes_read", "number", "restarts", "counted",
-        "counted_norm",
+        "counted_norm", "optimistic",
     ),
 )  # fmt: skip
-"""Fields of :attr:`EpisodeState.progress`: the loss bound of the plan, the loss of the interval so far; the number m of
-the interval, whether a plan is held, intervals and unknown steps of this episode, entries of the change log read, the
+"""Fields of :attr:`EpisodeState.progress`: the loss bound of the plan, the loss of the interval so far, the loss that
+the plan expected where it was begun (kept where there is a ``patience``); the number m of the interval, whether a plan
+is held, intervals and unknown steps of this episode, entries of the change log read, the
 number of the episode from 1 on; of the visit whose outcome is awaited: the learner's restarts when it was made, whether
-it counts already, the norm with which it does (in UNITs of :mod:`.pending`)."""
+it counts already, the norm with which it does (in UNITs of :mod:`.pending`); POSTERIOR: whether the plan is
+optimistic."""
 
 CHANGE_LOG_SIZE = 64
 """How many changes an episode may have missed before it checks all pairs."""
@@ -135,6 +137,10 @@ class Constants(Struct):
     """POSTERIOR: the standard deviation of a coefficient is this in the norm of the Gram matrix"""
     spread_by_variance: bool
     """POSTERIOR: times the estimated standard deviation of an outcome"""
+    optimism: float
+    """POSTERIOR: the share of plans that are optimistic instead"""
+    patience: float
+    """a plan ends once more is lost under it than this times 1 plus what it expected; infinite for OPTIMISTIC"""
     threshold: float
     """RMAX: a pair is known where the sum of |V^-1 c| is at most this"""
     explore: float

@@ -34,7 +34,7 @@ from goalbound.models.files.saved_files import SavedFiles
 if TYPE_CHECKING:
     from goalbound.learners.base import LearnerBase
 
-VERSION = 9
+VERSION = 10
 """Of the checkpoints of all learners; others are refused."""
 MANY = np.iinfo(np.int64).max // 4
 """More than is ever counted."""

@@ -19,6 +19,8 @@ class Exploration:
         name: what it is called where results are recorded.
         spread: of ``sampled``: the standard deviation of a coefficient, in the norm of the pair's Gram matrix.
         by_variance: of ``sampled``: that is multiplied by the estimated standard deviation of an outcome.
+        optimism: of ``sampled``: the share of plans that are optimistic instead of drawn.
+        patience: a plan ends once more is lost under it than this times 1 plus what it expected; not ``optimistic``.
         threshold: of ``rmax``: a pair is known under a context c where the sum of |V^-1 c| is at most this.
         explore: the share of steps in the first episode that play any action of the state.
         fade: in episode k that share is explore * k^-fade.
@@ -32,6 +34,8 @@ class Exploration:
     fade: float = 0.0
     ceiling: float = inf
     by_variance: bool = False
+    optimism: float = 0.0
+    patience: float = inf
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or self.name not in _CODES:
@@ -45,6 +49,12 @@ class Exploration:
             )
         if not (isfinite(self.spread) and self.spread >= 0.0 and isfinite(self.threshold) and self.threshold >= 0.0):
             raise ArgumentError(f"spread {self.spread} and threshold {self.threshold} are finite numbers from 0 on")
+        if not 0.0 <= self.optimism <= 1.0:
+            raise ArgumentError(f"optimism {self.optimism} is not in [0, 1]; it is the share of optimistic plans")
+        if not self.patience > 0.0:
+            raise ArgumentError(f"patience {self.patience} is not positive; use a larger one, or infinity")
+        if self.code == OPTIMISTIC and self.patience < inf:
+            raise ArgumentError(f"patience is {self.patience}; intervals of the optimistic learner end as proven")
         if not self.ceiling >= 1.0:
             raise ArgumentError(
                 f"ceiling {self.ceiling} is below 1, the loss of one step; use a larger one, or infinity"
@@ -92,6 +102,8 @@ _MEANINGS = {
     "threshold": "the largest width of a pair that is known, from 0 on",
     "explore": "the share of steps that explore in the first episode, in [0, 1]",
     "fade": "how fast exploring fades, from 0 on",
+    "optimism": "the share of plans that are optimistic, in [0, 1]",
+    "patience": "how many times what a plan expected may be lost under it",
     "ceiling": "what no value of a plan is above, from 1 on",
 }
 _CODES = {"optimistic": OPTIMISTIC, "greedy": GREEDY, "sampled": POSTERIOR, "rmax": RMAX}
@@ -110,13 +122,18 @@ def greedy(*, explore: float = 0.0, fade: float = 0.0, ceiling: float = 1000.0) 
     return Exploration("greedy", explore=explore, fade=fade, ceiling=ceiling)
 
 
-def sampled(*, spread: float = 0.5, by_variance: bool = False, ceiling: float = 1000.0) -> Exploration:
-    """Plan in a draw from the Gaussian posterior of losses and rows.
+def sampled(
+    *, spread: float = 0.5, by_variance: bool = False, optimism: float = 0.0, patience: float = inf,
+    ceiling: float = 1000.0,
+) -> Exploration:  # fmt: skip
+    """Plan in a draw from the Gaussian posterior of losses and rows; a share ``optimism`` of the plans is optimistic.
 
     ``spread`` 1/2 is the noise of a number in [0, 1] at its largest; with ``by_variance`` it is a multiple of the noise
     that is estimated. A draw may have no good way to the goal, so values are capped at ``ceiling``.
     """
-    return Exploration("sampled", spread=spread, ceiling=ceiling, by_variance=by_variance)
+    return Exploration(
+        "sampled", spread=spread, ceiling=ceiling, by_variance=by_variance, optimism=optimism, patience=patience
+    )
 
 
 def rmax(*, threshold: float, ceiling: float = 1000.0) -> Exploration:

@@ -115,9 +115,16 @@ class PosteriorSampling(RidgeLearner):
     is N(P^ c, (spread w)^2 I) with w the norm of c in V^-1. That is drawn, for every next state of the support, and
     projected on the sub-simplex, or on the simplex where the goal cannot follow; likewise the loss, clipped to
     [loss floor, 1]. ``by_variance``: for an estimate q the deviation is spread w sqrt(q (1 - q) + w^2 + 0.04), so that
-    what is nearly certain is explored less. A new draw at each episode, and when the Gram determinant of a pair
-    doubles. No guarantee is known. A plan looks at all pairs: O(M d + N d^2), and O(M) for each sweep of value
-    iteration.
+    what is nearly certain is explored less.
+
+    Small noise alone may settle for a bad plan for ever: where the first losses of a pair were unlucky, and where it
+    was played under contexts that say nothing about others. So a share ``optimism`` of the plans is optimistic instead:
+    losses are lowered by 1.5 of these deviations (with spread 1), and rows may be anything within 0.7 w^2 of their
+    estimate, in the Euclidean norm.
+
+    A new draw at each episode, when the Gram determinant of a pair doubles, and when more was lost under a plan than
+    ``patience`` times 1 plus what it expected: a draw may be a plan that never arrives. No guarantee is known. A plan
+    looks at all pairs: O(M d + N d^2), and O(M) for each sweep of value iteration.
 
     >>> from goalbound import PosteriorSampling, Support
     >>> learner = PosteriorSampling(Support.full(2, 2), 2, loss_floor=0.1, rng=np.random.default_rng(1))
@@ -134,8 +141,10 @@ class PosteriorSampling(RidgeLearner):
         context_size: int,
         *,
         loss_floor: float,
-        spread: float = 0.2,
+        spread: float = 0.15,
         by_variance: bool = True,
+        optimism: float = 0.03,
+        patience: float = 1.0,
         ceiling: float = 1000.0,
         rng: np.random.Generator | None = None,
         prior: PriorKnowledge | None = None,
@@ -143,7 +152,9 @@ class PosteriorSampling(RidgeLearner):
     ) -> None:
         settings = Settings.of(
             context_size, loss_floor=loss_floor, options=options, replan_factor=DOUBLING,
-            exploration=sampled(spread=spread, by_variance=by_variance, ceiling=ceiling),
+            exploration=sampled(
+                spread=spread, by_variance=by_variance, optimism=optimism, patience=patience, ceiling=ceiling
+            ),
         )  # fmt: skip
         self._set_up(support, settings, prior, rng)
 
@@ -152,12 +163,15 @@ class PosteriorSampling(RidgeLearner):
         return exploration.code == POSTERIOR
 
     def _draw(self, episode_state: EpisodeState) -> None:
-        self._effort.engine(self.support.triples)(kernels.draw_noise)(episode_state, self._rng)
+        self._effort.engine(self.support.triples)(kernels.draw_noise)(self._constants, episode_state, self._rng)
 
     def _described(self) -> list[str]:
         exploration = self.settings.exploration
         times = " x the estimated deviation" if exploration.by_variance else ""
-        return [*super()._described(), f"spread {exploration.spread:.3g}{times}"]
+        described = [*super()._described(), f"spread {exploration.spread:.3g}{times}"]
+        if exploration.optimism > 0.0:
+            described.append(f"{exploration.optimism:.3g} of the plans optimistic")
+        return described
 
 
 class KwikRmax(RidgeLearner):

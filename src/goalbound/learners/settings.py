@@ -234,6 +234,8 @@ class Settings:
             growth=log(self.replan_factor) * (1.0 - 1e-12),  # sums of logarithms may round to just below
             spread=self.exploration.spread,
             spread_by_variance=self.exploration.by_variance,
+            optimism=self.exploration.optimism,
+            patience=self.exploration.patience,
             threshold=self.exploration.threshold,
             explore=self.exploration.explore,
             fade=self.exploration.fade,

@@ -58,15 +58,32 @@ def optimal_values(problem: LinearCSSP, contexts: ArrayLike, *, tolerance: float
            [0.4       , 0.        ],
            [0.5       , 0.        ]])
     """
-    require_contextual(problem)
-    tolerance = check_fraction(tolerance, "tolerance", "a relative width")
-    query = _Query(problem, _checked(problem, contexts), tolerance)
-    if problem.support.states <= MOST_ELIMINATED:
-        _solve_together(query)
-    else:
-        for n in range(len(query.contexts)):
-            query.solve_context(n)
-    return query.values
+    return OptimalValues(problem, tolerance=tolerance).at(contexts)
+
+
+class OptimalValues:
+    """:func:`optimal_values` for contexts that come in parts: what they share is computed once.
+
+    >>> drugs = LinearCSSP.dense([[[0.5, 0.2]], [[0.5, 0.2]]], [[[[0, 1.0], [0.1, 0.9]]], [[[0, 1.0], [0.9, 0.1]]]])
+    >>> values = OptimalValues(drugs)
+    >>> values.at([[0.5, 0.5]]), values.at([[0.0, 1.0]])
+    (array([[0.4, 0. ]]), array([[0.5, 0. ]]))
+    """
+
+    def __init__(self, problem: LinearCSSP, *, tolerance: float = 1e-9) -> None:
+        self.problem = require_contextual(problem)
+        self.tolerance = check_fraction(tolerance, "tolerance", "a relative width")
+        self._batch = _Batch(problem) if problem.support.states <= MOST_ELIMINATED else None
+
+    def at(self, contexts: ArrayLike) -> NDArray[np.float64]:
+        """[K, S + 1] the optimal values under each of ``contexts[K, d]``; they do not depend on those before."""
+        query = _Query(self.problem, _checked(self.problem, contexts), self.tolerance)
+        if self._batch is not None:
+            self._batch.solve(query)
+        else:
+            for n in range(len(query.contexts)):
+                query.solve_context(n)
+        return query.values
 
 
 class _Query:
@@ -103,32 +120,40 @@ class _Query:
         return f"contexts[{n}] = {np.array2string(self.contexts[n], separator=', ', threshold=8)}"
 
 
-def _solve_together(query: _Query) -> None:
-    problem, count = query.problem, len(query.contexts)
-    support, size = problem.support, problem.context_size
-    states = support.states
-    components = Components(
-        np.array(problem.losses.T, order="C"), np.array(problem.probabilities.T, order="C")
-    )  # a component's numbers side by side, so that mixing goes through memory in order
-    mixed = np.empty(support.pairs), np.empty(support.triples)
-    rows = Rows(support.pair_start, support.next_start, support.next_state, *mixed)
-    workspace = new_evaluation_workspace(states)
-    starts = np.full((size, states), UNKNOWN, dtype=np.int64)
-    policy = np.full(states, UNKNOWN, dtype=np.int64)
-    run = _EFFORT.engine(count * (support.triples * (size + 2) + states**3) // WORK_RATIO)
-    done = 0
-    while done < count:
-        with np.errstate(all="ignore"):  # near the limits of float64; the certificate covers it
-            done, missing = run(batch.solve_batch)(
-                components, query.contexts, done, query.tolerance, starts, rows, workspace, policy, query.values
-            )
-        if missing >= 0:
-            starts[missing] = _start(problem, missing)
-        elif done < count:
-            solved = query.solve_context(done)
-            if solved is not None:
-                policy[:] = solved
-            done += 1
+class _Batch:
+    """The arrays of the batch kernel, a policy to start from for each component, and the last best policy."""
+
+    def __init__(self, problem: LinearCSSP) -> None:
+        support, size = problem.support, problem.context_size
+        self.components = Components(
+            np.array(problem.losses.T, order="C"), np.array(problem.probabilities.T, order="C")
+        )  # a component's numbers side by side, so that mixing goes through memory in order
+        mixed = np.empty(support.pairs), np.empty(support.triples)
+        self.rows = Rows(support.pair_start, support.next_start, support.next_state, *mixed)
+        self.workspace = new_evaluation_workspace(support.states)
+        self.starts = np.full((size, support.states), UNKNOWN, dtype=np.int64)
+        self.policy = np.full(support.states, UNKNOWN, dtype=np.int64)
+        self.work = support.triples * (size + 2) + support.states**3
+        """of one context"""
+
+    def solve(self, query: _Query) -> None:
+        """All contexts; those that the kernel cannot solve by the planner."""
+        count = len(query.contexts)
+        run = _EFFORT.engine(count * self.work // WORK_RATIO)
+        done = 0
+        while done < count:
+            with np.errstate(all="ignore"):  # near the limits of float64; the certificate covers it
+                done, missing = run(batch.solve_batch)(
+                    self.components, query.contexts, done, query.tolerance, self.starts, self.rows, self.workspace,
+                    self.policy, query.values,
+                )  # fmt: skip
+            if missing >= 0:
+                self.starts[missing] = _start(query.problem, missing)
+            elif done < count:
+                solved = query.solve_context(done)
+                if solved is not None:
+                    self.policy[:] = solved
+                done += 1
 
 
 def _start(problem: LinearCSSP, component: int) -> NDArray[np.int64]:

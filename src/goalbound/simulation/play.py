@@ -18,15 +18,19 @@ from goalbound.learners.wrapper import unwrap
 from goalbound.models import LinearCSSP, Step
 from goalbound.models.validation import check_bool, check_int, check_memory, check_size, set_readonly, short_repr
 from goalbound.planning.checks import require_contextual
-from goalbound.planning.optimal_values import optimal_values
+from goalbound.planning.optimal_values import OptimalValues
 from goalbound.simulation.contexts import AdaptiveSource, ContextSource, checked_contexts
 from goalbound.simulation.diagnostics import AuditOptions, LearnerAudit
 from goalbound.simulation.environment import Environment, ModelEnvironment, components_of, pair_of
 from goalbound.simulation.history import PER_EPISODE, EpisodeBuffer, History, result_columns
 from goalbound.simulation.regret import not_optimal
 
-CHUNK = 1000
+CHUNK = 4000
 """The most episodes that are prepared at once. Results do not depend on it."""
+FULL_CHUNK_TRIPLES = 50
+"""Problems up to this size get whole chunks, others smaller ones, so that progress is told often enough."""
+LEAST_CHUNK = 1000
+"""How many episodes a chunk has however large the problem is, memory permitting."""
 CHUNK_VALUES = 2_000_000
 """The most optimal values that are held at once."""
 
@@ -58,8 +62,8 @@ def play(
         step_limit: the most steps of an episode. One that reaches it is marked as abandoned; what it paid counts.
         environment: an environment, or a function that makes one from ``rng=``, the environment's stream, such as
             ``partial(ModelEnvironment, problem, losses=bernoulli())``. Without: ``ModelEnvironment(problem, rng=...)``.
-        progress: called after each chunk (up to 1000 episodes) with the episodes done, their total, and the
-            realised regret so far.
+        progress: called after each chunk (1000 episodes; up to 4000 of a tiny problem) with the episodes done, their
+            total, and the realised regret so far.
         compiled: whether learners that have a compiled loop may use it; the results are the same.
         audit: whether to audit an :class:`~goalbound.LRCSSP` against ``problem``, which changes nothing of what it
             plays: ``history.diagnostics`` has the good event, the regret decomposition and the regret bounds.
@@ -138,6 +142,7 @@ class Simulation:
             raise ArgumentError("the environment plays another problem than the one that regret is measured against")
         self.episodes_played = 0
         self.audit: LearnerAudit | None = None
+        self._optimal = OptimalValues(problem, tolerance=VALUE_TOLERANCE)
         self._value_cache: dict[bytes, NDArray[np.float64]] = {}
         if audit is not False:
             self.start_audit(audit)
@@ -175,7 +180,9 @@ class Simulation:
     def _chunk_sizes(self, episodes: int) -> list[int]:
         check_size(episodes, "episodes", "play at least one")
         check_memory(episodes * (self.problem.context_size + 8), f"a history of {episodes} episodes")
-        most = max(1, min(CHUNK, CHUNK_VALUES // (self.problem.support.states + 1)))
+        support = self.problem.support
+        wanted = max(LEAST_CHUNK, CHUNK * FULL_CHUNK_TRIPLES // support.triples)
+        most = max(1, min(CHUNK, wanted, CHUNK_VALUES // (support.states + 1)))
         if _is_adaptive(self.contexts):
             most = 1
         full, rest = divmod(episodes, most)
@@ -221,7 +228,7 @@ class Simulation:
         key = contexts.tobytes()
         if key in self._value_cache:
             return self._value_cache[key]
-        values = set_readonly(optimal_values(self.problem, contexts, tolerance=VALUE_TOLERANCE))
+        values = set_readonly(self._optimal.at(contexts))
         if _is_adaptive(self.contexts) and values.size * len(self._value_cache) < CHUNK_VALUES:
             self._value_cache[key] = values
         return values

@@ -7,7 +7,13 @@ import pytest
 
 from goalbound import evaluate, solve
 from goalbound.adapters.patients import PatientTable, death_state, read_patients, readmission
-from goalbound.adapters.synthetic_patients import GROUPS, SHARES, synthetic_tables, write_synthetic_patients
+from goalbound.adapters.synthetic_patients import (
+    GROUPS,
+    SHARES,
+    synthetic_patients,
+    synthetic_tables,
+    write_synthetic_patients,
+)
 from goalbound.errors import ArgumentError
 from goalbound.planning import is_proper
 
@@ -16,6 +22,12 @@ SEEDS = range(20)
 
 def written(folder: Path, seed: int) -> PatientTable:
     return read_patients(write_synthetic_patients(folder / "patients.npz", seed=seed), groups=GROUPS)
+
+
+def test_the_table_in_memory_is_that_of_the_file(tmp_path: Path) -> None:
+    table = synthetic_patients(seed=2, on_death=readmission())
+    assert table.problem == written(tmp_path, 2).problem
+    assert table.problem.support.states + 1 == synthetic_patients(seed=2).problem.support.states  # the dead
 
 
 def test_rows_and_first_states_are_distributions() -> None:

@@ -13,7 +13,7 @@ from goalbound.cli.arguments import parser
 from tests.support.commands import in_a_process
 
 PAGE = Path(__file__).parents[3] / "docs" / "experiments.md"
-COMMANDS = ["run", "report", "figures", "learners", "check"]
+COMMANDS = ["run", "report", "compare", "figures", "learners", "check"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

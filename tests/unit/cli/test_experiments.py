@@ -1,4 +1,4 @@
-"""``goalbound run``, ``goalbound report``, ``goalbound figures``."""
+"""``goalbound run``, ``goalbound report``, ``goalbound compare``, ``goalbound figures``."""
 
 import os
 import re
@@ -135,6 +135,24 @@ def test_a_report_is_made_again_from_the_records_alone(done, run):
         assert out.endswith("report.html\n")
     assert {name: Path(f"out/small/{name}").read_bytes() for name in before} == before
     assert strict(run("report", "out/small", "--json")[1])["name"] == "small"
+
+
+def test_experiments_are_compared_in_one_table(done, run):
+    assert run("run", "small.toml", "--quiet", "--workers", "1", "--set", "name=other", "seeds=1")[0] == 0
+    code, out, err = run("compare", "out/small", "out/other")
+    assert (code, err) == (0, "")
+    head, _, *rows = (line.strip("| ").split(" | ") for line in out.splitlines())
+    assert head[0] == "learner"
+    assert head[-2:] == ["mean ratio", "worst"]
+    assert all(len(row) == len(head) for row in rows)
+    assert "(small)" in head[1]  # both have this problem
+    found = strict(run("compare", "out/small", "out/other", "--json")[1])["learners"]
+    assert [one["learner"] for one in found] == [row[0] for row in rows]
+    os.remove(next(Path("out/small/records").iterdir()))
+    code, _, err = run("compare", "out/small")
+    assert code == 0
+    assert "no record of seed" in err
+    assert "two of the experiments are called small" in run("compare", "out/small", "small.toml")[2]
 
 
 def test_figures_are_drawn_in_the_formats_asked_for(done, run):

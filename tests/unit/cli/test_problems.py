@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from goalbound.experiments.registry import PROBLEMS
+from goalbound.experiments.registry.problems import ENVIRONMENTS
 from goalbound.models import SSP
 from goalbound.models.files import load, save
 from goalbound.problems import CATALOG
@@ -14,8 +15,9 @@ def test_the_worlds_of_gymnasium_are_listed_among_the_problems(run):
     _, out, _ = run("problems")
     listing = strict(run("problems", "--json")[1])
     environments = [one["name"] for one in listing if one["environment"] == "gymnasium"]
-    assert environments == [name for name in PROBLEMS.entries if name not in CATALOG]
-    assert all(name in out for name in environments)
+    assert environments == [entry.name for entry in ENVIRONMENTS]
+    assert [one["name"] for one in listing] == list(PROBLEMS.entries)
+    assert all(name in out for name in PROBLEMS.entries)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,8 @@ def test_the_catalog_is_listed_with_its_settings(run):
     assert "rows=4 columns=6" in out
     listed = strict(run("problems", "--json")[1])
     simulated = {one["name"]: one["settings"] for one in listed if one["environment"] == "simulated"}
-    assert simulated == {entry.name: dict(entry.defaults) for entry in CATALOG.values()}
+    catalog = {entry.name: dict(entry.defaults) for entry in CATALOG.values()}
+    assert simulated == {**catalog, "patients": {"seed": 0}}
 
 
 def test_a_problem_is_converted_and_reads_back(run, tmp_path, drn):

@@ -8,6 +8,7 @@ import pytest
 from goalbound.experiments.records import SPACING, kept_episodes
 from goalbound.experiments.registry import CONTEXTS
 from goalbound.experiments.registry.learners import LEARNERS
+from goalbound.experiments.registry.warm_start import ANY_LOG
 from goalbound.problems.catalog import CATALOG
 from goalbound.simulation import ModelEnvironment, bernoulli, play
 from tests.support.small_runs import EPISODES, HERE, SMALL, run, spec_of
@@ -19,7 +20,9 @@ pytestmark = pytest.mark.usefixtures("small_chunks")
 def test_the_sums_are_those_of_play(losses: str) -> None:
     spec = spec_of(losses=losses)
     problem = CATALOG["random"].make({key: value for key, value in SMALL.items() if key != "use"})
-    learner = LEARNERS.entry("lr-cssp", "").make(problem, episodes=EPISODES, scale=0.05, rng=np.random.default_rng(0))
+    learner = LEARNERS.entry("lr-cssp", "").make(
+        problem, episodes=EPISODES, scale=0.05, log_law=ANY_LOG, rng=np.random.default_rng(0)
+    )
     contexts = CONTEXTS.entry("dirichlet", "").make(2)
     environment = (
         None if losses == "deterministic" else (lambda rng: ModelEnvironment(problem, losses=bernoulli(), rng=rng))

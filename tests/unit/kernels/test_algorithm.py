@@ -460,10 +460,37 @@ def test_a_learner_plays_any_pair_as_often_as_its_episode_asks() -> None:
 def test_noise_is_drawn_for_every_triple_and_pair_and_makes_all_pairs_new() -> None:
     case = explorer(sampled(spread=0.5))
     plan(case)
-    kernels.draw_noise.python(case.episode, np.random.default_rng(6))
+    kernels.draw_noise.python(case.constants, case.episode, np.random.default_rng(6))
     assert case.episode.noise.tobytes() == np.random.default_rng(6).standard_normal(12 + 4).tobytes()
     assert case.episode.revision.tolist() == [-1] * 4
     assert case.episode.iteration.progress["residual"] == np.inf
+
+
+def test_the_first_number_of_a_draw_says_whether_the_plan_is_optimistic() -> None:
+    case = explorer(sampled(spread=0.5, optimism=0.25))
+    for number, optimistic in ((0.2499, 1), (0.25, 0)):
+
+        class Stream(Numbers):
+            def standard_normal(self) -> float:
+                return 1.5
+
+        kernels.draw_noise.python(case.constants, case.episode, Stream(number))
+        assert case.episode.progress["optimistic"] == optimistic
+        assert set(case.episode.noise.tolist()) == {1.5}
+
+
+def test_a_plan_ends_once_far_more_was_lost_than_it_expected() -> None:
+    for patience, ends_at in ((1.0, [3]), (2.0, [6]), (np.inf, [])):  # 3 * 0.9 > 2.5, 6 * 0.9 > 5
+        case = explorer(sampled(spread=0.0, patience=patience), replan_factor=1e9)
+        plan(case)
+        case.episode.iteration.values[0] = 1.5  # so up to 2.5 may be lost, or twice that
+        ended = []
+        for step in range(1, 7):
+            if observe(case, 0, 0, 0.9):
+                ended.append(step)
+                break
+            case.episode.iteration.values[0] = 99.0  # what it expects on the way does not count
+        assert ended == ends_at
 
 
 def test_the_largest_value_is_shown_as_a_lower_bound() -> None:

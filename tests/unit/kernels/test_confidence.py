@@ -182,9 +182,9 @@ def test_draws_by_the_variance_are_those_of_an_outcome_with_the_estimated_mean(
 ) -> None:
     """spread w sqrt(q (1 - q) + w^2 + 0.04), q cut to [0, 1]."""
     case = arguments(sampled(spread=0.5, by_variance=True))
-    found = kernels.deviation.python(case.constants, estimate, 0.4)
+    found = kernels.deviation.python(case.constants, 0.5, estimate, 0.4)
     assert found == pytest.approx(0.5 * 0.4 * (expected + 0.16 + 0.04) ** 0.5)
-    assert kernels.deviation.python(arguments(sampled(spread=0.5)).constants, estimate, 0.4) == pytest.approx(0.2)
+    assert kernels.deviation.python(arguments(sampled()).constants, 0.5, estimate, 0.4) == pytest.approx(0.2)
 
 
 def test_a_drawn_row_that_cannot_reach_the_goal_sums_to_one() -> None:

@@ -18,6 +18,7 @@ from goalbound.models.step import bernoulli
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.simulation import ModelEnvironment
 from goalbound.simulation.history import EpisodeBuffer
+from tests.support.checked_indices import with_checked_indices
 from tests.support.driving import MODES, explorer_of, learner_of, small_problem, written
 from tests.support.strategies import examples, ssps
 
@@ -55,6 +56,14 @@ def played(learner: RidgeLearner, *, form: str = "python", step_limit: int = LIM
     batch = batch_of(PROBLEM, step_limit=step_limit)
     learner._before_playing(batch)
     return learner._play(getattr(play, form), batch), batch.results
+
+
+@pytest.mark.parametrize("mode", LEARNERS)
+def test_no_index_of_an_array_is_negative(mode: str) -> None:
+    """Compiled code takes indices as they are."""
+    learner, batch = LEARNERS[mode](), batch_of(PROBLEM, step_limit=20)
+    learner._before_playing(batch)
+    assert learner._play(with_checked_indices(play), batch) == EPISODES
 
 
 def step_by_step(learner: RidgeLearner) -> EpisodeResults:

@@ -73,6 +73,12 @@ def test_a_learner_comes_back_from_a_file_with_its_attitude(exploration: Explora
             "no way of exploring is called 'reckless'; there are optimistic, greedy",
         ),
         ({**greedy().as_json(), "spread": None}, "spread inf and threshold 0.0 are finite numbers from 0 on"),
+        (
+            {**greedy().as_json(), "optimism": 1.5},
+            r"optimism 1.5 is not in \[0, 1\]; it is the share of",
+        ),
+        ({**greedy().as_json(), "patience": 0.0}, "patience 0.0 is not positive; use a larger one, or infinity"),
+        ({**optimistic().as_json(), "patience": 2.0}, "patience is 2.0; intervals of the optimistic learner end"),
         ({**greedy().as_json(), "explore": 2.0}, r"explore 2.0 and fade 0.0 do not fit; explore is in \[0, 1\]"),
     ],
 )

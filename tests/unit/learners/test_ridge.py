@@ -17,7 +17,8 @@ from goalbound.learners.exploration import kwik_threshold
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
 from goalbound.learners.settings import LearnerOptions
-from goalbound.models import LinearCSSP, Step, Support
+from goalbound.models import BallSet, LinearCSSP, Step, Support
+from goalbound.planning import extended_value_iteration
 from goalbound.simulation import Dirichlet, ModelEnvironment, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
@@ -88,7 +89,7 @@ def test_posterior_sampling_by_hand() -> None:
         [-0.704, -1.265, -0.623, 0.041, -2.325, -0.219, -1.246, -0.732],
         [-0.544, -0.316, 0.412, 1.043, -0.129, 1.366, -0.665, 0.352],
     ]
-    learner = PosteriorSampling(support, 1, loss_floor=0.1, spread=0.5, by_variance=False, rng=np.random.default_rng(0))
+    learner = plain_draws(support)
     episode = learner.begin([1.0])
     steps(episode, (0, 0, 0.6, 1))
     # Without data all is half of the noise. (1, 0): 0.474 / (1 - 0.053) = 0.500. (0, 0): 0.181 + 0.063 * 0.500 = 0.213
@@ -111,15 +112,45 @@ def test_posterior_sampling_by_hand() -> None:
     assert plan.values.tolist() == pytest.approx([0.1, 0.9893, 0.0], abs=1e-3)
 
 
+def plain_draws(support: Support) -> PosteriorSampling:
+    return PosteriorSampling(
+        support, 1, loss_floor=0.1, spread=0.5, by_variance=False, optimism=0.0, patience=np.inf,
+        rng=np.random.default_rng(0),
+    )  # fmt: skip
+
+
+def test_an_optimistic_plan_is_the_best_one_in_balls_around_the_estimate() -> None:
+    problem = small_problem(2)
+    learner = PosteriorSampling(
+        problem.support, 2, loss_floor=0.1, optimism=1.0, rng=np.random.default_rng(1),
+        options=LearnerOptions(tolerance=1e-9),
+    )  # fmt: skip
+    play(problem, learner, Dirichlet.symmetric(2), episodes=30, seed=2)
+    context = np.array([0.3, 0.7])
+    episode = learner.begin(context)
+    episode.act(0)
+    plan = episode.plan
+    assert plan is not None
+    model, grams = learner.estimate, learner.estimate.gram
+    norms = np.sqrt(np.einsum("i,nij,j->n", context, np.linalg.inv(grams), context))
+    losses = model.losses @ context
+    means = np.clip(losses, 0.0, 1.0)
+    low = losses - 1.5 * norms * np.sqrt(means * (1.0 - means) + norms**2 + 0.04)
+    low = np.clip(low, 0.1, 1.0)
+    sets = BallSet(problem.support, low, np.maximum(low, 1.0), np.clip(model.rows @ context, 0.0, 1.0), 0.7 * norms**2)
+    best = extended_value_iteration(sets, tolerance=1e-9)
+    np.testing.assert_allclose(plan.losses, low, atol=1e-12)
+    np.testing.assert_allclose(plan.values, best.values, rtol=1e-6)
+    assert (plan.values[:-1] < learner.plan(context).values[:-1]).all()  # that of the estimate, for comparison
+
+
 def test_a_draw_where_the_goal_cannot_follow_sums_to_one() -> None:
     # State 0 stays or goes on to 1. Nothing was seen: 1/2 each, and half of the noise, 0.126 and -0.132. That sums to
     # 0.997; the two share what is missing. Three triples and two pairs: five numbers.
     support = Support.from_pairs([{0: [0, 1]}, {0: [2]}])
     numbers = np.random.default_rng(0).standard_normal(5)
     assert numbers.round(3).tolist() == [0.126, -0.132, 0.640, 0.105, -0.536]
-    episode = PosteriorSampling(
-        support, 1, loss_floor=0.1, spread=0.5, by_variance=False, rng=np.random.default_rng(0)
-    ).begin([1.0])
+    episode = plain_draws(support).begin([1.0])
     episode.act(0)
     stays = 0.5 + 0.25 * float(numbers[0] - numbers[1])
     assert_drawn(episode, losses=[0.1, 0.1], rows=[stays, 1.0 - stays, 1.0])
@@ -255,14 +286,15 @@ def test_each_is_reported_what_its_name_says() -> None:
     assert [one.replan_factor for one in given] == [2.0, 2.0, 2.0, 1.0]
     assert [one.exploration.draws for one in given] == [False, True, True, False]
     assert (given[1].exploration.explore, given[1].exploration.fade) == (1.0, 1.0 / 3.0)
-    assert (given[2].exploration.spread, given[2].exploration.ceiling) == (0.2, 1000.0)
+    assert (given[2].exploration.spread, given[2].exploration.ceiling) == (0.15, 1000.0)
+    assert (given[2].exploration.optimism, given[2].exploration.patience) == (0.03, 1.0)
     assert given[2].exploration.by_variance
     assert given[3].exploration.threshold == kwik_threshold(2, accuracy=0.1, delta=0.1)
     assert [repr(one) for one in made] == [
         "GreedyRidge(2 states, 4 pairs, 12 next states, 2 components, 0 steps)",
         "EpsilonGreedy(2 states, 4 pairs, 12 next states, 2 components, explore 1, fade 0.333, 0 steps)",
-        "PosteriorSampling(2 states, 4 pairs, 12 next states, 2 components, spread 0.2 x the estimated deviation, "
-        "0 steps)",
+        "PosteriorSampling(2 states, 4 pairs, 12 next states, 2 components, spread 0.15 x the estimated deviation, "
+        "0.03 of the plans optimistic, 0 steps)",
         "KwikRmax(2 states, 4 pairs, 12 next states, 2 components, threshold 0.00214, 0 steps)",
     ]
 

@@ -15,6 +15,7 @@ from goalbound.learners.reference import Clairvoyant
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.step import bernoulli
 from goalbound.planning import solve
+from goalbound.planning.optimal_values import OptimalValues
 from goalbound.problems import random_cssp
 from goalbound.simulation.contexts import Adversary, Cyclic, Dirichlet, FromArray, OneHot
 from goalbound.simulation.environment import ModelEnvironment
@@ -215,7 +216,7 @@ def test_an_interruption_while_planning_loses_no_context(monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(PLAY, "optimal_values", interrupt)
+        patch.setattr(OptimalValues, "at", interrupt)
         assert simulation.run(5).episodes == 0
     assert_same(simulation.run(5), play(RANDOM, Clairvoyant(RANDOM), Dirichlet.symmetric(3), episodes=5, seed=4))
 
@@ -289,10 +290,10 @@ def test_a_compiled_loop_that_stops_early_is_an_error() -> None:
 
 
 def test_values_that_are_not_optimal_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_large(problem: LinearCSSP, contexts: np.ndarray, **_: Any) -> np.ndarray:
-        return np.array([2.0 * solve(problem.at(context)).values for context in contexts])
+    def too_large(self: OptimalValues, contexts: np.ndarray) -> np.ndarray:
+        return np.array([2.0 * solve(self.problem.at(context)).values for context in contexts])
 
-    monkeypatch.setattr(PLAY, "optimal_values", too_large)
+    monkeypatch.setattr(OptimalValues, "at", too_large)
     with pytest.raises(InputError, match="episode 0 played a pair that is better than optimal"):
         play(ROAD, Always(0), OneHot(2), episodes=2)
 

@@ -17,7 +17,7 @@ from goalbound.adapters.covariates import CovariateMap, Hats, Splines
 from goalbound.errors import ArgumentError
 from goalbound.estimation import Widths, likelihood, paper, printed, scaled, sharp
 from goalbound.experiments.registry.catalog import Catalog, Entry, hint
-from goalbound.experiments.registry.warm_start import guessed, warm_started
+from goalbound.experiments.registry.warm_start import ANY_LOG, GUESS_STRENGTH, LogLaw, guessed, warm_started
 from goalbound.learners import ridge, tabular
 from goalbound.learners.card import LearnerCard, learner_card
 from goalbound.learners.context_map import ContextBlind, MappedContexts
@@ -65,6 +65,7 @@ def lr_cssp(
     log_share: float = 0.0,
     sees: str = "context",
     parts: int = 4,
+    log_law: LogLaw,
     rng: np.random.Generator,
 ) -> Learner:
     """The learner of the paper."""
@@ -84,7 +85,7 @@ def lr_cssp(
                 episodes=added,
             ),
         )  # fmt: skip
-        return warm_started(learner, problem, log_share, episodes, stream)
+        return warm_started(learner, problem, log_share, episodes, stream, log_law)
 
     return _with_context_view(problem, sees, parts, make_learner, rng)
 
@@ -95,53 +96,58 @@ scaled_sharp = partial(lr_cssp, widths="sharp", scale=0.5, replan_factor=2.0)
 
 def greedy_ridge(
     problem: LinearCSSP, *, episodes: int, support: str = "true", loss_floor: str | float = "certified",
-    regularization: float = 1.0, guess: str = "nothing", log_share: float = 0.0, rng: np.random.Generator,
+    regularization: float = 1.0, guess: str = "nothing", guess_strength: float = GUESS_STRENGTH,
+    log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,
 ) -> ridge.GreedyRidge:  # fmt: skip
     """Plans in the ridge estimate without exploration."""
     learner = ridge.GreedyRidge(
-        _support(problem, support), problem.context_size, prior=guessed(problem, guess),
+        _support(problem, support), problem.context_size, prior=guessed(problem, guess, guess_strength),
         **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )  # fmt: skip
-    return warm_started(learner, problem, log_share, episodes, rng)
+    return warm_started(learner, problem, log_share, episodes, rng, log_law)
 
 
 def epsilon_greedy(
     problem: LinearCSSP, *, episodes: int, explore: float = 1.0, fade: float = 1.0 / 3.0, support: str = "true",
-    loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing", log_share: float = 0.0,
-    rng: np.random.Generator,
+    loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing",
+    guess_strength: float = GUESS_STRENGTH, log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,
 ) -> ridge.EpsilonGreedy:  # fmt: skip
     """Greedy, with random steps that fade."""
     learner = ridge.EpsilonGreedy(
         _support(problem, support), problem.context_size, explore=explore, fade=fade, rng=rng,
-        prior=guessed(problem, guess), **_ridge_arguments(problem, episodes, loss_floor, regularization),
+        prior=guessed(problem, guess, guess_strength),
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )  # fmt: skip
-    return warm_started(learner, problem, log_share, episodes, rng)
+    return warm_started(learner, problem, log_share, episodes, rng, log_law)
 
 
 def ps_cssp(
-    problem: LinearCSSP, *, episodes: int, spread: float = 0.2, by_variance: bool = True, ceiling: float = 1000.0,
+    problem: LinearCSSP, *, episodes: int, spread: float = 0.15, by_variance: bool = True, optimism: float = 0.03,
+    patience: float = 1.0, ceiling: float = 1000.0,
     support: str = "true", loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing",
-    log_share: float = 0.0, rng: np.random.Generator,
+    guess_strength: float = GUESS_STRENGTH, log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,
 ) -> ridge.PosteriorSampling:  # fmt: skip
     """Thompson sampling on the ridge posterior."""
     learner = ridge.PosteriorSampling(
-        _support(problem, support), problem.context_size, spread=spread, by_variance=by_variance, ceiling=ceiling,
-        rng=rng, prior=guessed(problem, guess), **_ridge_arguments(problem, episodes, loss_floor, regularization),
+        _support(problem, support), problem.context_size, spread=spread, by_variance=by_variance, optimism=optimism,
+        patience=patience, ceiling=ceiling, rng=rng, prior=guessed(problem, guess, guess_strength),
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )  # fmt: skip
-    return warm_started(learner, problem, log_share, episodes, rng)
+    return warm_started(learner, problem, log_share, episodes, rng, log_law)
 
 
 def kwik_rmax(
     problem: LinearCSSP, *, episodes: int, accuracy: float = 0.1, delta: float = 0.1, support: str = "true",
-    loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing", log_share: float = 0.0,
-    rng: np.random.Generator,
+    loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing",
+    guess_strength: float = GUESS_STRENGTH, log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,
 ) -> ridge.KwikRmax:  # fmt: skip
     """KWIK_LR-Rmax, adapted."""
     learner = ridge.KwikRmax(
         _support(problem, support), problem.context_size, accuracy=accuracy, delta=delta,
-        prior=guessed(problem, guess), **_ridge_arguments(problem, episodes, loss_floor, regularization),
+        prior=guessed(problem, guess, guess_strength),
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
     )  # fmt: skip
-    return warm_started(learner, problem, log_share, episodes, rng)
+    return warm_started(learner, problem, log_share, episodes, rng, log_law)
 
 
 def context_free(
@@ -360,7 +366,7 @@ def catalogued_card(name: str, settings: Mapping[str, Any] | None = None) -> Lea
     """
     entry = LEARNERS.entry(name, "learners")
     wanted = inspect.signature(entry.make).parameters
-    given = {"episodes": 1000, "rng": np.random.default_rng(0)}
+    given = {"episodes": 1000, "log_law": ANY_LOG, "rng": np.random.default_rng(0)}
     values = entry.checked_settings(settings or {}, "learners")
     return learner_card(entry.make(_SMALL, **values, **{key: one for key, one in given.items() if key in wanted}))
 

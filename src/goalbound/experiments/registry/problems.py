@@ -71,13 +71,26 @@ def _from_gymnasium(environments: list[Any]) -> ProblemInstance:
     return ProblemInstance(table.problem, partial(ContextualGymEnvironment, table, environments))
 
 
+def patients(*, seed: int = 0) -> LinearCSSP:
+    """Two groups of patients by a table that we made up; the dead are a state, so that no loss has any noise."""
+    from goalbound.adapters.synthetic_patients import synthetic_patients
+
+    return synthetic_patients(seed=seed).problem
+
+
+ENVIRONMENTS = (
+    Entry("frozen-lake", "Gymnasium's FrozenLake itself; contexts mix success rates", frozen_lake),
+    Entry("cliff-walking", "Gymnasium's CliffWalking itself; contexts mix dry and slippery", cliff_walking),
+    Entry("taxi", "Gymnasium's Taxi itself; contexts mix dry and rainy", taxi),
+)
+"""Those that need Gymnasium."""
+
 PROBLEMS = Catalog(
     "problem",
     [
         *(Entry(entry.name, entry.summary, entry.family) for entry in FAMILIES.values()),
-        Entry("frozen-lake", "Gymnasium's FrozenLake itself; contexts mix success rates", frozen_lake),
-        Entry("cliff-walking", "Gymnasium's CliffWalking itself; contexts mix dry and slippery", cliff_walking),
-        Entry("taxi", "Gymnasium's Taxi itself; contexts mix dry and rainy", taxi),
+        Entry("patients", "two groups of patients, by a table that we made up; contexts are one-hot", patients),
+        *ENVIRONMENTS,
     ],
     group="problems",
 )

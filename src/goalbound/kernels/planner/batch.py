@@ -7,7 +7,7 @@ mostly share their best policy, so most of them take one elimination and one swe
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import kernel
+from goalbound.kernels.compile import kernel, short_loops
 from goalbound.kernels.elimination import evaluate_policy
 from goalbound.kernels.struct import Struct
 
@@ -110,7 +110,7 @@ def value_iteration(rows, tolerance, workspace, policy):
     return False
 
 
-@kernel
+@short_loops
 def solve_batch(components, contexts, first, tolerance, starts, rows, workspace, policy, out_values):
     """``out_values[K, S + 1]`` under ``contexts[K, d]``, from number ``first`` on, until one cannot be solved.
 

@@ -9,10 +9,10 @@ is relative to their differences, not to the values. One sweep costs O(M).
 
 import numpy as np
 
-from goalbound.kernels.compile import kernel, straight
+from goalbound.kernels.compile import kernel, lean
 
 
-@straight
+@lean
 def product_error(a, b, product):
     """a * b - product, exactly (Dekker): what rounding took from the product."""
     big = 134217729.0 * a
@@ -24,7 +24,7 @@ def product_error(a, b, product):
     return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@straight
+@lean
 def precise_change(rows, state, pair, values, low):
     """sum over t != s of p(t) (v(t) - v(s)) for v = values + low, in twice the usual precision.
 
@@ -59,7 +59,7 @@ def precise_change(rows, state, pair, values, low):
     return change, error
 
 
-@straight
+@lean
 def plain_advantage(rows, state, pair, values):
     """The advantage of a moving pair over ``values[S + 1]``, 0 at the goal."""
     here = values[state]
@@ -77,7 +77,7 @@ def plain_advantage(rows, state, pair, values):
     return ((moving + staying) * rows.losses[pair] + change) / moving
 
 
-@straight
+@lean
 def precise_advantage(rows, state, pair, values, low):
     """The advantage of a moving pair over ``values + low``."""
     moving = 0.0
@@ -91,7 +91,7 @@ def precise_advantage(rows, state, pair, values, low):
     return ((moving + staying) * rows.losses[pair] + change) / moving
 
 
-@straight
+@lean
 def advantage(rows, state, pair, values, low):
     """The advantage of a moving pair over ``values + low``, where ``low`` may be empty."""
     if len(low) > 0:
@@ -99,7 +99,7 @@ def advantage(rows, state, pair, values, low):
     return plain_advantage(rows, state, pair, values)
 
 
-@straight
+@lean
 def improve(rows, usable, values, low, margin, drift, settled, policy):
     """Let each state switch to its best usable pair if that is better by more than ``margin[s]`` (empty: by anything).
 
@@ -143,7 +143,7 @@ def improve(rows, usable, values, low, margin, drift, settled, policy):
     return switched
 
 
-@straight
+@lean
 def lowest_ties(rows, usable, values, low, drift, settled, policy, out_policy):
     """The lowest pair of each state that ties with its policy's up to rounding; returns how many differ from it.
 
@@ -165,7 +165,7 @@ def lowest_ties(rows, usable, values, low, drift, settled, policy, out_policy):
     return changed
 
 
-@straight
+@lean
 def chain_rows(rows, order, out_start):
     """Offsets with space for one row of each state, in the order given (empty: as they come): ``out_start[S + 1]``."""
     states = len(rows.pair_start) - 1
@@ -179,7 +179,7 @@ def chain_rows(rows, order, out_start):
         out_start[n + 1] = out_start[n] + longest
 
 
-@straight
+@lean
 def update_chain(rows, policy, known, order, rank, chain):
     """Bring the rows of a chain up to date where ``policy`` differs from ``known``, which then equals it.
 
@@ -218,7 +218,7 @@ def update_chain(rows, policy, known, order, rank, chain):
         chain.stop[n] = stop
 
 
-@straight
+@lean
 def pair_change(rows, s, i, values):
     """What a pair of state s does in one step: the probabilities of moving and of staying, the sum of p (v(t) - v(s)),
     and that of its absolute terms."""
@@ -238,7 +238,7 @@ def pair_change(rows, s, i, values):
     return moving, staying, change, size
 
 
-@straight
+@lean
 def policy_residual(rows, policy, values, low, floor, out_residual, out_unit):
     """How far ``values + low`` is from the values of a policy: loss + weight v - v, per state.
 
@@ -266,7 +266,7 @@ def policy_residual(rows, policy, values, low, floor, out_residual, out_unit):
     return largest
 
 
-@straight
+@lean
 def residual_rounding(rows, policy, values, low, unit):
     """A bound of the rounding error of :func:`policy_residual` for the same arguments, the largest in units.
 
@@ -295,7 +295,7 @@ def residual_rounding(rows, policy, values, low, unit):
     return largest
 
 
-@straight
+@lean
 def add_value_variance(rows, policy, values, unit):
     """Add to ``unit[S]``, the loss until a state is left, half the variance of the next value over the value."""
     states = len(rows.pair_start) - 1
@@ -409,7 +409,7 @@ def certify(rows, usable, policy, values, low, shape, cut):
     return least_x, greatest_x, least_y, greatest_y, infeasible
 
 
-@straight
+@lean
 def raise_ties(rows, usable, policy, values, low, shape, least_fall):
     """Switch states to a pair that ties with their own but makes ``shape`` fall by less than ``least_fall``.
 

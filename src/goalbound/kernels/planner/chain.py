@@ -8,7 +8,7 @@ factored in its envelope: an M-matrix needs no pivoting.
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import kernel, straight
+from goalbound.kernels.compile import kernel, lean
 from goalbound.kernels.struct import Struct
 
 
@@ -42,7 +42,7 @@ class CoarseFactor(Struct):
     diagonal: NDArray[np.float64]
 
 
-@straight
+@lean
 def scale_chain(chain, scale, out_weight, out_exit):
     """The chain for x / scale instead of x: weights times scale[t] / scale[s], exits what is left (not below 0)."""
     for s in range(len(scale)):
@@ -53,7 +53,7 @@ def scale_chain(chain, scale, out_weight, out_exit):
         out_exit[s] = max(left, 0.0)
 
 
-@straight
+@lean
 def gauss_seidel(chain, rhs, unit, backwards, x):
     """One sweep in place; returns the largest change divided by ``unit[S]``. O(entries)."""
     states = len(rhs)
@@ -70,7 +70,7 @@ def gauss_seidel(chain, rhs, unit, backwards, x):
     return largest
 
 
-@straight
+@lean
 def sweep_until(chain, rhs, unit, target, most, patience, backwards, x):
     """Sweep until the change is at most ``target``; give up after ``most`` sweeps, or once it looks too slow.
 
@@ -97,7 +97,7 @@ def sweep_until(chain, rhs, unit, target, most, patience, backwards, x):
     return change, most
 
 
-@straight
+@lean
 def chain_residual(chain, rhs, x, out):
     """rhs + weight x - x."""
     for s in range(len(rhs)):
@@ -139,7 +139,7 @@ def grow_clusters(rows, order, limit, out_cluster):
     return clusters
 
 
-@straight
+@lean
 def coarse_envelope(chain, cluster, out_first):
     """The envelope of the coarse matrix; returns the work of factoring it, sum of squared widths. O(entries)."""
     for c in range(len(out_first)):
@@ -158,7 +158,7 @@ def coarse_envelope(chain, cluster, out_first):
     return work
 
 
-@straight
+@lean
 def factor_coarse(chain, coarse):
     """Sum the chain's matrix I - weight over clusters and factor it as lower * diagonal-upper in its envelope."""
     clusters = len(coarse.first)
@@ -199,7 +199,7 @@ def factor_coarse(chain, coarse):
             coarse.diagonal[i] = 1e-15 * full if full > 0.0 else 1.0
 
 
-@straight
+@lean
 def refactor_coarse(chain, coarse, work_factor, work_more):
     """Factor the coarse matrix of another chain over the same clusters, in the room of the one before.
 
@@ -224,7 +224,7 @@ def refactor_coarse(chain, coarse, work_factor, work_more):
     return True
 
 
-@straight
+@lean
 def precondition(chain, coarse, rhs, work, out):
     """A coarse solve, then one sweep: an approximate solution of out = rhs + weight out."""
     states = len(rhs)

@@ -5,10 +5,10 @@ An edge is an entry with positive probability; entries that are zero do not coun
 
 import numpy as np
 
-from goalbound.kernels.compile import kernel, straight
+from goalbound.kernels.compile import kernel, lean
 
 
-@straight
+@lean
 def reverse_edges(rows, usable, out_start, out_pair):
     """The usable pairs that lead to each next state, as a compressed list; returns the number of edges.
 
@@ -40,7 +40,7 @@ def reverse_edges(rows, usable, out_start, out_pair):
     return edges
 
 
-@straight
+@lean
 def moving_pairs(rows, out_usable):
     """Mark the pairs that may leave their state; returns the smallest loss of those."""
     states = len(rows.pair_start) - 1
@@ -56,7 +56,7 @@ def moving_pairs(rows, out_usable):
     return smallest
 
 
-@straight
+@lean
 def sweep_reach(rows, usable, backwards, least, out_choice, out_chance):
     """One pass over the states that marks those seen to reach the goal; returns how many it newly marked.
 
@@ -88,7 +88,7 @@ def sweep_reach(rows, usable, backwards, least, out_choice, out_chance):
     return found
 
 
-@straight
+@lean
 def backward_reach(reverse, pair_state, usable, reached, out_choice, out_order):
     """Breadth-first against usable pairs from the states that ``out_order[:reached]`` lists (S is the goal).
 
@@ -303,7 +303,7 @@ def components(rows, usable, out_component):
     return found
 
 
-@straight
+@lean
 def leaving_pairs(rows, component, usable):
     """Make unusable the pairs that may leave their component; returns how many were."""
     states = len(rows.pair_start) - 1
@@ -321,7 +321,7 @@ def leaving_pairs(rows, component, usable):
     return changed
 
 
-@straight
+@lean
 def measure_quotient(rows, usable, members, class_of, out_pairs):
     """Count the pairs of each class of states in the problem of :func:`fill_quotient`; returns their triples."""
     states = len(rows.pair_start) - 1
@@ -337,7 +337,7 @@ def measure_quotient(rows, usable, members, class_of, out_pairs):
     return triples
 
 
-@straight
+@lean
 def leaves_class(rows, pair, class_of, own, states):
     """Whether a pair may lead out of a class of states."""
     for k in range(rows.next_start[pair], rows.next_start[pair + 1]):
@@ -347,7 +347,7 @@ def leaves_class(rows, pair, class_of, own, states):
     return False
 
 
-@straight
+@lean
 def fill_quotient(rows, usable, members, class_of, goal, out_rows, out_origin):
     """The problem in which each class of states is one state: the usable pairs of its members that may leave it.
 

@@ -5,7 +5,7 @@ they do. What needs memory of a size that is not known before (clusters, their f
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import kernel, straight
+from goalbound.kernels.compile import kernel, lean
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.planner.bellman import improve, policy_residual, update_chain
 from goalbound.kernels.planner.chain import Chain, bicgstab, refactor_coarse, sweep_until
@@ -53,14 +53,14 @@ class Evaluated(Struct):
     """[S] a step of the values, in the solver's order"""
 
 
-@straight
+@lean
 def set_policy(state, policy, floor):
     """Update the chain to the policy, and measure the residual of the values; returns the largest, in units."""
     update_chain(state.rows, policy, state.known, state.order, state.rank, state.chain)
     return policy_residual(state.rows, policy, state.values, state.low, floor, state.residual, state.unit)
 
 
-@straight
+@lean
 def improve_policy(state, usable, share, drift, settled, policy, floor, last):
     """Improve the policy with a margin of ``share`` units, then :func:`set_policy`.
 
@@ -107,7 +107,7 @@ def solve_step(state, coarse, factored, resumed, target, sweeps, work_factor, wo
     return SOLVED, reached
 
 
-@straight
+@lean
 def add_step(state):
     """Add the step ``state.x`` to the values, but let none fall below a tenth of what it was.
 

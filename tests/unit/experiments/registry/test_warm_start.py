@@ -7,9 +7,11 @@ import pytest
 
 from goalbound.errors import ArgumentError
 from goalbound.experiments.registry.learners import greedy_ridge, lr_cssp, ps_cssp
-from goalbound.experiments.registry.warm_start import guessed, runbook_log
+from goalbound.experiments.registry.warm_start import ANY_LOG, LogLaw, guessed, runbook_log
+from goalbound.models.step import deterministic
 from goalbound.planning import solve
 from goalbound.problems import dense_random, windy_grid
+from goalbound.simulation import Adversary, OneHot
 
 PROBLEM = dense_random(3, actions=2, context_size=2, seed=4)
 
@@ -23,6 +25,20 @@ def test_a_log_is_that_of_the_policy_of_the_equal_mixture_with_deviations() -> N
     assert {step.loss for step in steps} == {0.0, 1.0}
 
 
+def test_the_cases_of_a_log_come_as_those_of_the_run_that_follows() -> None:
+    steps = list(runbook_log(PROBLEM, 50, np.random.default_rng(0), LogLaw(OneHot(2), deterministic())))
+    contexts = np.array([context for context, _ in steps])
+    assert {tuple(context) for context in contexts} == {(1.0, 0.0), (0.0, 1.0)}
+    for context, step in steps:
+        mean = PROBLEM.losses[PROBLEM.support.pair(step.state, step.action)] @ context
+        assert step.loss == pytest.approx(mean, rel=1e-12)
+
+
+def test_contexts_that_are_chosen_by_the_learner_make_no_log() -> None:
+    with pytest.raises(ArgumentError, match="log_share needs contexts that are drawn, and Adversary"):
+        next(runbook_log(PROBLEM, 5, np.random.default_rng(0), LogLaw(Adversary.anywhere(2))))
+
+
 def test_cases_that_never_arrive_are_given_up() -> None:
     grid = windy_grid(2, 3)
     steps = list(runbook_log(grid, 20, np.random.default_rng(1)))
@@ -31,7 +47,10 @@ def test_cases_that_never_arrive_are_given_up() -> None:
 
 @pytest.mark.parametrize("make", [greedy_ridge, ps_cssp, lr_cssp])
 def test_a_learner_begins_with_as_many_cases_as_its_share_says(make) -> None:
-    cold, warm = (make(PROBLEM, episodes=20, log_share=share, rng=np.random.default_rng(0)) for share in (0.0, 2.0))
+    cold, warm = (
+        make(PROBLEM, episodes=20, log_law=ANY_LOG, log_share=share, rng=np.random.default_rng(0))
+        for share in (0.0, 2.0)
+    )
     assert cold.statistics.visits.sum() == 0
     assert warm.statistics.visits.sum() >= 40
 
@@ -42,6 +61,11 @@ def test_a_guess_ignores_contexts() -> None:
     assert average is not None
     assert first is not None
     np.testing.assert_allclose(average.guess_losses[:, 0], PROBLEM.losses.mean(axis=1))
+    assert set(average.strength) == {5.0}
+    weak = ps_cssp(
+        PROBLEM, episodes=20, guess="average", guess_strength=0.5, log_law=ANY_LOG, rng=np.random.default_rng(0)
+    )
+    np.testing.assert_allclose(weak.statistics.gram[0], 1.5 * np.eye(2))  # with the ridge, which is 1
     np.testing.assert_allclose(first.guess_losses, np.repeat(PROBLEM.losses[:, :1], 2, axis=1))
 
 
@@ -50,8 +74,8 @@ def test_wrong_words_and_shares_are_named() -> None:
         guessed(PROBLEM, "averag")
     for share in (-1.0, 1e6):
         with pytest.raises(ArgumentError, match="log_share is"):
-            greedy_ridge(PROBLEM, episodes=20, log_share=share, rng=np.random.default_rng(0))
+            greedy_ridge(PROBLEM, episodes=20, log_law=ANY_LOG, log_share=share, rng=np.random.default_rng(0))
     with pytest.raises(ArgumentError, match="log_share needs a learner that sees contexts"):
-        lr_cssp(PROBLEM, episodes=20, log_share=1.0, sees="nothing", rng=np.random.default_rng(0))
+        lr_cssp(PROBLEM, episodes=20, log_law=ANY_LOG, log_share=1.0, sees="nothing", rng=np.random.default_rng(0))
     with pytest.raises(ArgumentError, match="declares is 'tie'"):
-        lr_cssp(PROBLEM, episodes=20, declares="tie", rng=np.random.default_rng(0))
+        lr_cssp(PROBLEM, episodes=20, log_law=ANY_LOG, declares="tie", rng=np.random.default_rng(0))
