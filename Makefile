@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check lint format bench paper browser clean
+.PHONY: help demo test check lint format bench paper faults browser clean
 
 help:
 	@echo "make demo    learn a contextual problem and leave a page to look at in out/demo/"
@@ -12,6 +12,7 @@ help:
 	@echo "make check   linters, types, import layers, tests"
 	@echo "make bench   our planner and learner beside others, as ratios measured in one run (minutes)"
 	@echo "make paper   the guarantees of the paper, made visible at full size in out/guarantees/ (minutes)"
+	@echo "make faults  kill, stop and damage the decision service at full size: nothing acknowledged is lost (hours)"
 	@echo "make browser install Chromium for the tests of the report (Debian and Ubuntu; as root, or by sudo)"
 	@echo "make clean   remove the environment and everything that was built"
 
@@ -58,9 +59,13 @@ bench: $(VENV)/.dev $(VENV)/.bench
 	$(BIN)/python -m benchmarks.learner
 	$(BIN)/python -m benchmarks.baselines
 	$(BIN)/python -m benchmarks.large
+	$(BIN)/python -m benchmarks.service
 
 paper: $(VENV)/.dev
 	$(BIN)/python -m guarantees
+
+faults: $(VENV)/.dev
+	$(BIN)/python -m faults
 
 # Tests of the report need a real browser; without one they are skipped, and say so. Where CI is set they fail instead.
 HAVE_BROWSER = command -v chromedriver >/dev/null && \

@@ -10,6 +10,19 @@
             FileFormatError                 a file that is not what it claims to be
             FileConflictError               a file that was not replaced
             LearnerError                    something that cannot follow in the life of a learner or an episode
+                CaseError                   something that cannot follow in the life of a case of a store
+                    LearnerNotFound, CaseNotFound, CaseFinished, CaseExists, TooManyCases, StepConflict, StepGap
+        StoreError                          a store that cannot do what it is asked; what was acknowledged stays
+            StoreLocked                     another process has it open
+            StoreDamaged                    its bytes are not those that were written
+            ReplayDifference                replaying the log gives another action than the one in it
+            StorageFull                     no space is left; reading goes on
+            StorageFailed                   reading or writing failed; the store has stopped
+            StoreOverloaded                 too many requests wait
+            StoreClosed                     it is closed, or closing
+        ServiceError                        what a service answered that no other error says
+            AccessRefused                   the token is missing, wrong, or does not allow it
+            ServiceUnreachable              there was no answer; what was asked may have been done
         ComputationError (an ArithmeticError)   a computation that did not come to its end
             PlanningStopped
             ProjectionFailed
@@ -71,6 +84,133 @@ class FileConflictError(InputError):
 
 class LearnerError(InputError):
     """A learner or an episode was asked for something that cannot follow. Nothing was changed."""
+
+
+class CaseError(LearnerError):
+    """Something that cannot follow in the life of a case of a store. Nothing was changed.
+
+    Attributes:
+        code: a short name of what went wrong, for programs; the service answers with it.
+        expected_step: the number of the step that would follow; None where none does.
+    """
+
+    code = "case"
+
+    def __init__(self, message: str, expected_step: int | None = None) -> None:
+        super().__init__(message)
+        self.expected_step = expected_step
+
+
+class LearnerNotFound(CaseError):
+    """No learner of the store has this name."""
+
+    code = "learner-not-found"
+
+
+class TooManyCases(CaseError):
+    """As many cases are open as may be."""
+
+    code = "too-many-cases"
+
+
+class CaseNotFound(CaseError):
+    """No case has this id."""
+
+    code = "case-not-found"
+
+
+class CaseFinished(CaseError):
+    """The case has ended: at the goal, or abandoned."""
+
+    code = "case-finished"
+
+
+class CaseExists(CaseError):
+    """A case with this id was begun otherwise."""
+
+    code = "case-exists"
+
+
+class StepConflict(CaseError):
+    """This step of the case was recorded already, with other content."""
+
+    code = "step-conflict"
+
+
+class StepGap(CaseError):
+    """A step before this one is missing."""
+
+    code = "step-gap"
+
+
+class StoreError(GoalboundError):
+    """A store cannot do what it is asked. What was acknowledged stays; ``code`` says what went wrong, for programs."""
+
+    code = "store"
+
+
+class StoreLocked(StoreError):
+    """Another process, or another object of this one, has the store open."""
+
+    code = "store-locked"
+
+
+class StoreDamaged(StoreError):
+    """The bytes of a store are not those that were written."""
+
+    code = "store-damaged"
+
+
+class ReplayDifference(StoreError):
+    """Replaying the log gives another action than the one in it."""
+
+    code = "replay-difference"
+
+
+class StorageFull(StoreError):
+    """No space is left on the disk. Nothing was recorded; reading goes on, and writing once there is space."""
+
+    code = "storage-full"
+
+
+class StorageFailed(StoreError):
+    """The disk failed. The store has stopped: open it again, which replays what is on the disk."""
+
+    code = "storage-failed"
+
+
+class StoreOverloaded(StoreError):
+    """Too many requests wait. Nothing was recorded; ask again later."""
+
+    code = "overloaded"
+
+
+class StoreClosed(StoreError):
+    """The store is closed, or closing."""
+
+    code = "store-closed"
+
+
+class ServiceError(GoalboundError):
+    """An answer of a decision service that no other error says.
+
+    Attributes:
+        status: of HTTP; 0: there was none.
+        code: a short name of what went wrong.
+    """
+
+    def __init__(self, message: str, *, status: int = 0, code: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class AccessRefused(ServiceError):
+    """The token is missing or wrong, or does not allow what was asked."""
+
+
+class ServiceUnreachable(ServiceError):
+    """There was no answer in time. What was asked may have been done: asking the same again is safe."""
 
 
 class ComputationError(GoalboundError, ArithmeticError):

@@ -19,6 +19,7 @@ EXTRAS = {
     "pydantic": "experiments", "pyarrow": "experiments", "joblib": "experiments", "matplotlib": "experiments",
     "tomli_w": "experiments", "jinja2": "experiments", "pandas": "pandas", "distributed": "cluster",
     "gymnasium": "gym",
+    "msgspec": "service", "uvicorn": "service", "httptools": "service", "uvloop": "service", "httpx": "client",
 }  # fmt: skip
 """The extra that provides each optional library."""
 

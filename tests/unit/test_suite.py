@@ -15,13 +15,14 @@ ROOT = Path(__file__).parents[2]
 BROWSER_TESTS = "tests/browser/test_many_learners.py"
 SOURCE, TESTS = ROOT / "src" / "goalbound", ROOT / "tests"
 MIRRORED = (
-    "adapters", "cli", "estimation", "experiments", "kernels", "learners", "logs", "models", "pages",
-    "planning", "problems", "simulation", "testing",
+    "adapters", "cli", "client", "estimation", "experiments", "kernels", "learners", "logs", "models", "pages",
+    "planning", "problems", "service", "simulation", "store", "testing",
 )  # fmt: skip
 """The packages whose modules each have a test file of their name: all."""
 TESTED_ELSEWHERE: dict[str, str] = {
     "kernels/layout.py": "unit/kernels/planner",  # two structs without a function, which all of these kernels take
     "learners/protocol.py": "unit/testing/test_learner.py",  # protocols: what is checked of them at run time
+    "store/log.py": "unit/store/test_sqlite_log.py",  # a protocol, and what it is about
     "planning/robust_values.py": "unit/planning/test_policy_bounds.py",
 }
 """Modules without a test file of their own, by path, and where their tests are."""

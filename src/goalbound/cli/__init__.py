@@ -1,7 +1,7 @@
 """The command line. Nothing heavy is imported before a command runs, so that ``goalbound --help`` answers at once.
 
-Exit codes: 0 done, 1 some runs of an experiment failed, 2 wrong input (one line on stderr says what; without arguments
-it is the help), 3 a result that did not converge, 130 Ctrl-C.
+Exit codes: 0 done, 1 some runs of an experiment failed or a store is not as it should be, 2 wrong input (one line on
+stderr says what; without arguments it is the help), 3 a result that did not converge, 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from goalbound.cli.text import print_error
 from goalbound.extras import EXTRAS, install_command
 from goalbound.terminal import guard_output
 
-WRONG_INPUT, INTERRUPTED, NO_READER = 2, 130, 141
+FAILED, WRONG_INPUT, INTERRUPTED, NO_READER = 1, 2, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -73,6 +73,12 @@ def _exit_code(argv: Sequence[str] | None) -> int:
         if not isinstance(error, InputError):
             raise
         return _fail(_as_cli_options(str(error)), WRONG_INPUT)
+    except Exception as error:
+        from goalbound.errors import StoreError
+
+        if not isinstance(error, StoreError):
+            raise
+        return _fail(str(error), FAILED)
 
 
 def _fail(message: str, code: int) -> int:

@@ -155,6 +155,41 @@ Kernels are compiled once for each machine and version and cached on disk; witho
 first long run begins.
 """
 
+STORE = """\
+examples:
+  goalbound store create incidents/ recovery --learner learner.npz    a file of "goalbound fit", or of learner.save
+  goalbound store create incidents/ rival --learner other.npz --follows recovery      a challenger
+  goalbound store status incidents/
+  goalbound store verify incidents/                 the whole log, replayed; beside a running service too
+  goalbound store export incidents/ log.ndjson      one line for each event
+  goalbound store import copy/ log.ndjson           the same log in a new store
+  goalbound store compact incidents/ --archive old.ndjson     the log begins anew; what came before goes to the file
+  goalbound store promote incidents/ rival          the challenger takes the place of the learner that it follows
+
+exit code: 0 done, 1 the store is damaged or a replay differs, 2 wrong input.
+"""
+
+SERVE = """\
+examples:
+  goalbound serve incidents/                                     on http://127.0.0.1:8765, this machine only
+  goalbound serve incidents/ --learner recovery=learner.npz      puts it into the store first, if it is not there
+  goalbound serve incidents/ --socket /run/goalbound.sock        behind a proxy
+  goalbound serve incidents/ --host 0.0.0.0                      other machines too; needs tokens ("goalbound token")
+
+A step is acknowledged when it is on the disk. SIGTERM ends it: what waits is done, and a snapshot is taken.
+docs/service.md says how to run it, docs/operations.md how to keep it running.
+
+exit code: 0 stopped, 1 the store cannot be opened, 2 wrong input, 74 the disk failed (start it again).
+"""
+TOKEN = """\
+examples:
+  goalbound token incidents/ --scope cases:write cases:read --days 90    shows a new token, once
+  goalbound token incidents/                                            lists the tokens
+  goalbound token incidents/ --revoke 1f2e3d4c                          takes effect within a second
+
+scopes: cases:read, cases:write, events:read, metrics, admin (everything). As soon as there is a token, everybody needs
+one.
+"""
 TABLES = ("summary", "curves", "policies", "episodes")
 """What can be exported."""
 FUNCTIONS = {
@@ -162,9 +197,13 @@ FUNCTIONS = {
     "run": "experiments:run", "report": "experiments:report", "figures": "experiments:figures",
     "export": "export:run", "compare": "compare:run", "ratios": "ratios:run",
     "learners": "learners:run", "check": "check:run", "fit": "fit:run", "warm-up": "warm_up:run",
-    "completion": "completion:run",
+    "completion": "completion:run", "store": "store:run", "serve": "serve:serve", "token": "serve:token",
 }  # fmt: skip
 """The function that runs each command, in the modules of ``goalbound.cli``."""
+
+
+STORE_ACTIONS = ("create", "status", "verify", "export", "import", "compact", "promote")
+"""What ``goalbound store`` does."""
 
 
 class UsageError(Exception):
@@ -242,6 +281,9 @@ def parser() -> Parser:
     _add_fit(commands)
     _add_warm_up(commands)
     _command(commands, "completion", "print a script that completes commands in bash", COMPLETION)
+    _add_store(commands)
+    _add_serve(commands)
+    _add_token(commands)
     return top
 
 
@@ -382,6 +424,50 @@ def _add_fit(commands: argparse._SubParsersAction[Parser]) -> None:
 def _add_warm_up(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _command(commands, "warm-up", "compile ahead what learners and the planner run", WARM_UP)
     command.add_argument("learners", nargs="*", metavar="LEARNER", help="names of learners (default: the common ones)")
+
+
+def _add_store(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "store", "learners in a folder, with every step on the disk: make, check, copy", STORE)
+    command.usage = "%(prog)s ACTION FOLDER [options]"
+    command.add_argument("action", metavar="ACTION", help=", ".join(STORE_ACTIONS), choices=STORE_ACTIONS)
+    command.add_argument("folder", metavar="FOLDER", help="the store")
+    command.add_argument("target", metavar="NAME|FILE", nargs="?",
+                         help="create, promote: the name of a learner; export, import: a file")  # fmt: skip
+    command.add_argument("--learner", metavar="LEARNER.npz", help="create: the file of the learner")
+    command.add_argument("--follows", metavar="NAME", help="create: the learner whose cases it follows as challenger")
+    command.add_argument("--mixing", type=float, default=0.0, metavar="P",
+                         help="create: draw the action at random with this probability (default: 0)")  # fmt: skip
+    command.add_argument("--archive", metavar="FILE", help="compact: where the removed events go")
+    command.add_argument("--json", action="store_true", help="print one JSON object for programs")
+
+
+def _add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "serve", "answer over HTTP what to do next, and learn from what came of it", SERVE)
+    command.usage = "%(prog)s FOLDER [options]"
+    command.add_argument("folder", metavar="FOLDER", help="the store")
+    command.add_argument("--learner", dest="learners", action="append", default=[], metavar="NAME=FILE",
+                         help="a learner that is put into the store if it is not there")  # fmt: skip
+    command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
+    command.add_argument("--port", type=int, default=8765, metavar="N", help="where to listen (default: 8765)")
+    command.add_argument("--socket", metavar="PATH", help="a Unix socket to listen on instead")
+    command.add_argument("--most-cases", type=int, default=100_000, metavar="N",
+                         help="so many cases may be open at once (default: 100000)")  # fmt: skip
+    command.add_argument("--warm-cases", type=int, default=16_384, metavar="N",
+                         help="so many of them are ready to go on, others packed (default: 16384)")  # fmt: skip
+    command.add_argument("--rate", type=float, metavar="N", help="the most requests a second by one token")
+    command.add_argument("--reserve", type=_bytes, default=16 * 2**20, metavar="BYTES",
+                         help="write nothing when the disk has less space left (default: 16M)")  # fmt: skip
+    command.add_argument("--cold", action="store_true", help="do not compile ahead; the first requests may wait long")
+
+
+def _add_token(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "token", "make, list and revoke the tokens of a decision service", TOKEN)
+    command.usage = "%(prog)s FOLDER [options]"
+    command.add_argument("folder", metavar="FOLDER", help="the store")
+    command.add_argument("--scope", dest="scopes", nargs="+", action="extend", default=[], metavar="SCOPE",
+                         help="make a token that allows this")  # fmt: skip
+    command.add_argument("--days", type=float, metavar="N", help="... for so long (default: for ever)")
+    command.add_argument("--revoke", metavar="ID", help="the token with this id counts no more")
 
 
 def _add_check(commands: argparse._SubParsersAction[Parser]) -> None:

@@ -180,7 +180,7 @@ def checked_step(support: Support, step: Step) -> tuple[int, int]:
     except InputError as error:
         raise ArgumentError(f"next_state: {error}") from None
     row = support.row(pair)
-    place = row.start + int(np.searchsorted(support.next_state[row], following))
+    place = row.start + int(support.next_state[row].searchsorted(following))
     if place == row.stop or support.next_state[place] != following:
         raise ArgumentError(
             f"{support.pair_name(pair)} led to {support.state_name(following)}, which its support does not allow; "

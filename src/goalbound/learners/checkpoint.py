@@ -24,6 +24,7 @@ from goalbound.kernels.records import field_arrays, named_arrays
 from goalbound.learners.caveats import checked_caveats
 from goalbound.learners.compact_arrays import compacted, filled_bytes, part_names, part_types, parts_of, spread
 from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.parking import SHARED
 from goalbound.models import Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors, check_unpacked
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 VERSION = 11
 """Of the checkpoints of all learners; others are refused."""
-SHARED = frozenset({"pair_start", "next_start", "work"})
-"""Arrays of the support, which stand there once."""
 MANY = np.iinfo(np.int64).max // 4
 """More than is ever counted."""
 LARGEST = np.finfo(np.float64).max
@@ -51,6 +50,7 @@ _MAY_BE_INFINITE = (".backup", ".residual", ".mass")  # where value iteration kn
 def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Write a learner with its open episodes; the file appears complete or not at all."""
     episodes = learner.open_episodes
+    parked = [one for one in episodes if one.is_parked]
     header = {
         "format": FORMAT, "version": VERSION, "kind": learner.kind,
         "settings": learner.settings.as_json(),
@@ -67,9 +67,10 @@ def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwri
     arrays: Arrays = {**support_arrays(learner.support), **learner._given_arrays(), **learned}
     for place, episode in enumerate(episodes):
         arrays |= dict(_episode_arrays(f"episode_{place}", episode._arrays))
-    write_array_file(
-        path, header, stacked(arrays), unpacked=filled_bytes(learned), files=learner._files, overwrite=overwrite
-    )
+    joined = stacked(arrays)
+    for one in parked:
+        one.park()
+    write_array_file(path, header, joined, unpacked=filled_bytes(learned), files=learner._files, overwrite=overwrite)
 
 
 def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIMIT) -> L:

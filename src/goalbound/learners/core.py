@@ -34,12 +34,13 @@ from goalbound.kernels.ties import NOTHING, Nothing, exact_loss_interval
 from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL
 from goalbound.learners.batch import Batch
 from goalbound.learners.card import learner_card
-from goalbound.learners.checkpoint import SHARED, within
+from goalbound.learners.checkpoint import within
 from goalbound.learners.checks import check_leads, checked_support
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import Evidence, Explanation, explain, ridge_pull
 from goalbound.learners.exploration import Exploration
 from goalbound.learners.merging import merge
+from goalbound.learners.parking import SHARED
 from goalbound.learners.plan import Plan, make_plan
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.ridge_visits import VisitLearner

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.estimation.statistics import checked_step
+from goalbound.kernels.records import assign
 from goalbound.learners.checks import allowed_pairs, check_own_step, check_step_from, checked_state, is_as_proposed
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
+from goalbound.learners.parking import copied_record, packed, unpack_into
 from goalbound.learners.plan import Plan
 from goalbound.models import Step
 from goalbound.models.validation import check_bool, set_readonly, short_repr
@@ -51,7 +53,31 @@ class LearnerEpisode:
     def _arrays(self) -> Any:
         if self._held is None:
             raise LearnerError("the episode has ended; begin(context) a new one")
+        if type(self._held) is bytes:
+            self._unpark(self._held)
         return self._held
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether it is packed (:meth:`park`)."""
+        return type(self._held) is bytes
+
+    def park(self) -> None:
+        """Take a fraction of the memory until it is used again, which then takes a moment longer; nothing else changes.
+
+        For programs with many open episodes of which most wait.
+        """
+        if self._held is None or self.is_parked:
+            return
+        self._context, self._progress = self._context.copy(), copied_record(self._progress)
+        self._held = packed(self._held)
+
+    def _unpark(self, data: bytes) -> None:
+        episode_state = self.learner._new_episode_state()
+        unpack_into(episode_state, data)
+        assign(episode_state.progress, self._progress)  # it may have changed meanwhile
+        self._held, self._progress = episode_state, episode_state.progress
+        self._context = getattr(episode_state, "context", _NO_CONTEXT)
 
     def act(self, state: int | str, *, allowed: Iterable[int | str] | None = None) -> int:
         """The action (its number) to play in a state. Plans if there is no plan to follow (lines 7 and 25).
@@ -193,7 +219,7 @@ class LearnerEpisode:
     def plan(self) -> Plan | None:
         """The plan that is held, or None: the next ``act`` makes a new one, or the learner has no contexts and plans
         for all its episodes together (``learner.plan()``)."""
-        return None if self._held is None else self.learner._held_plan(self._held)
+        return None if self._held is None else self.learner._held_plan(self._arrays)
 
     @property
     def number(self) -> int:

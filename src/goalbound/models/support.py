@@ -232,7 +232,7 @@ class Support:
         if s == self.states:
             raise ModelError(f"the goal ({s}) has no actions: an episode ends there")
         first, last = self.pair_start[s], self.pair_start[s + 1]
-        found = int(first + np.searchsorted(self.pair_action[first:last], a))
+        found = int(first + self.pair_action[first:last].searchsorted(a))
         if found == last or self.pair_action[found] != a:
             has = ", ".join(self.action_name(int(b)) for b in self.pair_action[first:last])
             raise ModelError(f"{self.state_name(s)} has no {self.action_name(a)}; it has {has}")
@@ -365,6 +365,8 @@ def _next_place(places: Mapping[str, int], name: Any, where: str) -> int:
 
 
 def _index(key: int | str, last: int, names: tuple[str, ...] | None, kind: str, extra: str | None) -> int:
+    if type(key) is int and 0 <= key <= last:  # what is on the way of every step
+        return key
     if isinstance(key, str):
         if key == extra:
             return last

@@ -257,10 +257,11 @@ def atomic_write(
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """The names of the files in a folder are durable."""
     if os.name != "posix":  # elsewhere a folder cannot be opened, and renames are durable by themselves
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -1,0 +1,341 @@
+"""The decision service: ``python -m benchmarks.service [--quick] [--only steps batch ...]``.
+
+Steps a second are given as ratios to what was measured beside them in the same run: rows that SQLite appends durably,
+empty answers of the same HTTP server, and a handler that makes one row durable and does nothing else. The load comes
+from ``wrk``, a compiled client. All traffic is on this machine. Ends with 1 if a goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.service_load.baselines import opened
+from faults.world import free_port
+from goalbound import GreedyRidge, PosteriorSampling, Step, Support
+from goalbound.problems import incident_recovery
+from goalbound.simulation.warm_up import warm_up
+from goalbound.store import Store, StoreOptions
+from goalbound.store.events import Event, Kind, chained
+from goalbound.store.files import DATABASE
+from goalbound.store.sqlite_log import SqliteLog
+
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "benchmarks" / "service_load" / "steps.lua"
+FEW_WARM = StoreOptions(most_cases=200_000, warm_cases=2048, snapshot_events=10**9, snapshot_seconds=1e9)
+MANY = StoreOptions(most_cases=200_000, snapshot_events=10**9, snapshot_seconds=1e9)
+COMPONENTS, LOGGED = 4, 200_000
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A number that is to be reached."""
+
+    name: str
+    found: float
+    wanted: float
+    at_least: bool
+    unit: str = ""
+
+    @property
+    def reached(self) -> bool:
+        return self.found >= self.wanted if self.at_least else self.found <= self.wanted
+
+    def __str__(self) -> str:
+        sign = ">=" if self.at_least else "<="
+        verdict = "reached" if self.reached else "MISSED "
+        return f"{verdict}  {self.name}: {self.found:.4g} {self.unit} (goal {sign} {self.wanted:g})"
+
+
+def bench_learner(kind: str = "posterior") -> Any:
+    """One of six states and eighteen pairs, which may all lead anywhere; it has learned from a log, so that a new plan
+    is due now and then, as in a service that has run for some days."""
+    support, rng = Support.full(6, 3), np.random.default_rng(0)
+    learner: Any = (
+        GreedyRidge(support, COMPONENTS, loss_floor=0.05)
+        if kind == "greedy"
+        else PosteriorSampling(support, COMPONENTS, loss_floor=0.05, rng=rng)
+    )
+    contexts = rng.dirichlet(np.ones(COMPONENTS), size=LOGGED)
+    columns = (
+        rng.integers(6, size=LOGGED),
+        rng.integers(3, size=LOGGED),
+        rng.random(LOGGED),
+        rng.integers(7, size=LOGGED),
+    )
+    learner.learn_log(
+        zip(contexts, map(Step._make, zip(*(column.tolist() for column in columns), strict=True)), strict=True)
+    )
+    return learner
+
+
+def incident_learner() -> PosteriorSampling:
+    """One of the incidents of the tutorial: 6 states, 20 pairs, 53 next states, 12 components."""
+    problem = incident_recovery()
+    rng = np.random.default_rng(0)
+    return PosteriorSampling(problem.support, problem.context_size, loss_floor=1 / 12, rng=rng)
+
+
+def filled(folder: Path, cases: int, *, options: StoreOptions = MANY, kind: str = "posterior") -> Store:
+    """A store with open cases c1, c2, ..."""
+    store = Store.open(folder, options=options)
+    store.create("bench", incident_learner() if kind == "incidents" else bench_learner(kind))
+    size = store.learner("bench").status()["context_size"]
+    contexts = np.random.default_rng(1).dirichlet(np.ones(size), size=64).tolist()
+    for first in range(1, cases + 1, 256):
+        numbers = range(first, min(first + 256, cases + 1))
+        store.writer.call(
+            lambda engine, numbers=numbers: [
+                engine.begin("bench", contexts[number % 64], 0, id=f"c{number}") for number in numbers
+            ]
+        )
+    return store
+
+
+@contextmanager
+def serving(*words: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    process = subprocess.Popen(
+        [sys.executable, "-m", *words], env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE
+    )
+    try:
+        end = time.monotonic() + 300
+        while time.monotonic() < end and process.poll() is None:
+            try:
+                with socket.create_connection(("127.0.0.1", port), timeout=1):
+                    break
+            except OSError:
+                time.sleep(0.05)
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def wrk(port: int, *, cases: int, connections: int, seconds: float, batch: int = 1, first: int = 0) -> dict[str, float]:
+    words = [
+        "wrk",
+        "-t1",
+        f"-c{connections}",
+        f"-d{seconds:g}s",
+        "--timeout",
+        "20s",
+        "-s",
+        str(SCRIPT),
+        f"http://127.0.0.1:{port}",
+    ]
+    environment = {**os.environ, "CASES": str(cases), "BATCH": str(batch), "FIRST": str(first)}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    if found["wrong"]:
+        raise SystemExit(f"{found['wrong']} answers were wrong: {done.stderr[:500]}")
+    found["rate"] = found["requests"] / found["seconds"]
+    return found
+
+
+def raw_rows(folder: Path, seconds: float, number: int, batch: int = 64) -> float:
+    """Rows that SQLite appends durably in a second, in batches."""
+    connection = opened(str(folder / f"raw{number}.sqlite"))
+    rows, count, end = [(1, 0.25, 0, b"0123456789abcdef")] * batch, 0, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT INTO event (step, loss, next_state, chain) VALUES (?, ?, ?, ?)", rows)
+        connection.execute("COMMIT")
+        count += batch
+    connection.close()
+    return count / seconds
+
+
+def steps(folder: Path, seconds: float, rounds: int) -> list[Goal]:
+    """Durable steps a second with 64 in flight, against an empty durable handler and an empty answer, in turn."""
+    single, batched, ports = 256, 2048, {name: free_port() for name in ("empty", "durable", "service")}
+    rates: dict[str, list[float]] = {name: [] for name in (*ports, "raw", "batch")}
+    filled(folder / "store", rounds * (single + batched)).close()
+    baselines = "benchmarks.service_load.baselines"
+    with (
+        serving(baselines, "empty", str(ports["empty"]), port=ports["empty"]),
+        serving(baselines, "durable", str(ports["durable"]), str(folder / "durable.sqlite"), port=ports["durable"]),
+        serving("goalbound", "serve", str(folder / "store"), "--port", str(ports["service"]), port=ports["service"]),
+    ):
+        for number in range(rounds):
+            first = number * (single + batched)
+            for name, port in ports.items():
+                found = wrk(port, cases=single, connections=64, seconds=seconds, first=first)
+                rates[name].append(found["rate"])
+                times = f"p50 {found['p50']:.1f} ms, p99 {found['p99']:.1f} ms"
+                print(f"  {name:8} {found['rate']:8.0f} a second, {times}", flush=True)
+            rates["raw"].append(raw_rows(folder, min(seconds, 2.0), number))
+            port = ports["service"]
+            found = wrk(port, cases=batched, connections=4, seconds=seconds, batch=256, first=first + single)
+            rates["batch"].append(256 * found["rate"])
+            print(f"  batch    {rates['batch'][-1]:8.0f} a second", flush=True)
+    middle = {name: statistics.median(found) for name, found in rates.items()}
+    print(f"  raw SQLite appends, 64 in a commit: {middle['raw']:.0f} a second")
+    for name in ("empty", "raw"):
+        print(
+            f"  steps / {name}: {middle['service'] / middle[name]:.2f}; "
+            f"batch / {name}: {middle['batch'] / middle[name]:.2f}"
+        )
+    ratio = middle["service"] / middle["durable"]
+    return [
+        Goal("steps / what an empty durable handler does, 64 in flight", ratio, 0.7, True),
+        Goal("steps by batches of 256", middle["batch"], 25_000, True, "a second"),
+    ]
+
+
+def open_loop(folder: Path, seconds: float) -> list[Goal]:
+    """Steps at a fixed rate, whatever the answers do: how long they take."""
+    port, cases, rate = free_port(), 4096, 2000
+    filled(folder / "store", cases).close()
+    with serving("goalbound", "serve", str(folder / "store"), "--port", str(port), port=port):
+        times = asyncio.run(_open_loop(port, cases, rate, seconds))
+    middle, high = np.percentile(times, [50, 99]) * 1e3
+    print(f"  {len(times)} steps at {rate} a second: p50 {middle:.1f} ms, p99 {high:.1f} ms")
+    return [Goal(f"p99 at {rate} steps a second", float(high), 30.0, False, "ms")]
+
+
+async def _open_loop(port: int, cases: int, rate: int, seconds: float) -> list[float]:
+    """Requests are sent when they are due; the time counts from then, also if no connection was free."""
+    free: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+    for _ in range(128):
+        free.put_nowait(await asyncio.open_connection("127.0.0.1", port))
+    times: list[float] = []
+
+    async def one(case: int, number: int, due: float) -> None:
+        reader, writer = await free.get()
+        body = b'{"step":%d,"loss":0.25,"next_state":0}' % number
+        head = b"POST /v1/learners/bench/cases/c%d/steps HTTP/1.1\r\nhost: localhost\r\n"
+        head += b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        writer.write(head % (case, len(body)) + body)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 200"), answer
+        length = int(answer.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        await reader.readexactly(length)
+        times.append(time.perf_counter() - due)
+        free.put_nowait((reader, writer))
+
+    begun, tasks = time.perf_counter(), []
+    for place in range(int(rate * seconds)):
+        due = begun + place / rate
+        wait = due - time.perf_counter()
+        if wait > 0:
+            await asyncio.sleep(wait)
+        tasks.append(asyncio.create_task(one(place % cases + 1, place // cases + 1, due)))
+    await asyncio.gather(*tasks)
+    return times
+
+
+def restart(folder: Path, events: int, replayed: int) -> list[Goal]:
+    """Opening a store with a long log, of which a snapshot was taken ``replayed`` events before the end."""
+    store = filled(folder / "store", 64)
+    seq, chain = store._engine.seq, store._engine.chain
+    store.close()
+    log = SqliteLog(folder / "store" / DATABASE)
+    while seq < events:  # rows that nobody replays, since the snapshot is after them
+        rows = []
+        for _ in range(min(10_000, events - seq)):
+            seq += 1
+            event = Event(seq, Kind.ACKNOWLEDGE, 1, None, None, None, 0.25, 0, None, 0, None, None, 0, b"")
+            chain = chained(chain, event)
+            rows.append(event._replace(chain=chain))
+        log.append(rows)
+    entry = log.snapshots()[0]
+    log.close()
+    _move_snapshot(folder / "store", entry, seq, chain)
+    with Store.open(folder / "store", options=MANY) as store:
+        numbers = {f"c{number}": 0 for number in range(1, 65)}
+        for _ in range(0, replayed, 64):
+            for id in numbers:
+                numbers[id] += 1
+            store.writer.call(
+                lambda engine: [engine.observe("bench", id, 0.25, 0, step=at) for id, at in numbers.items()]
+            )
+        copy = folder / "copy"
+        subprocess.run(["cp", "-r", str(folder / "store"), str(copy)], check=True)
+    begun = time.perf_counter()
+    with Store.open(copy, options=MANY) as store:
+        took = time.perf_counter() - begun
+        print(f"  {store.status()['events']} events, {store.status()['replayed']} replayed: open after {took:.2f} s")
+    return [Goal(f"restart with {events} events", took, 3.0, False, "s")]
+
+
+def _move_snapshot(folder: Path, entry: Any, seq: int, chain: bytes) -> None:
+    """The snapshot as if it had been taken later; what came between changed nothing."""
+    from goalbound.store.snapshots import read_snapshot, write_snapshot
+
+    machine = read_snapshot(folder / "snapshots", entry)
+    moved = write_snapshot(folder / "snapshots", machine, seq=seq, chain=chain)
+    log = SqliteLog(folder / DATABASE)
+    log.set_snapshots([moved])
+    log.close()
+
+
+def open_cases(folder: Path, count: int) -> list[Goal]:
+    """The memory of a process with many open cases, and what a snapshot of them takes."""
+    code = (
+        "import sys, time; from pathlib import Path; from benchmarks.service import FEW_WARM, filled, memory;"
+        "store = filled(Path(sys.argv[1]), int(sys.argv[2]), options=FEW_WARM, kind='incidents'); print(memory());"
+        "begun = time.perf_counter(); store.snapshot(); print(time.perf_counter() - begun); print(memory())"
+    )
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    words = [sys.executable, "-c", code, str(folder / "store"), str(count)]
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
+    megabytes, seconds, peak = map(float, done.stdout.split())
+    print(f"  {count} open cases: {megabytes:.0f} MB; a snapshot takes {seconds:.1f} s, and leaves {peak:.0f} MB")
+    return [Goal(f"memory with {count} open cases", megabytes, 500.0, False, "MB")]
+
+
+def memory() -> float:
+    """The resident memory, in MB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
+
+
+PARTS: dict[str, tuple[Callable[..., list[Goal]], dict[str, Any], dict[str, Any]]] = {
+    "steps": (steps, {"seconds": 3.0, "rounds": 2}, {"seconds": 10.0, "rounds": 3}),
+    "open-loop": (open_loop, {"seconds": 4.0}, {"seconds": 30.0}),
+    "restart": (restart, {"events": 50_000, "replayed": 2_000}, {"events": 1_000_000, "replayed": 10_000}),
+    "open-cases": (open_cases, {"count": 5_000}, {"count": 100_000}),
+}
+"""The parts, with their small and their full size."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.service", description="The decision service.")
+    parser.add_argument("--quick", action="store_true", help="small sizes; its goals say little")
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
+    arguments = parser.parse_args()
+    print(f"load average at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+    warm_up(bench_learner())
+    goals = []
+    for name in arguments.only:
+        part, small, full = PARTS[name]
+        print(name, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            goals += part(Path(folder), **(small if arguments.quick else full))
+    print("\n".join(map(str, goals)))
+    return 0 if all(goal.reached for goal in goals) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

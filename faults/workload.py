@@ -1,0 +1,48 @@
+"""Steps of one store in a process of its own: ``python -m faults.workload FOLDER STEPS [FULL|NORMAL|OFF]``.
+
+After each step that the store has acknowledged, one line with the number of its event goes to stdout, at once. Exit
+codes: 0 done, 3 no space was left, 4 the disk failed, 5 the store could not be opened.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from faults.world import CONTEXT, NAME, OPTIONS, new_store, outcome
+from goalbound.errors import StorageFailed, StorageFull, StoreError
+
+
+def main(folder: Path, steps: int, synchronous: str) -> int:
+    """Go on with the cases of the store."""
+    try:
+        store = new_store(folder, replace(OPTIONS, synchronous=synchronous, snapshot_events=25))
+    except StoreError as error:
+        print(error, file=sys.stderr)
+        return 5
+    os.write(1, b"open\n")
+    cases = store.learner(NAME)
+    try:
+        for number in range(steps):
+            found = cases.cases(limit=4)
+            if len(found) < 4:
+                answer = cases.begin(CONTEXT, 0)
+            else:
+                one = found[number % 4]
+                loss, state = outcome(one.case, one.step + 1)
+                answer = cases.observe(one.case, loss, state, step=one.step + 1)
+            os.write(1, b"%d\n" % answer.seq)
+    except StorageFull as error:
+        print(error, file=sys.stderr)
+        os._exit(3)
+    except StorageFailed as error:
+        print(error, file=sys.stderr)
+        os._exit(4)
+    store.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else "FULL"))

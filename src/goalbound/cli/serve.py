@@ -1,0 +1,76 @@
+"""``goalbound serve`` and ``goalbound token``: a store over HTTP, and who may ask."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+
+from goalbound.adapters.learner_files import load_learner
+from goalbound.cli.arguments import UsageError
+from goalbound.cli.text import print_error
+from goalbound.errors import StoreError
+from goalbound.service.app import Limits
+from goalbound.service.server import Address
+from goalbound.service.server import serve as serve_store
+from goalbound.service.tokens import Tokens
+from goalbound.store import Store, StoreOptions
+from goalbound.store.files import DATABASE
+from goalbound.terminal import table
+
+
+def serve(arguments: Namespace) -> int:
+    """Serve a store until the process is told to end."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    options = StoreOptions(
+        most_cases=arguments.most_cases, warm_cases=arguments.warm_cases, reserve_bytes=arguments.reserve
+    )
+    _create_missing(arguments.folder, arguments.learners, options)
+    address = Address(arguments.host, arguments.port, arguments.socket)
+    limits = Limits(requests_a_second=arguments.rate)
+    where = arguments.socket or f"http://{arguments.host}:{arguments.port}"
+    print_error(f"serving {arguments.folder} on {where}")
+    return serve_store(arguments.folder, address, options=options, limits=limits, ahead=not arguments.cold)
+
+
+def _create_missing(folder: str, learners: list[str], options: StoreOptions) -> None:
+    """Put the named learners into the store that are not there."""
+    wanted = {}
+    for word in learners:
+        name, equals, path = word.partition("=")
+        if not (name and equals and path):
+            raise UsageError(f'"{word}" is not NAME=FILE')
+        wanted[name] = path
+    if not wanted:
+        return
+    with Store.open(folder, options=options) as store:
+        for name, path in wanted.items():
+            if name not in store:
+                store.create(name, load_learner(path))
+
+
+def token(arguments: Namespace) -> int:
+    """Make, revoke or list tokens."""
+    folder = Path(arguments.folder)
+    if not (folder / DATABASE).is_file():
+        raise StoreError(f"{folder}: there is no store")
+    tokens = Tokens(folder)
+    if arguments.revoke is not None:
+        tokens.revoke(arguments.revoke)
+        print(f"{arguments.revoke} counts no more")
+    elif arguments.scopes:
+        print(tokens.create(arguments.scopes, days=arguments.days))
+    else:
+        now = time.time()
+        rows = [
+            [id, " ".join(one.scopes), _day(one.created), _day(one.expires), "yes" if one.is_valid(now) else "no"]
+            for id, one in tokens.all.items()
+        ]
+        print(table(["id", "scopes", "created", "expires", "counts"], rows, "lllll") if rows else "there are no tokens")
+    return 0
+
+
+def _day(seconds: float | None) -> str:
+    return "never" if seconds is None else time.strftime("%Y-%m-%d", time.gmtime(seconds))

@@ -1,0 +1,110 @@
+"""``goalbound store``: make, check and copy stores."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from goalbound.adapters.learner_files import load_learner
+from goalbound.cli.arguments import UsageError
+from goalbound.store import Store
+from goalbound.store.audit import verify
+from goalbound.store.transfer import export_log, import_log
+from goalbound.terminal import pluralize
+
+
+def run(arguments: Namespace) -> int:
+    """Do what is asked, and say what was done."""
+    found = _ACTIONS[arguments.action](arguments)
+    if arguments.json:
+        print(json.dumps({name: value for name, value in found.items() if name != "text"}, allow_nan=False))
+    else:
+        print(found["text"])
+    return 0
+
+
+def _create(arguments: Namespace) -> Mapping[str, Any]:
+    name = _target(arguments, "the name of the learner")
+    if arguments.learner is None:
+        raise UsageError("create needs the file of a learner: --learner learner.npz")
+    learner = load_learner(arguments.learner)
+    with Store.open(arguments.folder) as store:
+        store.create(name, learner, follows=arguments.follows, mixing=arguments.mixing)
+        about = store.learner(name).status()
+    return {"learner": about, "text": f"{name}: {about['learner']}"}
+
+
+def _status(arguments: Namespace) -> Mapping[str, Any]:
+    with Store.open(arguments.folder, create=False) as store:
+        about, learners = store.status(), [store.learner(name).status() for name in store.names]
+    lines = [f"{pluralize(about['events'], 'event')}, {pluralize(about['open_cases'], 'open case')}"]
+    for one in learners:
+        role = "" if one["follows"] is None else f", follows {one['follows']}"
+        lines.append(f"{one['name']}: {one['learner']}, {pluralize(one['open_cases'], 'open case')}{role}")
+        lines += [f"  {alarm['kind']}: {alarm['text']}" for alarm in one["alarms"]]
+    return {"store": about, "learners": learners, "text": "\n".join(lines)}
+
+
+def _verify(arguments: Namespace) -> Mapping[str, Any]:
+    found = verify(arguments.folder)
+    before = f" (those up to {found.base} were archived)" if found.base else ""
+    return {
+        **asdict(found),
+        "text": "\n".join(
+            [
+                f"{pluralize(found.events, 'event')}{before}: all are as they were written, and give the same actions",
+                f"{pluralize(found.snapshots, 'snapshot')} compared, bit by bit",
+                f"last event {found.seq}, chain {found.chain}",
+                f"state {found.state}",
+                *found.notes,
+            ]
+        ),
+    }
+
+
+def _export(arguments: Namespace) -> Mapping[str, Any]:
+    target = _target(arguments, "the file to write")
+    if Path(target).exists():
+        raise UsageError(f"{target} exists; give the name of a new file")
+    count = export_log(arguments.folder, target)
+    return {"events": count, "text": f"{pluralize(count, 'event')} written to {target}"}
+
+
+def _import(arguments: Namespace) -> Mapping[str, Any]:
+    count = import_log(arguments.folder, _target(arguments, "the file of the log"))
+    return {"events": count, "text": f"{pluralize(count, 'event')} imported, and replayed with the same actions"}
+
+
+def _compact(arguments: Namespace) -> Mapping[str, Any]:
+    if arguments.archive is None:
+        raise UsageError("compact removes events; say where they go with --archive old.ndjson")
+    if Path(arguments.archive).exists():
+        raise UsageError(f"{arguments.archive} exists; give the name of a new file")
+    with Store.open(arguments.folder, create=False) as store:  # nobody writes between the two
+        export_log(arguments.folder, arguments.archive)
+        count = store.compact()
+    return {"events": count, "text": f"{pluralize(count, 'event')} moved to {arguments.archive}"}
+
+
+def _promote(arguments: Namespace) -> Mapping[str, Any]:
+    name = _target(arguments, "the name of the challenger")
+    with Store.open(arguments.folder, create=False) as store:
+        store.promote(name)
+    return {"promoted": name, "text": f"{name} and the learner that it followed have changed places"}
+
+
+def _target(arguments: Namespace, what: str) -> str:
+    if arguments.target is None:
+        raise UsageError(f"{arguments.action} needs {what} after the folder")
+    name: str = arguments.target
+    return name
+
+
+_ACTIONS = {
+    "create": _create, "status": _status, "verify": _verify, "export": _export, "import": _import,
+    "compact": _compact, "promote": _promote,
+}  # fmt: skip

@@ -1,0 +1,7 @@
+"""A client of the decision service: retries that cannot duplicate, typed errors, with and without asyncio."""
+
+from goalbound.client.asynchronous import AsyncCase, AsyncClient
+from goalbound.client.calls import Proposal
+from goalbound.client.synchronous import Case, Client
+
+__all__ = ["AsyncCase", "AsyncClient", "Case", "Client", "Proposal"]

@@ -1,0 +1,164 @@
+"""What is sent and what is understood of the answers; how it is sent is elsewhere."""
+
+from __future__ import annotations
+
+import json
+import random
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from goalbound import errors
+from goalbound.errors import AccessRefused, CaseError, GoalboundError, InputError, ServiceError, StoreError
+
+RETRIED = frozenset({408, 429, 502, 503, 504, 507})
+"""Statuses after which the same is asked again."""
+_LONGEST_WAIT, _FIRST_WAIT = 5.0, 0.05
+_BY_CODE: dict[str, type[Any]] = {
+    one.code: one
+    for one in vars(errors).values()
+    if isinstance(one, type) and issubclass(one, CaseError | StoreError) and "code" in vars(one)
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request. All of them may be sent again: the service tells a repeated one from a new one."""
+
+    method: str
+    path: str
+    body: Any = None
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a service proposes.
+
+    Attributes:
+        case: the id of the case.
+        step: how many steps of it were reported.
+        action: the number of the action; None: the case has ended.
+        name: its name, where actions have names.
+        propensity: the probability with which it was proposed; None: not known.
+        seq: the number of the event in the log.
+        done: whether the case has ended.
+    """
+
+    case: str
+    step: int
+    action: int | None
+    name: str | None
+    propensity: float | None
+    seq: int
+    done: bool
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> Proposal:
+        """From an answer; what it has besides is left out."""
+        return cls(**{name: answer[name] for name in cls.__dataclass_fields__})
+
+
+def begin(
+    learner: str, context: Any, state: int | str, *, id: str | None, allowed: Sequence[int | str] | None, shadow: bool
+) -> Call:
+    """Begin a case; without an id it gets one here, so that asking again does not begin another."""
+    body: dict[str, Any] = {"context": _plain(context), "state": state, "id": id or uuid.uuid4().hex}
+    if allowed is not None:
+        body["allowed"] = list(allowed)
+    if shadow:
+        body["mode"] = "shadow"
+    return Call("POST", f"/v1/learners/{_name(learner)}/cases", body)
+
+
+def report(
+    learner: str, proposal: Proposal, next_state: int | str, *, loss: float | None, action: int | str | None = None,
+    allowed: Sequence[int | str] | None = None,
+) -> Call:  # fmt: skip
+    """What came of an action, or where the case went by itself (no loss)."""
+    body: dict[str, Any] = {"step": proposal.step + 1, "next_state": next_state}
+    for key, value in (("loss", loss), ("action", action), ("allowed", None if allowed is None else list(allowed))):
+        if value is not None:
+            body[key] = value
+    return Call("POST", f"{case_path(learner, proposal.case)}/steps", body)
+
+
+def abandon(learner: str, proposal: Proposal, reason: str, *, missing_at_random: bool) -> Call:
+    """The case ends without the goal."""
+    body = {"step": proposal.step + 1, "reason": reason, "missing_at_random": missing_at_random}
+    return Call("POST", f"{case_path(learner, proposal.case)}/abandon", body)
+
+
+def propose(learner: str, case: str, allowed: Sequence[int | str] | None) -> Call:
+    """What is proposed now, among these actions."""
+    body = {} if allowed is None else {"allowed": list(allowed)}
+    return Call("POST", f"{case_path(learner, case)}/proposal", body)
+
+
+def bounds(learner: str, context: Any, policy: Any) -> Call:
+    """What a policy loses."""
+    body = {"context": _plain(context)} | ({} if policy is None else {"policy": _plain(policy)})
+    return Call("POST", f"/v1/learners/{_name(learner)}/policy-bounds", body)
+
+
+def show(*parts: str) -> Call:
+    """Read something."""
+    return Call("GET", "/v1/" + "/".join(map(_name, parts)))
+
+
+def case_path(learner: str, case: str) -> str:
+    """Of a case."""
+    return f"/v1/learners/{_name(learner)}/cases/{_name(case)}"
+
+
+def understood(status: int, text: bytes) -> Any:
+    """The answer as Python has it; an error is raised as the class that it is on the other side."""
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        found = {}
+    if status < 400:
+        return found
+    if not isinstance(found, dict):
+        found = {}
+    detail, code = str(found.get("detail") or f"the service answered {status}"), str(found.get("code", ""))
+    raise error_of(status, code, detail, found.get("expected_step"))
+
+
+def error_of(status: int, code: str, detail: str, expected_step: Any = None) -> GoalboundError:
+    """The error of an answer."""
+    if status in (401, 403):
+        return AccessRefused(detail, status=status, code=code)
+    kind = _BY_CODE.get(code)
+    if kind is not None and issubclass(kind, CaseError):
+        return kind(detail, expected_step if isinstance(expected_step, int) else None)
+    if kind is not None:
+        found: GoalboundError = kind(detail)
+        return found
+    if status in (400, 413, 415, 422):
+        return InputError(detail)
+    return ServiceError(detail, status=status, code=code)
+
+
+def wait_before(attempt: int, retry_after: str | None) -> float:
+    """How long to wait before asking again: longer each time, not all clients at once, and as the service says."""
+    own = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(attempt, 16)) * random.uniform(0.5, 1.0)
+    if retry_after is not None and retry_after.isascii() and retry_after.isdigit():
+        return max(own, min(float(retry_after[:6]), _LONGEST_WAIT))
+    return own
+
+
+def _name(name: str) -> str:
+    if not isinstance(name, str) or not name:
+        raise InputError(f"{name!r:.80} is no name of a learner or a case")
+    return quote(name, safe="")
+
+
+def _plain(value: Any) -> Any:
+    """Arrays of NumPy as lists, without importing it."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,253 @@
+"""The application: finds the route, checks who asks and what, waits for the writer, answers. Plain ASGI."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+import secrets
+import time
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from goalbound.service.metrics import Metrics
+from goalbound.service.problems import RETRY_AFTER, Refused, problem_of
+from goalbound.service.routes import BINARY, JSON, LARGE, ROUTES, SMALL, Request, Response, Route
+from goalbound.service.tokens import Token, Tokens
+from goalbound.store import Store
+from goalbound.store.engine import Engine
+from goalbound.store.writer import Job
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+PROBLEM = b"application/problem+json"
+_LOCAL = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?")
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a service takes.
+
+    Attributes:
+        body_seconds: so long a body may take to arrive.
+        requests_a_second: of each token, on average; None: as many as come.
+    """
+
+    body_seconds: float = 10.0
+    requests_a_second: float | None = None
+
+
+class Service:
+    """An ASGI application around a store.
+
+    Args:
+        store: an open one.
+        tokens: who may ask for what; without any, everyone may, and only local names of the host are answered.
+        limits: what it takes.
+    """
+
+    def __init__(self, store: Store, tokens: Tokens | None = None, *, limits: Limits | None = None) -> None:
+        self.store = store
+        self.tokens = Tokens(store.folder) if tokens is None else tokens
+        self.limits = limits or Limits()
+        self.metrics = Metrics()
+        self._routes = _Table(ROUTES)
+        self._buckets: dict[str, tuple[float, float]] = {}
+        self._guarded = bool(self.tokens)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._prefix, self._numbers = f"{secrets.token_hex(4)}-", itertools.count(1)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        begun, name, request_id = time.perf_counter(), "none", f"{self._prefix}{next(self._numbers):x}"
+        try:
+            route, names = self._routes.find(scope["method"], scope["path"], scope.get("raw_path"))
+            name = route.path
+            headers = dict(scope["headers"])
+            self._admit(route, headers)
+            body = None if route.body is None else await self._body(route, headers, receive)
+            response = await route.handler(
+                Request(self, names, scope["query_string"], body, headers.get(b"idempotency-key"), request_id)
+            )
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt | SystemExit):
+                raise
+            found = problem_of(error, request_id)
+            response = Response(_encode(found), found.status, PROBLEM)
+        self.metrics.count(name, response.status, time.perf_counter() - begun)
+        await _send(send, response, request_id)
+
+    # Who may ask.
+
+    def _admit(self, route: Route, headers: dict[bytes, bytes]) -> None:
+        """An error unless whoever asks may."""
+        # Once there was a token, everybody needs one: a file that is gone must not let anybody in.
+        self._guarded = self._guarded or bool(self.tokens)
+        if not self._guarded:
+            if not _LOCAL.fullmatch(headers.get(b"host", b"localhost")):
+                raise Refused(403, "host", "without tokens only local names of this host are answered")
+            return
+        if route.scope is None:
+            return
+        token = self.tokens.find(headers.get(b"authorization"))
+        if token is None:
+            raise Refused(401, "token", "give a token: Authorization: Bearer ...")
+        if not token.allows(route.scope):
+            raise Refused(403, "scope", f"this token does not allow {route.scope}")
+        self._take(token)
+
+    def _take(self, token: Token) -> None:
+        rate = self.limits.requests_a_second
+        if rate is None:
+            return
+        now = time.monotonic()
+        left, then = self._buckets.get(token.sha256, (rate, now))
+        left = min(rate, left + rate * (now - then))
+        if left < 1.0:
+            self._buckets[token.sha256] = (left, now)
+            raise Refused(429, "too-many-requests", f"more than {rate:g} requests a second by this token")
+        self._buckets[token.sha256] = (left - 1.0, now)
+
+    # What is asked.
+
+    async def _body(self, route: Route, headers: dict[bytes, bytes], receive: Receive) -> Any:
+        """The body, decoded; its bytes are counted while they come."""
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        wanted = BINARY if route.body is bytes else JSON
+        if kind != wanted:
+            raise Refused(415, "content-type", f"the body is to be {wanted.decode()}")
+        most = LARGE if route.body is bytes else SMALL
+        length = headers.get(b"content-length")
+        if length is not None and length.isdigit() and int(length[:20]) > most:
+            raise Refused(413, "too-large", f"the body may have {most} bytes")
+        message = await receive()
+        data = message.get("body", b"")
+        if message.get("more_body"):
+            try:
+                async with asyncio.timeout(self.limits.body_seconds):
+                    data = await _rest(bytearray(data), receive, most)
+            except TimeoutError:
+                raise Refused(408, "too-slow", f"the body took over {self.limits.body_seconds:g} s") from None
+        if len(data) > most:
+            raise Refused(413, "too-large", f"the body may have {most} bytes")
+        if route.body is bytes:
+            return bytes(data)
+        return self._routes.decode(route, data)
+
+    # What is done.
+
+    async def call(self, operation: Callable[[Engine], Any], *, writes: bool = True) -> Any:
+        """One operation; its result, once it is on the disk."""
+        result = (await self.call_all((operation,), writes=writes))[0]
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    async def call_all(self, operations: Sequence[Callable[[Engine], Any]], *, writes: bool = True) -> list[Any]:
+        """Several operations; their results or errors, once all are on the disk."""
+        loop = asyncio.get_running_loop()
+        self._loop = loop
+        future: asyncio.Future[list[Any]] = loop.create_future()
+        self.store.writer.submit(Job(operations, self._deliver, writes=writes, tag=future))
+        return await future
+
+    def _deliver(self, jobs: list[Job]) -> None:
+        """Called by the writer: all that was committed together is answered together."""
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve, jobs)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                await asyncio.get_running_loop().run_in_executor(None, self.store.close)
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+
+def _resolve(jobs: list[Job]) -> None:
+    for job in jobs:
+        if not job.tag.done():
+            job.tag.set_result(job.results)
+
+
+async def _rest(data: bytearray, receive: Receive, most: int) -> bytearray:
+    while True:
+        if len(data) > most:
+            return data
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refused(400, "broken", "the connection was closed before the body was complete")
+        data += message.get("body", b"")
+        if not message.get("more_body"):
+            return data
+
+
+async def _send(send: Send, response: Response, request_id: str) -> None:
+    headers = [
+        (b"content-type", response.kind),
+        (b"content-length", str(len(response.body)).encode()),
+        (b"x-request-id", request_id.encode()),
+    ]
+    if response.policy is not None:
+        headers.append((b"content-security-policy", response.policy))
+    if response.repeated:
+        headers.append((b"idempotent-replay", b"true"))
+    if response.status in RETRY_AFTER:
+        headers.append((b"retry-after", RETRY_AFTER[response.status]))
+    if response.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": response.body})
+
+
+class _Table:
+    """Finds routes, and decodes their bodies."""
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self._patterns: dict[str, list[tuple[re.Pattern[str], Route]]] = {}
+        self._decoders: dict[Any, Any] = {}
+        for route in routes:
+            pattern = re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[A-Za-z0-9._~-]{1,64})", re.escape(route.path)))
+            self._patterns.setdefault(route.method, []).append((pattern, route))
+            if route.body not in (None, bytes):
+                self._decoders[route.body] = msgspec.json.Decoder(route.body).decode
+        self._all = [pair for pairs in self._patterns.values() for pair in pairs]
+
+    def find(self, method: str, path: str, raw: bytes | None) -> tuple[Route, dict[str, str]]:
+        """The route of a path, and the names in it."""
+        if raw is not None and b"%" in raw:
+            raise Refused(404, "not-found", "there is nothing here; names need no escapes")
+        for pattern, route in self._patterns.get(method, ()):
+            match = pattern.fullmatch(path)
+            if match is not None:
+                return route, match.groupdict()
+        others = sorted({route.method for pattern, route in self._all if pattern.fullmatch(path)})
+        if others:
+            raise Refused(405, "method", f"this takes {', '.join(others)}")
+        raise Refused(404, "not-found", "there is nothing here; /openapi.json says what there is")
+
+    def decode(self, route: Route, data: bytes | bytearray) -> Any:
+        """A body of the type of the route."""
+        try:
+            return self._decoders[route.body](data)
+        except msgspec.ValidationError as error:
+            raise Refused(422, "invalid", str(error)) from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise Refused(400, "malformed", f"the body is not JSON ({error})") from None

@@ -1,0 +1,71 @@
+"""Numbers for Prometheus; no ids and no contexts."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+_GAUGES = {
+    "open_cases": "Open cases.",
+    "learners": "Learners.",
+    "waiting": "Requests that wait for the writer.",
+    "wal_bytes": "Size of the write-ahead log.",
+    "free_bytes": "Space left on the disk.",
+    "snapshot_event": "The event after which the last snapshot was taken.",
+    "snapshot_seconds": "What the last snapshot took.",
+    "replayed": "Events that were replayed at the start.",
+    "slowest_commit": "The longest commit since the last scrape, in seconds.",
+}
+_COUNTERS = {
+    "events": "Events of the log.",
+    "commits": "Transactions.",
+    "commit_seconds": "Time spent in them.",
+    "snapshots": "Snapshots taken since the start.",
+    "refused": "Requests refused because too many waited.",
+    "rebuilt": "How often the state was rebuilt from the log.",
+}
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+
+
+class Metrics:
+    """What the service itself counts: answers by status, and how long they took."""
+
+    def __init__(self) -> None:
+        self.answers: Counter[tuple[str, int]] = Counter()
+        self._slots = [0] * (len(_BUCKETS) + 1)
+        self._seconds = 0.0
+
+    def count(self, route: str, status: int, seconds: float) -> None:
+        """An answer was sent."""
+        self.answers[route, status] += 1
+        self._seconds += seconds
+        place = 0
+        for limit in _BUCKETS:
+            if seconds <= limit:
+                break
+            place += 1
+        self._slots[place] += 1
+
+    def text(self, status: dict[str, Any]) -> str:
+        """All of it, in the text format of Prometheus."""
+        lines = []
+        for kind, names in (("gauge", _GAUGES), ("counter", _COUNTERS)):
+            for name, meaning in names.items():
+                full = f"goalbound_{name}" + ("_total" if kind == "counter" else "")
+                lines += [f"# HELP {full} {meaning}", f"# TYPE {full} {kind}", f"{full} {status[name]!r}"]
+        age = time.monotonic() - status["last_snapshot"]
+        lines += ["# TYPE goalbound_snapshot_age_seconds gauge", f"goalbound_snapshot_age_seconds {age:g}"]
+        lines += ["# TYPE goalbound_writer_alive gauge", f"goalbound_writer_alive {int(status['alive'])}"]
+        lines.append("# TYPE goalbound_answers_total counter")
+        lines += [
+            f'goalbound_answers_total{{route="{route}",status="{code}"}} {count}'
+            for (route, code), count in sorted(self.answers.items())
+        ]
+        lines.append("# TYPE goalbound_answer_seconds histogram")
+        total = 0
+        for limit, count in zip([*map(str, _BUCKETS), "+Inf"], self._slots, strict=True):
+            total += count
+            lines.append(f'goalbound_answer_seconds_bucket{{le="{limit}"}} {total}')
+        lines += [f"goalbound_answer_seconds_sum {self._seconds:g}", f"goalbound_answer_seconds_count {total}"]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,397 @@
+"""Everything that can be asked: one table of routes, from which requests are dispatched and the API is described."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+import msgspec
+import numpy as np
+
+from goalbound.errors import CaseExists, InputError
+from goalbound.planning import PolicyBounds
+from goalbound.service.messages import Abandon, Ask, Batch, Begin, PolicyQuestion, Reply, StepReport
+from goalbound.service.page import page
+from goalbound.service.problems import Refused, problem_of
+from goalbound.store.engine import Answer, Engine
+from goalbound.store.reading import case_of, explanation, learner_status
+from goalbound.store.snapshots import learner_from
+from goalbound.store.transfer import event_line
+
+if TYPE_CHECKING:
+    from goalbound.service.app import Service
+
+JSON, NDJSON, BINARY = b"application/json", b"application/x-ndjson", b"application/octet-stream"
+TEXT, HTML = b"text/plain; version=0.0.4", b"text/html; charset=utf-8"
+SMALL, LARGE = 64 * 2**10, 64 * 2**20
+"""The most bytes of a body; that of a learner's file."""
+_encode = msgspec.json.Encoder().encode
+_MOST_EVENTS, _MOST_LISTED = 1000, 1000
+
+
+@dataclass
+class Request:
+    """What a handler is given.
+
+    Attributes:
+        service: that was asked.
+        names: the parts of the path, by their names.
+        query: the text after the question mark.
+        body: of the type of the route, or the bytes of it.
+        key: the Idempotency-Key header.
+        id: of the request.
+    """
+
+    service: Service
+    names: dict[str, str]
+    query: bytes = b""
+    body: Any = None
+    key: bytes | None = None
+    id: str = ""
+
+
+@dataclass
+class Response:
+    """What is answered."""
+
+    body: bytes
+    status: int = 200
+    kind: bytes = JSON
+    repeated: bool = False
+    policy: bytes | None = None
+
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class Route:
+    """Something that can be asked.
+
+    Attributes:
+        method, path: with names in braces.
+        handler: answers.
+        scope: what a token must allow; None: nobody needs one.
+        summary: for the description.
+        body: the type of the JSON body; bytes: a file; None: no body.
+        result: the type of the answer, where it is JSON of one type.
+        status: of an answer without error.
+        errors: the statuses of errors besides those that any request may have.
+        query: parameters, with what each is.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    scope: str | None
+    summary: str
+    body: Any = None
+    result: Any = None
+    status: int = 200
+    errors: tuple[int, ...] = ()
+    query: tuple[tuple[str, str], ...] = ()
+    repeats: bool = False
+
+
+def _reply(answer: Answer, status: int = 200) -> Response:
+    body = _encode(Reply(*answer[:7]))
+    return Response(body, 200 if answer.repeated else status, repeated=answer.repeated)
+
+
+async def begin(request: Request) -> Response:
+    """A case begins."""
+    name, body = request.names["learner"], request.body
+    id = body.id
+    if id is None and request.key is not None:
+        id = f"key-{sha256(request.key).hexdigest()[:32]}"
+
+    def operation(engine: Engine) -> Answer:
+        return engine.begin(name, body.context, body.state, id=id, allowed=body.allowed, shadow=body.mode == "shadow")
+
+    try:
+        return _reply(await request.service.call(operation), 201)
+    except CaseExists as error:
+        if body.id is None:
+            raise Refused(422, "key-reused", "this Idempotency-Key was used with another body") from None
+        raise error
+
+
+def _step(name: str, case: str, body: StepReport) -> Callable[[Engine], Answer]:
+    if body.loss is None:
+        if body.action is not None:
+            raise Refused(422, "invalid", "an action without a loss; give the loss, or leave the action out")
+        return lambda engine: engine.move(name, case, body.next_state, step=body.step, allowed=body.allowed)
+    return lambda engine: engine.observe(
+        name, case, body.loss, body.next_state, taken=body.action, step=body.step, allowed=body.allowed
+    )
+
+
+async def step(request: Request) -> Response:
+    """What came of an action; what is proposed next."""
+    operation = _step(request.names["learner"], request.names["case"], request.body)
+    return _reply(await request.service.call(operation))
+
+
+async def batch(request: Request) -> Response:
+    """Steps of several cases; each is durable before the answer, and has its own result."""
+    name = request.names["learner"]
+    operations = [_step(name, one.case, one) for one in request.body.steps]
+    results = await request.service.call_all(operations)
+    answers = [
+        answer._asdict() if isinstance(answer, Answer) else {"problem": problem_of(answer, request.id)}
+        for answer in results
+    ]
+    return Response(_encode({"results": answers}))
+
+
+async def ask(request: Request) -> Response:
+    """What is proposed now, among the actions that are possible."""
+    name, case, allowed = request.names["learner"], request.names["case"], request.body.allowed
+    return _reply(
+        await request.service.call(lambda engine: engine.act(name, case, allowed=allowed), writes=allowed is not None)
+    )
+
+
+async def abandon(request: Request) -> Response:
+    """The case ends without the goal."""
+    name, case, body = request.names["learner"], request.names["case"], request.body
+    return _reply(
+        await request.service.call(
+            lambda engine: engine.abandon(
+                name, case, body.reason, step=body.step, missing_at_random=body.missing_at_random
+            )
+        )
+    )
+
+
+async def show_case(request: Request) -> Response:
+    """A case and its history."""
+    name, case = request.names["learner"], request.names["case"]
+    return Response(_encode(await request.service.call(lambda engine: case_of(engine, name, case), writes=False)))
+
+
+async def show_cases(request: Request) -> Response:
+    """The open cases and what is proposed in each, in the order in which they were begun."""
+    name = request.names["learner"]
+    after, limit = _number(request, "after", 0), min(_number(request, "limit", 100), _MOST_LISTED)
+
+    def operation(engine: Engine) -> list[dict[str, Any]]:
+        lead = engine.machine.named(name)
+        found = []
+        for case in engine.machine.cases.values():
+            if case.learner == lead.number and case.number > after:
+                found.append({"number": case.number, "state": case.state, **engine.act(name, case.id)._asdict()})
+                if len(found) == limit:
+                    break
+        return found
+
+    return Response(_encode({"cases": await request.service.call(operation, writes=False)}))
+
+
+async def explain(request: Request) -> Response:
+    """Why the learner proposes what it does: all actions of the state side by side."""
+    name, case = request.names["learner"], request.names["case"]
+    found = await request.service.call(lambda engine: explanation(engine, name, case).as_json(), writes=False)
+    return Response(_encode(found))
+
+
+async def policy_bounds(request: Request) -> Response:
+    """What a policy loses until the goal, at least and at most, with what is proven of it."""
+    name, body = request.names["learner"], request.body
+
+    def operation(engine: Engine) -> dict[str, Any]:
+        learner = engine.machine.named(name).learner
+        if not hasattr(learner, "policy_bounds"):
+            raise InputError(f"{name} has no confidence sets, and so no bounds")
+        return bounds_as_json(learner.policy_bounds(body.context, body.policy))
+
+    return Response(_encode(await request.service.call(operation, writes=False)))
+
+
+def bounds_as_json(bounds: PolicyBounds) -> dict[str, Any]:
+    """By state; what is infinite is null."""
+    support = bounds.support
+
+    def finite(values: Any, state: int) -> float | None:
+        return None if values is None or not np.isfinite(values[state]) else float(values[state])
+
+    return {
+        "proven": bounds.proven,
+        "delta": bounds.delta,
+        "status": bounds.status.name.lower(),
+        "unit": None if bounds.loss_scale is None else bounds.loss_scale.unit,
+        "caveats": list(bounds.caveats),
+        "states": [
+            {
+                "state": state, "name": None if support.state_names is None else support.state_names[state],
+                "action": int(action),
+                "action_name": None if support.action_names is None else support.action_names[int(action)],
+                "at_least": finite(bounds.lower, state), "estimate": finite(bounds.estimate, state),
+                "at_most": finite(bounds.upper, state),
+            }
+            for state, action in enumerate(bounds.policy)
+        ],
+    }  # fmt: skip
+
+
+async def show_learners(request: Request) -> Response:
+    """All learners."""
+    found = await request.service.call(
+        lambda engine: [learner_status(engine, one.name) for one in engine.machine.learners.values()], writes=False
+    )
+    return Response(_encode({"learners": found}))
+
+
+async def show_learner(request: Request) -> Response:
+    """What a learner is and guarantees, how many steps it has seen, its alarms."""
+    name = request.names["learner"]
+    return Response(_encode(await request.service.call(lambda engine: learner_status(engine, name), writes=False)))
+
+
+async def create_learner(request: Request) -> Response:
+    """A learner is put into the store, from the file that ``learner.save`` wrote."""
+    values = _query(request)
+    name, follows, mixing = values.get("name"), values.get("follows"), values.get("mixing", "0")
+    if name is None:
+        raise Refused(422, "invalid", "give the name of the learner: ?name=...")
+    try:
+        share = float(mixing)
+    except ValueError:
+        raise Refused(422, "invalid", f"mixing is {mixing!r:.40}; it is a probability") from None
+    data: bytes = request.body
+    learner = learner_from(data)
+
+    def operation(engine: Engine) -> dict[str, Any]:
+        engine.create(name, learner, follows=follows, mixing=share)
+        return learner_status(engine, name)
+
+    return Response(_encode(await request.service.call(operation)), 201)
+
+
+async def promote(request: Request) -> Response:
+    """A challenger takes the place of the learner that it follows."""
+    name = request.names["learner"]
+    await request.service.call(lambda engine: engine.promote(name))
+    return await show_learner(request)
+
+
+async def acknowledge(request: Request) -> Response:
+    """The alarms of a learner were seen; it goes on."""
+    name = request.names["learner"]
+    await request.service.call(lambda engine: engine.acknowledge(name))
+    return await show_learner(request)
+
+
+async def show_events(request: Request) -> Response:
+    """Some of the log, one line for each event, in order."""
+    after, limit = _number(request, "after", 0), min(_number(request, "limit", _MOST_EVENTS), _MOST_EVENTS)
+    events = await request.service.call(lambda engine: list(engine.log.events(after, limit)), writes=False)
+    return Response(b"".join(_encode(event_line(event)) + b"\n" for event in events), kind=NDJSON)
+
+
+async def digest(request: Request) -> Response:
+    """The last event, its chain, and a digest of the state."""
+    return Response(_encode(await request.service.call(lambda engine: engine.digest(), writes=False)))
+
+
+async def snapshot(request: Request) -> Response:
+    """A snapshot is taken."""
+    seq = await request.service.call(lambda engine: engine.snapshot().seq)
+    return Response(_encode({"seq": seq}), 201)
+
+
+async def health(request: Request) -> Response:
+    """The process runs."""
+    return Response(b'{"status":"alive"}')
+
+
+async def ready(request: Request) -> Response:
+    """It can take steps: the log was replayed, the writer works, the disk has space."""
+    store = request.service.store
+    if not store.writer.alive:
+        raise Refused(503, "not-ready", "the writer has stopped")
+    if not store.has_space():
+        raise Refused(503, "not-ready", "the disk has no space left but the reserve")
+    return Response(b'{"status":"ready"}')
+
+
+async def metrics(request: Request) -> Response:
+    """Numbers for Prometheus."""
+    service = request.service
+    text = service.metrics.text(service.store.status())
+    service.store.writer.counts.slowest_commit = 0.0
+    return Response(text.encode(), kind=TEXT)
+
+
+async def show_page(request: Request) -> Response:
+    """The page for people."""
+    text, policy = page()
+    return Response(text, kind=HTML, policy=policy)
+
+
+async def description(request: Request) -> Response:
+    """This description."""
+    from goalbound.service.openapi import openapi
+
+    return Response(_encode(openapi(ROUTES)))
+
+
+def _query(request: Request) -> dict[str, str]:
+    try:
+        found = parse_qs(request.query.decode("ascii"), keep_blank_values=True, strict_parsing=bool(request.query))
+    except (ValueError, UnicodeDecodeError):
+        raise Refused(422, "invalid", "the query is not of the form name=value&name=value") from None
+    return {name: values[-1] for name, values in found.items()}
+
+
+def _number(request: Request, name: str, otherwise: int) -> int:
+    text = _query(request).get(name)
+    if text is None:
+        return otherwise
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise Refused(422, "invalid", f"{name} is {text!r:.40}; it is a whole number, not negative")
+    return int(text)
+
+
+_ONE, _CASE = "/v1/learners/{learner}", "/v1/learners/{learner}/cases/{case}"
+_PAGE = (("after", "those after this number"), ("limit", "the most of them"))
+ROUTES: tuple[Route, ...] = (
+    Route("POST", f"{_CASE}/steps", step, "cases:write", "report what came of an action, and get the next proposal",
+          StepReport, Reply, errors=(404, 409, 422), repeats=True),
+    Route("POST", f"{_ONE}/cases", begin, "cases:write", "begin a case, and get a proposal", Begin, Reply, 201,
+          (404, 409, 422), repeats=True),
+    Route("POST", f"{_ONE}/steps:batch", batch, "cases:write", "report up to 256 steps of several cases", Batch,
+          errors=(422,)),
+    Route("POST", f"{_CASE}/proposal", ask, "cases:write", "get another proposal, among the possible actions", Ask,
+          Reply, errors=(404, 409, 422), repeats=True),
+    Route("POST", f"{_CASE}/abandon", abandon, "cases:write", "end a case without the goal", Abandon, Reply,
+          errors=(404, 409, 422), repeats=True),
+    Route("GET", _CASE, show_case, "cases:read", "a case and its history", errors=(404,)),
+    Route("GET", f"{_ONE}/cases", show_cases, "cases:read", "the open cases", errors=(404, 422), query=_PAGE),
+    Route("GET", f"{_CASE}/explanation", explain, "cases:read", "why this action is proposed", errors=(404, 409, 422)),
+    Route("POST", f"{_ONE}/policy-bounds", policy_bounds, "cases:read", "what a policy loses at least and at most",
+          PolicyQuestion, errors=(404, 422)),
+    Route("GET", "/v1/learners", show_learners, "cases:read", "all learners"),
+    Route("GET", _ONE, show_learner, "cases:read", "a learner: what it is, what it guarantees, its alarms",
+          errors=(404,)),
+    Route("POST", "/v1/learners", create_learner, "admin", "put a learner into the store, from its file", bytes,
+          status=201, errors=(404, 422),
+          query=(("name", "of the learner"), ("follows", "the learner whose cases it follows as a challenger"),
+                 ("mixing", "with this probability an action is drawn at random"))),
+    Route("POST", f"{_ONE}/promote", promote, "admin", "let a challenger take the place of the learner it follows",
+          errors=(404, 422)),
+    Route("POST", f"{_ONE}/acknowledge", acknowledge, "admin", "go on after an alarm", errors=(404, 422)),
+    Route("GET", "/v1/events", show_events, "events:read", "the log, one line for each event", errors=(422,),
+          query=_PAGE),
+    Route("GET", "/v1/digest", digest, "admin", "the last event, its chain, and a digest of the state"),
+    Route("POST", "/v1/snapshots", snapshot, "admin", "take a snapshot", status=201),
+    Route("GET", "/metrics", metrics, "metrics", "numbers for Prometheus"),
+    Route("GET", "/", show_page, None, "a page for people: open cases, what is recommended, why"),
+    Route("GET", "/healthz", health, None, "whether the process runs"),
+    Route("GET", "/readyz", ready, None, "whether it can take steps"),
+    Route("GET", "/openapi.json", description, None, "this description"),
+)  # fmt: skip
+"""All that can be asked."""

@@ -1,0 +1,147 @@
+"""Bearer tokens: 256 random bits, of which only a hash is kept, with scopes, expiry and revocation."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from goalbound.errors import ArgumentError, FileFormatError
+from goalbound.models.files.io import atomic_write, strict_json
+from goalbound.models.files.saved_files import locked
+
+FILE = "tokens.json"
+SCOPES = ("cases:read", "cases:write", "events:read", "metrics", "admin")
+"""What a token may allow. ``admin`` allows everything."""
+_LOOK_SECONDS = 0.5  # revocations take effect within so long
+_MOST_BYTES = 2**20
+
+
+@dataclass(frozen=True)
+class Token:
+    """What is kept of a token.
+
+    Attributes:
+        sha256: of its secret.
+        scopes: what it allows.
+        created, expires: seconds since 1970; None: never.
+        revoked: whether it counts no more.
+    """
+
+    sha256: str
+    scopes: tuple[str, ...]
+    created: float
+    expires: float | None = None
+    revoked: bool = False
+
+    def is_valid(self, now: float) -> bool:
+        """Whether it counts."""
+        return not self.revoked and (self.expires is None or now < self.expires)
+
+    def allows(self, scope: str) -> bool:
+        """Whether it allows this."""
+        return scope in self.scopes or "admin" in self.scopes
+
+
+class Tokens:
+    """The tokens of a store, in a file beside its log that only its owner may read.
+
+    A running service looks at the file twice a second.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        self._stamp: tuple[int, int, int] | None = None
+        self._looked = 0.0
+        self._tokens: dict[str, Token] = {}
+        self._read()
+
+    def __bool__(self) -> bool:
+        """Whether there is any, even one that does not count: then everybody needs one."""
+        self._look()
+        return bool(self._tokens)
+
+    @property
+    def all(self) -> dict[str, Token]:
+        """By their ids."""
+        return dict(self._tokens)
+
+    def create(self, scopes: Iterable[str], *, days: float | None = None) -> str:
+        """A new token; it is shown once, here."""
+        wanted = tuple(scopes)
+        unknown = [scope for scope in wanted if scope not in SCOPES]
+        if unknown or not wanted:
+            raise ArgumentError(f"{unknown[:1] or 'no scope'} is no scope; there are {', '.join(SCOPES)}")
+        if days is not None and not 0.0 < days < 1e6:
+            raise ArgumentError(f"days is {days}; it is how long the token counts, above 0")
+        id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
+        now = time.time()
+        expires = None if days is None else now + 86400.0 * days
+        self._change({id: Token(_hash(secret), wanted, now, expires)})
+        return f"gb_{id}_{secret}"
+
+    def revoke(self, id: str) -> None:
+        """A token counts no more."""
+        self._read()
+        if id not in self._tokens:
+            raise ArgumentError(f"there is no token {id!r}; there are {', '.join(self._tokens) or 'none'}")
+        old = self._tokens[id]
+        self._change({id: Token(old.sha256, old.scopes, old.created, old.expires, revoked=True)})
+
+    def find(self, authorization: bytes | None) -> Token | None:
+        """The token of an Authorization header, if it counts."""
+        self._look()
+        words = (authorization or b"").split(b" ")
+        if len(words) != 2 or words[0].lower() != b"bearer":
+            return None
+        _, _, rest = words[1].decode("latin-1").partition("_")
+        id, _, secret = rest.partition("_")
+        token = self._tokens.get(id)
+        # An unknown id takes as long as a known one.
+        same = hmac.compare_digest(_hash(secret), token.sha256 if token is not None else _hash(""))
+        return token if token is not None and same and token.is_valid(time.time()) else None
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if now - self._looked >= _LOOK_SECONDS:
+            self._looked = now
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            about = os.stat(self._path)
+        except FileNotFoundError:
+            self._tokens, self._stamp = {}, None
+            return
+        stamp = (about.st_mtime_ns, about.st_ino, about.st_size)
+        if stamp == self._stamp:
+            return
+        with open(self._path, "rb") as file:
+            data = file.read(_MOST_BYTES)
+        try:
+            self._tokens = {
+                str(id): Token(**{**one, "scopes": tuple(one["scopes"])})
+                for id, one in strict_json(data, str(self._path)).items()
+            }
+        except (TypeError, KeyError) as error:
+            raise FileFormatError(f"{self._path}: a token is not as it was written ({error})") from None
+        self._stamp = stamp
+
+    def _change(self, tokens: dict[str, Token]) -> None:
+        with locked(self._path):
+            self._read()
+            every = self._tokens | tokens
+            with atomic_write(self._path) as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(json.dumps({id: asdict(one) for id, one in every.items()}, indent=1).encode())
+            self._read()
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,0 +1,6 @@
+"""Learners left running: every step is on the disk before it is acknowledged, and every decision can be replayed."""
+
+from goalbound.store.engine import Answer
+from goalbound.store.store import Store, StoredLearner, StoreOptions
+
+__all__ = ["Answer", "Store", "StoreOptions", "StoredLearner"]

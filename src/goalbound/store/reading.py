@@ -1,0 +1,144 @@
+"""What a store can say about a case or a learner, without changing anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from goalbound.errors import CaseNotFound, LearnerError
+from goalbound.learners.card import learner_card
+from goalbound.learners.wrapper import Wrapper, unwrap
+from goalbound.models.validation import short_repr
+from goalbound.store.engine import Engine
+from goalbound.store.events import Event, Kind, content_of
+from goalbound.store.machine import Machine, Managed
+
+RECENT = 100
+"""The losses of so many cases are shown."""
+
+
+def case_of(engine: Engine, name: str, id: str) -> dict[str, Any]:
+    """A case and its history, open or not."""
+    lead = engine.machine.named(name)
+    number = engine._number_of(lead.number, id) if isinstance(id, str) else None
+    if number is None:
+        raise CaseNotFound(f"{name} has no case {short_repr(id)}; begin it first")
+    case = engine.machine.find(lead.number, id)
+    events = engine.log.events_of(number)
+    first = content_of(events[0].body) if events and events[0].kind == Kind.BEGIN else {}
+    return {
+        "case": id,
+        "open": case is not None,
+        "step": (events[-1].step if events else None) if case is None else case.step,
+        "state": None if case is None else case.state,
+        "state_name": None if case is None else _state_name(lead, case.state),
+        "action": None if case is None else case.action,
+        "action_name": None if case is None else _action_name(lead, case.action),
+        "shadow": first.get("shadow", False) if case is None else case.shadow,
+        "context": first.get("context"),
+        "history": [event_as_json(engine.machine, event) for event in events],
+    }
+
+
+def event_as_json(machine: Machine, event: Event) -> dict[str, Any]:
+    """An event as people read it, with names."""
+    lead = machine.learners[event.learner]
+    body = content_of(event.body)
+    found: dict[str, Any] = {"seq": event.seq, "kind": Kind(event.kind).name.lower(), "step": event.step}
+    for key, value in (
+        ("taken", _action_name(lead, event.taken)), ("loss", event.loss),
+        ("next_state", _state_name(lead, event.next_state)), ("action", _action_name(lead, event.action)),
+        ("propensity", event.propensity), ("allowed", body.get("allowed")), ("reason", body.get("reason")),
+    ):  # fmt: skip
+        if value is not None:
+            found[key] = value
+    if event.others:
+        found["others"] = {
+            machine.learners[int(number)].name: _action_name(lead, action)
+            for number, action in content_of(event.others).items()
+        }
+    found["time"] = event.time
+    return found
+
+
+def explanation(engine: Engine, name: str, id: str) -> Any:
+    """Why the learner proposes what it does in an open case."""
+    lead = engine.machine.named(name)
+    case = engine._open(lead, id)
+    explain = getattr(lead.learner, "explain", None)
+    if explain is None:
+        raise LearnerError(f"{name} is a {type(unwrap(lead.learner)).__name__}, which cannot explain itself")
+    return explain(engine.context_of(case.number), case.state)
+
+
+def alarms(learner: Any) -> list[dict[str, str]]:
+    """What a learner, or one inside it, has noticed: contradictions of its model, changes, losses above its plans."""
+    found = []
+    while True:
+        for kind in ("alarm", "change", "excess"):
+            own = vars(type(learner)).get(kind) if isinstance(learner, Wrapper) else getattr(learner, kind, None)
+            if own is None or type(own).__name__ == "InnerAttribute":
+                continue
+            value = getattr(learner, kind, None)
+            if value is not None:
+                found.append({"kind": kind, "text": str(value)})
+        if not isinstance(learner, Wrapper):
+            return found
+        learner = learner.inner
+
+
+def learner_status(engine: Engine, name: str) -> dict[str, Any]:
+    """What a learner is and guarantees, how many steps it has seen, its open cases, its alarms."""
+    lead = engine.machine.named(name)
+    inside = unwrap(lead.learner)
+    follows = None if lead.follows is None else engine.machine.learners[lead.follows].name
+    support = lead.support
+    return {
+        "name": name,
+        "learner": repr(lead.learner),
+        "card": learner_card(lead.learner).as_json(),
+        "states": support.states,
+        "actions": support.actions,
+        "state_names": None if support.state_names is None else list(support.state_names),
+        "action_names": None if support.action_names is None else list(support.action_names),
+        "context_size": getattr(inside, "context_size", None),
+        "columns": _columns(lead.learner),
+        "unit": _unit(lead.learner),
+        "steps": inside._steps,
+        "open_cases": sum(case.learner == lead.number for case in engine.machine.cases.values()),
+        "abandoned": dict(getattr(inside, "abandoned", {})),
+        "follows": follows,
+        "challengers": [one.name for one in engine.machine.challengers(lead.number)],
+        "mixing": lead.mixing,
+        "recent": engine.log.loss_counts(lead.number, RECENT)._asdict(),
+        "alarms": alarms(lead.learner),
+        "caveats": list(getattr(inside, "caveats", ())),
+    }
+
+
+def _columns(learner: Any) -> list[str] | None:
+    """The covariates that a learner with a map reads; None: it is shown contexts."""
+    while isinstance(learner, Wrapper):
+        if hasattr(learner, "map"):
+            return list(learner.map.column_names)
+        learner = learner.inner
+    return None
+
+
+def _unit(learner: Any) -> str | None:
+    while isinstance(learner, Wrapper):
+        if hasattr(learner, "loss_scale"):
+            return str(learner.loss_scale.unit)
+        learner = learner.inner
+    return None
+
+
+def _state_name(lead: Managed, state: int | None) -> str | int | None:
+    names = lead.support.state_names
+    if state is None or names is None:
+        return state
+    return "goal" if state == lead.support.states else names[state]
+
+
+def _action_name(lead: Managed, action: int | None) -> str | int | None:
+    names = lead.support.action_names
+    return action if action is None or names is None or action < 0 else names[action]

@@ -1,0 +1,343 @@
+"""Events in SQLite: write-ahead log, every commit synced, one connection that writes and checkpoints.
+
+SQLite 3.7.0 to 3.51.2 may corrupt a database in WAL mode if two connections write or checkpoint at the same time
+("WAL-reset bug"). A store is safe from it, since it is opened by one process only (:mod:`goalbound.store.files`), which
+writes and checkpoints by this connection alone; others only read.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from goalbound.errors import StorageFailed, StorageFull, StoreDamaged, StoreError
+from goalbound.models.files.io import sync_folder
+from goalbound.store.events import FIRST_CHAIN, Event
+from goalbound.store.log import LogBase, LossCounts, SnapshotEntry
+
+FORMAT = "1"
+"""The version of the tables."""
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE learner (number INTEGER PRIMARY KEY, file BLOB NOT NULL);
+CREATE TABLE "case" (number INTEGER PRIMARY KEY, learner INTEGER NOT NULL, id TEXT NOT NULL, UNIQUE (learner, id));
+CREATE TABLE event (
+  seq INTEGER PRIMARY KEY, kind INTEGER NOT NULL, learner INTEGER NOT NULL, "case" INTEGER, step INTEGER,
+  taken INTEGER, loss REAL, next_state INTEGER, body BLOB, action INTEGER, propensity REAL, others BLOB,
+  time INTEGER NOT NULL, chain BLOB NOT NULL, UNIQUE ("case", step)
+);
+CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, chain BLOB NOT NULL, file TEXT NOT NULL, sha256 TEXT NOT NULL);
+"""
+_COLUMNS = ", ".join(f'"{name}"' for name in Event._fields)
+_MOST_ROWS = 64  # of one statement: SQLite takes 32,766 values
+_ROW = f"({', '.join('?' * len(Event._fields))})"
+_CHECKPOINT_PAGES = 1000  # of 4 KiB
+_IDLE_CHECKPOINT_PAGES = 50
+_PAGES_PER_COMMIT, _EVENTS_PER_PAGE = 4, 12  # about
+_UNSAFE_BELOW = (3, 51, 3)
+_SAFE = frozenset({(3, 44, 6), (3, 50, 7)})
+_LOOKED_AT = 5000
+_FAILED: list[sqlite3.Connection] = []  # never closed: closing would checkpoint what may not be on the disk
+
+
+def sqlite_note() -> str | None:
+    """What to know about the SQLite in use; None: nothing."""
+    version = sqlite3.sqlite_version_info
+    if version >= _UNSAFE_BELOW or version in _SAFE:
+        return None
+    return (
+        f"SQLite {sqlite3.sqlite_version} has the WAL-reset bug; goalbound writes by one connection only and is not "
+        "affected, but let no other program write to or checkpoint the database"
+    )
+
+
+class SqliteLog:
+    """An :class:`~goalbound.store.log.EventLog` in a file.
+
+    Args:
+        path: the database; it is made where there is none, unless it is only read.
+        readonly: only read, beside the process that writes.
+        synchronous: FULL. Tests set others to show what they lose.
+    """
+
+    def __init__(self, path: Path, *, readonly: bool = False, synchronous: str = "FULL") -> None:
+        self.path = path
+        self._wal = path.with_name(f"{path.name}-wal")
+        self._readonly = readonly
+        self._written_pages = 0  # since the last checkpoint
+        if readonly and not path.is_file():
+            raise StoreError(f"{path}: there is no such store")
+        mode = "ro" if readonly else "rwc"
+        with self._as_store_errors():
+            self._connection = sqlite3.connect(
+                f"{path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False,
+                cached_statements=256,
+            )  # fmt: skip
+            self._run("PRAGMA trusted_schema = OFF")
+            self._run("PRAGMA mmap_size = 0")
+            self._run("PRAGMA wal_autocheckpoint = 0")
+            if readonly:
+                self._run("PRAGMA query_only = ON")
+            else:
+                mode = self._run("PRAGMA journal_mode = WAL").fetchone()[0]
+                if mode != "wal":
+                    raise StoreError(f"{path}: SQLite has no write-ahead log here ({mode}); use a local disk")
+                self._run(f"PRAGMA synchronous = {synchronous}")
+            self._check_tables()
+
+    def _check_tables(self) -> None:
+        found = self._run("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").fetchone()[0]
+        if not found and self._readonly:
+            raise StoreDamaged(f"{self.path}: it holds no store")
+        if not found:
+            with self._transaction():
+                for statement in _TABLES.split(";\n"):
+                    if statement.strip():
+                        self._run(statement)
+                self._put_meta("format", FORMAT)
+                self._put_meta("base", f"0 {FIRST_CHAIN.hex()}")
+            sync_folder(self.path.parent)
+        version = self.get_meta("format")
+        if version != FORMAT:
+            raise StoreDamaged(f"{self.path}: its tables have version {version!r}; this goalbound knows {FORMAT}")
+
+    @contextmanager
+    def _as_store_errors(self) -> Iterator[None]:
+        """Errors of SQLite as those of stores."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._store_error(error) from error
+        except (UnicodeDecodeError, OverflowError) as error:  # of what a damaged page says
+            raise StoreDamaged(f"{self.path}: the database is damaged ({error}); restore a back-up") from error
+
+    def _store_error(self, error: sqlite3.Error) -> StoreError:
+        code = getattr(error, "sqlite_errorcode", None) or 0
+        name = getattr(error, "sqlite_errorname", type(error).__name__)
+        primary = code & 0xFF
+        if primary == sqlite3.SQLITE_FULL:
+            return StorageFull(f"{self.path}: no space is left ({error}); free some, and ask again")
+        if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR) or code == 0:
+            return StoreDamaged(f"{self.path}: the database is damaged ({name}: {error}); restore a back-up")
+        if primary == sqlite3.SQLITE_CONSTRAINT:
+            return StoreDamaged(f"{self.path}: {error}; the log holds what it should not")
+        return StorageFailed(
+            f"{self.path}: reading or writing failed ({name}: {error}); the store has stopped. Look at the disk, and "
+            "open the store again: it replays what is there"
+        )
+
+    def _run(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        return self._connection.execute(statement, values)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._run("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._run("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                if self._connection.in_transaction:
+                    self._run("ROLLBACK")
+            raise
+
+    def append(self, events: Sequence[Event], *, cases: Sequence[tuple[int, int, str]] = ()) -> None:
+        """Write events, and the cases that they begin; all or none, durably."""
+        with self._as_store_errors(), self._transaction():
+            for case in cases:
+                self._run('INSERT INTO "case" VALUES (?, ?, ?)', case)
+            for first in range(0, len(events), _MOST_ROWS):
+                part = events[first : first + _MOST_ROWS]
+                # One statement for many rows: sqlite3 hands the interpreter to other threads once for each statement.
+                rows = ", ".join([_ROW] * len(part))
+                self._run(f"INSERT INTO event ({_COLUMNS}) VALUES {rows}", [value for one in part for value in one])
+        self._written_pages += _PAGES_PER_COMMIT + (len(events) + len(cases)) // _EVENTS_PER_PAGE
+
+    def add_learner(self, number: int, file: bytes) -> None:
+        """Keep the file of a learner, before the event that creates it is appended."""
+        with self._as_store_errors(), self._transaction():
+            self._run("INSERT OR REPLACE INTO learner VALUES (?, ?)", (number, file))
+
+    def learner_file(self, number: int) -> bytes:
+        """The file of a learner as it was created."""
+        found = self._one("SELECT file FROM learner WHERE number = ?", (number,))
+        if found is None:
+            raise StoreDamaged(f"{self.path}: the file of learner {number} is missing")
+        return self._blob(found[0])
+
+    def _blob(self, value: Any) -> bytes:
+        if not isinstance(value, bytes):
+            raise StoreDamaged(f"{self.path}: there is a {type(value).__name__} where bytes were written")
+        return value
+
+    def _one(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        with self._as_store_errors():
+            return self._run(statement, values).fetchone()
+
+    def last(self) -> tuple[int, bytes]:
+        """The number of the last event, and its chain."""
+        found = self._one("SELECT seq, chain FROM event ORDER BY seq DESC LIMIT 1")
+        return (found[0], self._blob(found[1])) if found else self.base()
+
+    def base(self) -> LogBase:
+        """Where the log begins."""
+        seq, _, chain = (self.get_meta("base") or "").partition(" ")
+        try:
+            return LogBase(int(seq), bytes.fromhex(chain))
+        except ValueError:
+            raise StoreDamaged(f"{self.path}: it does not say where its log begins") from None
+
+    def chain_at(self, seq: int) -> bytes | None:
+        """The chain of an event; None: there is none."""
+        base = self.base()
+        if seq == base.seq:
+            return base.chain
+        found = self._one("SELECT chain FROM event WHERE seq = ?", (seq,))
+        return None if found is None else self._blob(found[0])
+
+    def events(self, after: int, limit: int | None = None) -> Iterator[Event]:
+        """Events in order, those after number ``after``."""
+        with self._as_store_errors():
+            rows = self._run(
+                f"SELECT {_COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
+                (after, -1 if limit is None else limit),
+            )
+            yield from map(Event._make, rows)
+
+    def events_of(self, case: int) -> list[Event]:
+        """All events of a case, in order."""
+        with self._as_store_errors():
+            return [
+                Event._make(row)
+                for row in self._run(f'SELECT {_COLUMNS} FROM event WHERE "case" = ? ORDER BY seq', (case,))
+            ]
+
+    def step_of(self, case: int, step: int) -> Event | None:
+        """The event that recorded a step of a case."""
+        found = self._one(f'SELECT {_COLUMNS} FROM event WHERE "case" = ? AND step = ?', (case, step))
+        return None if found is None else Event._make(found)
+
+    def case_number(self, learner: int, id: str) -> int | None:
+        """The number of the case with this id, whether it is open or not."""
+        found = self._one('SELECT number FROM "case" WHERE learner = ? AND id = ?', (learner, id))
+        return None if found is None else found[0]
+
+    def case_id(self, case: int) -> str:
+        """The id of a case."""
+        found = self._one('SELECT id FROM "case" WHERE number = ?', (case,))
+        if found is None:
+            raise StoreDamaged(f"{self.path}: the id of case {case} is missing")
+        return str(found[0])
+
+    def last_case(self) -> int:
+        """The largest number of a case; 0: there is none."""
+        return self._one('SELECT max(number) FROM "case"')[0] or 0
+
+    def loss_counts(self, learner: int, count: int) -> LossCounts:
+        """What the last and the first so many cases of a learner that reached the goal have lost.
+
+        Only the last and the first few thousand events are looked at.
+        """
+        last, base = self.last()[0], self.base().seq
+        ends = {}
+        for name, low, high, order in (
+            ("last", max(base, last - _LOOKED_AT), last, "DESC"),
+            ("first", base, min(last, base + _LOOKED_AT), "ASC"),
+        ):
+            ended = f"""SELECT "case" FROM event WHERE seq > ? AND seq <= ? AND learner = ? AND kind IN (2, 3)
+                AND action IS NULL ORDER BY seq {order} LIMIT ?"""
+            with self._as_store_errors():
+                cases = [row[0] for row in self._run(ended, (low, high, learner, count))]
+            marks = ", ".join("?" * len(cases))
+            sums = f"""SELECT total(now.loss), count(*), count(CASE WHEN now.taken <> before.action THEN 1 END)
+                FROM event AS now JOIN event AS before ON before."case" = now."case" AND before.step = now.step - 1
+                WHERE now."case" IN ({marks})"""
+            loss, steps, taken = self._one(sums, cases)
+            ends[name] = (set(cases), loss, steps, taken)
+        (latest, loss, steps, taken), (first, first_loss, _, _) = ends["last"], ends["first"]
+        other = bool(first) and not first & latest
+        return LossCounts(
+            len(latest), loss / len(latest) if latest else None, len(first) if other else 0,
+            first_loss / len(first) if other else None, steps, taken,
+        )  # fmt: skip
+
+    def snapshots(self) -> list[SnapshotEntry]:
+        """All snapshots, the newest first."""
+        with self._as_store_errors():
+            rows = self._run("SELECT seq, chain, file, sha256 FROM snapshot ORDER BY seq DESC")
+            return [SnapshotEntry(seq, self._blob(chain), str(file), str(sha256)) for seq, chain, file, sha256 in rows]
+
+    def set_snapshots(self, entries: Sequence[SnapshotEntry]) -> None:
+        """Replace the list of snapshots, durably."""
+        with self._as_store_errors(), self._transaction():
+            self._run("DELETE FROM snapshot")
+            for entry in entries:
+                self._run("INSERT INTO snapshot VALUES (?, ?, ?, ?)", entry)
+
+    def rebase(self, seq: int) -> int:
+        """Forget the events up to ``seq``, of which a snapshot was taken; how many there were."""
+        chain = self.chain_at(seq)
+        if chain is None:
+            raise StoreError(f"{self.path}: there is no event {seq}, so the log cannot begin there")
+        with self._as_store_errors():
+            with self._transaction():
+                count = self._run("DELETE FROM event WHERE seq <= ?", (seq,)).rowcount
+                self._put_meta("base", f"{seq} {chain.hex()}")
+            self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._run("VACUUM")
+            self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+        return count
+
+    def get_meta(self, key: str) -> str | None:
+        """A text that was kept under this key."""
+        found = self._one("SELECT value FROM meta WHERE key = ?", (key,))
+        return None if found is None else found[0]
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep a text."""
+        with self._as_store_errors(), self._transaction():
+            self._put_meta(key, value)
+
+    def _put_meta(self, key: str, value: str) -> None:
+        self._run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def wal_bytes(self) -> int:
+        """The size of the write-ahead log."""
+        try:
+            return self._wal.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def tidy(self, *, idle: bool) -> None:
+        """Copy the write-ahead log into the database when it has grown; a disk without space is left for later.
+
+        Nobody is waited for: what a reader still needs is copied the next time.
+        """
+        if self._written_pages > (_IDLE_CHECKPOINT_PAGES if idle else _CHECKPOINT_PAGES):
+            self._written_pages = 0
+            with suppress(StorageFull), self._as_store_errors():
+                self._run("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+    def quick_check(self) -> None:
+        """An error if SQLite itself finds the database damaged."""
+        with self._as_store_errors():
+            found = [row[0] for row in self._run("PRAGMA integrity_check(3)")]
+        if found != ["ok"]:
+            raise StoreDamaged(f"{self.path}: SQLite finds it damaged ({'; '.join(found)[:300]}); restore a back-up")
+
+    def back_up(self, target: Path) -> None:
+        """Write a copy of the database as of the last commit."""
+        with self._as_store_errors():
+            self._run("VACUUM INTO ?", (str(target),))
+
+    def close(self) -> None:
+        """Nothing is used any more."""
+        with self._as_store_errors():
+            self._connection.close()
+
+    def leave(self) -> None:
+        """After a failure of the disk: the connection is neither used nor closed any more."""
+        _FAILED.append(self._connection)

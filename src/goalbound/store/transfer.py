@@ -1,0 +1,167 @@
+"""A log as a text file: one JSON object for each event, for audits, archives and other databases."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from goalbound.errors import FileFormatError, StoreDamaged, StoreError
+from goalbound.models.files.io import as_format_errors, atomic_write, file_name, open_regular, strict_json
+from goalbound.store.events import Event, Kind, check_chain, content_of
+from goalbound.store.files import DATABASE, FolderLock, check_local
+from goalbound.store.log import EventLog
+from goalbound.store.sqlite_log import SqliteLog
+from goalbound.store.store import Store, read_only_log
+
+FORMAT, VERSION = "goalbound-log", 1
+_CHUNK = 1000
+_LONGEST_LINE = 2**30
+
+
+def export_log(path: str | PathLike[str], target: str | PathLike[str]) -> int:
+    """Write the log of a store to a file, beside the process that may write to the store; how many events.
+
+    The first line says what the file is, then come the files of the learners (base64), the events in order, and a last
+    line with the number and the chain of the last event.
+    """
+    log = read_only_log(path)
+    try:
+        with atomic_write(target) as file:
+            count = 0
+            for line in _lines(log):
+                file.write(json.dumps(line, sort_keys=True, allow_nan=False).encode() + b"\n")
+                count += "seq" in line
+        return count
+    finally:
+        log.close()
+
+
+def _lines(log: EventLog) -> Iterator[dict[str, Any]]:
+    base = log.base()
+    yield {"format": FORMAT, "version": VERSION, "after": base.seq, "chain": base.chain.hex()}
+    seq, chain = base
+    for event in log.events(base.seq):
+        if event.kind == Kind.CREATE:
+            yield {"learner": event.learner, "file": base64.b64encode(log.learner_file(event.learner)).decode()}
+        yield event_line(event)
+        seq, chain = event.seq, event.chain
+    yield {"end": seq, "chain": chain.hex()}
+
+
+def event_line(event: Event) -> dict[str, Any]:
+    """An event as a line of an export; None is left out."""
+    found: dict[str, Any] = {name: value for name, value in zip(Event._fields, event, strict=True) if value is not None}
+    found["chain"] = event.chain.hex()
+    for name in ("body", "others"):
+        if name in found:
+            found[name] = found[name].decode()
+    return found
+
+
+def import_log(path: str | PathLike[str], source: str | PathLike[str]) -> int:
+    """Read a file of :func:`export_log` into a store: a new one, or one whose last event is where the file begins.
+
+    Every event is held against its hash; then the store is opened, which replays all of them. How many events there
+    were.
+    """
+    folder = Path(file_name(path))
+    if not (folder / DATABASE).is_file() and folder.is_dir() and any(folder.iterdir()):
+        raise StoreError(f"{folder} is not empty and holds no store; give a new folder")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = FolderLock(folder)
+    try:
+        check_local(folder)
+        log = SqliteLog(folder / DATABASE)
+        try:
+            with as_format_errors(source, "log"):
+                count = _append_lines(log, source)
+        finally:
+            log.close()
+    finally:
+        lock.release()
+    with Store.open(folder, create=False):
+        return count
+
+
+def _append_lines(log: EventLog, source: str | PathLike[str]) -> int:
+    seq, chain = log.last()
+    count, ended = 0, False
+    events: list[Event] = []
+    for number, line in enumerate(_read_lines(source), start=1):
+        if ended:
+            raise FileFormatError(f"line {number} follows the line that ends the log")
+        if number == 1:
+            _check_head(line, seq, chain)
+        elif "file" in line:
+            log.add_learner(int(line["learner"]), _decoded(line["file"]))
+        elif "end" in line:
+            ended = True
+            if line["end"] != seq or line["chain"] != chain.hex():
+                raise FileFormatError(f"the file ends at event {seq}, and says that it ends at {line['end']}")
+        else:
+            event = _event(line)
+            try:
+                check_chain(chain, event, follows=seq)
+            except StoreDamaged as error:
+                raise FileFormatError(f"line {number}: {error}") from None
+            seq, chain = event.seq, event.chain
+            events.append(event)
+            count += 1
+            if len(events) == _CHUNK:
+                _append(log, events)
+    if not ended:
+        raise FileFormatError("the file has no last line, so events may be missing; export it again")
+    _append(log, events)
+    return count
+
+
+def _append(log: EventLog, events: list[Event]) -> None:
+    begun = [
+        (one.case, one.learner, str(content_of(one.body)["id"]))
+        for one in events
+        if one.kind == Kind.BEGIN and one.case is not None
+    ]
+    log.append(events, cases=begun)
+    events.clear()
+
+
+def _check_head(line: dict[str, Any], seq: int, chain: bytes) -> None:
+    if line.get("format") != FORMAT or line.get("version") != VERSION:
+        raise FileFormatError(f"the file is no log of goalbound of version {VERSION}")
+    if (line.get("after"), line.get("chain")) != (seq, chain.hex()):
+        raise FileFormatError(
+            f"the file begins after event {line.get('after')}, and the store ends with event {seq}"
+            + ("; import the archive of what came before first" if seq == 0 else " or has another history")
+        )
+
+
+def _read_lines(source: str | PathLike[str]) -> Iterator[dict[str, Any]]:
+    with open_regular(source) as file:
+        while line := file.readline(_LONGEST_LINE):
+            yield strict_json(line, "a line")
+
+
+def _event(line: dict[str, Any]) -> Event:
+    values: Any = [line.get(name) for name in Event._fields]
+    if set(line) - set(Event._fields):
+        raise FileFormatError(f"an event has {sorted(set(line) - set(Event._fields))}, which it should not")
+    event = Event._make(values)
+    return event._replace(
+        chain=bytes.fromhex(line["chain"]),
+        body=None if event.body is None else line["body"].encode(),
+        others=None if event.others is None else line["others"].encode(),
+        loss=None if event.loss is None else float(event.loss),
+        propensity=None if event.propensity is None else float(event.propensity),
+    )
+
+
+def _decoded(text: Any) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, TypeError) as error:
+        raise FileFormatError(f"the file of a learner is not base64 ({error})") from None

@@ -1,0 +1,49 @@
+"""What docs/service.md and the README say of the service is run."""
+
+import pytest
+
+from goalbound import GreedyRidge
+from goalbound.service.routes import ROUTES
+from goalbound.store import Store
+from goalbound.store.audit import verify
+from tests.support.documents import ROOT, block
+from tests.support.services import running
+from tests.support.stores import WORLD
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    GreedyRidge(WORLD.support, 2, loss_floor=0.1).save(folder / "learner.npz")
+    with running(folder / "store", "--learner", f"recovery={folder / 'learner.npz'}") as (_, url):
+        yield url
+
+
+def test_the_program_of_the_page_handles_its_case(served, capsys):
+    exec(block("docs/service.md", 'print("possible:"').replace("http://127.0.0.1:8765", served), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "proposed: restart"
+    assert "possible: restart" in printed
+    assert printed[-1] == "done: True"
+
+
+def test_the_program_of_the_readme_handles_its_case(served, capsys):
+    exec(block("README.md", "Client(").replace("http://127.0.0.1:8765", served), {})
+    assert capsys.readouterr().out.startswith("do: ")
+
+
+def test_the_store_of_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code = block("docs/service.md", 'Store.open("incidents")')
+    exec(code, {})
+    assert f"```text\n{capsys.readouterr().out}```" in (ROOT / "docs" / "service.md").read_text()
+    assert verify(tmp_path / "incidents").replayed == 4
+    with Store.open(tmp_path / "incidents") as store:
+        assert store.names == ("recovery",)
+
+
+def test_every_route_is_in_the_table_of_the_page():
+    text = (ROOT / "docs" / "service.md").read_text()
+    for route in ROUTES:
+        assert route.path.rsplit("/", 1)[1].removesuffix("{case}").removesuffix("{learner}") in text, route.path
+        assert route.scope is None or f"| {route.scope} |" in text

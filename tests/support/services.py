@@ -1,0 +1,51 @@
+"""Services for tests: in this process, or in one of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from faults.world import environment, free_port, wait_until_ready
+from goalbound.service.app import Limits, Service
+from goalbound.store import Store
+
+
+def asked(
+    store: Store, ask: Callable[[httpx.AsyncClient], Coroutine[Any, Any, Any]], *, limits: Limits | None = None,
+    headers: dict[str, str] | None = None,
+) -> Any:  # fmt: skip
+    """What ``ask`` gives with a client of a service around the store."""
+
+    async def run() -> Any:
+        transport = httpx.ASGITransport(Service(store, limits=limits), raise_app_exceptions=True)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
+            return await ask(client)
+
+    return asyncio.run(run())
+
+
+def command(folder: Path, port: int, *more: str) -> list[str]:
+    return [sys.executable, "-m", "goalbound", "serve", str(folder), "--port", str(port), "--cold", *more]
+
+
+@contextmanager
+def running(folder: Path, *more: str) -> Iterator[Any]:
+    """A service in a process of its own; its process, and its address."""
+    port = free_port()
+    process = subprocess.Popen(
+        command(folder, port, *more), env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    try:
+        wait_until_ready(port, process)
+        yield process, f"http://127.0.0.1:{port}"
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()

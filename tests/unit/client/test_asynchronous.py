@@ -1,0 +1,76 @@
+"""The client with asyncio."""
+
+import asyncio
+
+import httpx
+import pytest
+
+from goalbound.client import AsyncClient
+from goalbound.errors import ServiceUnreachable, StepConflict
+from goalbound.service.app import Service
+from tests.support.flaky import Flaky
+from tests.support.incidents_at_work import greedy
+from tests.support.stores import open_store
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        store.create("incidents", greedy())
+        yield store
+
+
+def test_requests_and_answers_that_are_lost_or_come_twice_change_nothing(store, monkeypatch):
+    monkeypatch.setattr("goalbound.client.calls._FIRST_WAIT", 0.0001)
+    flaky = Flaky(httpx.ASGITransport(Service(store)), share=0.3, seed=1)
+
+    async def handle(client, number):
+        case = await client.learner("incidents").begin([1, 0], "down", id=f"case-{number}")
+        await case.observe(0.1, "down") if case.action == "restart" else await case.override("restart", 0.1, "down")
+        await case.moved_to("degraded")
+        await case.propose(["page"])
+        await case.override("restart", 0.2, "degraded")
+        if number % 2:
+            await case.override("page", 0.4, "goal")
+        else:
+            await case.abandon("lost contact")
+        return case.done
+
+    async def run():
+        async with AsyncClient("http://localhost", transport=flaky, patience=30.0) as client:
+            done = await asyncio.gather(*(handle(client, number) for number in range(12)))
+            assert len(await client.learners()) == 1
+            return done
+
+    assert all(asyncio.run(run()))
+    assert flaky.lost > 20
+    learner = store.learner("incidents")
+    assert learner.status()["steps"] == 12 * 2 + 6  # each once
+    for number in range(12):
+        steps = [one["step"] for one in learner.case(f"case-{number}")["history"] if one["step"] is not None]
+        assert steps == [0, 1, 2, 3, 4]
+
+
+def test_errors_are_raised_and_not_retried(store):
+    async def run():
+        async with AsyncClient("http://localhost", transport=httpx.ASGITransport(Service(store))) as client:
+            learner = client.learner("incidents")
+            case, same = await learner.begin([1, 0], "down", id="a"), await learner.case("a")
+            await case.override("page", 0.4, "degraded")
+            with pytest.raises(StepConflict):
+                await same.override("page", 0.5, "degraded")
+            assert (await learner.history("a"))["step"] == 1
+            assert (await learner.status())["steps"] == 1
+            assert (await case.explain())["state"] == "degraded"
+
+    asyncio.run(run())
+
+
+def test_without_an_answer_patience_ends(monkeypatch):
+    async def run():
+        transport = Flaky(httpx.ASGITransport(lambda *_: None), share=1.0)
+        async with AsyncClient("http://localhost", transport=transport, patience=0.05) as client:
+            with pytest.raises(ServiceUnreachable, match="the same can be asked again"):
+                await client.learner("incidents").begin([1, 0], "down")
+
+    asyncio.run(run())

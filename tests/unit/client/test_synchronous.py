@@ -1,0 +1,76 @@
+"""The client without asyncio."""
+
+import inspect
+
+import httpx
+import pytest
+
+from goalbound.client import AsyncCase, AsyncClient, Case, Client, asynchronous, synchronous
+from goalbound.errors import AccessRefused, ServiceUnreachable
+
+
+def answering(*answers):
+    """A service that gives these answers in turn."""
+    waiting, asked = list(answers), []
+
+    def answer(request):
+        asked.append(request)
+        status, content = waiting.pop(0)
+        if status is None:
+            raise httpx.ReadError("broken", request=request)
+        return httpx.Response(status, json=content, headers={"retry-after": "0"})
+
+    return httpx.MockTransport(answer), asked
+
+
+REPLY = {"case": "a", "step": 0, "action": 1, "name": "page", "propensity": 1.0, "seq": 2, "done": False}
+
+
+def test_the_same_bytes_are_sent_until_there_is_an_answer(monkeypatch):
+    monkeypatch.setattr("goalbound.client.calls._FIRST_WAIT", 0.0001)
+    transport, asked = answering(
+        (503, {}),
+        (None, {}),
+        (429, {}),
+        (201, REPLY),
+        (200, REPLY | {"step": 1, "done": True, "action": None, "name": None}),
+    )
+    with Client("http://localhost", token="gb_1_2", transport=transport) as client:
+        case = client.learner("incidents").begin([1, 0], "down")
+        assert (case.action, case.done, case.id) == ("page", False, "a")
+        assert case.observe(0.4, "goal") is None
+        assert case.done
+    assert len({request.content for request in asked[:4]}) == 1
+    assert {request.headers["authorization"] for request in asked} == {"Bearer gb_1_2"}
+
+
+def test_when_patience_ends_the_last_answer_is_the_error():
+    transport, _ = answering(*[(503, {"detail": "busy", "code": "overloaded"})] * 50)
+    with (
+        Client("http://localhost", transport=transport, patience=0.0) as client,
+        pytest.raises(Exception, match="busy"),
+    ):
+        client.learners()
+    transport, _ = answering((None, {}))
+    with Client("http://localhost", transport=transport, patience=0.0) as client, pytest.raises(ServiceUnreachable):
+        client.learners()
+
+
+def test_what_is_not_allowed_is_said_at_once():
+    transport, asked = answering((403, {"detail": "this token does not allow admin", "code": "scope"}))
+    with Client("http://localhost", transport=transport) as client, pytest.raises(AccessRefused, match="admin"):
+        client.learner("incidents").status()
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(Client, AsyncClient), (Case, AsyncCase), (synchronous.Learner, asynchronous.AsyncLearner)]
+)
+def test_both_clients_have_the_same_methods_with_the_same_parameters(one, other):
+    names = {name for name in vars(one) if not name.startswith("_")}
+    assert names == {name for name in vars(other) if not name.startswith("_")}
+    for name in names:
+        mine, theirs = inspect.getattr_static(one, name), inspect.getattr_static(other, name)
+        if callable(mine):
+            assert list(inspect.signature(mine).parameters) == list(inspect.signature(theirs).parameters)
+            assert inspect.getdoc(mine).replace("Async", "") == inspect.getdoc(theirs).replace("Async", "")

@@ -1,0 +1,70 @@
+"""Snapshots by a copy of the process."""
+
+import os
+import time
+
+import pytest
+
+from goalbound.store import background
+from goalbound.store.background import BackgroundSnapshot
+from goalbound.store.snapshots import digest_of, read_snapshot
+from goalbound.store.writer import Writer
+from tests.support.incidents_at_work import contexts
+from tests.support.stores import drawing, new_engine
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+
+
+@pytest.fixture
+def engine(tmp_path):
+    engine = new_engine(tmp_path / "store", drawing())
+    for number, context in enumerate(contexts(5, 0)):
+        engine.begin("incidents", context, "down", id=str(number))
+    engine.commit()
+    engine.snapshots.mkdir()
+    yield engine
+    engine.log.close()
+
+
+def waited(copy):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        done, entry = copy.done()
+        if done:
+            return entry
+        time.sleep(0.01)
+    raise AssertionError("it has not ended")
+
+
+def test_it_is_of_the_state_as_it_was_when_it_was_begun(engine):
+    digest = digest_of(engine.machine)
+    copy = BackgroundSnapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
+    engine.begin("incidents", [0.5, 0.5], "down", id="later")
+    entry = waited(copy)
+    assert digest_of(read_snapshot(engine.snapshots, entry)) == digest
+    assert entry.seq == 6
+
+
+def test_a_copy_that_fails_or_never_ends_leaves_nothing(engine, monkeypatch):
+    def fail(*arguments, **more):
+        raise OSError("no space")
+
+    monkeypatch.setattr(background, "write_snapshot", fail)
+    assert waited(BackgroundSnapshot(engine.snapshots, engine.machine, seq=1, chain=engine.chain)) is None
+    monkeypatch.setattr(background, "write_snapshot", lambda *_, **__: time.sleep(100))
+    monkeypatch.setattr(background, "LONGEST", 0.05)
+    assert waited(BackgroundSnapshot(engine.snapshots, engine.machine, seq=1, chain=engine.chain)) is None
+    BackgroundSnapshot(engine.snapshots, engine.machine, seq=1, chain=engine.chain).end()
+
+
+def test_with_many_cases_the_writer_goes_on_while_it_is_taken(engine, monkeypatch):
+    monkeypatch.setattr("goalbound.store.writer._MANY_CASES", 3)
+    writer = Writer(engine, most_waiting=9, has_space=lambda: True, snapshot_events=3, snapshot_seconds=1e9)
+    end = time.monotonic() + 60
+    while not writer.counts.snapshots and time.monotonic() < end:
+        writer.call(lambda one: one.act("incidents", "1"), writes=False)
+        time.sleep(0.01)
+    writer.close()
+    assert engine.log.snapshots()[0].seq == 6
+    engine.rebuild()
+    assert engine.restored.snapshot == 6

@@ -1,0 +1,61 @@
+"""What a store says about cases and learners."""
+
+import warnings
+
+import pytest
+
+from goalbound import InUnits, LossScale, Monitored
+from goalbound.adapters.covariates import CovariateLearner, Hats
+from goalbound.errors import CaseFinished, CaseNotFound
+from goalbound.store.reading import alarms
+from tests.support.incidents_at_work import AFTER, BEFORE, greedy, people
+from tests.support.stores import drawing, open_store
+
+CALM = [1.0, 0.0]
+
+
+def test_a_case_is_told_with_names_from_its_beginning_to_its_end(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", greedy())
+        store.create("rival", drawing(), follows="incidents")
+        learner.begin(CALM, "down", id="a", allowed=["restart"])
+        learner.override("a", "page", 0.4, "degraded", step=1)
+        found = learner.case("a")
+        assert (found["open"], found["step"], found["state_name"], found["context"]) == (True, 1, "degraded", CALM)
+        assert [(one["kind"], one.get("taken"), one["next_state"]) for one in found["history"]] == [
+            ("begin", None, "down"),
+            ("override", "page", "degraded"),
+        ]
+        assert found["history"][0]["allowed"] == [0]
+        assert found["history"][0]["others"] == {"rival": "restart"}
+        learner.abandon("a", "lost contact")
+        found = learner.case("a")
+        assert (found["open"], found["step"], found["action"]) == (False, 2, None)
+        assert found["history"][-1]["reason"] == "lost contact"
+        with pytest.raises(CaseNotFound):
+            learner.case("b")
+
+
+def test_an_explanation_is_that_of_the_learner_for_the_covariates_of_the_case(tmp_path):
+    learner = CovariateLearner(Hats([0, 100], clamp=True), InUnits(greedy(), LossScale("min", cap=60)))
+    with open_store(tmp_path / "store") as store:
+        stored = store.create("incidents", learner)
+        stored.begin(25, "down", id="a")
+        found = stored.explain("a")
+        assert str(found) == str(learner.explain(25, "down"))
+        assert stored.status()["unit"] == "min"
+        assert stored.status()["columns"] == list(learner.map.column_names)
+        stored.abandon("a", "lost")
+        with pytest.raises(CaseFinished):
+            stored.explain("a")
+
+
+def test_alarms_are_found_inside_wrappers():
+    learner = InUnits(Monitored(greedy(), run_length=1000), LossScale("min", cap=1))
+    assert alarms(learner) == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner.learn_log([*people(BEFORE, 200), *people(AFTER, 60, seed=1)])
+    found = alarms(learner)
+    assert [one["kind"] for one in found] == ["change"]
+    assert "no longer holds" in found[0]["text"]
