@@ -24,7 +24,6 @@ from guarantees import (
     termination,
     variants,
 )
-from guarantees.figures import draw
 from guarantees.page import write_page
 from guarantees.result import Notify, Result
 from guarantees.settings import warm_up
@@ -59,7 +58,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for letter in letters:
             result = _run(letter, quick=options.quick)
             result.save(options.out)
-            draw(result, options.out)
             write_page(options.out)
             print(f"\n{result}\n   {result.seconds:.0f} s", flush=True)
             held &= result.held

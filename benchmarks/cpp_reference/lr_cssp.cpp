@@ -162,12 +162,12 @@ class Learner {
         }
         stale_pairs.clear();
         if (p.sharp) {
-            iterate_values_in_intervals();
+            iterate_values<true>();
             return;
         }
         mix(context);
         set_radii(context);
-        iterate_values();
+        iterate_values<false>();
     }
 
     // Inequality (known), with what was so at the start of the interval.
@@ -345,7 +345,8 @@ class Learner {
         }
     }
 
-    // Extended value iteration, Gauss-Seidel, from the last values.
+    // Extended value iteration, Gauss-Seidel, from the last values; over balls, or over intervals.
+    template <bool sharp>
     STAGE void iterate_values() {
         const double enough = p.tolerance * p.l_min;
         double change;
@@ -358,14 +359,19 @@ class Learner {
                 for (int64_t a = 0; a < p.actions; ++a) {
                     const int64_t i = s * p.actions + a;
                     double value = loss[i];
-                    if (radius[i] < mass[i]) value += inner_minimum(i);  // else all of it goes to the goal
+                    if (sharp)
+                        value += minimum_in_intervals(i);
+                    else if (radius[i] < mass[i])  // else all of it goes to the goal
+                        value += inner_minimum(i);
                     if (value < best) {
                         best = value;
                         policy[s] = a;
                     }
                 }
+                if (sharp) best = std::min(best, p.ceiling);
                 change = std::max(change, std::abs(best - values[s]));
                 values[s] = best;
+                if (sharp) reorder(s);
             }
         } while (change > enough);
         sweeps += sweep;
@@ -498,34 +504,6 @@ class Learner {
     }
 
     static double clip(double x) { return std::min(std::max(x, 0.0), 1.0); }
-
-    // The same as iterate_values, over intervals. Next states are filled in the order of their values, which is kept.
-    STAGE void iterate_values_in_intervals() {
-        const double enough = p.tolerance * p.l_min;
-        double change;
-        int64_t sweep = 0;
-        do {
-            if (++sweep > evi_sweep_limit) fail("value iteration does not end");
-            change = 0.0;
-            for (int64_t s = 0; s < S; ++s) {
-                double best = std::numeric_limits<double>::infinity();
-                for (int64_t a = 0; a < p.actions; ++a) {
-                    const int64_t i = s * p.actions + a;
-                    const double value = loss[i] + minimum_in_intervals(i);
-                    if (value < best) {
-                        best = value;
-                        policy[s] = a;
-                    }
-                }
-                best = std::min(best, p.ceiling);
-                change = std::max(change, std::abs(best - values[s]));
-                values[s] = best;
-                reorder(s);
-            }
-        } while (change > enough);
-        sweeps += sweep;
-        backups += sweep * N;
-    }
 
     // min q.v over low <= q <= high, sum q = 1: the lower ends, and what is missing to 1 goes where values are least.
     // Where the upper ends do not sum to 1, the rest goes where they are largest.

@@ -1,5 +1,7 @@
-"""The figures of docs/width_scale.md and docs/covariates.md, from the results of the experiments of the same names.
+"""The figures of README, docs/width_scale.md and docs/covariates.md, from the results of experiments and of the demo.
 
+goalbound demo
+goalbound run experiments/first.toml
 goalbound run experiments/width-scale.toml
 goalbound run experiments/width-scale-gymnasium.toml
 goalbound run experiments/covariates.toml
@@ -9,6 +11,7 @@ python docs/images/make_figures.py out            # the folder of the results
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,14 +21,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from goalbound.experiments.figures.style import (
-    COLOURS,
-    DASHES,
     INK,
-    MARKERS,
     SOFT,
+    LineStyle,
     figure_style,
     power_of_ten,
     save_figure,
+    styles,
 )
 from goalbound.experiments.record_file import read_record
 from goalbound.experiments.summary import Group, summarize
@@ -62,11 +64,13 @@ def width_scale_figure(groups: Iterable[Group]) -> Figure:
     """Regret relative to the best scale of each problem, and how often the intervals held the truth."""
     figure = Figure(figsize=(7.2, 4.0), layout="constrained")
     regret, coverage = figure.subplots(1, 2)
-    for place, (name, scales) in enumerate(sorted(by_problem(groups).items())):
+    found = by_problem(groups)
+    looks = styles(sorted(found))
+    for name, scales in sorted(found.items()):
         means = np.array([group.expected_regret.mean for group in scales.values()])
         worst = np.array([max(group.expected_regret.values) for group in scales.values()])
-        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
-        style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": DASHES[place // len(COLOURS)]}
+        colour, dash, marker = looks[name]
+        style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dash}
         regret.plot(list(scales), means / means.min(), label=name, **style)
         regret.plot(list(scales), worst / means.min(), color=colour, linewidth=0.5, alpha=0.7)
         coverage.plot(list(scales), [group.coverage.mean for group in scales.values()], **style)
@@ -96,8 +100,8 @@ def covariates_figure(groups: Iterable[Group]) -> Figure:
     proven.set_title("proven intervals", loc="left")
     practical.set_title(f"{PRACTICAL:g} x widths, not proven", loc="left")
     for axes, ending in ((proven, ""), (practical, f", {PRACTICAL:g} x widths")):
-        for place, seen in enumerate(SEEN):
-            draw_course(axes, named[seen + ending], COLOURS[place], DASHES[place % len(DASHES)], seen)
+        for seen, look in styles(SEEN).items():
+            draw_course(axes, named[seen + ending], look, seen)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlim(100, named[SEEN[0]].episodes)
@@ -112,12 +116,12 @@ def covariates_figure(groups: Iterable[Group]) -> Figure:
     return figure
 
 
-def draw_course(axes: Any, group: Group, colour: str, dash: Any, label: str) -> None:
+def draw_course(axes: Any, group: Group, look: LineStyle, label: str) -> None:
     """The mean and its band, and a bar where a learner found the environment not linear in what it sees."""
     curve = group.regret_curve
-    axes.plot(curve.episode, curve.mean, color=colour, linestyle=dash, label=label)
+    axes.plot(curve.episode, curve.mean, color=look.colour, linestyle=look.dash, label=label)
     if curve.low is not None:
-        axes.fill_between(curve.episode, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0.0)
+        axes.fill_between(curve.episode, curve.low, curve.high, color=look.colour, alpha=0.15, linewidth=0.0)
     for alarm in filter(None, group.alarms):
         found = re.match(r"episode (\d+):", alarm)
         if found:
@@ -125,9 +129,38 @@ def draw_course(axes: Any, group: Group, colour: str, dash: Any, label: str) -> 
             axes.plot(at, np.interp(at, curve.episode, curve.mean), "|", color=INK, markersize=9)
 
 
+def photograph(page: Path, path: Path, *, chart: str, size: tuple[int, int], whole: bool = False) -> None:
+    """A page as PNG, in headless Chromium, when a chart has been drawn: the first screen, or the chart alone."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(flag)
+    browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        browser.get(page.resolve().as_uri())
+        holder = browser.find_element("css selector", f"[data-chart='{chart}']")
+        drawn = "return Boolean(arguments[0]._fullLayout)"
+        WebDriverWait(browser, 60).until(lambda driver: driver.execute_script(drawn, holder))
+        path.write_bytes(browser.get_screenshot_as_png() if whole else holder.screenshot_as_png)
+    finally:
+        browser.quit()
+
+
 def main(results: Path) -> None:
     """Draw all that has results."""
     here = Path(__file__).parent
+    if (results / "first" / "report.html").exists():
+        photograph(
+            results / "first" / "report.html", here / "report.png", chart="regret-1", size=(1400, 720), whole=True
+        )
+    if (results / "demo" / "index.html").exists():
+        photograph(results / "demo" / "index.html", here / "demo.png", chart="regret", size=(1400, 720))
     with figure_style():
         width_scale = [results / name for name in ("width-scale", "width-scale-gymnasium") if (results / name).exists()]
         if width_scale:

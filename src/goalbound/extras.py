@@ -17,7 +17,8 @@ from urllib.request import url2pathname
 
 EXTRAS = {
     "pydantic": "experiments", "pyarrow": "experiments", "joblib": "experiments", "matplotlib": "experiments",
-    "tomli_w": "experiments", "pandas": "pandas", "distributed": "cluster", "gymnasium": "gym",
+    "tomli_w": "experiments", "jinja2": "experiments", "pandas": "pandas", "distributed": "cluster",
+    "gymnasium": "gym",
 }  # fmt: skip
 """The extra that provides each optional library."""
 

@@ -63,6 +63,7 @@ def test_a_cluster_leaves_the_same_bytes_as_this_machine(address, tmp_path, caps
     assert (there / "report.html").is_file()
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupted_run_of_a_cluster_is_resumed_from_its_checkpoint(address, tmp_path):
     file = tmp_path / "unhurried.toml"
     file.write_text(UNHURRIED)

@@ -16,6 +16,7 @@ from guarantees.likelihood import QUICK, RULES, SOURCES, likelihood_sets, upper_
 from guarantees.settings import certified, dense
 from guarantees.truth_adversary import TruthAdversary, lattice
 from tests.paper.claims import assert_held
+from tests.support.likelihood import numbers_of
 
 
 def test_failures_are_at_most_delta_and_the_check_can_fail() -> None:
@@ -49,7 +50,8 @@ def test_no_bound_loses_the_truth_before_its_likelihood_does() -> None:
         @ ratios.vertices.vertices.T
         / ratios.vertices.steps
     )
-    lost = ((state.low > truth + 1e-9) | (state.high < truth - 1e-9)).any(axis=1)
+    low, high = (array[numbers_of(learner)] for array in (state.low, state.high))
+    lost = ((low > truth + 1e-9) | (high < truth - 1e-9)).any(axis=1)
     assert lost.any()
     assert not lost.all()
     assert (excess[lost] > 0.0).all()
@@ -68,9 +70,10 @@ def _largest_excess(learner: LRCSSP, problem: LinearCSSP, *, episodes: int) -> A
             step = environment.step(episode.act(state))
             episode.observe(step)
             state = step.next_state
-            for number, mean, outcome in _numbers(problem, context, step):
+            ratios, pair = learner._state.likelihood, support.pair(step.state, step.action)
+            for at, (number, mean, outcome) in enumerate(_numbers(problem, context, step)):
                 log_loss[number] -= log(mean if outcome else 1.0 - mean)
-                forecasters = learner._state.likelihood.log_loss[number].tolist()
+                forecasters = ratios.log_loss[ratios.first[pair] + at].tolist()
                 mixed = log(sum(exp(-one) for one in forecasters) / len(forecasters))
                 excess[number] = max(excess[number], log_loss[number] + mixed)
     return excess

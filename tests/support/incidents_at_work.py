@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound import Builder, GreedyRidge, LinearCSSP, ModelEnvironment, Step
+from goalbound import Builder, GreedyRidge, LinearCSSP, ModelEnvironment, Step, Support
 
 RUNBOOK = {"down": "page", "degraded": "page"}
 
@@ -62,6 +62,21 @@ def people(problem: LinearCSSP, cases: int, *, seed: int = 0) -> list[tuple[NDAr
             log.append((context, environment.step(int(rng.integers(2)))))
             state = log[-1][1].next_state
     return log
+
+
+def with_state_before(support: Support, name: str) -> Support:
+    """The support with one more state, before the others; there a page helps, or nothing changes."""
+    states, actions = support.state_names, support.action_names
+    assert states is not None
+    assert actions is not None
+    rows = {
+        states[state]: {
+            actions[support.pair_action[pair]]: [[*states, "goal"][s] for s in support.next_state[support.row(pair)]]
+            for pair in range(support.pair_start[state], support.pair_start[state + 1])
+        }
+        for state in range(support.states)
+    }
+    return Support.from_names({name: {"page": [name, "goal"]}, **rows})
 
 
 def rewrite_header(path: Path, **entries: Any) -> None:

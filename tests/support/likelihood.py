@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from goalbound.kernels import likelihood as kernels
 from goalbound.kernels.forecasts import FIT_GROWTH, forecast_fitted, forecast_mean, forecast_ridge
 from goalbound.kernels.lattice import locate, nearest_vertex, new_lattice
-from goalbound.kernels.likelihood import LikelihoodConstants, LikelihoodState, new_likelihood_state
+from goalbound.kernels.likelihood import LikelihoodConstants
 from goalbound.kernels.likelihood_bounds import fit_number
+from goalbound.kernels.likelihood_state import LikelihoodState, begin_pair, new_likelihood_state
+from goalbound.learners.lr_cssp import LRCSSP
 
 Floats = NDArray[np.float64]
 NUMBER = 1
@@ -24,7 +26,9 @@ def new_number(
     vertices, groups = new_lattice(size, most), new_lattice(size, cells)
     surprise = float(np.log(1.0 / failure))
     constants = LikelihoodConstants(True, surprise, surprise, vertices, groups, np.ones(2, dtype=np.bool_))
-    return constants, new_likelihood_state(1, 1, size, len(vertices.vertices), len(groups.vertices))
+    state = new_likelihood_state(1, 1, size, len(vertices.vertices), len(groups.vertices))
+    begin_pair.python(state, 0, 1)
+    return constants, state
 
 
 def enter(constants: LikelihoodConstants, state: LikelihoodState, contexts: Floats, outcomes: Sequence[float]) -> None:
@@ -35,16 +39,25 @@ def enter(constants: LikelihoodConstants, state: LikelihoodState, contexts: Floa
         cell = nearest_vertex.python(state.work.cells)
         direction = np.linalg.solve(gram, context)
         mean = forecast_mean.python(state, NUMBER, 0)
-        ridge = forecast_ridge.python(state, NUMBER, 0, sums, direction, float(context @ direction), mean)
+        ridge = forecast_ridge.python(state.contexts[0], sums, direction, float(context @ direction), mean)
         fitted = forecast_fitted.python(state, NUMBER, context)
-        kernels.record_pair.python(state, 0, cell, context)
-        kernels.record_number.python(state, NUMBER, 0, cell, context, outcome, np.array([mean, ridge, fitted]))
+        visits = kernels.record_pair.python(state, 0, context, cell)
+        kernels.record_number.python(state, NUMBER, visits, context, cell, outcome, np.array([mean, ridge, fitted]))
         state.visits[0] += 1
         if state.visits[0] >= FIT_GROWTH * state.fitted[0] + 1.0:
             state.fitted[0] = state.visits[0]
             fit_number.python(state, NUMBER, 0)
         gram += np.outer(context, context)
         sums += outcome * context
+
+
+def numbers_of(learner: LRCSSP) -> NDArray[np.int64]:
+    """[N + M] where the losses of all pairs, and then all next states, stand among the numbers; all were played."""
+    state, support = learner._state.likelihood, learner.support
+    assert state.place.all()
+    lengths = np.diff(support.next_start)
+    places = np.arange(support.triples) - np.repeat(support.next_start[:-1], lengths)
+    return np.concatenate([state.first, np.repeat(state.first, lengths) + 1 + places])
 
 
 def failure_margin(state: LikelihoodState, constants: LikelihoodConstants, log_loss: float) -> float:

@@ -119,4 +119,5 @@ def result_of(data, problem, learner):
 
 
 def sentences(data, place=0):
-    return " ".join(data["phrases"]["conclusions"][place]["sentences"])
+    found = data["phrases"]["conclusions"][place]
+    return " ".join([*found["answer"], *found["sentences"]])

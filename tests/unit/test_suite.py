@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 BROWSER_TESTS = "tests/browser/test_many_learners.py"
 SOURCE, TESTS = ROOT / "src" / "goalbound", ROOT / "tests"
 MIRRORED = (
-    "adapters", "cli", "estimation", "experiments", "kernels", "learners", "logs", "models", "planning", "problems",
-    "simulation", "testing",
+    "adapters", "cli", "estimation", "experiments", "kernels", "learners", "logs", "models", "pages",
+    "planning", "problems", "simulation", "testing",
 )  # fmt: skip
 """The packages whose modules each have a test file of their name: all."""
 TESTED_ELSEWHERE: dict[str, str] = {

@@ -159,8 +159,8 @@ TABLES = ("summary", "curves", "policies", "episodes")
 """What can be exported."""
 FUNCTIONS = {
     "solve": "solve:run", "problems": "problems:problems", "convert": "problems:convert", "demo": "demo:run",
-    "run": "experiments:run", "report": "experiments:report", "ratios": "experiments:ratios",
-    "figures": "experiments:figures", "export": "export:run", "compare": "compare:run",
+    "run": "experiments:run", "report": "experiments:report", "figures": "experiments:figures",
+    "export": "export:run", "compare": "compare:run", "ratios": "ratios:run",
     "learners": "learners:run", "check": "check:run", "fit": "fit:run", "warm-up": "warm_up:run",
     "completion": "completion:run",
 }  # fmt: skip

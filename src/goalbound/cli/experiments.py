@@ -15,12 +15,10 @@ from typing import Any
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.text import print_error
 from goalbound.experiments.progress import Progress, progress_reporter
-from goalbound.experiments.ratios import format_ratios, learner_ratios, ratios_as_json
 from goalbound.experiments.registry.problems import ENVIRONMENTS
 from goalbound.experiments.results import Results
 from goalbound.experiments.results_dir import read_runs
 from goalbound.experiments.spec import ExperimentSpec
-from goalbound.experiments.summary import RunGroup, group_runs
 from goalbound.experiments.sweep import SweepResult, sweep
 from goalbound.terminal import one_line, pluralize
 
@@ -55,24 +53,6 @@ def report(arguments: Namespace) -> int:
     """``goalbound report``: summarise the records and write the report; nothing is run."""
     results = read_results(arguments.experiment)
     _print(results, _write(results), as_json=arguments.json)
-    return 0
-
-
-def ratios(arguments: Namespace) -> int:
-    """``goalbound ratios``: regrets and their ratios to the best, over several experiments; nothing is run."""
-    experiments: dict[str, list[RunGroup]] = {}
-    for word in arguments.experiments:
-        results = read_results(word)
-        name = results.spec.name
-        if name in experiments:
-            raise UsageError(f"two of the experiments are called {name}; give each once")
-        experiments[name] = group_runs(results.records, results.runs)
-        for one in results.summarised.missing:
-            print_error(f"{name}: {one}")
-    found = learner_ratios(experiments)
-    if not found:
-        raise UsageError("the experiments have no records to compare; run them first")
-    print(ratios_as_json(found) if arguments.json else format_ratios(found))
     return 0
 
 

@@ -93,7 +93,7 @@ def curve_episodes(episode: NDArray[np.int64]) -> NDArray[np.int64]:
     return episode[np.unique(nearest_rows(episode, np.geomspace(episode[0], episode[-1], CURVE_POINTS)))]
 
 
-def cumulative_at(record: RunRecord, column: str, at: NDArray[np.int64]) -> NDArray[np.float64]:
+def cumulative_at(record: RunRecord, column: str, at: NDArray[np.int64 | np.float64]) -> NDArray[np.float64]:
     """A cumulative column at some episodes: exact at kept rows, linearly interpolated elsewhere."""
     episode = np.concatenate([[0.0], record.table["episode"]])
     return np.interp(at, episode, np.concatenate([[0.0], record.table[column]]))

@@ -15,7 +15,8 @@ from goalbound.kernels.compile import lean
 from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.environment import uniform_pair
 from goalbound.kernels.intervals import count_variance, variance_log_det_bound
-from goalbound.kernels.likelihood import add_pending_forecasts, learn_likelihood, reset_likelihood
+from goalbound.kernels.likelihood import add_pending_forecasts, learn_likelihood
+from goalbound.kernels.likelihood_state import reset_likelihood
 from goalbound.kernels.linearity_test import test_pending, test_reported, test_step
 from goalbound.kernels.model_prior import begin_with_models
 from goalbound.kernels.noise_free import learn_noise_free
@@ -361,7 +362,7 @@ def reset_pairs(constants, learner):
         if learner.totals["restarts"] > 0:
             erase_pair(constants, learner, pair, size)
             if constants.likelihood.on:
-                reset_likelihood(learner, pair, constants.next_start[pair], constants.next_start[pair + 1])
+                reset_likelihood(learner, pair)
             if constants.noise_free.on:
                 learner.noise_free.count[pair] = 0
         set_radii(constants, learner, pair, size, 0.0, 0.0)

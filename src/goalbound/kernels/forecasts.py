@@ -9,10 +9,10 @@ from math import log
 
 from goalbound.kernels.compile import lean
 from goalbound.kernels.likelihood_bounds import fit_number
+from goalbound.kernels.likelihood_state import FORECASTERS, begin_pair
 from goalbound.kernels.regression import dot, solve_context
 
-MEAN, RIDGE, FITTED = 0, 1, 2
-FORECASTERS = 3
+MEAN, RIDGE, FITTED = range(FORECASTERS)
 LEAST_FORECAST = 1e-12
 """Forecasts keep this distance from 0 and 1."""
 FIT_GROWTH = 1.1
@@ -26,14 +26,15 @@ def forecast_mean(state, number, pair):
 
 
 @lean
-def forecast_ridge(state, number, pair, sums, direction, square, mean):
+def forecast_ridge(contexts, sums, direction, square, mean):
     """The forecast by ridge regression of y on contexts, around the mean; drawn towards it where the context is new.
 
-    ``sums`` [d] is the sum of y c, ``direction`` is V^-1 c and ``square`` c V^-1 c.
+    ``contexts`` [d] is the sum of c over the visits, ``sums`` [d] that of y c, ``direction`` is V^-1 c and ``square``
+    c V^-1 c.
     """
     guess = mean
     for j in range(len(direction)):
-        guess += direction[j] * (sums[j] - mean * state.contexts[pair, j])
+        guess += direction[j] * (sums[j] - mean * contexts[j])
     guess = min(max(guess, 0.0), 1.0)
     return clipped((guess + square * mean) / (1.0 + square))
 
@@ -95,34 +96,39 @@ def make_forecasts(constants, learner, episode, pair):
         episode.residual,
     )  # fmt: skip
     square = max(dot(episode.direction, episode.context), 0.0)
+    first = constants.next_start[pair]
+    last = constants.next_start[pair + 1]
+    begin_pair(state, pair, last - first)
+    number = state.first[pair]
+    contexts = state.contexts[state.place[pair] - 1]
     if constants.likelihood.tracked[pair]:
-        mean = forecast_mean(state, pair, pair)
+        mean = forecast_mean(state, number, pair)
         episode.forecast[0, MEAN] = mean
         episode.forecast[0, RIDGE] = forecast_ridge(
-            state, pair, pair, regression.loss_sums[pair], episode.direction, square, mean
+            contexts, regression.loss_sums[pair], episode.direction, square, mean
         )
-        episode.forecast[0, FITTED] = forecast_fitted(state, pair, episode.context)
-    first = constants.next_start[pair]
-    for place in range(first, constants.next_start[pair + 1]):
-        number = pairs + place
-        if constants.likelihood.tracked[number]:
-            mean = forecast_mean(state, number, pair)
+        episode.forecast[0, FITTED] = forecast_fitted(state, number, episode.context)
+    for place in range(first, last):
+        if constants.likelihood.tracked[pairs + place]:
+            at = 1 + place - first
+            mean = forecast_mean(state, number + at, pair)
             sums, seen = sums_of(constants, regression, pair, place)
             ridge = clipped(mean)
             if seen:
-                ridge = forecast_ridge(state, number, pair, sums, episode.direction, square, mean)
-            episode.forecast[1 + place - first, MEAN] = mean
-            episode.forecast[1 + place - first, RIDGE] = ridge
-            episode.forecast[1 + place - first, FITTED] = forecast_fitted(state, number, episode.context)
+                ridge = forecast_ridge(contexts, sums, episode.direction, square, mean)
+            episode.forecast[at, MEAN] = mean
+            episode.forecast[at, RIDGE] = ridge
+            episode.forecast[at, FITTED] = forecast_fitted(state, number + at, episode.context)
 
 
 @lean
 def fit_pair(constants, state, pair):
     """The most likely coefficients of all numbers of a pair."""
     pairs = len(state.visits)
+    first, number = constants.next_start[pair], state.first[pair]
     state.fitted[pair] = state.visits[pair]
     if constants.likelihood.tracked[pair]:
-        fit_number(state, pair, pair)
-    for place in range(constants.next_start[pair], constants.next_start[pair + 1]):
+        fit_number(state, number, pair)
+    for place in range(first, constants.next_start[pair + 1]):
         if constants.likelihood.tracked[pairs + place]:
-            fit_number(state, pairs + place, pair)
+            fit_number(state, number + 1 + place - first, pair)

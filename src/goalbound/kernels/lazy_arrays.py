@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import mmap
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ FROM_BYTES = 2**20
 """Smaller arrays are plain: they are no larger than a few pages."""
 
 
-def lazy_zeros(shape: tuple[int, ...]) -> NDArray[np.float64]:
+def lazy_zeros(shape: tuple[int, ...], dtype: type[Any] = np.float64) -> NDArray[Any]:
     """Zeros that may be written to, C-contiguous; memory is taken page by page.
 
     >>> array = lazy_zeros((1_000_000, 10))
@@ -24,9 +25,11 @@ def lazy_zeros(shape: tuple[int, ...]) -> NDArray[np.float64]:
     >>> array.shape, array.sum()
     ((1000000, 10), np.float64(1.0))
     """
-    size = math.prod(shape) * np.dtype(np.float64).itemsize
+    size = math.prod(shape) * np.dtype(dtype).itemsize
     if size < FROM_BYTES or not hasattr(mmap, "MADV_NOHUGEPAGE"):
-        return np.zeros(shape)
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # private: a fork has its own
+        return np.zeros(shape, dtype=dtype)
+    # Private: a fork has its own. Not reserved: there may be more room than memory, as most of it stays empty.
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    memory = mmap.mmap(-1, size, flags=flags)
     memory.madvise(mmap.MADV_NOHUGEPAGE)
-    return np.frombuffer(memory, dtype=np.float64).reshape(shape)
+    return np.frombuffer(memory, dtype=dtype).reshape(shape)

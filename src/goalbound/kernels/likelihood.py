@@ -32,15 +32,14 @@ from numpy.typing import NDArray
 from goalbound.kernels.compile import lean
 from goalbound.kernels.forecasts import (
     FIT_GROWTH,
-    FORECASTERS,
     fit_pair,
     forecast_mean,
     log_loss,
     worst_log_loss,
 )
-from goalbound.kernels.lattice import Lattice, Located, interpolate, locate, nearest_vertex, new_located
-from goalbound.kernels.lazy_arrays import lazy_zeros
+from goalbound.kernels.lattice import Lattice, interpolate, locate, nearest_vertex
 from goalbound.kernels.likelihood_bounds import ROUNDING, least_value, sum_rounding
+from goalbound.kernels.likelihood_state import FORECASTERS, begin_pair, row_of
 from goalbound.kernels.pending import UNIT, in_units
 from goalbound.kernels.struct import Struct
 
@@ -75,131 +74,32 @@ class LikelihoodConstants(Struct):
     """[N + M] the numbers that have a set: not what is known, or follows from another number"""
 
 
-class LikelihoodWorkspace(Struct):
-    """Scratch arrays."""
-
-    target: NDArray[np.float64]
-    """[d] the vertex at which a number is bounded, with the sign of the bound"""
-    point: NDArray[np.float64]
-    """[d] p0"""
-    gradient: NDArray[np.float64]
-    """[d]"""
-    step: NDArray[np.float64]
-    """[d]"""
-    across: NDArray[np.float64]
-    """[d]"""
-    trial: NDArray[np.float64]
-    """[d]"""
-    hessian: NDArray[np.float64]
-    """[d, d]"""
-    free: NDArray[np.bool_]
-    """[d]"""
-    vertices: Located
-    """the context of the last set, among the vertices"""
-    cells: Located
-    """the context of the last step, among the cells"""
-
-
-class LikelihoodState(Struct):
-    """Sums of Q = N + M numbers, the losses of the N pairs and then the M next states, over L cells; their bounds at K
-    vertices."""
-
-    log_loss: NDArray[np.float64]
-    """[Q, FORECASTERS] cumulative"""
-    estimate: NDArray[np.float64]
-    """[Q, d] the most likely coefficients when they were computed last"""
-    fitted: NDArray[np.int64]
-    """[N] ``visits`` when that was"""
-    pending: NDArray[np.int64]
-    """[Q] what outcomes that are missing may add to both, in UNITs of :mod:`.pending`"""
-    ones: NDArray[np.float64]
-    """[Q] sum of y"""
-    shift: NDArray[np.float64]
-    """[Q] sum of - y log(h) - (1 - y) log(h'), h and h' the ratios of :func:`tilts`"""
-    contexts: NDArray[np.float64]
-    """[N, d] sum of the contexts of the visits of a pair whose outcomes are known"""
-    visits: NDArray[np.int64]
-    """[N] how many these are"""
-    cell_weight: NDArray[np.float64]
-    """[N, L] visits of a pair by cell"""
-    cell_contexts: NDArray[np.float64]
-    """[N, L, d] the sum of their contexts"""
-    hit_weight: NDArray[np.float64]
-    """[Q, L] sum of y by cell"""
-    hit_contexts: NDArray[np.float64]
-    """[Q, L, d] sum of y c / h"""
-    miss_weight: NDArray[np.float64]
-    """[Q, L] sum of 1 - y by cell"""
-    miss_contexts: NDArray[np.float64]
-    """[Q, L, d] sum of (1 - y) c / h'"""
-    low: NDArray[np.float64]
-    """[Q, K] the least p c at each vertex"""
-    high: NDArray[np.float64]
-    """[Q, K] the largest"""
-    bounded: NDArray[np.int64]
-    """[N] ``visits`` when the bounds of a pair were computed"""
-    work: LikelihoodWorkspace
-
-
-def new_likelihood_state(pairs: int, triples: int, size: int, vertices: int, cells: int) -> LikelihoodState:
-    """Nothing was seen. ``vertices`` 0: there are no such sets."""
-    pairs, triples = (pairs, triples) if vertices else (0, 0)
-    numbers = pairs + triples
-    return LikelihoodState(
-        log_loss=np.zeros((numbers, FORECASTERS)),
-        estimate=np.full((numbers, size), 0.5),
-        fitted=np.zeros(pairs, dtype=np.int64),
-        pending=np.zeros(numbers, dtype=np.int64),
-        ones=np.zeros(numbers),
-        shift=np.zeros(numbers),
-        contexts=np.zeros((pairs, size)),
-        visits=np.zeros(pairs, dtype=np.int64),
-        cell_weight=np.zeros((pairs, cells)),
-        cell_contexts=lazy_zeros((pairs, cells, size)),
-        hit_weight=np.zeros((numbers, cells)),
-        hit_contexts=lazy_zeros((numbers, cells, size)),
-        miss_weight=np.zeros((numbers, cells)),
-        miss_contexts=lazy_zeros((numbers, cells, size)),
-        low=np.zeros((numbers, vertices)),
-        high=np.ones((numbers, vertices)),
-        bounded=np.zeros(pairs, dtype=np.int64),
-        work=LikelihoodWorkspace(
-            target=np.zeros(size),
-            point=np.zeros(size),
-            gradient=np.zeros(size),
-            step=np.zeros(size),
-            across=np.zeros(size),
-            trial=np.zeros(size),
-            hessian=np.zeros((size, size)),
-            free=np.zeros(size, dtype=np.bool_),
-            vertices=new_located(size),
-            cells=new_located(size),
-        ),
-    )
-
-
 @lean
-def record_number(state, number, pair, cell, context, outcome, forecast):
-    """Enter an outcome of a number, and the forecasts of it. Its visit is in the sums of the cell already."""
+def record_number(state, number, visits, context, cell, outcome, forecast):
+    """Enter an outcome of a number, and the forecasts of it. Its visit is in the row ``visits`` of the cell already."""
+    size = len(context)
     for k in range(FORECASTERS):
         state.log_loss[number, k] += log_loss(forecast[k], outcome)
     state.ones[number] += outcome
-    hit, miss = tilts(state.estimate[number], context, state.cell_contexts[pair, cell], state.cell_weight[pair, cell])
+    hit, miss = tilts(state.estimate[number], context, state.rows[visits])
     if outcome > 0.0:
+        row = row_of(state, state.hit_rows[number], cell)
         state.shift[number] -= outcome * log(hit)
-        state.hit_weight[number, cell] += outcome
-        for j in range(len(context)):
-            state.hit_contexts[number, cell, j] += outcome * context[j] / hit
+        state.rows[row, size] += outcome
+        for j in range(size):
+            state.rows[row, j] += outcome * context[j] / hit
     if outcome < 1.0:
+        row = row_of(state, state.miss_rows[number], cell)
         state.shift[number] -= (1.0 - outcome) * log(miss)
-        state.miss_weight[number, cell] += 1.0 - outcome
-        for j in range(len(context)):
-            state.miss_contexts[number, cell, j] += (1.0 - outcome) * context[j] / miss
+        state.rows[row, size] += 1.0 - outcome
+        for j in range(size):
+            state.rows[row, j] += (1.0 - outcome) * context[j] / miss
 
 
 @lean
-def tilts(estimate, context, contexts, weight):
+def tilts(estimate, context, visits):
     """How p c and (1 - p) c differ from their values at the mean context of the cell, by the estimate of p: ratios.
+    ``visits`` [d + 1] has the sum of the contexts of the cell, and last their count.
 
     Any positive numbers are valid; with these little is lost by replacing contexts by the mean of their cell.
     """
@@ -207,7 +107,7 @@ def tilts(estimate, context, contexts, weight):
     mean_hit = 0.0
     for j in range(len(context)):
         hit += estimate[j] * context[j]
-        mean_hit += estimate[j] * contexts[j] / weight
+        mean_hit += estimate[j] * visits[j] / visits[len(context)]
     return within_tilt(hit, mean_hit), within_tilt(1.0 - hit, 1.0 - mean_hit)
 
 
@@ -222,12 +122,16 @@ def within_tilt(one, other):
 
 
 @lean
-def record_pair(state, pair, cell, context):
-    """Enter a visit of a pair whose outcome is known, before all its numbers."""
-    state.cell_weight[pair, cell] += 1.0
-    for j in range(len(context)):
-        state.contexts[pair, j] += context[j]
-        state.cell_contexts[pair, cell, j] += context[j]
+def record_pair(state, pair, context, cell):
+    """Enter a visit of a pair whose outcome is known, before all its numbers; returns the row of its cell."""
+    size = len(context)
+    place = state.place[pair] - 1
+    row = row_of(state, state.cell_rows[place], cell)
+    state.rows[row, size] += 1.0
+    for j in range(size):
+        state.contexts[place, j] += context[j]
+        state.rows[row, j] += context[j]
+    return row
 
 
 @lean
@@ -274,16 +178,20 @@ def learn_likelihood(constants, learner, episode, pair, place, loss):
     """Enter an outcome into the likelihoods of its pair; bounds are computed again where enough was seen since."""
     state, context = learner.likelihood, episode.context
     pairs = len(state.visits)
+    first = constants.next_start[pair]
+    last = constants.next_start[pair + 1]
+    begin_pair(state, pair, last - first)
     locate(constants.likelihood.cells, state.work.cells, context)
     cell = nearest_vertex(state.work.cells)
-    record_pair(state, pair, cell, context)
+    visits = record_pair(state, pair, context, cell)
+    number = state.first[pair]
     if constants.likelihood.tracked[pair]:
-        record_number(state, pair, pair, cell, context, loss, episode.forecast[0])
-    first = constants.next_start[pair]
-    for k in range(first, constants.next_start[pair + 1]):
+        record_number(state, number, visits, context, cell, loss, episode.forecast[0])
+    for k in range(first, last):
         if constants.likelihood.tracked[pairs + k]:
             outcome = 1.0 if k == place else 0.0
-            record_number(state, pairs + k, pair, cell, context, outcome, episode.forecast[1 + k - first])
+            at = 1 + k - first
+            record_number(state, number + at, visits, context, cell, outcome, episode.forecast[at])
     state.visits[pair] += 1
     if state.visits[pair] >= FIT_GROWTH * state.fitted[pair] + 1.0:
         fit_pair(constants, state, pair)
@@ -298,13 +206,15 @@ def bound_pair(constants, learner, pair):
     pairs = len(state.visits)
     state.bounded[pair] = state.visits[pair]
     restart_log = learner.totals["restart_log"]
+    first, number = constants.next_start[pair], state.first[pair]
     if constants.likelihood.tracked[pair]:
-        bound_number(constants.likelihood.vertices, state, pair, pair, constants.likelihood.loss_log + restart_log)
-    for place in range(constants.next_start[pair], constants.next_start[pair + 1]):
+        bound_number(constants.likelihood.vertices, state, number, pair, constants.likelihood.loss_log + restart_log)
+    for place in range(first, constants.next_start[pair + 1]):
         if constants.likelihood.tracked[pairs + place]:
             bound_number(
-                constants.likelihood.vertices, state, pairs + place, pair, constants.likelihood.row_log + restart_log
-            )
+                constants.likelihood.vertices, state, number + 1 + place - first, pair,
+                constants.likelihood.row_log + restart_log,
+            )  # fmt: skip
 
 
 @lean
@@ -313,12 +223,16 @@ def add_pending_forecasts(constants, learner, episode, pair, sign):
     no forecast f of it has a log-loss above - log min(f, 1 - f)."""
     state = learner.likelihood
     pairs = len(state.visits)
-    if constants.likelihood.tracked[pair]:
-        state.pending[pair] += sign * in_units(worst_log_loss(episode.forecast[0]))
     first = constants.next_start[pair]
-    for place in range(first, constants.next_start[pair + 1]):
+    last = constants.next_start[pair + 1]
+    begin_pair(state, pair, last - first)
+    number = state.first[pair]
+    if constants.likelihood.tracked[pair]:
+        state.pending[number] += sign * in_units(worst_log_loss(episode.forecast[0]))
+    for place in range(first, last):
         if constants.likelihood.tracked[pairs + place]:
-            state.pending[pairs + place] += sign * in_units(worst_log_loss(episode.forecast[1 + place - first]))
+            at = 1 + place - first
+            state.pending[number + at] += sign * in_units(worst_log_loss(episode.forecast[at]))
 
 
 @lean
@@ -328,8 +242,9 @@ def intersect_loss(constants, learner, context, pair, low, high):
     if not constants.likelihood.tracked[pair] or state.bounded[pair] == 0:
         return low, high
     locate(constants.likelihood.vertices, state.work.vertices, context)
-    least = max(low, interpolate(state.work.vertices, state.low[pair]))
-    most = min(high, interpolate(state.work.vertices, state.high[pair]))
+    number = state.first[pair]
+    least = max(low, interpolate(state.work.vertices, state.low[number]))
+    most = min(high, interpolate(state.work.vertices, state.high[number]))
     if least > most:
         return low, high
     return least, most
@@ -348,10 +263,11 @@ def intersect_row(constants, learner, episode, pair, sides):
     if state.bounded[pair] == 0 or not constants.likelihood.tracked[pairs + first]:
         return sides
     locate(constants.likelihood.vertices, state.work.vertices, episode.context)
+    number = state.first[pair] + 1
     least_sum = 0.0
     most_sum = 0.0
     for place in range(first, last):
-        least, most = cut_interval(constants, state, sets, pairs, first, last, place)
+        least, most = cut_interval(state, sets, number, first, last, place)
         if least > most:
             return sides
         least_sum += least
@@ -359,97 +275,66 @@ def intersect_row(constants, learner, episode, pair, sides):
     if least_sum > 1.0 or most_sum < 1.0:
         return sides
     for place in range(first, last):
-        least, most = cut_interval(constants, state, sets, pairs, first, last, place)
+        least, most = cut_interval(state, sets, number, first, last, place)
         sets.low[place] = least
         sets.high[place] = most
     return most_sum - least_sum
 
 
 @lean
-def cut_interval(constants, state, sets, pairs, first, last, place):
-    """The interval of one next state; of two next states the second has what the first leaves."""
+def cut_interval(state, sets, number, first, last, place):
+    """The interval of one next state of a pair, whose first one has this number; of two next states the second has what
+    the first leaves."""
+    at = number + place - first
     if last - first == 2 and place > first:
-        least = 1.0 - interpolate(state.work.vertices, state.high[pairs + first])
-        most = 1.0 - interpolate(state.work.vertices, state.low[pairs + first])
+        least = 1.0 - interpolate(state.work.vertices, state.high[number])
+        most = 1.0 - interpolate(state.work.vertices, state.low[number])
     else:
-        least = interpolate(state.work.vertices, state.low[pairs + place])
-        most = interpolate(state.work.vertices, state.high[pairs + place])
+        least = interpolate(state.work.vertices, state.low[at])
+        most = interpolate(state.work.vertices, state.high[at])
     return max(sets.low[place], least), min(sets.high[place], most)
 
 
 @lean
-def reset_likelihood(learner, pair, first, last):
-    """Nothing was seen of a pair, whose next states stand from ``first`` on, before ``last``."""
-    state = learner.likelihood
-    pairs = len(state.visits)
-    state.visits[pair] = 0
-    state.fitted[pair] = 0
-    state.bounded[pair] = 0
-    for j in range(state.contexts.shape[1]):
-        state.contexts[pair, j] = 0.0
-    for cell in range(state.cell_weight.shape[1]):
-        state.cell_weight[pair, cell] = 0.0
-        for j in range(state.contexts.shape[1]):
-            state.cell_contexts[pair, cell, j] = 0.0
-    reset_number(state, pair)
-    for place in range(first, last):
-        reset_number(state, pairs + place)
+def add_rows(state, index, theirs, their_index):
+    """Add the rows of the cells of another learner."""
+    for cell in range(len(index)):
+        other = their_index[cell]
+        if other > 0:
+            row = row_of(state, index, cell)
+            for j in range(state.rows.shape[1]):
+                state.rows[row, j] += theirs.rows[other, j]
 
 
 @lean
-def reset_number(state, number):
-    """Nothing was seen of a number."""
-    for k in range(FORECASTERS):
-        state.log_loss[number, k] = 0.0
-    for j in range(state.estimate.shape[1]):
-        state.estimate[number, j] = 0.5
-    state.pending[number] = 0
-    state.ones[number] = 0.0
-    state.shift[number] = 0.0
-    for vertex in range(state.low.shape[1]):
-        state.low[number, vertex] = 0.0
-        state.high[number, vertex] = 1.0
-    for cell in range(state.hit_weight.shape[1]):
-        state.hit_weight[number, cell] = 0.0
-        state.miss_weight[number, cell] = 0.0
-        for j in range(state.hit_contexts.shape[2]):
-            state.hit_contexts[number, cell, j] = 0.0
-            state.miss_contexts[number, cell, j] = 0.0
-
-
-@lean
-def merge_number(state, theirs, number):
+def merge_number(state, number, theirs, other):
     """Sums add up; the bounds of one are not those of both."""
     for k in range(FORECASTERS):
-        state.log_loss[number, k] += theirs.log_loss[number, k]
-    state.pending[number] += theirs.pending[number]
-    state.ones[number] += theirs.ones[number]
-    state.shift[number] += theirs.shift[number]
+        state.log_loss[number, k] += theirs.log_loss[other, k]
+    state.pending[number] += theirs.pending[other]
+    state.ones[number] += theirs.ones[other]
+    state.shift[number] += theirs.shift[other]
     for vertex in range(state.low.shape[1]):
         state.low[number, vertex] = 0.0
         state.high[number, vertex] = 1.0
-    for cell in range(state.hit_weight.shape[1]):
-        state.hit_weight[number, cell] += theirs.hit_weight[number, cell]
-        state.miss_weight[number, cell] += theirs.miss_weight[number, cell]
-        for j in range(state.hit_contexts.shape[2]):
-            state.hit_contexts[number, cell, j] += theirs.hit_contexts[number, cell, j]
-            state.miss_contexts[number, cell, j] += theirs.miss_contexts[number, cell, j]
+    add_rows(state, state.hit_rows[number], theirs, theirs.hit_rows[other])
+    add_rows(state, state.miss_rows[number], theirs, theirs.miss_rows[other])
 
 
 @lean
 def merge_likelihood(constants, learner, other, pair):
     """The likelihoods of a pair over the steps of two learners: the forecasts of each were made before its outcomes."""
     state, theirs = learner.likelihood, other.likelihood
-    pairs = len(state.visits)
+    if theirs.place[pair] == 0:
+        return
+    next_states = constants.next_start[pair + 1] - constants.next_start[pair]
+    begin_pair(state, pair, next_states)
+    place, their_place = state.place[pair] - 1, theirs.place[pair] - 1
     state.visits[pair] += theirs.visits[pair]
     for j in range(state.contexts.shape[1]):
-        state.contexts[pair, j] += theirs.contexts[pair, j]
-    for cell in range(state.cell_weight.shape[1]):
-        state.cell_weight[pair, cell] += theirs.cell_weight[pair, cell]
-        for j in range(state.contexts.shape[1]):
-            state.cell_contexts[pair, cell, j] += theirs.cell_contexts[pair, cell, j]
-    merge_number(state, theirs, pair)
-    for place in range(constants.next_start[pair], constants.next_start[pair + 1]):
-        merge_number(state, theirs, pairs + place)
+        state.contexts[place, j] += theirs.contexts[their_place, j]
+    add_rows(state, state.cell_rows[place], theirs, theirs.cell_rows[their_place])
+    for k in range(1 + next_states):
+        merge_number(state, state.first[pair] + k, theirs, theirs.first[pair] + k)
     fit_pair(constants, state, pair)
     bound_pair(constants, learner, pair)

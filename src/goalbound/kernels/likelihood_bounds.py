@@ -71,15 +71,17 @@ def evaluate(state, number, pair, point, out_gradient, out_hessian):
         out_gradient[j] = 0.0
         for k in range(j + 1):
             out_hessian[j, k] = 0.0
-    for cell in range(state.hit_weight.shape[1]):
-        hits = state.hit_weight[number, cell]
+    for cell in range(state.hit_rows.shape[1]):
+        row = state.hit_rows[number, cell]
+        hits = state.rows[row, size]
         if hits > NEGLIGIBLE:
-            part = add_cell(hits, state.hit_contexts[number, cell], point, 1.0, out_gradient, out_hessian)
+            part = add_cell(hits, state.rows[row], point, 1.0, out_gradient, out_hessian)
             value += part
             sizes += abs(part)
-        misses = state.miss_weight[number, cell]
+        row = state.miss_rows[number, cell]
+        misses = state.rows[row, size]
         if misses > NEGLIGIBLE:
-            part = add_cell(misses, state.miss_contexts[number, cell], point, -1.0, out_gradient, out_hessian)
+            part = add_cell(misses, state.rows[row], point, -1.0, out_gradient, out_hessian)
             value += part
             sizes += abs(part)
     return value - ROUNDING * sizes - sum_rounding(state, pair)

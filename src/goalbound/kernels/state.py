@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.forecasts import FORECASTERS
 from goalbound.kernels.lazy_arrays import lazy_zeros
-from goalbound.kernels.likelihood import LikelihoodConstants, LikelihoodState, new_likelihood_state
+from goalbound.kernels.likelihood import LikelihoodConstants
+from goalbound.kernels.likelihood_state import (
+    FORECASTERS,
+    LikelihoodState,
+    new_likelihood_state,
+    part_in_use,
+)
 from goalbound.kernels.linearity_test import LinearityTest, new_linearity_test
 from goalbound.kernels.model_prior import ModelPrior
 from goalbound.kernels.noise_free import NoiseFreeConstants, NoiseFreeState, new_noise_free_state
@@ -273,6 +278,12 @@ def new_learner_state(
         change_log=np.zeros(CHANGE_LOG_SIZE, dtype=np.int64),
         ties=ties,
     )
+
+
+def state_in_use(state: LearnerState) -> LearnerState:
+    """The same arrays, as views, without room for what was not seen yet: what is in a file."""
+    ties = state.ties if isinstance(state.ties, Nothing) else state_in_use(state.ties)
+    return state._replace(likelihood=part_in_use(state.likelihood), ties=ties)
 
 
 def new_episode_state(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from os import PathLike
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
@@ -26,25 +25,19 @@ from goalbound.learners.apprentice_progress import (
 from goalbound.learners.card import Card, apprentice_card
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.episode_wrapper import EpisodeWrapper
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.runbook import checked_runbook, wrapped_learner_error
-from goalbound.learners.wrapper import InnerAttribute, Wrapper, bytes_of, loaded_from
-from goalbound.models import Step, Support
-from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
-from goalbound.models.files.io import LIMIT, as_format_errors
+from goalbound.learners.runbook import checked_runbook, extended_runbook, wrapped_learner_error
+from goalbound.learners.wrapper import Wrapper
+from goalbound.models import Support
 from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.support_match import match_support
 from goalbound.models.validation import check_float, check_type, set_readonly, short_repr
 from goalbound.planning.policy_bounds import policy_pairs
-
-KIND, VERSION = "Apprentice", 1
-_KEYS = ("by", "margin", "led", "episodes")
-_ARRAYS = {"learner": "|u1", "runbook": "<i8", "candidates": "<i8", "switches": "|b1"}
 
 Ints = NDArray[np.int64]
 
 
-class Apprentice(Wrapper):
+class Apprentice(EpisodeWrapper[ApprenticeEpisode]):
     """Follows a runbook, and learns from all steps, until another policy is sure to be no worse.
 
     At the first ``act`` of an episode the test is made for all states, by what was learned until then. The episode
@@ -81,11 +74,10 @@ class Apprentice(Wrapper):
     """
 
     card = Card(apprentice_card)
-    settings = InnerAttribute("The settings of the learner inside.")
-    context_size = InnerAttribute("d")
-    confidence_set = InnerAttribute("Its function of a context: what is plausible.")
-    policy_bounds = InnerAttribute("Its function that bounds what a policy loses.")
-    explain = InnerAttribute("Its function that says why it would play an action, if it led.")
+    _kind, _what = "Apprentice", "apprentice"
+    _keys = ("by", "margin", "led", "episodes")
+    _difference = "another runbook, margin or test"
+    _episode_type = ApprenticeEpisode
 
     def __init__(
         self, learner: Any, runbook: ArrayLike | Mapping[Any, Any], *, margin: float = 0.0, by: str = BOUNDS
@@ -133,33 +125,11 @@ class Apprentice(Wrapper):
         test = progress_by_bounds if self.by == BOUNDS else progress_by_estimate
         return test(self.inner, weights, self.runbook, self.margin)
 
-    def begin(self, context: ArrayLike, *, id: str | int | None = None) -> ApprenticeEpisode:
-        """An episode under a context; ``id`` is a name of yours, by which :meth:`episode` finds it."""
-        return ApprenticeEpisode(self, self.inner.begin(context, id=id))
-
-    @property
-    def open_episodes(self) -> tuple[ApprenticeEpisode, ...]:
-        """The episodes that were begun, have not ended and are held by someone, in the order of begin."""
-        return tuple(ApprenticeEpisode(self, one) for one in self.inner.open_episodes)
-
-    def episode(self, id: str | int) -> ApprenticeEpisode:
-        """The open episode that was begun with this id."""
-        return ApprenticeEpisode(self, self.inner.episode(id))
-
-    def learn(self, context: ArrayLike, step: Step) -> None:
-        """Learn from a step that anyone made under a context."""
-        self.inner.learn(context, step)
-
-    def learn_log(self, log: Iterable[tuple[ArrayLike, Step]]) -> int:
-        """:meth:`learn` from ``(context, step)`` by ``(context, step)`` in the order of time; how many."""
-        learned: int = self.inner.learn_log(log)
-        return learned
-
     def merge(self, other: Apprentice) -> None:
         """Add what another apprentice of the same runbook has seen, as the learners inside do, and its counts."""
         check_type(other, Apprentice, "other", "give an apprentice with the same runbook")
-        if not np.array_equal(other.runbook, self.runbook) or (other.by, other.margin) != (self.by, self.margin):
-            raise ArgumentError("other has another runbook, margin or test; merge the learners inside instead")
+        if not self._made_like(other):
+            raise ArgumentError(f"other has {self._difference}; merge the learners inside instead: inner.merge(...)")
         self.inner.merge(other.inner)
         for leader, count in other._led.items():
             self._led[leader] += count
@@ -170,19 +140,14 @@ class Apprentice(Wrapper):
         ``runbook`` is needed where there are new states; left out, it is that of this one.
         """
         learner = self.inner.extended(support)
-        if runbook is None:
-            places = match_support(support, self.inner.support, name="the learner")
-            pairs = places.pairs[policy_pairs(self.inner.support, self.runbook)]
-            runbook = dict(zip(support.pair_state[pairs].tolist(), support.pair_action[pairs].tolist(), strict=True))
-        return self._around(learner, runbook)
+        return self._around(learner, extended_runbook(self.support, self.runbook, support, runbook))
 
     def with_settings(self, **settings: Any) -> Apprentice:
         """An apprentice of the same runbook whose learner has other settings, and all that this one has seen."""
         return self._around(self.inner.with_settings(**settings), self.runbook)
 
-    def _anew(self, learner: Any) -> Apprentice:
-        """A learner that has seen nothing, with this runbook and this test."""
-        return Apprentice(learner, self.runbook, margin=self.margin, by=self.by)
+    def _anew(self, learner: Any) -> Self:
+        return type(self)(learner, self.runbook, margin=self.margin, by=self.by)
 
     def _around(self, learner: Any, runbook: ArrayLike | Mapping[Any, Any]) -> Apprentice:
         """Another learner with this test and these counts."""
@@ -190,62 +155,41 @@ class Apprentice(Wrapper):
         found._led = dict(self._led)
         return found
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the learner, the runbook, the counts and who leads each open episode to one file.
+    def _made_like(self, other: Apprentice) -> bool:
+        same = (other.by, other.margin) == (self.by, self.margin)
+        return same and bool(np.array_equal(other.runbook, self.runbook))
 
-        A file that this one neither read nor wrote is replaced only with ``overwrite``.
-        """
+    def _header(self) -> dict[str, Any]:
         leads = [self._lead_of(one) for one in self.inner.open_episodes]
-        header = {
-            "format": FORMAT, "version": VERSION, "kind": KIND, "by": self.by, "margin": self.margin, "led": self._led,
+        return {
+            "by": self.by, "margin": self.margin, "led": self._led,
             "episodes": [[one.counted, one.candidate is not None, one.follows] for one in leads],
         }  # fmt: skip
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        leads = [self._lead_of(one) for one in self.inner.open_episodes]
         shape, none = (len(leads), len(self.runbook)), np.zeros(len(self.runbook), dtype=np.int64)
         candidates = [none if one.candidate is None else one.candidate for one in leads]
         switches = [none if one.switches is None else one.switches for one in leads]
-        arrays: dict[str, NDArray[Any]] = {
-            "learner": bytes_of(self.inner), "runbook": self.runbook,
+        return {
+            "runbook": self.runbook,
             "candidates": np.array(candidates, dtype=np.int64).reshape(shape),
             "switches": np.array(switches, dtype=np.bool_).reshape(shape),
-        }  # fmt: skip
-        write_array_file(path, header, arrays, files=self._files, overwrite=overwrite)
+        }
 
     @classmethod
-    def load(
-        cls, path: str | PathLike[str], *, load_learner: Callable[..., Any] = LRCSSP.load, limit: int = LIMIT
-    ) -> Self:
-        """Read what :meth:`save` wrote; it goes on bit for bit, in the middle of an episode too.
+    def _array_types(cls) -> dict[str, str]:
+        return {"runbook": "<i8", "candidates": "<i8", "switches": "|b1"}
 
-        Args:
-            path: the file.
-            load_learner: reads the learner's own file, from its path (and ``limit=``): ``GreedyRidge.load``, ...
-            limit: the most bytes that the file may have.
-        """
-        files = SavedFiles()
-        header, arrays = read_array_file(
-            path, kind=KIND, versions=[VERSION], arrays=_ARRAYS, what="apprentice", limit=limit, files=files
-        )
-        with as_format_errors(path, "apprentice"):
-            check_keys(header, _KEYS)
-            check_present(arrays, list(_ARRAYS))
-            if type(header["margin"]) is not float:
-                raise FileFormatError(f"margin is {header['margin']!r:.80}; it is a number with a point")
-            inner = loaded_from(arrays["learner"], load_learner, limit=limit)
-            apprentice = cls(inner, arrays["runbook"], margin=header["margin"], by=header["by"])
-            apprentice._led = _checked_counts(header["led"])
-            for episode, lead in zip(
-                inner.open_episodes, _checked_leads(header["episodes"], arrays, inner), strict=True
-            ):
-                apprentice._leads[episode] = lead
-        apprentice._files = files
+    @classmethod
+    def _from_file(cls, inner: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        if type(header["margin"]) is not float:
+            raise FileFormatError(f"margin is {header['margin']!r:.80}; it is a number with a point")
+        apprentice = cls(inner, arrays["runbook"], margin=header["margin"], by=header["by"])
+        apprentice._led = _checked_counts(header["led"])
+        for episode, lead in zip(inner.open_episodes, _checked_leads(header["episodes"], arrays, inner), strict=True):
+            apprentice._leads[episode] = lead
         return apprentice
-
-    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
-        """:meth:`load`, for a file whose apprentice has the runbook, test and learner's settings of this one."""
-        again = self.load(path, load_learner=self.inner.restored, limit=limit)
-        if not np.array_equal(again.runbook, self.runbook) or (again.by, again.margin) != (self.by, self.margin):
-            raise FileFormatError(f"{path}: the apprentice in it has another runbook, margin or test than this one")
-        return again
 
     def __repr__(self) -> str:
         return f"Apprentice({self.inner!r}, by {self.by}, margin {self.margin:g}, {self._led[LEARNER]} led by learner)"
@@ -286,7 +230,7 @@ def _checked_counts(led: Any) -> dict[str, int]:
     return dict(led)
 
 
-def _checked_leads(entries: Any, arrays: dict[str, NDArray[Any]], inner: RidgeLearner) -> list[Lead]:
+def _checked_leads(entries: Any, arrays: Mapping[str, NDArray[Any]], inner: RidgeLearner) -> list[Lead]:
     """Who leads each open episode of a file, in the order of begin."""
     support, count = inner.support, len(inner.open_episodes)
     shape = (count, support.states)

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from goalbound.learners.apprentice_progress import LEARNER, RUNBOOK
 from goalbound.learners.checks import allowed_pairs, checked_state, is_as_proposed
-from goalbound.learners.copying import deep_copy
-from goalbound.learners.episode import NO_REASON, LearnerEpisode
-from goalbound.learners.plan import Plan
+from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.episode_wrapper import WrappedEpisode
 from goalbound.models import Step
 from goalbound.models.validation import check_list
 
@@ -38,23 +37,12 @@ class Lead:
     counted: str | None = None
 
 
-class ApprenticeEpisode:
-    """An episode of an apprentice: as :class:`~goalbound.learners.episode.LearnerEpisode`, and who leads it.
+class ApprenticeEpisode(WrappedEpisode):
+    """An episode of an apprentice: as :class:`~goalbound.learners.episode.LearnerEpisode`, and who leads it. Its plan
+    is that of the learner inside, which explores; not what is followed."""
 
-    Two of them are equal if they are the same episode of the learner inside.
-    """
-
-    def __init__(self, learner: Apprentice, inner: LearnerEpisode) -> None:
-        self.learner = learner
-        self.inner = inner
-
-    __copy__ = deep_copy
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ApprenticeEpisode) and other.inner is self.inner
-
-    def __hash__(self) -> int:
-        return hash(self.inner)
+    learner: Apprentice
+    inner: LearnerEpisode
 
     def act(self, state: int | str, *, allowed: Iterable[int | str] | None = None) -> int:
         """The action (its number) to play in a state, by whoever leads.
@@ -91,60 +79,7 @@ class ApprenticeEpisode:
         self.inner.moved_to(state, missing_at_random=missing_at_random)
         self.learner._decide_anew(self.inner)
 
-    def take_back(self) -> None:
-        """The proposed action was not played, and will not be."""
-        self.inner.take_back()
-
-    def abandon(self, reason: str = NO_REASON, *, missing_at_random: bool = False) -> None:
-        """The episode ends without the goal."""
-        self.inner.abandon(reason, missing_at_random=missing_at_random)
-
     @property
     def led_by(self) -> str:
         """``learner`` if it follows the policy of the learner by now, else ``runbook``."""
         return LEARNER if self.learner._lead_of(self.inner).follows else RUNBOOK
-
-    @property
-    def id(self) -> str | int | None:
-        """As ``begin`` was given it."""
-        return self.inner.id
-
-    @property
-    def ended(self) -> bool:
-        """Whether the goal was reached, or the episode abandoned."""
-        return self.inner.ended
-
-    @property
-    def context(self) -> NDArray[np.float64]:
-        """[d]"""
-        return self.inner.context
-
-    @property
-    def state(self) -> int | None:
-        """Where the episode is; None before the first ``act``."""
-        return self.inner.state
-
-    @property
-    def pending_action(self) -> int | str | None:
-        """The action whose outcome is awaited, by its name where actions have names; None: nothing is awaited."""
-        return self.inner.pending_action
-
-    @property
-    def plan(self) -> Plan | None:
-        """The plan of the learner inside, which explores; not what is followed."""
-        return self.inner.plan
-
-    @property
-    def number(self) -> int:
-        """How many episodes were begun before this one."""
-        return self.inner.number
-
-    @property
-    def intervals(self) -> int:
-        """How many intervals the episode of the learner inside has had."""
-        return self.inner.intervals
-
-    @property
-    def unknown_steps(self) -> int:
-        """How many of its steps played a pair that was not known."""
-        return self.inner.unknown_steps

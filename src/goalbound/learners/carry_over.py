@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.estimation.statistics import by_support
+from goalbound.kernels.likelihood_state import LikelihoodState, part_in_use
 from goalbound.kernels.noise_free import learn_noise_free
 from goalbound.kernels.records import assign, named_arrays
 from goalbound.kernels.state import LearnerState
@@ -250,9 +251,17 @@ def _carry_likelihood(source: RidgeLearner, target: RidgeLearner) -> None:
     same = one.on and other.on and source.support == target.support and np.array_equal(one.tracked, other.tracked)
     if not same or len(one.cells.vertices) != len(other.cells.vertices):
         return
-    mine = dict(named_arrays("", target._state.likelihood, without=_COMPUTED))
-    for name, array in named_arrays("", source._state.likelihood, without=_COMPUTED):
-        mine[name][...] = array
+    _copy_likelihood(source._state.likelihood, target._state.likelihood)
+
+
+def _copy_likelihood(source: LikelihoodState, target: LikelihoodState) -> None:
+    """All but the bounds, which are those of nothing seen."""
+    assign(target.used, source.used)
+    theirs, mine = part_in_use(source), part_in_use(target)
+    named = dict(named_arrays("", mine, without=_COMPUTED))
+    for name, array in named_arrays("", theirs, without=_COMPUTED):
+        named[name][...] = array
+    mine.high[...] = 1.0
 
 
 def _carry_noise_free(source: RidgeLearner, target: RidgeLearner, places: SupportMatch) -> None:
@@ -293,11 +302,9 @@ def _carry_groups(source: RidgeLearner, target: RidgeLearner, groups: Groups) ->
     theirs = source._state.ties
     if (
         isinstance(theirs, LearnerState) and source.support == support and _same_ties(source, target)
-        and theirs.likelihood.hit_weight.shape == mine.likelihood.hit_weight.shape
+        and theirs.likelihood.hit_rows.shape == mine.likelihood.hit_rows.shape
     ):  # fmt: skip
-        mine_named = dict(named_arrays("", mine.likelihood, without=_COMPUTED))
-        for name, array in named_arrays("", theirs.likelihood, without=_COMPUTED):
-            mine_named[name][...] = array
+        _copy_likelihood(theirs.likelihood, mine.likelihood)
     if target._constants.ties.groups.noise_free.on and target._constants.noise_free.on:
         for pair in np.flatnonzero((groups.of_loss >= 0) & target._constants.noise_free.pairs).tolist():
             state, group = pairs.noise_free, int(groups.of_loss[pair])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import ArgumentError, FileFormatError
+from goalbound.errors import ArgumentError, FileFormatError, LearnerError
 from goalbound.estimation.statistics import checked_step
 from goalbound.kernels.change_detection import (
     NO_ALARM,
@@ -27,6 +27,7 @@ from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.step_log import single_step
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.support import SUPPORT_REMEDY
+from goalbound.models.support_match import match_support
 from goalbound.models.validation import check_distribution, check_float, check_int, check_memory, check_type, short_repr
 
 RUN_LENGTH = 10_000
@@ -180,6 +181,41 @@ class ChangeDetector:
         run = self._effort.engine(5 * work)(detect_changes)
         return int(run(self._sums, self._work, steps, cases.astype(np.int64, copy=False), self.run_length))
 
+    def extended(self, support: Support) -> ChangeDetector:
+        """One for a larger support that goes on with what this one has seen, which stays as it is.
+
+        Pairs whose next states are the same go on; new ones, and those with new next states, begin anew. An action goes
+        on with the evidence that all its pairs gave. Each sum that begins at 0 keeps the run length what it is.
+        """
+        places = match_support(support, self.support, name="the detector")
+        if self.alarms:
+            raise LearnerError(f"there is an alarm: {self.alarms[0]}. Settle it first, by acknowledge() or relearned()")
+        found = ChangeDetector(support, self.context_size, run_length=self.run_length)
+        mine, theirs, old = found._sums, self._sums, self.support
+        same = np.diff(old.next_start) == np.diff(support.next_start)[places.pairs]
+        pairs, there = np.flatnonzero(same), places.pairs[same]
+        triples = np.flatnonzero(np.repeat(same, np.diff(old.next_start)))
+        numbers = np.concatenate((triples, old.triples + pairs))
+        numbers_there = np.concatenate((places.triples[triples], support.triples + there))
+        for name in ("gram", "gram_low", "inverse", "visits", "given"):
+            getattr(mine, name)[there] = getattr(theirs, name)[pairs]
+        mine.outcome_sums[numbers_there] = theirs.outcome_sums[numbers]
+        if len(theirs.given_means):
+            means = np.zeros((support.triples + support.pairs, self.context_size))
+            means[numbers_there] = theirs.given_means[numbers]
+            found._sums = mine = mine._replace(given_means=means)
+        action = np.unique(old.pair_action)
+        action_there = support.pair_action[places.pairs[[np.argmax(old.pair_action == one) for one in action]]]
+        of_actions, of_actions_there = old.triples + old.pairs, support.triples + support.pairs
+        numbers = np.concatenate((numbers, of_actions + action, of_actions + old.actions + action))
+        numbers_there = np.concatenate(
+            (numbers_there, of_actions_there + action_there, of_actions_there + support.actions + action_there)
+        )
+        for name in ("roberts", "cusum", "began_step", "began_case", "count", "expected", "observed"):
+            getattr(mine, name)[numbers_there] = getattr(theirs, name)[numbers]
+        mine.totals["steps"] = theirs.totals["steps"]
+        return found
+
     @property
     def alarms(self) -> tuple[ChangeAlarm, ...]:
         """Those that were raised and not acknowledged, the first one first."""
@@ -231,7 +267,7 @@ class ChangeDetector:
         smallest = cls(Support.full(1, 1), 1)
         return {name: array.dtype.str for name, array in smallest.arrays()}
 
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over the arrays of a file, checked."""
         given = arrays[_GIVEN_MEANS]
         width = (self.support.triples + self.support.pairs, self.context_size)

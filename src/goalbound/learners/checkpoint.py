@@ -33,7 +33,7 @@ from goalbound.models.files.saved_files import SavedFiles
 if TYPE_CHECKING:
     from goalbound.learners.base import LearnerBase
 
-VERSION = 10
+VERSION = 11
 """Of the checkpoints of all learners; others are refused."""
 SHARED = frozenset({"pair_start", "next_start", "work"})
 """Arrays of the support, which stand there once."""

@@ -58,7 +58,7 @@ class Parts(NamedTuple):
 
 def compacted(arrays: ArrayMap, *, from_bytes: int | None = None) -> Arrays:
     """The arrays as a file has them: those of eight bytes a number and two or three dimensions are put in parts if they
-    are large, the others are as they were."""
+    are large and that is smaller, the others are as they were."""
     least = FROM_BYTES if from_bytes is None else from_bytes
     found: Arrays = {}
     for name, array in arrays.items():
@@ -71,6 +71,9 @@ def compacted(arrays: ArrayMap, *, from_bytes: int | None = None) -> Arrays:
         entries = rows_of[rows]
         if _is_symmetric(usual) and _is_symmetric(entries):
             usual, entries = _lower_triangles(usual), _lower_triangles(entries)
+        if entries.nbytes + rows.nbytes >= array.nbytes:
+            found[name] = array
+            continue
         found |= {f"{name}{USUAL}": usual, f"{name}{ROWS}": np.append(rows, len(rows_of)), f"{name}{ENTRIES}": entries}
     return found
 

@@ -14,10 +14,10 @@ from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.card import MAPPED, NOTHING, Card, wrapped_card
 from goalbound.learners.checks import check_learner, one_component
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
-from goalbound.learners.wrapper import Wrapper, begin_inner, save_inner, takes, with_contexts, with_limit
-from goalbound.models import Step
+from goalbound.learners.wrapper import Wrapper, begin_inner, inner_method, save_inner, takes, with_contexts, with_limit
+from goalbound.models import Step, Support
 from goalbound.models.files.io import LIMIT
-from goalbound.models.validation import check_array, check_distribution, set_readonly
+from goalbound.models.validation import check_array, check_distribution, check_type, set_readonly
 
 Floats = NDArray[np.float64]
 
@@ -71,6 +71,25 @@ class MappedContexts(Wrapper):
     def confidence_set(self, context: ArrayLike) -> Any:
         """What is plausible, by what the learner sees of the context."""
         return self.inner.confidence_set(self._seen(context))
+
+    def merge(self, other: MappedContexts) -> None:
+        """Add what another learner that sees contexts alike has seen; the learners inside say what can be merged."""
+        check_type(other, type(self), "other", "give a learner that sees contexts as this one does")
+        if other.see != self.see:
+            raise ArgumentError(
+                "other sees contexts through another function or matrix, or nothing tells that it is the same; make "
+                "both with one function, or, where both are sure to see alike, inner.merge(other.inner)"
+            )
+        inner_method(self.inner, "merge")(other.inner)
+
+    def extended(self, support: Support, **others: Any) -> Self:
+        """The learner on a larger support, seeing as this one does; for learners that have ``extended``. ``others`` are
+        what theirs takes besides, as the ``runbook`` of a guard."""
+        return self._around(inner_method(self.inner, "extended")(support, **others))
+
+    def with_settings(self, **settings: Any) -> Self:
+        """The learner under other settings, seeing as this one does; for learners that have ``with_settings``."""
+        return self._around(inner_method(self.inner, "with_settings")(**settings))
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """The learner inside, as it saves itself; what it sees through is not in the file."""
@@ -158,6 +177,11 @@ class _ByMatrix:
         self._rows = np.array(
             [check_distribution(row, f"see[{i}]", rows.shape[1], "component") for i, row in enumerate(rows)]
         )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByMatrix) and np.array_equal(self._rows, other._rows)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __call__(self, context: Floats) -> Floats:
         if context.shape != (len(self._rows),):

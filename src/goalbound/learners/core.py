@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.errors import ArgumentError, LearnerError, ProjectionFailed
+from goalbound.errors import ArgumentError, LearnerError
 from goalbound.estimation import Estimate, Statistics, sharp
 from goalbound.estimation.statistics import by_support
 from goalbound.kernels import algorithm as kernels
@@ -19,8 +18,7 @@ from goalbound.kernels.active_set import new_projection_workspace
 from goalbound.kernels.all_pairs import known_pairs
 from goalbound.kernels.audit import new_regret_audit
 from goalbound.kernels.elimination import new_evaluation_workspace
-from goalbound.kernels.linearity_test import NO_EPISODE, PARTS
-from goalbound.kernels.merge import merge
+from goalbound.kernels.linearity_test import PARTS
 from goalbound.kernels.records import assign, named_arrays
 from goalbound.kernels.regression import new_regression_sums
 from goalbound.kernels.state import (
@@ -30,32 +28,31 @@ from goalbound.kernels.state import (
     LearnerState,
     new_episode_state,
     new_learner_state,
+    state_in_use,
 )
-from goalbound.kernels.steps import StepArrays, learn_steps
-from goalbound.kernels.ties import NOTHING, Nothing, check_noise_free, exact_loss_interval, forecast_visit
+from goalbound.kernels.ties import NOTHING, Nothing, exact_loss_interval
 from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL
-from goalbound.learners.base import LearnerBase
 from goalbound.learners.batch import Batch
 from goalbound.learners.card import learner_card
-from goalbound.learners.caveats import united_caveats
 from goalbound.learners.checkpoint import SHARED, within
 from goalbound.learners.checks import check_leads, checked_support
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import Evidence, Explanation, explain, ridge_pull
 from goalbound.learners.exploration import Exploration
-from goalbound.learners.noise_free import contradicted_loss
+from goalbound.learners.merging import merge
 from goalbound.learners.plan import Plan, make_plan
 from goalbound.learners.prior import PriorKnowledge
+from goalbound.learners.ridge_visits import VisitLearner
 from goalbound.learners.saved_state import (
     PRIOR_TYPES,
     check_episode_state,
     check_learner_state,
     check_size,
+    claim_in_use,
     prior_arrays,
     prior_from,
 )
 from goalbound.learners.settings import Settings
-from goalbound.learners.step_log import part_of, single_step
 from goalbound.learners.transfer import extended, learn_data, with_settings
 from goalbound.models import SSP, LinearCSSP, Support
 from goalbound.models.validation import check_distribution, check_memory, set_readonly
@@ -81,7 +78,7 @@ class _MadeFromSets:
         )
 
 
-class RidgeLearner(LearnerBase):
+class RidgeLearner(VisitLearner):
     """The shared core of :class:`~goalbound.learners.lr_cssp.LRCSSP` and of :mod:`goalbound.learners.ridge`.
 
     A subclass says how it explores: its settings, and what it draws or chooses itself.
@@ -184,54 +181,7 @@ class RidgeLearner(LearnerBase):
             episode_state.progress["loss_bound"] *= 2.0
         return self._shown(episode_state)
 
-    def merge(self, other: Self) -> None:
-        """Add what another learner has seen, as if its steps had been learned here; ``other`` stays as it is.
-
-        Both have the same class, support, settings and prior knowledge, and saw different steps: data that both have
-        (a common past, from a copy or a file) would count twice. The merged sets are valid if neither chose by what
-        only the other saw later, and if what is merged is not selected by its outcomes; the price in probability, and
-        what does not add up, is in docs/explanation/steps_by_anyone.md.
-
-        >>> from goalbound import LRCSSP, Step, Support
-        >>> here, there = (LRCSSP(Support.full(2, 2), 2, loss_floor=0.1) for _ in range(2))
-        >>> here.learn([0.3, 0.7], Step(0, 1, 0.5, 1))
-        >>> there.learn([0.6, 0.4], Step(0, 1, 0.25, 2))
-        >>> here.merge(there)
-        >>> here.statistics.visits
-        array([0, 2, 0, 0])
-        """
-        self._check_can_merge(other)
-        for pair in self._pending.uncounted_classes:
-            self._count_visits_before(pair, None)
-        run = self._effort.engine(self.support.triples)(merge)
-        run(self._constants, self._state, other._state, self._scratch)
-        for reason, count in other.abandoned.items():
-            self._abandoned[reason] = self._abandoned.get(reason, 0) + count
-        self._caveats = united_caveats(self.caveats, other.caveats)
-        self._after_learning()
-
-    def _check_can_merge(self, other: object) -> None:
-        if type(other) is not type(self):
-            raise ArgumentError(f"other is a {type(other).__name__}, and this is a {type(self).__name__}; merge alike")
-        assert isinstance(other, RidgeLearner)
-        if other is self:
-            raise ArgumentError("a learner cannot be merged with itself: its steps would count twice")
-        if other.support != self.support:
-            raise ArgumentError(f"other has another support ({other.support}, not {self.support}), or other names")
-        if other.settings != self.settings or other.prior != self.prior:
-            raise ArgumentError(
-                f"other has other settings or prior knowledge: {other}, not {self}; learn its log with the settings of "
-                "this one instead"
-            )
-        if self.settings.forget:
-            raise LearnerError("with forget=True data is dropped as the loss bound doubles, and cannot be merged")
-        waiting = other.open_episodes
-        if waiting:
-            raise LearnerError(
-                f"other has {len(waiting)} open episodes, whose steps are still to come; let them end there, or "
-                "abandon(reason) them, before it is merged"
-            )
-
+    merge = merge
     extended = extended
     with_settings = with_settings
     learn_data = learn_data
@@ -344,11 +294,6 @@ class RidgeLearner(LearnerBase):
             sampled=exploration.code == POSTERIOR, forecasts=forecasts, ties=tied,
         )  # fmt: skip
 
-    @cached_property
-    def _scratch_episode(self) -> EpisodeState:
-        """The arrays of an episode, for what has none of its own: episodes that are played in one go, single steps."""
-        return self._new_episode_state()
-
     def _ceiling(self) -> float:
         """No value of a plan is above it."""
         return self.settings.exploration.ceiling
@@ -385,99 +330,8 @@ class RidgeLearner(LearnerBase):
     def _held_plan(self, episode_state: EpisodeState) -> Plan | None:
         return self._shown(episode_state) if episode_state.progress["planned"] else None
 
-    def _await_outcome(self, episode: LearnerEpisode, pair: int) -> None:
-        episode._arrays.progress["restarts"] = self._state.totals["restarts"]
-        if self._constants.likelihood.on:
-            self._effort.engine(0)(forecast_visit)(self._constants, self._state, episode._arrays, pair)
-        super()._await_outcome(episode, pair)
-
-    def _count_visits_before(self, pair: int, last: LearnerEpisode | None) -> None:
-        """Visits of a pair, and of those it is tied to, that were made before that of ``last`` (None: all) count from
-        now on, outcome or not."""
-        for episode in self._pending.take_uncounted(pair, last):
-            run = self._effort.engine(self.support.triples)(kernels.keep_pending)
-            run(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
-
     def _checked_context(self, context: Any) -> NDArray[np.float64]:
         return check_distribution(context, "context", self.settings.context_size, "component")
-
-    def _check_possible(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
-        if self.prior is not None:
-            self.prior.check_step(pair, place, context)
-
-    def _check_loss(self, pair: int, context: NDArray[np.float64], loss: float) -> None:
-        if self._constants.noise_free.on:
-            run = self._effort.engine(0)(check_noise_free)
-            if not run(self._constants, self._state, context, pair, loss):
-                raise self._contradicted()
-
-    def _contradicted(self) -> ArgumentError:
-        """A loss that was said to be free of noise contradicts those seen before; the learner goes on without it."""
-        states = [self._state] if isinstance(self._state.ties, Nothing) else [self._state, self._state.ties]
-        found = next(one.noise_free for one in states if one.noise_free.contradiction["found"])
-        found.contradiction["found"] = 0
-        return contradicted_loss(self.support, self._groups, found)
-
-    def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
-        return self.prior.row_known if self.prior is not None and self.prior.row_known.any() else None
-
-    def _learn_steps(self, steps: StepArrays, *, number: int = NO_EPISODE) -> None:
-        """Visits of a pair whose outcome is awaited were made before, so they count first. ``number`` is that of the
-        episode, for the test of the linear model."""
-        self._scratch_episode.progress["number"] = number
-        waiting = set(self._pending.uncounted_classes)
-        classes = steps.pairs if self._pending.classes is None else self._pending.classes[steps.pairs]
-        first = 0
-        for at in np.flatnonzero(np.isin(classes, list(waiting))).tolist() if waiting else ():
-            pair = int(classes[at])
-            if pair in waiting:
-                self._enter(part_of(steps, first, at))
-                self._count_visits_before(pair, None)
-                waiting.discard(pair)
-                first = at
-        self._enter(part_of(steps, first, len(steps.pairs)) if first else steps)
-
-    @cached_property
-    def _step_work(self) -> int:
-        """What learning from a step costs as Python, in backups of a triple: regressions of m next states, O(m d^2),
-        and as much again for each of a few rounds of the projection."""
-        longest = self.support.triples / self.support.pairs
-        likelihood = self._constants.likelihood
-        bounds = len(likelihood.vertices.vertices) * len(
-            likelihood.cells.vertices
-        )  # now and then all of a pair are computed again
-        return int(longest * (1.0 + self.settings.context_size**2 / 5.0 + bounds))
-
-    def _enter(self, steps: StepArrays) -> None:
-        run = self._effort.engine(len(steps.pairs) * self._step_work)(learn_steps)
-        if run(self._constants, self._state, self._scratch_episode, self._scratch, steps) < len(steps.pairs):
-            raise self._contradicted()
-
-    def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
-        self._count_visits_before(pair, episode)
-        run = self._effort.engine(self._step_work)(kernels.observe)
-        run(self._constants, self._state, episode._arrays, self._scratch, pair, place, loss)
-        self._pending.remove(episode)
-
-    def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
-        self._learn_steps(single_step(episode._context, pair, place, loss), number=int(episode._progress["number"]))
-        self._effort.engine(0)(kernels.leave_plan)(self._constants, self._state, episode._arrays, pair)
-
-    def _abandon(self, episode: LearnerEpisode, missing_at_random: bool) -> None:
-        pair = episode._pair
-        if self.settings.is_optimistic:
-            run = self._effort.engine(self.support.triples)
-            if not missing_at_random:
-                self._count_visits_before(pair, episode)
-                run(kernels.keep_pending)(self._constants, self._state, episode._arrays, self._scratch, pair)
-            elif episode._progress["counted"]:
-                run(kernels.withdraw_visit)(self._constants, self._state, episode._arrays, self._scratch, pair)
-            episode._progress["counted"] = 0  # of the visit that the episode makes next
-        super()._abandon(episode, missing_at_random)
-
-    def _before_playing(self, batch: Batch) -> None:
-        for pair in self._pending.uncounted_classes:
-            self._count_visits_before(pair, None)
 
     def _play(self, run: Callable[..., Any], part: Batch) -> int:
         audit = new_regret_audit(self.support.pairs) if part.audit is None else part.audit
@@ -490,25 +344,6 @@ class RidgeLearner(LearnerBase):
             self._check_contradictions()
         return ended
 
-    def _check_contradictions(self) -> None:
-        groups = self._state.ties
-        if self._state.noise_free.contradiction["found"] or (
-            not isinstance(groups, Nothing) and groups.noise_free.contradiction["found"]
-        ):
-            raise self._contradicted()
-
-    def _after_learning(self) -> None:
-        self._check_projections()
-        if self._constants.noise_free.on:
-            self._check_contradictions()
-
-    def _check_projections(self) -> None:
-        if self._state.totals["failed_projections"]:
-            raise ProjectionFailed(
-                "a projection did not meet its optimality conditions; a Gram matrix is too ill-conditioned. "
-                "Raise the regularization"
-            )
-
     def _described(self) -> list[str]:
         return [f"{self.settings.context_size} components"]
 
@@ -520,7 +355,7 @@ class RidgeLearner(LearnerBase):
         return prior_arrays(self.prior)
 
     def _state_arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        return named_arrays("state", self._state, without=SHARED)
+        return named_arrays("state", state_in_use(self._state), without=SHARED)
 
     @classmethod
     def _smallest(cls) -> Self:
@@ -541,6 +376,7 @@ class RidgeLearner(LearnerBase):
         check_size(arrays, support, settings.context_size)
         learner = object.__new__(cls)
         learner._set_up(support, settings, prior_from(arrays, support, settings.context_size), rng)
+        claim_in_use("state", learner._state, arrays)
         return learner
 
     def _check_state(self) -> None:

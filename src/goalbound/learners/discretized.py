@@ -18,12 +18,19 @@ from goalbound.learners.caveats import checked_caveats
 from goalbound.learners.checks import one_component
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
-from goalbound.learners.wrapper import begin_inner, bytes_of, can_be_saved, restored_from
-from goalbound.models import Step
+from goalbound.learners.wrapper import begin_inner, bytes_of, can_be_saved, inner_method, restored_from
+from goalbound.models import Step, Support
 from goalbound.models.files.array_file import FORMAT, MOST_ARRAYS, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.validation import check_distribution, check_generator, check_size, set_readonly, short_repr
+from goalbound.models.validation import (
+    check_distribution,
+    check_generator,
+    check_size,
+    check_type,
+    set_readonly,
+    short_repr,
+)
 
 KIND, VERSION = "Discretized", 1
 _KEYS = ("context_size", "parts", "cells")
@@ -150,6 +157,38 @@ class Discretized:
                 ) from None
             learned += 1
         return learned
+
+    def merge(self, other: Discretized) -> None:
+        """Add what another one with the same cells has seen, cell by cell, as the learners of the cells do. A cell that
+        only the other has is made here first."""
+        check_type(other, Discretized, "other", "give one that is cut into the same parts")
+        if (other.context_size, other.parts) != (self.context_size, self.parts):
+            raise ArgumentError(
+                f"other has {other.context_size} components in {other.parts} parts, this one {self.context_size} in "
+                f"{self.parts}; learn its log here instead: learn_log(log)"
+            )
+        if other.open_episodes:  # before the first cell is merged
+            raise LearnerError(
+                f"other has {len(other.open_episodes)} open episodes, whose steps are still to come; let them end "
+                "there, or abandon(reason) them, before it is merged"
+            )
+        for cell, learner in other.cells.items():
+            mine = self.cells[cell] if cell in self.cells else self._made(len(self.cells))
+            inner_method(mine, "merge")(learner)
+            self.cells[cell] = mine
+
+    def extended(self, support: Support, *, make: Callable[..., Any]) -> Discretized:
+        """One on a larger support, with all that the cells of this one have seen; this one stays as it is.
+
+        ``make`` makes the learners of new cells, on the larger support.
+        """
+        found = Discretized(make, self.context_size, parts=self.parts)
+        found._seeds = self._seeds
+        if getattr(found.example(), "support", support) != support:
+            raise ArgumentError(f"make makes learners of another support than {support}; make them on the larger one")
+        for cell, learner in self.cells.items():
+            found.cells[cell] = inner_method(learner, "extended")(support)
+        return found
 
     def plan(self, context: ArrayLike) -> Any:
         """What the cell's learner would do now; one that does not exist yet is asked as it would be made."""

@@ -83,6 +83,19 @@ class ExcessLossTest:
         """Nothing was seen."""
         self.sums[...] = 0.0
 
+    def merge(self, other: ExcessLossTest) -> bool:
+        """Add the sums of a test of other episodes; whether the excess is found just now.
+
+        R minus the count of episodes is a supermartingale for each, and so is the sum of both minus the count of all
+        episodes, now and as more come: the run length holds for the episodes of both together.
+        """
+        before = self.found
+        theirs = other.sums.copy()
+        for sums in (self.sums, theirs):
+            sums[CUSUM:, sums[CUSUM] <= 0.0] = 0.0  # a stretch that has ended
+        self.sums += theirs
+        return self.found and not before
+
     def excess(self, *, by_bounds: bool) -> ExcessLoss | None:
         """What was found; None: nothing was."""
         if not self.found:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from os import PathLike
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
@@ -18,20 +17,16 @@ from goalbound.learners.base import LearnerBase
 from goalbound.learners.card import Card, guarded_card
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.episode_wrapper import EpisodeWrapper
 from goalbound.learners.excess_loss import ExcessLoss, ExcessLossTest
 from goalbound.learners.guarded_episode import GuardedEpisode, Watch
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.runbook import checked_runbook, wrapped_learner_error
-from goalbound.learners.wrapper import InnerAttribute, Wrapper, bytes_of, loaded_from
-from goalbound.models import Step
-from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
-from goalbound.models.files.io import LIMIT, as_format_errors
+from goalbound.learners.runbook import checked_runbook, extended_runbook, wrapped_learner_error
+from goalbound.learners.wrapper import InnerAttribute, Wrapper, inner_method
+from goalbound.models import Support
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.validation import check_float, check_int, check_type, short_repr
 
-KIND, VERSION = "Guarded", 1
-_KEYS = ("after_steps", "after_loss", "interventions", "episodes")
-_ARRAYS = {"learner": "|u1", "runbook": "<i8", "excess": "<f8"}
 ALLOWANCE = 1.5
 """By what the estimate of a plan is multiplied before losses above it count as excess: plans are chosen because their
 estimates are low."""
@@ -39,7 +34,7 @@ estimates are low."""
 Ints = NDArray[np.int64]
 
 
-class Guarded(Wrapper):
+class Guarded(EpisodeWrapper[GuardedEpisode]):
     """Acts as a learner does, until an episode takes too many steps or loses too much; from there on a runbook acts, to
     the end of the episode. The learner learns from all steps.
 
@@ -72,14 +67,14 @@ class Guarded(Wrapper):
     """
 
     card = Card(guarded_card)
-    settings = InnerAttribute("The settings of the learner inside.")
-    context_size = InnerAttribute("d")
-    confidence_set = InnerAttribute("Its function of a context: what is plausible.")
-    policy_bounds = InnerAttribute("Its function that bounds what a policy loses.")
     robust_plan = InnerAttribute("Its function that finds the safest policy.")
-    explain = InnerAttribute("Its function that says why it would play an action.")
     plan = InnerAttribute("Its function of a context: what it would do now.")
     check_fits = InnerAttribute("Its function that says whether it can play a problem.")
+
+    _kind, _what = "Guarded", "guarded learner"
+    _keys = ("after_steps", "after_loss", "interventions", "episodes")
+    _difference = "another runbook or other limits"
+    _episode_type = GuardedEpisode
 
     def __init__(
         self,
@@ -116,28 +111,6 @@ class Guarded(Wrapper):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({**state, "_watches": WeakKeyDictionary(state["_watches"])})
 
-    def begin(self, context: ArrayLike, *, id: str | int | None = None) -> GuardedEpisode:
-        """An episode under a context; ``id`` is a name of yours, by which :meth:`episode` finds it."""
-        return GuardedEpisode(self, self.inner.begin(context, id=id))
-
-    @property
-    def open_episodes(self) -> tuple[GuardedEpisode, ...]:
-        """The episodes that were begun, have not ended and are held by someone, in the order of begin."""
-        return tuple(GuardedEpisode(self, one) for one in self.inner.open_episodes)
-
-    def episode(self, id: str | int) -> GuardedEpisode:
-        """The open episode that was begun with this id."""
-        return GuardedEpisode(self, self.inner.episode(id))
-
-    def learn(self, context: ArrayLike, step: Step) -> None:
-        """Learn from a step that anyone made under a context."""
-        self.inner.learn(context, step)
-
-    def learn_log(self, log: Iterable[tuple[ArrayLike, Step]]) -> int:
-        """:meth:`learn` from ``(context, step)`` by ``(context, step)`` in the order of time; how many."""
-        learned: int = self.inner.learn_log(log)
-        return learned
-
     @property
     def excess(self) -> ExcessLoss | None:
         """By how much episodes lose more than their plans allow for; None: that was not found."""
@@ -147,16 +120,42 @@ class Guarded(Wrapper):
         """Go on after a warning: the test of the losses begins anew."""
         self._test.restart()
 
+    def merge(self, other: Guarded) -> None:
+        """Add what another guard of the same runbook and limits has seen, as the learners inside do, and its counts.
+
+        The sums of both tests of the losses add up: what is said of a false :attr:`excess` holds for the episodes of
+        both together (:meth:`ExcessLossTest.merge <goalbound.learners.excess_loss.ExcessLossTest.merge>`).
+        """
+        check_type(other, Guarded, "other", "give a guard with the same runbook and limits")
+        if not self._made_like(other):
+            raise ArgumentError(f"other has {self._difference}; merge the learners inside instead: inner.merge(...)")
+        inner_method(self.inner, "merge")(other.inner)
+        self.interventions += other.interventions
+        if self._test.merge(other._test):
+            warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=2)
+
+    def extended(self, support: Support, *, runbook: ArrayLike | Mapping[Any, Any] | None = None) -> Guarded:
+        """A guard on a larger support, with all that this one has seen; this one stays as it is.
+
+        ``runbook`` is needed where there are new states; left out, it is that of this one. The count of interventions
+        and the test of the losses go on.
+        """
+        learner = inner_method(self.inner, "extended")(support)
+        return self._around(learner, extended_runbook(self.support, self.runbook, support, runbook))
+
     def with_settings(self, **settings: Any) -> Guarded:
         """A guard of the same runbook and limits whose learner has other settings, and all that this one has seen."""
-        found = self._anew(self.inner.with_settings(**settings))
+        return self._around(inner_method(self.inner, "with_settings")(**settings), self.runbook)
+
+    def _anew(self, learner: Any) -> Self:
+        return type(self)(learner, self.runbook, after_steps=self.after_steps, after_loss=self.after_loss)
+
+    def _around(self, learner: Any, runbook: ArrayLike | Mapping[Any, Any]) -> Guarded:
+        """Another learner with these limits, counts and sums."""
+        found = Guarded(learner, runbook, after_steps=self.after_steps, after_loss=self.after_loss)
         found.interventions = self.interventions
         found._test.restore(self._test.sums)
         return found
-
-    def _anew(self, learner: Any) -> Guarded:
-        """Another learner with this runbook and these limits."""
-        return Guarded(learner, self.runbook, after_steps=self.after_steps, after_loss=self.after_loss)
 
     @property
     def _by_bounds(self) -> bool:
@@ -198,59 +197,36 @@ class Guarded(Wrapper):
         watch = self._watch_of(episode)
         self._watches[episode] = replace(watch, steps=watch.steps + 1, loss=watch.loss + loss)
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the learner, the runbook, the limits, the counts and what each open episode has lost to one file.
+    def _made_like(self, other: Guarded) -> bool:
+        mine, theirs = ((one.after_steps, one.after_loss) for one in (self, other))
+        return mine == theirs and bool(np.array_equal(other.runbook, self.runbook))
 
-        A file that this one neither read nor wrote is replaced only with ``overwrite``.
-        """
-        header = {
-            "format": FORMAT, "version": VERSION, "kind": KIND, "after_steps": self.after_steps,
-            "after_loss": self.after_loss, "interventions": self.interventions,
+    def _header(self) -> dict[str, Any]:
+        return {
+            "after_steps": self.after_steps, "after_loss": self.after_loss, "interventions": self.interventions,
             "episodes": [self._watch_of(one).as_json() for one in self.inner.open_episodes],
         }  # fmt: skip
-        arrays: dict[str, NDArray[Any]] = {
-            "learner": bytes_of(self.inner), "runbook": self.runbook, "excess": self._test.sums,
-        }  # fmt: skip
-        write_array_file(path, header, arrays, files=self._files, overwrite=overwrite)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"runbook": self.runbook, "excess": self._test.sums}
 
     @classmethod
-    def load(
-        cls, path: str | PathLike[str], *, load_learner: Callable[..., Any] = LRCSSP.load, limit: int = LIMIT
-    ) -> Self:
-        """Read what :meth:`save` wrote; it goes on bit for bit, in the middle of an episode too.
+    def _array_types(cls) -> dict[str, str]:
+        return {"runbook": "<i8", "excess": "<f8"}
 
-        Args:
-            path: the file.
-            load_learner: reads the learner's own file, from its path (and ``limit=``): ``GreedyRidge.load``, ...
-            limit: the most bytes that the file may have.
-        """
-        files = SavedFiles()
-        header, arrays = read_array_file(
-            path, kind=KIND, versions=[VERSION], arrays=_ARRAYS, what="guarded learner", limit=limit, files=files
-        )
-        with as_format_errors(path, "guarded learner"):
-            check_keys(header, _KEYS)
-            check_present(arrays, list(_ARRAYS))
-            inner = loaded_from(arrays["learner"], load_learner, limit=limit)
-            limits = {name: header[name] for name in ("after_steps", "after_loss")}
-            guarded = cls(inner, arrays["runbook"], **limits)
-            guarded.interventions = check_int(header["interventions"], "interventions", least=0, most=2**62)
-            guarded._test.restore(arrays["excess"])
-            entries, opened = header["episodes"], inner.open_episodes
-            if not isinstance(entries, list) or len(entries) != len(opened):
-                raise FileFormatError(f"episodes is {entries!r:.100}; the learner has {len(opened)} open ones")
-            for episode, entry in zip(opened, entries, strict=True):
-                guarded._watches[episode] = Watch.from_json(entry)
-        guarded._files = files
+    @classmethod
+    def _from_file(cls, inner: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        guarded = cls(
+            inner, arrays["runbook"], after_steps=header["after_steps"], after_loss=header["after_loss"]
+        )  # fmt: skip
+        guarded.interventions = check_int(header["interventions"], "interventions", least=0, most=2**62)
+        guarded._test.restore(arrays["excess"])
+        entries, opened = header["episodes"], inner.open_episodes
+        if not isinstance(entries, list) or len(entries) != len(opened):
+            raise FileFormatError(f"episodes is {entries!r:.100}; the learner has {len(opened)} open ones")
+        for episode, entry in zip(opened, entries, strict=True):
+            guarded._watches[episode] = Watch.from_json(entry)
         return guarded
-
-    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
-        """:meth:`load`, for a file whose guard has the runbook, limits and learner's settings of this one."""
-        again = self.load(path, load_learner=self.inner.restored, limit=limit)
-        mine, theirs = ((one.after_steps, one.after_loss) for one in (self, again))
-        if not np.array_equal(again.runbook, self.runbook) or mine != theirs:
-            raise FileFormatError(f"{path}: the guard in it has another runbook or other limits than this one")
-        return again
 
     def __repr__(self) -> str:
         limits = [] if self.after_steps is None else [f"after {self.after_steps} steps"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from goalbound.errors import FileFormatError
 from goalbound.learners.checks import allowed_pairs, checked_state, is_as_proposed
-from goalbound.learners.copying import deep_copy
 from goalbound.learners.episode import NO_REASON, LearnerEpisode
+from goalbound.learners.episode_wrapper import WrappedEpisode
 from goalbound.models import Step
 from goalbound.models.validation import check_list
 
@@ -51,28 +51,11 @@ class Watch:
         return cls(*values)
 
 
-class GuardedEpisode:
-    """An episode of a guarded learner: as :class:`~goalbound.learners.episode.LearnerEpisode`, and who acts.
+class GuardedEpisode(WrappedEpisode):
+    """An episode of a guarded learner: as :class:`~goalbound.learners.episode.LearnerEpisode`, and who acts."""
 
-    Two of them are equal if they are the same episode of the learner inside.
-    """
-
-    def __init__(self, learner: Guarded, inner: LearnerEpisode) -> None:
-        self.learner = learner
-        self.inner = inner
-
-    __copy__ = deep_copy
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, GuardedEpisode) and other.inner is self.inner
-
-    def __hash__(self) -> int:
-        return hash(self.inner)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name in ("learner", "inner"):
-            raise AttributeError(name)
-        return getattr(self.inner, name)
+    learner: Guarded
+    inner: LearnerEpisode
 
     @property
     def guarded(self) -> bool:

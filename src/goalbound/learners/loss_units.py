@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.learners.card import Card, learner_card
 from goalbound.learners.checks import check_learner
-from goalbound.learners.copying import deep_copy
+from goalbound.learners.episode_wrapper import WrappedEpisode
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.wrapper import Wrapper, begin_inner, bytes_of, loaded_from, unwrap
+from goalbound.learners.wrapper import Wrapper, begin_inner, bytes_of, inner_method, loaded_from, unwrap
 from goalbound.models import LossScale, Step, Support
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
@@ -117,7 +117,7 @@ class InUnits(Wrapper):
         check_type(other, InUnits, "other", "a learner with the same scale")
         if other.loss_scale != self.loss_scale:
             raise ArgumentError(f"other has the scale {other.loss_scale}, not {self.loss_scale}; its losses are others")
-        self.inner.merge(other.inner)
+        inner_method(self.inner, "merge")(other.inner)
         self.clipped += other.clipped
 
     def around(self, learner: Any) -> InUnits:
@@ -129,12 +129,12 @@ class InUnits(Wrapper):
     def extended(self, support: Support, **others: Any) -> InUnits:
         """The learner on a larger support with this unit; for learners that have ``extended``. ``others`` are what
         theirs takes besides, as the ``runbook`` of an apprentice."""
-        return self.around(self.inner.extended(support, **others))
+        return self.around(inner_method(self.inner, "extended")(support, **others))
 
     def with_settings(self, **settings: Any) -> InUnits:
         """The learner under other settings with this unit; for learners that have ``with_settings``. Losses among the
         settings are in [0, 1]."""
-        return self.around(self.inner.with_settings(**settings))
+        return self.around(inner_method(self.inner, "with_settings")(**settings))
 
     def progress(self, context: Any) -> Any:
         """What an apprentice would do from each state and why, in the unit; for learners that have ``progress``."""
@@ -248,17 +248,10 @@ class InUnits(Wrapper):
         return f"InUnits({self.loss_scale.cap:g} {self.loss_scale.unit}, {self.inner!r})"
 
 
-class EpisodeInUnits:
-    """An episode of the learner inside that observes losses, and has a plan, in the unit; all else is as it is there.
+class EpisodeInUnits(WrappedEpisode):
+    """An episode of the learner inside that observes losses, and has a plan, in the unit."""
 
-    Two are equal if they are of the same episode.
-    """
-
-    def __init__(self, learner: InUnits, inner: Any) -> None:
-        self.learner = learner
-        self.inner = inner
-
-    __copy__ = deep_copy  # a copy of an episode comes with a copy of its learner
+    learner: InUnits
 
     def observe(self, step: Step, *, overridden: bool = False) -> None:
         """What came of the action, with its loss in the unit; ``overridden`` is for learners that know it."""
@@ -274,17 +267,6 @@ class EpisodeInUnits:
         """The plan that is held, with values in the unit; None: the next ``act`` makes a new one."""
         held = self.inner.plan
         return None if held is None else held.in_unit(self.learner.loss_scale)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name in ("learner", "inner"):
-            raise AttributeError(name)
-        return getattr(self.inner, name)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, EpisodeInUnits) and self.inner is other.inner
-
-    def __hash__(self) -> int:
-        return hash(self.inner)
 
 
 def _items(log: Any) -> Iterator[Any]:

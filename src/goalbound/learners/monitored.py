@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -21,20 +20,17 @@ from goalbound.learners.caveats import united_caveats
 from goalbound.learners.change import RUN_LENGTH, ChangeAlarm, ChangeDetector
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.core import RidgeLearner
+from goalbound.learners.episode_wrapper import EpisodeWrapper
 from goalbound.learners.guarded import Guarded
-from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.monitored_episode import MonitoredEpisode
 from goalbound.learners.step_log import StepReader, single_step
 from goalbound.learners.step_window import ARRAY_TYPES, StepWindow
-from goalbound.learners.wrapper import InnerAttribute, Wrapper, bytes_of, keep_what_it_says, loaded_from, unwrap
-from goalbound.models import LinearCSSP, Step
-from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
-from goalbound.models.files.io import LIMIT, as_format_errors
+from goalbound.learners.wrapper import InnerAttribute, inner_method, keep_what_it_says, unwrap
+from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.validation import check_bool, check_int
+from goalbound.models.support_match import match_support
+from goalbound.models.validation import check_bool, check_int, check_type
 
-KIND, VERSION = "Monitored", 1
-_KEYS = ("run_length", "window", "logged_cases", "cases")
 WINDOW = 10_000
 SINCE_CHANGE = "only steps since a change were learned, and when that was is an estimate from their outcomes"
 
@@ -48,7 +44,7 @@ def monitored_card(monitor: Any) -> LearnerCard:
     return replace(card, guarantee=UNPROVEN, theorem="", caveats=why)
 
 
-class Monitored(Wrapper):
+class Monitored(EpisodeWrapper[MonitoredEpisode]):
     """Tests all that a learner sees for changes of the world; the learner inside acts and learns as it would alone.
 
     When an alarm is raised, a :class:`~goalbound.errors.ChangeWarning` says what has changed and since when, and
@@ -82,15 +78,15 @@ class Monitored(Wrapper):
     """
 
     card = Card(monitored_card)
-    settings = InnerAttribute("The settings of the learner inside.")
-    context_size = InnerAttribute("d")
-    confidence_set = InnerAttribute("Its function of a context: what is plausible.")
-    policy_bounds = InnerAttribute("Its function that bounds what a policy loses.")
     robust_plan = InnerAttribute("Its function that finds the safest policy.")
-    explain = InnerAttribute("Its function that says why it would play an action.")
     plan = InnerAttribute("Its function of a context: what it would do now.")
     progress = InnerAttribute("The function of an apprentice inside: who would lead, and what is missing.")
     check_fits = InnerAttribute("Its function that says whether it can play a problem.")
+
+    _kind, _what = "Monitored", "monitored learner"
+    _keys = ("run_length", "window", "logged_cases", "cases")
+    _difference = "another run length or window"
+    _episode_type = MonitoredEpisode
 
     def __init__(
         self, learner: Any, *, run_length: float = RUN_LENGTH, window: int = WINDOW, model: LinearCSSP | None = None
@@ -120,19 +116,6 @@ class Monitored(Wrapper):
         """Go on after an alarm: the detector forgets what it knew of the pairs that have changed. The learner keeps
         all that it has learned."""
         self.detector.acknowledge()
-
-    def begin(self, context: ArrayLike, *, id: str | int | None = None) -> MonitoredEpisode:
-        """An episode under a context; ``id`` is a name of yours, by which :meth:`episode` finds it."""
-        return MonitoredEpisode(self, self.inner.begin(context, id=id))
-
-    @property
-    def open_episodes(self) -> tuple[MonitoredEpisode, ...]:
-        """The episodes that were begun, have not ended and are held by someone, in the order of begin."""
-        return tuple(MonitoredEpisode(self, one) for one in self.inner.open_episodes)
-
-    def episode(self, id: str | int) -> MonitoredEpisode:
-        """The open episode that was begun with this id."""
-        return MonitoredEpisode(self, self.inner.episode(id))
 
     def learn(self, context: ArrayLike, step: Step) -> None:
         """Learn from a step that anyone made under a context; it is tested too."""
@@ -225,62 +208,77 @@ class Monitored(Wrapper):
             )
         return fresh
 
+    def merge(self, other: Monitored) -> None:
+        """Add what the learner inside another monitor has learned, as the learners inside do.
+
+        Changes are found in the order of time, which the steps of two monitors do not have. So the detector, and the
+        window of :meth:`relearned`, go on with the steps that were seen here: what is said of false alarms holds as
+        before, and changes that only the other saw are found by the other. Its change is to be settled there first.
+        """
+        check_type(other, Monitored, "other", "give a monitored learner, or merge the learners inside")
+        if other.change is not None:
+            raise LearnerError(
+                f"other has an alarm: {other.change}. Its learner mixes what was before and after; merge its "
+                "relearned(), or acknowledge() it there first"
+            )
+        inner_method(self.inner, "merge")(other.inner)
+
+    def extended(self, support: Support, **others: Any) -> Monitored:
+        """The learner on a larger support, with the same detector and window; this one stays as it is. ``others`` are
+        what the learner's own ``extended`` takes besides, as the ``runbook`` of a guard.
+
+        What the detector knows of a pair stays, if its next states are the same as before. New pairs, and pairs with
+        new next states, begin anew: nothing says how often these are to follow.
+        """
+        detector = self.detector.extended(support)
+        found = Monitored(
+            inner_method(self.inner, "extended")(support, **others),
+            run_length=self.detector.run_length, window=self._window.size,
+        )  # fmt: skip
+        found.detector = detector
+        found._window = self._window.moved(match_support(support, self.support, name="the learner"))
+        found._logged_cases, found._cases = self._logged_cases, self._cases
+        return found
+
     def with_settings(self, **settings: Any) -> Monitored:
         """The learner under other settings, with the same detector; for learners that have ``with_settings``."""
         found: Monitored = deep_copy(self)
-        found.inner, found._files = self.inner.with_settings(**settings), SavedFiles()
+        found.inner = inner_method(self.inner, "with_settings")(**settings)
+        found._files = SavedFiles()
         return found
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the learner, the detector and the window of steps to one file.
+    def _anew(self, learner: Any) -> Self:
+        return type(self)(learner, run_length=self.detector.run_length, window=self._window.size)
 
-        A file that this one neither read nor wrote is replaced only with ``overwrite``.
-        """
-        header = {
-            "format": FORMAT, "version": VERSION, "kind": KIND, "run_length": self.detector.run_length,
-            "window": self._window.size, "logged_cases": self._logged_cases, "cases": self._cases,
+    def _made_like(self, other: Monitored) -> bool:
+        mine, theirs = ((one.detector.run_length, one._window.size) for one in (self, other))
+        return mine == theirs
+
+    def _header(self) -> dict[str, Any]:
+        return {
+            "run_length": self.detector.run_length, "window": self._window.size, "logged_cases": self._logged_cases,
+            "cases": self._cases,
         }  # fmt: skip
-        arrays = {"learner": bytes_of(self.inner), **dict(self.detector.arrays()), **self._window.arrays()}
-        write_array_file(path, header, arrays, files=self._files, overwrite=overwrite)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {**dict(self.detector.arrays()), **self._window.arrays()}
 
     @classmethod
-    def load(
-        cls, path: str | PathLike[str], *, load_learner: Callable[..., Any] = LRCSSP.load, limit: int = LIMIT
-    ) -> Self:
-        """Read what :meth:`save` wrote; it goes on bit for bit, in the middle of an episode too.
+    def _array_types(cls) -> dict[str, str]:
+        return {**ChangeDetector.array_types(), **ARRAY_TYPES}
 
-        Args:
-            path: the file.
-            load_learner: reads the learner's own file, from its path (and ``limit=``): ``GreedyRidge.load``, ...
-            limit: the most bytes that the file may have.
-        """
-        files = SavedFiles()
-        types = {"learner": "|u1", **ChangeDetector.array_types(), **ARRAY_TYPES}
-        header, arrays = read_array_file(
-            path, kind=KIND, versions=[VERSION], arrays=types, what="monitored learner", limit=limit, files=files
-        )
-        with as_format_errors(path, "monitored learner"):
-            check_keys(header, _KEYS)
-            check_present(arrays, list(types))
-            if type(header["run_length"]) is not float or not math.isfinite(header["run_length"]):
-                raise FileFormatError(f"run_length is {header['run_length']!r:.80}; it is a number with a point")
-            for name in _KEYS[1:]:
-                if type(header[name]) is not int or not 0 <= header[name] < 2**62:
-                    raise FileFormatError(f"{name} is {header[name]!r:.80}; it is a whole number, not negative")
-            inner = loaded_from(arrays["learner"], load_learner, limit=limit)
-            monitor = cls(inner, run_length=header["run_length"], window=header["window"])
-            monitor.detector.restore(arrays)
-            monitor._window.restore(arrays, monitor.detector.steps, inner.support)
-            monitor._logged_cases, monitor._cases = header["logged_cases"], header["cases"]
-        monitor._files = files
+    @classmethod
+    def _from_file(cls, inner: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        if type(header["run_length"]) is not float or not math.isfinite(header["run_length"]):
+            raise FileFormatError(f"run_length is {header['run_length']!r:.80}; it is a number with a point")
+        for name in cls._keys[1:]:
+            if type(header[name]) is not int or not 0 <= header[name] < 2**62:
+                raise FileFormatError(f"{name} is {header[name]!r:.80}; it is a whole number, not negative")
+        monitor = cls(inner, run_length=header["run_length"], window=header["window"])
+        monitor.detector.restore(arrays)
+        monitor._window.restore(arrays, monitor.detector.steps, inner.support)
+        monitor._logged_cases, monitor._cases = header["logged_cases"], header["cases"]
         return monitor
-
-    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
-        """:meth:`load`, for a file whose monitor has the run length, window and learner's settings of this one."""
-        again = self.load(path, load_learner=self.inner.restored, limit=limit)
-        if (again.detector.run_length, again._window.size) != (self.detector.run_length, self._window.size):
-            raise FileFormatError(f"{path}: the monitor in it has another run length or window than this one")
-        return again
 
     def __repr__(self) -> str:
         return f"Monitored({self.inner!r}, run length {self.detector.run_length:g}, {len(self.detector.alarms)} alarms)"
@@ -307,7 +305,7 @@ class _Taken:
 
 def _made_anew(learner: Any) -> Any:
     """A learner with the same settings, and all that is around it, that has seen nothing."""
-    if isinstance(learner, Apprentice | Guarded):
+    if isinstance(learner, EpisodeWrapper):
         return learner._anew(_made_anew(learner.inner))
     if not isinstance(learner, RidgeLearner):
         raise ArgumentError(f"a {type(learner).__name__} cannot be made anew; give fresh=, one that has seen nothing")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.errors import InputError
 from goalbound.learners.wrapper import Wrapper
 from goalbound.models import Support
+from goalbound.models.support_match import match_support
 from goalbound.models.validation import set_readonly
 from goalbound.planning.policy_bounds import policy_pairs
 
@@ -26,6 +27,23 @@ def checked_runbook(support: Support, runbook: ArrayLike | Mapping[Any, Any]) ->
     except InputError as error:
         raise type(error)(f"runbook: {error}") from None
     return set_readonly(support.pair_action[pairs].astype(np.int64))
+
+
+def extended_runbook(
+    support: Support, runbook: NDArray[np.int64], larger: Support, given: ArrayLike | Mapping[Any, Any] | None
+) -> ArrayLike | Mapping[Any, Any]:
+    """The runbook of a learner that is put on a larger support: the one that is given, or else the same actions in the
+    states that were there before.
+
+    >>> smaller, larger = (Support.from_names(dict.fromkeys(names, {"go": ["goal"]})) for names in ("b", "ab"))
+    >>> extended_runbook(smaller, np.array([0]), larger, None)
+    {1: 0}
+    """
+    if given is not None:
+        return given
+    places = match_support(larger, support, name="the learner")
+    pairs = places.pairs[policy_pairs(support, runbook)]
+    return dict(zip(larger.pair_state[pairs].tolist(), larger.pair_action[pairs].tolist(), strict=True))
 
 
 def wrapped_learner_error(learner: Wrapper, what: str) -> str:

@@ -3,17 +3,20 @@ range."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
+from goalbound.kernels.likelihood_state import IN_USE, LikelihoodState, part_in_use
 from goalbound.kernels.state import EpisodeState, LearnerState
 from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.learners.checkpoint import LARGEST, MANY, within, within_record
 from goalbound.learners.compact_arrays import has_matrices
-from goalbound.learners.prior import LARGEST_STRENGTH, PriorKnowledge
+from goalbound.learners.guesses import LARGEST_STRENGTH
+from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import Support
 from goalbound.models.validation import check_distribution, set_readonly
 
@@ -104,7 +107,7 @@ def check_learner_state(learner_state: LearnerState, support: Support, *, is_opt
     within("pending visits", learner_state.pending.visits, 0, regression.visits)
     for name in ("contexts", "norms"):
         within(f"pending {name}", getattr(learner_state.pending, name), 0, MANY)
-    _check_likelihood(learner_state)
+    _check_likelihood(learner_state, support.next_start)
     _check_noise_free(learner_state)
     within_record(
         "violation", learner_state.linearity.violation, found=(0, 1), pair=(0, support.pairs - 1),
@@ -113,28 +116,59 @@ def check_learner_state(learner_state: LearnerState, support: Support, *, is_opt
     _check_values(learner_state.values)
 
 
-def _check_likelihood(learner_state: LearnerState) -> None:
+def _check_likelihood(learner_state: LearnerState, next_start: NDArray[np.int64]) -> None:
     """Sums of likelihood-ratio sets; nothing but their visits is there where a learner has none."""
     state = learner_state.likelihood
     if not len(state.visits):
         return
     within("likelihood visits", state.visits, 0, learner_state.regression.visits)
     within("likelihood bounded", state.bounded, 0, state.visits)
+    within("likelihood fitted", state.fitted, 0, state.visits)
+    _check_room(state, np.diff(next_start))
+    state = part_in_use(state)
     within("likelihood pending", state.pending, 0, MANY)
     for name in (
         "log_loss",
         "ones",
         "contexts",
-        "cell_weight",
-        "cell_contexts",
-        "hit_weight",
-        "hit_contexts",
-        "miss_weight",
-        "miss_contexts",
+        "rows",
     ):
         within(f"likelihood {name}", getattr(state, name), 0.0, LARGEST)
     for name in ("low", "high"):
         within(f"likelihood {name}", getattr(state, name), 0.0, 1.0)
+
+
+def _check_room(state: LikelihoodState, lengths: NDArray[np.int64]) -> None:
+    """Every pair that was played has its place, its numbers and its rows, which nobody else has."""
+    used = {name: int(state.used[name]) for name in IN_USE.names or ()}
+    within("likelihood place", state.place, 0, used["pairs"])
+    within("likelihood first", state.first, 0, max(used["numbers"] - 1, 0))
+    placed = np.flatnonzero(state.place)
+    within("likelihood place", np.sort(state.place[placed]), *[np.arange(1, used["pairs"] + 1)] * 2)
+    within("likelihood visits of pairs without a place", state.visits[state.place == 0], 0, 0)
+    order = placed[np.argsort(state.first[placed])]
+    ends = np.cumsum(1 + lengths[order])
+    within("likelihood first", state.first[order], *[ends - 1 - lengths[order]] * 2)
+    within("likelihood numbers", np.array([used["numbers"]]), *[np.append(0, ends)[-1:]] * 2)
+    shown = part_in_use(state)
+    taken = np.concatenate([getattr(shown, name).ravel() for name in ("cell_rows", "hit_rows", "miss_rows")])
+    within("likelihood rows", np.sort(taken[taken != 0]), *[np.arange(1, used["rows"] + 1)] * 2)
+    within("the likelihood row of cells without visits", state.rows[0], 0.0, 0.0)
+
+
+def claim_in_use(prefix: str, learner_state: LearnerState, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """As much room is in use as a file says; that its arrays have these shapes is checked when they are read."""
+    state = learner_state.likelihood
+    room = {"pairs": len(state.contexts), "numbers": len(state.ones), "rows": max(len(state.rows) - 1, 0)}
+    for field, most in room.items():
+        name = f"{prefix}.likelihood.used.{field}"
+        claimed = arrays.get(name)
+        if claimed is None or claimed.shape != (1,):
+            raise FileFormatError(f"{name} is missing, or is not one number")
+        within(name, claimed, 0, most)
+        state.used[field] = claimed[0]
+    if isinstance(learner_state.ties, LearnerState):
+        claim_in_use(f"{prefix}.ties", learner_state.ties, arrays)
 
 
 def _check_noise_free(learner_state: LearnerState) -> None:

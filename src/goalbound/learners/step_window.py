@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.kernels.steps import StepArrays
 from goalbound.learners.step_log import part_of
 from goalbound.models import Support
+from goalbound.models.support_match import SupportMatch
 from goalbound.models.validation import check_memory
 
 ARRAY_TYPES = {"window.contexts": "<f8", "window.pairs": "<i8", "window.places": "<i8", "window.losses": "<f8"}
@@ -74,12 +76,20 @@ class StepWindow:
         kept = self.last()
         return part_of(kept, number - self.first, len(kept.pairs))
 
+    def moved(self, places: SupportMatch) -> StepWindow:
+        """The same steps, as those of a larger support."""
+        found = StepWindow(self.size, self._steps.contexts.shape[1])
+        kept = self.last()
+        found.add(kept._replace(pairs=places.pairs[kept.pairs], places=places.triples[kept.places]))
+        found.count = self.count
+        return found
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What is in a file."""
         kept = self.last()
         return dict(zip(ARRAY_TYPES, (np.ascontiguousarray(column) for column in kept), strict=True))
 
-    def restore(self, arrays: dict[str, NDArray[Any]], count: int, support: Support) -> None:
+    def restore(self, arrays: Mapping[str, NDArray[Any]], count: int, support: Support) -> None:
         """Take over what is in a file, checked; ``count`` is that of all steps."""
         contexts, pairs, places, losses = (arrays[name] for name in ARRAY_TYPES)
         size, kept = self._steps.contexts.shape[1], len(losses)

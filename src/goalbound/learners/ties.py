@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
+from goalbound.learners.pair_values import pair_number
 from goalbound.models import LinearCSSP, Support
 from goalbound.models.support import GOAL
 from goalbound.models.validation import set_readonly, short_repr
@@ -40,22 +41,22 @@ class Ties(NamedTuple):
         return cls(untied, untied, set_readonly(np.zeros(0, dtype=np.int64)))
 
 
-def with_tied_losses(support: Support, ties: Ties, groups: Any, find: Any) -> Ties:
-    """More groups of pairs whose losses are tied; ``find(key, name)`` is the number of a pair."""
+def with_tied_losses(support: Support, ties: Ties, groups: Any) -> Ties:
+    """More groups of pairs whose losses are tied."""
     losses = ties.losses.copy()
     for members in _groups(groups, "losses"):
-        pairs = _new_members(support, losses, [find(key, "tied losses") for key in members], "loss")
+        pairs = _new_members(support, losses, [pair_number(support, key, "tied losses") for key in members], "loss")
         losses[pairs] = losses.max() + 1
     return ties._replace(losses=set_readonly(losses))
 
 
-def with_tied_rows(support: Support, ties: Ties, groups: Any, find: Any) -> Ties:
+def with_tied_rows(support: Support, ties: Ties, groups: Any) -> Ties:
     """More groups of pairs whose rows are tied: their next states correspond in the order that is given, or in that of
     the support."""
     rows = ties.rows.copy()
     places = ties.places.copy() if len(ties.places) else np.full(support.triples, UNTIED, dtype=np.int64)
     for members in _groups(groups, "rows"):
-        pairs = _new_members(support, rows, [find(key, "tied rows") for key in members], "row")
+        pairs = _new_members(support, rows, [pair_number(support, key, "tied rows") for key in members], "row")
         lengths = {pair: support.next_start[pair + 1] - support.next_start[pair] for pair in pairs}
         other = next((pair for pair in pairs if lengths[pair] != lengths[pairs[0]]), None)
         if other is not None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.errors import FileFormatError, LargeFileWarning
+from goalbound.errors import FileFormatError, LargeFileWarning, LearnerError
 from goalbound.learners.copying import deep_copy
 from goalbound.models.files.io import LIMIT
 
@@ -76,6 +76,17 @@ class Wrapper:
     episode = InnerAttribute("Its function that finds an open episode by its id.")
 
     __copy__ = deep_copy  # all that learns is inside
+
+
+def inner_method(learner: Any, name: str) -> Any:
+    """A method of the learner inside; an error with the remedy where its class has none."""
+    method = getattr(learner, name, None)
+    if method is None:
+        raise LearnerError(
+            f"a {type(learner).__name__} has no {name}; make a new learner as it is to be, and let it learn the log of "
+            "the steps: learn_log(log)"
+        )
+    return method
 
 
 def begin_inner(learner: Any, context: Any, id: str | int | None) -> Any:

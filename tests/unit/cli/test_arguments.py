@@ -13,7 +13,7 @@ from goalbound.cli.arguments import parser
 from tests.support.commands import in_a_process
 
 PAGE = Path(__file__).parents[3] / "docs" / "experiments.md"
-COMMANDS = ["run", "report", "ratios", "figures", "learners", "check"]
+COMMANDS = ["run", "report", "ratios", "compare", "export", "figures", "learners", "check"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

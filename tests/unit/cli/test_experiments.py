@@ -1,4 +1,4 @@
-"""``goalbound run``, ``goalbound report``, ``goalbound ratios``, ``goalbound figures``."""
+"""``goalbound run``, ``goalbound report``, ``goalbound figures``."""
 
 import os
 import re
@@ -137,24 +137,6 @@ def test_a_report_is_made_again_from_the_records_alone(done, run):
     assert strict(run("report", "out/small", "--json")[1])["name"] == "small"
 
 
-def test_experiments_are_compared_in_one_table(done, run):
-    assert run("run", "small.toml", "--quiet", "--workers", "1", "--set", "name=other", "seeds=1")[0] == 0
-    code, out, err = run("ratios", "out/small", "out/other")
-    assert (code, err) == (0, "")
-    head, _, *rows = (line.strip("| ").split(" | ") for line in out.splitlines())
-    assert head[0] == "learner"
-    assert head[-2:] == ["mean ratio", "worst"]
-    assert all(len(row) == len(head) for row in rows)
-    assert "(small)" in head[1]  # both have this problem
-    found = strict(run("ratios", "out/small", "out/other", "--json")[1])["learners"]
-    assert [one["learner"] for one in found] == [row[0] for row in rows]
-    os.remove(next(Path("out/small/records").iterdir()))
-    code, _, err = run("ratios", "out/small")
-    assert code == 0
-    assert "no record of seed" in err
-    assert "two of the experiments are called small" in run("ratios", "out/small", "small.toml")[2]
-
-
 def test_figures_are_drawn_in_the_formats_asked_for(done, run):
     pytest.importorskip("matplotlib")
     code, out, _ = run("figures", "out/small", "--format", "svg")
@@ -225,6 +207,7 @@ def test_bad_input_is_one_line_on_stderr_and_exit_code_2(run, place, words, mess
         (["run", "small.toml", "--quiet", "--workers", "1"], "pyarrow", "experiments"),
         (["run", "small.toml", "--quiet", "--workers", "2"], "joblib", "experiments"),
         (["figures", "out/small"], "matplotlib", "experiments"),
+        (["demo", "--out", "demo"], "jinja2", "experiments"),
         (["run", "small.toml", "--set", "problems=[{use='taxi'}]"], "gymnasium", "gym"),
     ],
 )

@@ -39,7 +39,8 @@ def test_the_forecasts_of_a_pair_are_those_of_their_formulas() -> None:
     ridge = np.clip(mean + x @ (given.T @ paid - mean * given.sum(axis=0)), 0.0, 1.0)
     assert state.forecast[0, MEAN] == pytest.approx(mean)
     assert state.forecast[0, RIDGE] == pytest.approx((ridge + at @ x * mean) / (1.0 + at @ x))
-    assert state.forecast[0, FITTED] == pytest.approx(learner._state.likelihood.estimate[0] @ at)
+    ratios = learner._state.likelihood
+    assert state.forecast[0, FITTED] == pytest.approx(ratios.estimate[ratios.first[0]] @ at)
     assert state.forecast.shape == (5, FORECASTERS)
     assert ((state.forecast > 0.0) & (state.forecast < 1.0)).all()
 

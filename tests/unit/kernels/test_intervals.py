@@ -321,7 +321,8 @@ def test_the_constants_of_the_bound_by_the_variance() -> None:
 def variance_bound(sums: Floats, level: float, x: Floats, scale: float = 1.0) -> float:
     constants = SimpleNamespace(intervals=SimpleNamespace(scale=scale))
     lower = sums[np.tril_indices(len(x))]  # row by row, as learners keep it
-    return float(intervals.bernstein_radius.python(constants, lower, level, x, 0.0, len(x)))
+    steep = intervals.steepest.python(x)
+    return float(intervals.bernstein_radius.python(constants, lower, level, x, steep, 0.0, len(x)))
 
 
 @st.composite

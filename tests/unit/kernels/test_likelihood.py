@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 
 from goalbound.kernels import likelihood as kernels
 from goalbound.kernels.lattice import interpolate, locate
+from goalbound.kernels.likelihood_state import row_of
 from tests.support.likelihood import NUMBER, Floats, drawn, enter, failure_margin, log_loss_of, new_number
 
 
@@ -125,8 +126,8 @@ def test_rounding_of_long_runs_makes_sets_larger_and_not_wrong() -> None:
     constants, state = new_number(1, failure=0.05)
     count, ones = 1_000_000, 300_000
     state.visits[0], state.ones[NUMBER] = count, ones
-    state.hit_weight[NUMBER, 0] = state.hit_contexts[NUMBER, 0, 0] = ones
-    state.miss_weight[NUMBER, 0] = state.miss_contexts[NUMBER, 0, 0] = count - ones
+    for rows, weight in ((state.hit_rows, ones), (state.miss_rows, count - ones)):
+        state.rows[row_of.python(state, rows[NUMBER], 0)] = weight
     state.log_loss[NUMBER] = -(ones * np.log(0.3) + (count - ones) * np.log(0.7)) + 7.0  # a forecaster that lost 7 nats
     kernels.bound_number.python(constants.vertices, state, NUMBER, 0, constants.row_log)
 

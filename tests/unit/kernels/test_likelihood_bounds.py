@@ -60,11 +60,13 @@ def test_at_the_estimate_cells_cost_almost_nothing(size: int) -> None:
     gap = log_loss_of(estimate, contexts, outcomes) - float(state.shift[NUMBER] + grouped)
     assert 0.0 <= gap <= 2.0
 
-    state.shift[NUMBER], state.hit_contexts[NUMBER], state.miss_contexts[NUMBER] = 0.0, 0.0, 0.0
+    state.shift[NUMBER] = 0.0
+    for rows in (state.hit_rows, state.miss_rows):
+        state.rows[rows[NUMBER], :size] = 0.0
     for context, outcome in zip(contexts, outcomes, strict=True):  # as if all ratios were 1
         locate.python(constants.cells, state.work.cells, context)
-        sums = state.hit_contexts if outcome else state.miss_contexts
-        sums[NUMBER, nearest_vertex.python(state.work.cells)] += context
+        rows = state.hit_rows if outcome else state.miss_rows
+        state.rows[rows[NUMBER, nearest_vertex.python(state.work.cells)], :size] += context
     plain = evaluate.python(state, NUMBER, 0, estimate, np.zeros(size), np.zeros((size, size)))
     assert log_loss_of(estimate, contexts, outcomes) - float(plain) >= max(4.0, 4.0 * gap)
 

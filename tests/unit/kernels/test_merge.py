@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound import widths
-from goalbound.errors import ArgumentError, LearnerError
 from goalbound.estimation import Widths
 from goalbound.kernels.merge import log_det_bound
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.ridge import GreedyRidge, PosteriorSampling
-from goalbound.learners.settings import LearnerOptions
 from goalbound.models import IntervalSet, LinearCSSP, Step, Support
 from tests.support.behaviour import Log, at_random, by_context_and_past, log_of
 from tests.support.driving import play_one, small_problem, written
@@ -205,30 +201,3 @@ def test_learners_without_sets_are_merged_alike(make: Any) -> None:
     one.merge(other)
     np.testing.assert_allclose(one.estimate.rows, whole.estimate.rows, atol=1e-10)
     np.testing.assert_allclose(one.estimate.losses, whole.estimate.losses, atol=1e-12)
-
-
-def test_what_cannot_be_merged_is_said_and_changes_nothing() -> None:
-    one = a_learner()
-    one.learn([0.5, 0.5], Step(0, 0, 0.5, 1))
-    before = written(one)
-    busy = a_learner()
-    episode = busy.begin([0.5, 0.5])
-    assert episode.state is None
-    forgetting = [LRCSSP(RAGGED, 2, loss_floor=0.1, options=LearnerOptions(forget=True)) for _ in range(2)]
-    prior = PriorKnowledge.nothing(RAGGED, 2).with_floors({(0, 0): 0.2})
-    for mine, other, error, message in (
-        (one, one, ArgumentError, "with itself"),
-        (one, GreedyRidge(RAGGED, 2, loss_floor=0.1), ArgumentError, "other is a GreedyRidge, and this is a LRCSSP"),
-        (one, None, ArgumentError, "other is a NoneType"),
-        (one, LRCSSP(Support.full(3, 2), 2, loss_floor=0.1, widths=widths.sharp()), ArgumentError, "another support"),
-        (one, a_learner("paper"), ArgumentError, "other settings"),
-        (one, a_learner(prior=prior), ArgumentError, "other settings or prior knowledge"),
-        (one, busy, LearnerError, r"1 open episodes.*abandon\(reason\) them"),
-        (forgetting[0], forgetting[1], LearnerError, "forget=True"),
-    ):
-        with pytest.raises(error, match=message):
-            mine.merge(other)  # type: ignore[arg-type]
-    assert written(one) == before
-    copied = copy.deepcopy(one)
-    one.merge(copied)  # nothing tells a copy from a learner that saw the like
-    assert one.statistics.visits.sum() == 2

@@ -184,3 +184,25 @@ def test_wrong_arguments_are_errors_that_name_them() -> None:
     with pytest.raises(InputError):
         detector.observe([0.5, 0.5], Step("down", "page", 1.2, "goal"))
     assert detector.steps == 0
+
+
+def test_on_a_larger_support_old_pairs_go_on_and_those_with_new_next_states_begin_anew() -> None:
+    rng, detector = np.random.default_rng(3), ChangeDetector(SUPPORT, 2, model=problem())
+    detector.enter(steps(problem(), 50, rng), np.arange(50))
+    assert detector.proven
+    larger = Support.from_pairs(
+        [{0: [0, 1, 3], 1: [0, 2, 3]}, {0: [1, 3], 1: [1, 3]}, {0: [2, 3]}],
+        state_names=["down", "degraded", "hung"], action_names=["restart", "page"],
+    )  # fmt: skip
+    found = detector.extended(larger)
+    old, new = detector._sums, found._sums
+    assert found.steps == 50
+    assert not found.proven  # of the new numbers nothing is given
+    assert new.given.tolist() == [True, False, True, True, False]
+    for mine, theirs in (([0, 1, 2], [0, 1, 2]), ([6, 7, 8, 9], [5, 6, 7, 8]), ([3, 4, 5], None)):
+        wanted = 0.0 if theirs is None else old.roberts[theirs]
+        np.testing.assert_array_equal(new.roberts[mine], np.broadcast_to(wanted, (len(mine), 4)))
+    np.testing.assert_array_equal(new.given_means[[0, 1, 2, 6, 7, 8, 9]], old.given_means[[0, 1, 2, 5, 6, 7, 8]])
+    losses, their_losses = 12 + np.array([0, 2, 3]), 9 + np.array([0, 2, 3])
+    np.testing.assert_array_equal(new.roberts[losses], old.roberts[their_losses])
+    np.testing.assert_array_equal(new.roberts[-4:], old.roberts[-4:])  # both actions

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from goalbound import LRCSSP, Step, Support, widths
 from goalbound.errors import FileFormatError, LargeFileWarning
 from goalbound.learners import compact_arrays
+from goalbound.learners.checkpoint import fill
 from goalbound.learners.compact_arrays import compacted, filled_bytes, has_matrices, part_types, spread
 from goalbound.models.files import io as files_io
 from tests.support.driving import MODES, Clinic, learner_of, reloaded, small_problem, written
@@ -39,9 +40,11 @@ def mostly_alike(draw: st.DrawFn) -> NDArray[Any]:
 
 @given(mostly_alike())
 def test_what_comes_back_is_the_same_to_the_bit(array: NDArray[Any]) -> None:
-    again = np.full_like(array, 7)
-    spread("a", compacted({"a": array}, from_bytes=0), again)
+    again, arrays = np.full_like(array, 7), compacted({"a": array}, from_bytes=0)
+    fill([("a", again)], arrays)
     assert again.tobytes() == array.tobytes()
+    if "a" not in arrays:  # in parts only where that is smaller
+        assert arrays["a.entries"].nbytes + arrays["a.rows"].nbytes - 8 < array.nbytes
 
 
 def test_small_arrays_vectors_and_flags_stay_whole() -> None:
@@ -121,18 +124,21 @@ def test_a_file_has_what_was_learned_not_what_might_be(tmp_path: Path) -> None:
     assert written(LRCSSP.load(tmp_path / "a.npz")) == written(learner)
 
 
+@pytest.mark.parametrize(("expansion", "weight"), [(files_io.EXPANSION, 1), (1, 8)])
 def test_memory_that_no_file_shows_counts_towards_the_limit_and_the_limit_that_is_named_suffices(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    expansion: int, weight: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Eightfold where it is far more than the file; else a learner that was saved is loaded as it is."""
     path = tmp_path / "a.npz"
     monkeypatch.setattr(files_io, "LIMIT", 100)
+    monkeypatch.setattr(files_io, "EXPANSION", expansion)
     with pytest.warns(LargeFileWarning) as heard:
         seen_once().save(path)
     matrices = 2 * 999 * SIZE * SIZE * 8  # Gram matrices and their inverses, of pairs that were never played
     named = int(str(heard[0].message).split("limit=")[1])
-    assert named == path.stat().st_size + 8 * matrices
-    with pytest.raises(FileFormatError, match=rf"{matrices} more in memory, .* raise it with limit=[0-9]+$") as caught:
-        LRCSSP.load(path, limit=path.stat().st_size + 7 * matrices)
+    assert named == path.stat().st_size + weight * matrices
+    with pytest.raises(FileFormatError, match=rf"{matrices} more in memory.* raise it with limit=[0-9]+$") as caught:
+        LRCSSP.load(path, limit=path.stat().st_size + weight * matrices - matrices // 2)
     assert LRCSSP.load(path, limit=int(str(caught.value).split("limit=")[1]))._steps == 1
     assert LRCSSP.load(path, limit=named)._steps == 1
 

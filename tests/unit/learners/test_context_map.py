@@ -183,3 +183,30 @@ def test_episodes_are_those_of_the_learner_and_the_context_is_not_even_checked()
 def test_a_learner_of_several_components_is_not_blind() -> None:
     with pytest.raises(InputError, match="the learner has 3 components; one that is not shown the context has 1"):
         ContextBlind(LRCSSP(PROBLEM.support, 3, loss_floor=0.1))
+
+
+def test_those_who_see_alike_are_merged_and_others_say_why_not() -> None:
+    support = PROBLEM.support
+    one, other = (MappedContexts(lr_cssp(support, 2, loss_floor=0.1), MERGE) for _ in range(2))
+    other.learn([0.2, 0.3, 0.5], Step(0, 0, 0.5, 2))
+    one.merge(other)
+    assert one.inner.statistics.visits.sum() == 1
+    functions = [MappedContexts(lr_cssp(support, 2, loss_floor=0.1), see) for see in (merged, merged)]
+    functions[0].merge(functions[1])
+    for wrong in (functions[0], MappedContexts(lr_cssp(support, 2, loss_floor=0.1), MERGE[::-1])):
+        with pytest.raises(InputError, match=r"through another function or matrix.*inner\.merge"):
+            one.merge(wrong)
+    blind = [ContextBlind(lr_cssp(support, 1, loss_floor=0.1)) for _ in range(2)]
+    blind[0].merge(blind[1])
+    with pytest.raises(InputError, match="sees contexts as this one does"):
+        blind[0].merge(one)
+
+
+def test_on_a_larger_support_and_under_other_settings_it_sees_as_before() -> None:
+    mapped = MappedContexts(lr_cssp(PROBLEM.support, 2, loss_floor=0.1), MERGE)
+    mapped.learn([0.2, 0.3, 0.5], Step(0, 0, 0.5, 2))
+    for found in (mapped.extended(PROBLEM.support), mapped.with_settings(delta=0.2)):
+        assert found.inner.statistics.visits.sum() == 1
+        np.testing.assert_array_equal(found.begin([0.0, 1.0, 0.0]).context, [0.3, 0.7])  # type: ignore[attr-defined]
+    blind = ContextBlind(lr_cssp(PROBLEM.support, 1, loss_floor=0.1)).extended(PROBLEM.support)
+    assert isinstance(blind, ContextBlind)

@@ -22,13 +22,23 @@ from goalbound import (
     load_learner,
     widths,
 )
-from goalbound.errors import ArgumentError, ExcessLossWarning, FileFormatError, ModelError
+from goalbound.errors import ArgumentError, ExcessLossWarning, FileFormatError, LearnerError, ModelError
 from goalbound.learners.card import STEPS_IN
 from goalbound.learners.tabular.factories import uc_ssp
 from goalbound.models import LinearCSSP, Step
 from goalbound.planning import solve
 from goalbound.testing import check_learner
-from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, contexts, greedy, handle, people, rewrite_header
+from tests.support.incidents_at_work import (
+    AFTER,
+    BEFORE,
+    RUNBOOK,
+    contexts,
+    greedy,
+    handle,
+    people,
+    rewrite_header,
+    with_state_before,
+)
 
 SUPPORT = BEFORE.support
 PAGE, RESTART = SUPPORT.action("page"), SUPPORT.action("restart")
@@ -252,3 +262,62 @@ def test_a_file_whose_parts_do_not_fit_is_refused(entries: dict[str, Any], said:
     rewrite_header(path, **entries)
     with pytest.raises(FileFormatError, match=said):
         load_learner(path)
+
+
+def test_merged_guards_have_the_data_the_counts_and_the_sums_of_both() -> None:
+    one, other = (Guarded(greedy(), RUNBOOK, after_steps=1) for _ in range(2))
+    for seed, learner in enumerate((one, other)):
+        learner.learn_log(people(BEFORE, 40, seed=seed))
+    handle(other, BEFORE, contexts(20, 1))
+    steps = other.interventions
+    assert steps > 0
+    sums = other._test.sums[0].copy()
+    visits = one.statistics.visits + other.statistics.visits
+    one.merge(other)
+    np.testing.assert_array_equal(one.statistics.visits, visits)
+    assert (one.interventions, other.interventions) == (steps, steps)
+    np.testing.assert_array_equal(one._test.sums[0], sums)
+    for wrong in (Guarded(greedy(), RUNBOOK, after_steps=2), Guarded(greedy(), [RESTART, PAGE], after_steps=1)):
+        with pytest.raises(ArgumentError, match=r"another runbook or other limits.*inner\.merge"):
+            one.merge(wrong)
+    with pytest.raises(ArgumentError, match="give a guard"):
+        one.merge(greedy())  # type: ignore[arg-type]
+
+
+def test_an_excess_that_only_both_together_show_is_warned_of_when_they_are_merged() -> None:
+    one, other = (Guarded(greedy(), RUNBOOK, after_steps=5) for _ in range(2))
+    for guard in (one, other):
+        while not guard._test.found:
+            guard._test.add(3.0, 1.0)
+        guard._test.sums[0] *= 0.6
+        assert guard.excess is None
+    with pytest.warns(ExcessLossWarning, match="lost 3 each"):
+        one.merge(other)
+
+
+def test_on_a_larger_support_the_guard_goes_on_and_new_states_need_a_runbook() -> None:
+    guarded = Guarded(greedy(), RUNBOOK, after_steps=1)
+    guarded.learn_log(people(BEFORE, 30))
+    handle(guarded, BEFORE, contexts(10, 1))
+    larger = with_state_before(SUPPORT, "hung")
+    with pytest.raises(ModelError, match=r'no action for state 0 \("hung"\)'):
+        guarded.extended(larger)
+    book = {"hung": "page", **dict.fromkeys(SUPPORT.state_names or (), "page")}
+    found = guarded.extended(larger, runbook=book)
+    assert found.statistics.visits.sum() == guarded.statistics.visits.sum()
+    assert found.interventions == guarded.interventions > 0
+    assert found.after_steps == 1
+    episode = found.begin([0.5, 0.5])
+    episode.observe(Step("hung", episode.act("hung"), 0.5, "hung"))
+    assert episode.act("hung") == larger.action("page")
+    assert found.interventions == guarded.interventions + 1
+
+
+def test_a_learner_without_contexts_says_what_it_lacks_and_what_to_do() -> None:
+    guarded = Guarded(uc_ssp(SUPPORT, loss_floor=0.1), RUNBOOK, after_steps=1)
+    for ask in (
+        lambda: guarded.extended(SUPPORT), lambda: guarded.merge(copy.deepcopy(guarded)),
+        lambda: guarded.with_settings(delta=0.2),
+    ):  # fmt: skip
+        with pytest.raises(LearnerError, match=r"a TabularLearner has no \w+; make a new learner.*learn_log"):
+            ask()

@@ -192,7 +192,7 @@ def test_a_large_problem_has_a_coarser_lattice(monkeypatch: pytest.MonkeyPatch) 
         len(LRCSSP(support, 3, loss_floor=0.1, widths=widths.likelihood())._constants.likelihood.vertices.vertices)
         == 28
     )  # 180 // 6 allow 30
-    monkeypatch.setattr("goalbound.learners.settings.MOST_BOUNDS", 6 * (support.pairs + support.triples))
+    monkeypatch.setattr("goalbound.learners.constants.MOST_BOUNDS", 6 * (support.pairs + support.triples))
     assert (
         len(LRCSSP(support, 3, loss_floor=0.1, widths=widths.likelihood())._constants.likelihood.vertices.vertices) == 6
     )

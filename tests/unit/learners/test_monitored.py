@@ -33,7 +33,17 @@ from goalbound.learners.tabular.factories import uc_ssp
 from goalbound.logs import LogColumns, read_log
 from goalbound.models import LinearCSSP, Step
 from goalbound.testing import check_learner
-from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, contexts, greedy, handle, people, rewrite_header
+from tests.support.incidents_at_work import (
+    AFTER,
+    BEFORE,
+    RUNBOOK,
+    contexts,
+    greedy,
+    handle,
+    people,
+    rewrite_header,
+    with_state_before,
+)
 
 SUPPORT = BEFORE.support
 LEARNERS: dict[str, Callable[[LinearCSSP, np.random.Generator], Any]] = {
@@ -282,3 +292,57 @@ def test_a_file_whose_parts_do_not_fit_is_refused(entries: dict[str, Any], said:
     rewrite_header(path, **entries)
     with pytest.raises(FileFormatError, match=said):
         load_learner(path)
+
+
+def test_merged_monitors_have_the_data_of_both_and_each_its_own_detector() -> None:
+    one, other = Monitored(greedy()), Monitored(greedy())
+    one.learn_log(people(BEFORE, 60, seed=1))
+    other.learn_log(people(BEFORE, 40, seed=2))
+    seen, visits = one.detector.steps, one.statistics.visits + other.statistics.visits
+    one.merge(other)
+    np.testing.assert_array_equal(one.statistics.visits, visits)
+    assert one.detector.steps == one._window.count == seen
+    alone = Monitored(greedy())
+    alone.learn_log(people(BEFORE, 60, seed=1))
+    for monitor in (one, alone):  # the same steps, the same evidence
+        monitor.learn_log(people(BEFORE, 20, seed=3))
+    for (name, mine), (_, theirs) in zip(one.detector.arrays(), alone.detector.arrays(), strict=True):
+        np.testing.assert_array_equal(mine, theirs, err_msg=name)
+    with pytest.raises(ArgumentError, match="give a monitored learner"):
+        one.merge(greedy())  # type: ignore[arg-type]
+
+
+def test_a_monitor_with_an_alarm_is_merged_after_it_was_settled() -> None:
+    monitor, other = Monitored(greedy()), changed()
+    with pytest.raises(LearnerError, match=r"other has an alarm: .*restart.*relearned\(\), or acknowledge\(\)"):
+        monitor.merge(other)
+    assert monitor.statistics.visits.sum() == 0
+    monitor.merge(other.relearned())
+    assert monitor.statistics.visits.sum() > 0
+
+
+@pytest.mark.parametrize("kind", ["GreedyRidge", "Guarded"])
+def test_on_a_larger_support_the_detector_and_the_window_go_on(kind: str, tmp_path: Path) -> None:
+    larger = with_state_before(SUPPORT, "new")
+    inner: Any = greedy() if kind == "GreedyRidge" else Guarded(greedy(), RUNBOOK, after_steps=50)
+    others = {} if kind == "GreedyRidge" else {"runbook": dict.fromkeys(larger.state_names or (), "page")}
+    monitor = Monitored(inner, window=500)
+    monitor.learn_log(people(BEFORE, 600))
+    found = monitor.extended(larger, **others)
+    assert found.detector.steps == monitor.detector.steps
+    assert found._window.count == monitor._window.count
+    names, actions = [*(SUPPORT.state_names or ()), "goal"], SUPPORT.action_names or ()
+    log = [(c, Step(names[s], actions[a], loss, names[n])) for c, (s, a, loss, n) in people(AFTER, 100, seed=3)]
+    for one in (monitor, found):
+        with pytest.warns(ChangeWarning, match="restart"):
+            one.learn_log(log)
+    before, after = monitor.change, found.change
+    assert before is not None
+    assert after is not None
+    assert (after.since_step, after.step, after.visits) == (before.since_step, before.step, before.visits)
+    assert after.evidence == pytest.approx(before.evidence)
+    assert found.relearned().statistics.visits.sum() == monitor.relearned().statistics.visits.sum()
+    found.save(tmp_path / "monitor.npz")
+    assert load_learner(tmp_path / "monitor.npz").change == found.change
+    with pytest.raises(LearnerError, match=r"there is an alarm.*Settle it first"):
+        monitor.extended(larger, **others)

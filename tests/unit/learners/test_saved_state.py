@@ -11,6 +11,7 @@ import pytest
 from goalbound.errors import FileFormatError
 from goalbound.learners.checkpoint import stacked
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.models import Step, Support
 from goalbound.models.files.array_file import write_array_file
 from tests.support.checkpoints import Arrays, Damage, Header, in_array, in_header, instead, parts, renamed
 from tests.support.driving import MODES, NO_WAITING, Clinic, learner_of, small_problem, written
@@ -122,7 +123,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (one_episode_less, r"episode_2\.context belongs to no episode"),
     # the header
     (in_header("LinearCSSP", "kind"), "the kind is 'LinearCSSP'"),
-    (in_header(7, "version"), "version 7; this goalbound reads version 9"),
+    (in_header(7, "version"), "version 7; this goalbound reads version 11"),
     (in_header(99, "version"), "version 99"),
     (in_header({"bit_generator": "PCG64"}, "stream"), "draws nothing"),
     (settings(exploration={"name": "greedy"}), "the exploration is"),
@@ -229,3 +230,34 @@ def test_whole_numbers_changed_behind_the_checksums_are_an_error_or_a_learner_th
             for episode in learner.open_episodes:
                 assert episode.act(episode.state or 0) in (0, 1)
     assert 12 < loaded < 108
+
+
+LIKELIHOOD_DAMAGES = [
+    (in_array("state.likelihood.place", 7), "likelihood place holds 7"),
+    (in_array("state.likelihood.place", 0), "damaged|without a place"),
+    (in_array("state.likelihood.first", 10**6), "likelihood first holds 1000000"),
+    (in_array("state.likelihood.first", -1), "likelihood first holds -1"),
+    (in_array("state.likelihood.hit_rows", 10**6), "damaged|likelihood rows holds 1000000"),
+    (in_array("state.likelihood.cell_rows", -1), "damaged|likelihood rows holds -1"),
+    (in_array("state.likelihood.rows", -1.0, -1), r"likelihood rows holds -1\.0"),
+    (in_array("state.likelihood.rows", 1.0, 0), r"cells without visits holds 1\.0"),
+    (in_array("state.likelihood.used.numbers", 10**9), "numbers holds 1000000000"),
+    (in_array("state.likelihood.used.rows", -1), "rows holds -1"),
+    (in_array("state.likelihood.used.pairs", 1), "has shape"),
+    (in_array("state.likelihood.fitted", 99), "likelihood fitted holds 99"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(LIKELIHOOD_DAMAGES)))
+def test_no_index_of_likelihood_ratio_sets_leads_out_of_their_arrays(tmp_path: Path, number: int) -> None:
+    learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)
+    for k in range(6):
+        learner.learn([0.3, 0.7] if k % 2 else [0.9, 0.1], Step(k % 2, 0, 0.5, k % 3))
+    learner.save(tmp_path / "valid.npz")
+    assert written(LRCSSP.load(tmp_path / "valid.npz")) == written(learner)
+    header, arrays = parts((tmp_path / "valid.npz").read_bytes())
+    damage, message = LIKELIHOOD_DAMAGES[number]
+    damage(header, arrays)
+    write_array_file(tmp_path / "damaged", header, arrays)
+    with pytest.raises(FileFormatError, match=message):
+        LRCSSP.load(tmp_path / "damaged")

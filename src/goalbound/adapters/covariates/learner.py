@@ -13,12 +13,10 @@ from goalbound.adapters.covariates.covariate_map import CovariateMap, check_map
 from goalbound.adapters.covariates.serialization import check_digest, map_as_json, map_digest, map_from_json
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.learners.card import MAPPED, Card, wrapped_card
-from goalbound.learners.checks import (
-    check_learner,
-)
+from goalbound.learners.checks import check_learner
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Episode
-from goalbound.learners.wrapper import Wrapper, begin_inner, bytes_of, loaded_from, unwrap, with_contexts
+from goalbound.learners.wrapper import Wrapper, begin_inner, bytes_of, inner_method, loaded_from, unwrap, with_contexts
 from goalbound.models import Step, Support
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
@@ -115,7 +113,7 @@ class CovariateLearner(Wrapper):
         check_type(other, CovariateLearner, "other", "a learner that is shown covariates, with the same map")
         if map_digest(other.map) != map_digest(self.map):
             raise ArgumentError("other has another map: its contexts mean something else, so its data cannot be added")
-        self.inner.merge(other.inner)
+        inner_method(self.inner, "merge")(other.inner)
         self.begun += other.begun
         self.outside += other.outside
         self.missing += other.missing
@@ -123,11 +121,11 @@ class CovariateLearner(Wrapper):
     def extended(self, support: Support, **others: Any) -> CovariateLearner:
         """The learner on a larger support, behind the same map; for learners that have ``extended``. ``others`` are
         what theirs takes besides, as the ``runbook`` of an apprentice."""
-        return self._around(self.inner.extended(support, **others))
+        return self._around(inner_method(self.inner, "extended")(support, **others))
 
     def with_settings(self, **settings: Any) -> CovariateLearner:
         """The learner under other settings, behind the same map; for learners that have ``with_settings``."""
-        return self._around(self.inner.with_settings(**settings))
+        return self._around(inner_method(self.inner, "with_settings")(**settings))
 
     def _around(self, learner: Any) -> CovariateLearner:
         """Another learner behind this map, with these counts."""

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from goalbound.experiments.bootstrap import Estimate
-from goalbound.experiments.figures.style import INK, SMALL, SOFT, LineStyle, label_ends, new_figure, power_of_ten, title
+from goalbound.experiments.figures.style import (
+    INK,
+    SMALL,
+    SOFT,
+    LineStyle,
+    is_column,
+    label_ends,
+    new_figure,
+    power_of_ten,
+    title,
+)
 from goalbound.experiments.summary import Curve, Group
 from goalbound.experiments.text import number
 
@@ -23,8 +33,9 @@ def regret_figure(groups: Sequence[Group], styles: dict[str, LineStyle]) -> Any:
     note = f"No regret, so not on logarithmic axes: {', '.join(zero)}." if zero else ""
     guide = _guided(groups)
     note_on_guides = f"Dotted: growth over the last tenfold of episodes, ending with {guide.learner}." if guide else ""
-    figure = new_figure(3.3, groups, "Regret", _bands(groups), note_on_guides, note)
-    plain, powers = figure.subplots(1, 2)
+    rows = 2 if is_column() else 1
+    figure = new_figure(2.7 * rows, groups, "Regret", _bands(groups), note_on_guides, note)
+    plain, powers = figure.subplots(rows, 2 // rows)
     for axes in (plain, powers):
         axes.set_xlabel("episodes")
         axes.set_ylabel("cumulative expected regret")
@@ -121,7 +132,7 @@ def terms_figure(groups: Sequence[Group], styles: dict[str, LineStyle]) -> Any:
     shown = [group for group in groups if group.decomposition]
     if not shown:
         return None
-    columns = min(len(shown), 3)
+    columns = 1 if is_column() else min(len(shown), 3)
     rows = -(-len(shown) // columns)
     bands = "Whiskers: 95% bootstrap over seeds." if any(len(group.seeds) > 1 for group in shown) else ""
     figure = new_figure(

@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,21 +16,27 @@ import numpy as np
 
 from goalbound.experiments.summary import Group
 from goalbound.models.files.io import atomic_write
+from goalbound.pages.style import DASHES, LIGHT, MARKERS, line_style
 from goalbound.plotting import escape_label
 from goalbound.terminal import pluralize
 
 WIDTH = 7.2
 """Inches; a page of a journal."""
-SMALL = 6.5
+COLUMN = 5.0
+"""Narrower figures have one column of panels."""
+FONT, FONT_SIZE = "DejaVu Sans", 8.0
+"""The font, which comes with Matplotlib, and its size in points."""
+SMALL = "small"
+"""The size of labels inside of axes: five sixths of the font's."""
+_SMALL_SHARE = 0.833
+_width: ContextVar[float] = ContextVar("width", default=WIDTH)
 INK, SOFT, PALE = "#1f2733", "#6b7280", "#d9dce1"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#444444")
-DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.3)), (0, (7, 2, 1.5, 2)), (0, (9, 2, 3, 2)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 SHADES = "cividis"
 """Lightness grows with the value, so it is readable in grey and with colour blindness."""
 RC: dict[Any, Any] = {
-    "font.family": "DejaVu Sans", "font.size": 8.0, "axes.titlesize": 8.0, "axes.labelsize": 8.0,
-    "xtick.labelsize": 7.0, "ytick.labelsize": 7.0, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": SOFT,
+    "axes.titlesize": "medium", "axes.labelsize": "medium",
+    "xtick.labelsize": "small", "ytick.labelsize": "small", "text.color": INK, "axes.labelcolor": INK,
+    "axes.edgecolor": SOFT,
     "xtick.color": SOFT, "ytick.color": SOFT, "xtick.labelcolor": INK, "ytick.labelcolor": INK, "axes.linewidth": 0.6,
     "axes.spines.top": False, "axes.spines.right": False, "lines.linewidth": 1.4, "lines.markersize": 3.6,
     "hatch.linewidth": 0.4, "pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "goalbound",
@@ -44,7 +51,7 @@ NO_DATE: dict[str, dict[str, None]] = {
 
 
 class LineStyle(NamedTuple):
-    """The line style of a learner: up to 35 differ in colour and dash, and the marker changes too."""
+    """The line style of a learner as Matplotlib has it, from the table that pages share."""
 
     colour: str
     dash: Any
@@ -52,34 +59,51 @@ class LineStyle(NamedTuple):
 
 
 def styles(learners: Sequence[str]) -> dict[str, LineStyle]:
-    """A line style for each learner, the same in all figures."""
+    """A line style for each learner, the same in all figures and on the page of the report."""
+    found = {learner: line_style(place) for place, learner in enumerate(dict.fromkeys(learners))}
     return {
-        learner: LineStyle(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)], MARKERS[place % len(MARKERS)])
-        for place, learner in enumerate(dict.fromkeys(learners))
+        learner: LineStyle(
+            LIGHT[one.colour], (0, DASHES[one.dash]) if DASHES[one.dash] else "-", MARKERS[one.marker][0]
+        )
+        for learner, one in found.items()
     }
 
 
 @contextmanager
-def figure_style() -> Iterator[None]:
-    """Matplotlib settings, independent of the user's, which are restored afterwards."""
+def figure_style(*, width: float = WIDTH, font: str = FONT, font_size: float = FONT_SIZE) -> Iterator[None]:
+    """Matplotlib settings, independent of the user's, which are restored afterwards.
+
+    Args:
+        width: of figures, in inches; in narrow ones panels are below each other.
+        font: a family that Matplotlib finds.
+        font_size: in points; small labels are five sixths of it.
+    """
     import matplotlib
 
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(RC)
-        yield
+    token = _width.set(width)
+    try:
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update({**RC, "font.family": font, "font.size": font_size})
+            yield
+    finally:
+        _width.reset(token)
+
+
+def is_column() -> bool:
+    """Whether figures are too narrow for panels beside each other: those of a column."""
+    return _width.get() < COLUMN
 
 
 def new_figure(height: float, groups: Sequence[Group], title: str, *notes: str) -> Any:
-    """A figure with a title, and a caption with the constants of all learners and other notes."""
+    """A figure without a title: its label is the caption, with the constants of all learners and other notes."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(figsize=(WIDTH, height), layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.05))
+    figure = Figure(figsize=(_width.get(), height), layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.05))
     first = groups[0]
     where = f"{first.problem}, contexts {first.contexts}, {pluralize(first.episodes, 'episode')}"
-    figure.suptitle(escape_label(f"{title}: {where}"), x=0.01, ha="left", fontsize=8.5, fontweight="bold")
-    figure.supxlabel(escape_label(_wrap(caption(groups, *notes))), x=0.01, ha="left", fontsize=SMALL, color=SOFT)
+    figure.set_label(f"{title}: {where}. {caption(groups, *notes)}")
     return figure
 
 
@@ -95,10 +119,6 @@ def caption(groups: Sequence[Group], *notes: str) -> str:
     if groups[0].loss_scale != 1.0:
         parts.append(f"A loss of 1 is {groups[0].loss_scale:g} in the problem's unit.")
     return " ".join([*parts, *(note for note in notes if note)])
-
-
-def _wrap(text: str) -> str:
-    return textwrap.fill(text, 148)
 
 
 def save_figure(figure: Any, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:
@@ -175,15 +195,19 @@ class EndLabel(NamedTuple):
 
 def label_ends(axes: Any, x: float, ends: Sequence[tuple[str, float, str]], *, tall: float) -> None:
     """Name each line where it ends, at the right of the axes (about ``tall`` inches high), without overlaps."""
+    import matplotlib
+
     place = axes.transScale + axes.transLimits
     found = []
     for text, y, colour in ends:
         right, up = place.transform((x, y))
         found.append(EndLabel(wrap_label(text), float(right), float(up), colour))
     found.sort(key=lambda end: end.y)
-    line = 1.3 * SMALL / 72.0 / tall
+    line = 1.3 * _SMALL_SHARE * matplotlib.rcParams["font.size"] / 72.0 / tall
     heights = [line * (1 + end.text.count("\n")) for end in found]
-    for end, y in zip(found, spread_labels([end.y for end in found], heights), strict=True):
+    # No label is below the axis, where the ticks have theirs.
+    wanted = [max(end.y, sum(heights[:at]) + heights[at] / 2.0) for at, end in enumerate(found)]
+    for end, y in zip(found, spread_labels(wanted, heights), strict=True):
         axes.plot(
             [end.x + 0.006, 1.035], [end.y, y], transform=axes.transAxes, color=SOFT, linewidth=0.5, clip_on=False
         )

@@ -13,11 +13,15 @@ from goalbound.experiments.figures.policies import policies_figure
 from goalbound.experiments.figures.regret import known_figure, regret_figure, terms_figure
 from goalbound.experiments.figures.simplex import simplex_figures
 from goalbound.experiments.summary import group_runs
+from goalbound.models.files.io import atomic_write
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
     from goalbound.experiments.run_spec import RunSpec
     from goalbound.experiments.summary import Group, Summary
+
+CAPTIONS = "captions.txt"
+"""The file of the captions: the name of a figure, and under it its caption."""
 
 
 def write_figures(
@@ -27,11 +31,14 @@ def write_figures(
     *,
     formats: Sequence[str] = ("pdf", "svg"),
     runs: Sequence[RunSpec] | None = None,
+    width: float = style.WIDTH,
+    font: str = style.FONT,
+    font_size: float = style.FONT_SIZE,
 ) -> list[Path]:
     """Draw an experiment: for each problem and context source the regret, its terms, known steps, and maps.
 
-    The same records give the same bytes (for one version of matplotlib). The caption of each figure names the
-    constants of its learners.
+    The same records give the same bytes (for one version of matplotlib). Figures have no title; ``captions.txt``, which
+    is written beside them, has a caption for each, which names the constants of its learners.
 
     Args:
         summary: of the records.
@@ -39,9 +46,12 @@ def write_figures(
         folder: created if missing; files of the same names are replaced.
         formats: as matplotlib names them: pdf, svg, png, ...
         runs: the ``runs`` that :func:`~goalbound.experiments.summary.summarize` was called with.
+        width: of all figures, in inches: that of the text or of a column.
+        font: a family that matplotlib finds.
+        font_size: in points.
 
     Returns:
-        The files, in the order in which they were written.
+        The files of the figures, in the order in which they were written.
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
@@ -56,13 +66,17 @@ def write_figures(
     paths: list[Path] = []
     names: set[str] = set()
     tasks = list(dict.fromkeys((group.problem, group.contexts) for group in summary.groups))
-    with style.figure_style():
+    captions: list[str] = []
+    with style.figure_style(width=width, font=font, font_size=font_size):
         for task in tasks:
             groups = [group for group in summary.groups if (group.problem, group.contexts) == task]
             found = [(group, by_group[group.labels]) for group in groups]
             for kind, figure in _figures(found, styles):
                 name = _unused(style.slug(kind, *task), names)
                 paths += style.save_figure(figure, target, name, formats)
+                captions.append(f"{name}\n{figure.get_label()}\n")
+    with atomic_write(target / CAPTIONS) as file:
+        file.write("\n".join(captions).encode())
     return paths
 
 

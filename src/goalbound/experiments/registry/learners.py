@@ -20,13 +20,14 @@ from goalbound.experiments.registry.catalog import Catalog, Entry, hint
 from goalbound.experiments.registry.warm_start import ANY_LOG, GUESS_STRENGTH, LogLaw, guessed, warm_started
 from goalbound.learners import ridge, tabular
 from goalbound.learners.card import LearnerCard, learner_card
+from goalbound.learners.constants import added_loss
 from goalbound.learners.context_map import ContextBlind, MappedContexts
 from goalbound.learners.discretized import Discretized
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.protocol import Learner
 from goalbound.learners.reference import Clairvoyant, RandomWalk
-from goalbound.learners.settings import LearnerOptions, added_loss
+from goalbound.learners.settings import LearnerOptions
 from goalbound.models import LinearCSSP, Support
 from goalbound.models.validation import check_float, short_repr
 from goalbound.planning import ContextBounds, context_bounds
@@ -122,7 +123,7 @@ def epsilon_greedy(
 
 
 def ps_cssp(
-    problem: LinearCSSP, *, episodes: int, spread: float = 0.15, by_variance: bool = True, optimism: float = 0.03,
+    problem: LinearCSSP, *, episodes: int, spread: float = 0.15, by_variance: bool = True, optimism: float = 0.1,
     patience: float = 1.0, ceiling: float = 1000.0,
     support: str = "true", loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing",
     guess_strength: float = GUESS_STRENGTH, log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,

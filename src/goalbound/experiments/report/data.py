@@ -11,9 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.experiments import columns, metrics
-from goalbound.experiments.bootstrap import Estimate, band
+from goalbound.experiments.bootstrap import Estimate
 from goalbound.experiments.registry import CATALOGS
 from goalbound.experiments.report.conclusions import caveat, conclusions, headline
+from goalbound.experiments.report.curves import (
+    all_rounded,
+    coarse_grid,
+    episode_grid,
+    local_exponents,
+    mean_curve,
+    rounded,
+)
 from goalbound.experiments.report.phrases import setup, with_interval
 from goalbound.experiments.report.simplex_maps import policy_maps, regret_maps
 from goalbound.experiments.summary import RunGroup, group_runs
@@ -29,10 +37,6 @@ if TYPE_CHECKING:
 
 Labels = tuple[str, str, str]
 """Of the problem, the contexts and the learner: what a group is known by."""
-POINTS = 300
-"""The most points of a curve."""
-DIGITS = 6
-"""Significant digits of the numbers in a page."""
 
 
 def report_data(
@@ -211,7 +215,7 @@ def _title(panel: Mapping[str, Any], panels: Sequence[Mapping[str, Any]]) -> str
 def _panel(groups: Sequence[RunGroup], summed: Sequence[Group], labels: Sequence[str]) -> dict[str, Any]:
     metadata = _first(groups[0]).metadata
     size = int(metadata["problem"]["context_size"])
-    grid = _grid(groups)
+    grid = episode_grid(groups)
     fields, policies = [regret_maps(group) for group in groups], policy_maps(groups)
     results = [
         _result(group, numbers, grid) | {"learner": labels.index(group.learner), "simplex": field, "policy": policy}
@@ -225,42 +229,34 @@ def _panel(groups: Sequence[RunGroup], summed: Sequence[Group], labels: Sequence
         "bins": (metadata.get("simplex") or {}).get("bins", 0),
         "loss_scale": summed[0].loss_scale,
         "episode": grid.tolist(),
+        "coarse": coarse_grid(grid).tolist(),
         "policies": policies["best"],
         "results": results,
     }
 
 
-def _grid(groups: Sequence[RunGroup]) -> NDArray[np.int64]:
-    """Episodes that all runs kept: half of them evenly spaced, half evenly in the logarithm."""
-    tables = [record.table["episode"] for group in groups for record in group.records.values()]
-    kept = tables[0]
-    for episode in tables[1:]:
-        kept = np.intersect1d(kept, episode)
-    if len(kept) <= POINTS:
-        return kept
-    first, last = float(kept[0]), float(kept[-1])
-    wanted = np.concatenate([np.geomspace(first, last, POINTS // 2), np.linspace(first, last, POINTS // 2)])
-    return kept[np.unique(metrics.nearest_rows(kept, wanted))]
-
-
 def _result(group: RunGroup, numbers: Group, grid: NDArray[np.int64]) -> dict[str, Any]:
     records = list(group.records.values())
     bounds = {name: _estimate(one) for name, one in numbers.bounds.items()}
-    regret = _curve([metrics.cumulative_at(record, "expected_regret", grid) for record in records])
+    regret = mean_curve([metrics.cumulative_at(record, "expected_regret", grid) for record in records])
     has_known_test = all(record.card.has_known_test for record in records)
     steps, unknown, intervals = (
         [metrics.cumulative_at(record, name, grid) for record in records]
         for name in ("steps", "unknown_steps", "intervals")
     )
+    coarse = coarse_grid(grid)
     return {
         "seeds": list(numbers.seeds),
         "missing": list(numbers.missing),
         "regret": regret | {"bound": _tightest(bounds)},
-        "known": _curve([1.0 - u / s for u, s in zip(unknown, steps, strict=True)]) if has_known_test else None,
-        "intervals": _curve([one / grid for one in intervals]) if has_known_test else None,
+        "steps": all_rounded(np.mean(steps, axis=0)),
+        "seed_regrets": [all_rounded(metrics.cumulative_at(one, "expected_regret", coarse)) for one in records],
+        "local_exponent": mean_curve([local_exponents(record, coarse) for record in records]),
+        "known": mean_curve([1.0 - u / s for u, s in zip(unknown, steps, strict=True)]) if has_known_test else None,
+        "intervals": mean_curve([one / grid for one in intervals]) if has_known_test else None,
         "numbers": {name: _estimate(one) for name, one in numbers.numbers.items()},
-        "optimal_loss": _rounded(float(np.mean([record.metadata["totals"]["optimal_loss"] for record in records]))),
-        "seconds_per_step": _rounded(numbers.seconds_per_step),
+        "optimal_loss": rounded(float(np.mean([record.metadata["totals"]["optimal_loss"] for record in records]))),
+        "seconds_per_step": rounded(numbers.seconds_per_step),
         "terms": {name: _estimate(one) for name, one in numbers.decomposition.items()},
         "bounds": bounds,
         "largest_interval_share": _largest(records, "largest_interval_share"),
@@ -273,18 +269,7 @@ def _tightest(bounds: Mapping[str, Mapping[str, Any]]) -> float | None:
 
 def _largest(records: Sequence[RunRecord], name: str) -> float | None:
     found = [(metrics.diagnosis(record) or {}).get(name) for record in records]
-    return _rounded(max((float(one) for one in found if one is not None), default=None))
-
-
-def _curve(curves: Sequence[NDArray[np.float64]]) -> dict[str, Any]:
-    """The mean over seeds, and with two or more the ends of its band."""
-    values = np.array(curves)
-    low, high = band(values) if len(values) > 1 else (None, None)
-    return {
-        "values": _all_rounded(values.mean(axis=0)),
-        "low": None if low is None else _all_rounded(low),
-        "high": None if high is None else _all_rounded(high),
-    }
+    return rounded(max((float(one) for one in found if one is not None), default=None))
 
 
 def _difference(one: Difference, labels: Sequence[str]) -> dict[str, Any]:
@@ -294,8 +279,9 @@ def _difference(one: Difference, labels: Sequence[str]) -> dict[str, Any]:
         "seeds": list(one.seeds),
         "difference": _estimate(one.difference),
         "wins": one.wins,
-        "p_value": _rounded(one.p_value),
-        "corrected": _rounded(one.corrected),
+        "pairs": one.pairs,
+        "p_value": rounded(one.p_value),
+        "corrected": rounded(one.corrected),
         "verdict": one.verdict,
         "statement": one.statement(lambda gap: with_interval(_estimate(gap))),
         "same_contexts": one.same_contexts,
@@ -336,28 +322,16 @@ def _provenance(runs: Sequence[RunGroup], times: Sequence[Mapping[str, Any]]) ->
         "runs": [
             {"id": record.spec.id, "labels": list(group.labels), "seed": record.spec.seed} for group, record in records
         ],
-        "seconds": _rounded(sum(seconds[one] for one in done if one in seconds)) if seconds else None,
+        "seconds": rounded(sum(seconds[one] for one in done if one in seconds)) if seconds else None,
         "timed": sum(one in seconds for one in done),
     }  # fmt: skip
 
 
 def _estimate(one: Estimate) -> dict[str, Any]:
     return {
-        "mean": _rounded(one.mean),
-        "low": _rounded(one.low),
-        "high": _rounded(one.high),
-        "values": [_rounded(value) for value in one.values],
+        "mean": rounded(one.mean),
+        "low": rounded(one.low),
+        "high": rounded(one.high),
+        "values": [rounded(value) for value in one.values],
         "note": one.note,
     }
-
-
-def _rounded(value: float | None) -> float | None:
-    """To six significant digits; None for what is not finite."""
-    if value is None or not np.isfinite(value):
-        return None
-    short = float(f"{value:.{DIGITS}g}")
-    return int(short) if short.is_integer() and abs(short) < 1e15 else short
-
-
-def _all_rounded(values: NDArray[np.float64]) -> list[float | None]:
-    return [_rounded(float(value)) for value in values]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import floor, log10
 from typing import Any
 
 from goalbound.experiments.comparisons import METHOD
@@ -10,7 +11,7 @@ from goalbound.learners.card import CELLS, MAPPED, NOTHING, THEIRS, TRUTH
 from goalbound.terminal import pluralize
 
 Data = Mapping[str, Any]
-DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", " \N{MULTIPLICATION SIGN} "
+DASH, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 CONTEXT_VIEWS = {
     NOTHING: "Never shown a context. ",
     CELLS: "One learner for each cell of the contexts, shown nothing else of them. ",
@@ -38,14 +39,44 @@ def humanize(value: float | None) -> str:
 
 
 def with_interval(estimate: Data) -> str:
-    """A mean with its band.
+    """A mean with its band, all with the digits that the band supports.
 
-    >>> with_interval({"mean": 2.0, "low": 1.0, "high": 3.5})
-    '2 (1 to 3.5)'
+    >>> with_interval({"mean": 4437.2, "low": 3951.7, "high": 4922.7})
+    '4,440 (3,950 to 4,920)'
     """
-    if estimate["low"] is None:
-        return humanize(estimate["mean"])
-    return f"{humanize(estimate['mean'])} ({humanize(estimate['low'])} to {humanize(estimate['high'])})"
+    mean, low, high = supported(estimate)
+    return mean if not low else f"{mean} ({low} to {high})"
+
+
+def supported(estimate: Data) -> tuple[str, str, str]:
+    """The mean and the ends of its band as text, rounded to two significant digits of the band's half width.
+
+    Without a band three significant digits are all that is shown, and the ends are empty.
+
+    >>> supported({"mean": 0.51234, "low": 0.4987, "high": 0.5261}), supported({"mean": 76998.4, "low": None})
+    (('0.512', '0.499', '0.526'), ('77,000', '', ''))
+    """
+    mean, low = estimate["mean"], estimate["low"]
+    if mean is None:
+        return DASH, "", ""
+    if low is None:
+        return humanize(float(f"{mean:.3g}")), "", ""
+    half = (estimate["high"] - low) / 2.0
+    if half <= 1e-9 * abs(mean):
+        return humanize(mean), humanize(low), humanize(estimate["high"])
+    unit = floor(log10(half)) - 1
+    return _at_unit(mean, unit), _at_unit(low, unit), _at_unit(estimate["high"], unit)
+
+
+def divided(estimate: Data, by: float) -> dict[str, Any]:
+    """An estimate over a number: the mean and the ends of its band."""
+    return {name: None if estimate[name] is None else estimate[name] / by for name in ("mean", "low", "high")}
+
+
+def _at_unit(value: float, power: int) -> str:
+    """A number rounded to a power of ten."""
+    text = f"{round(value, -power):,.{max(0, -power)}f}"
+    return text.replace("-", MINUS, 1) if value < 0 else text
 
 
 def joined(words: Sequence[str]) -> str:
@@ -88,29 +119,35 @@ def setup(data: Data) -> list[str]:
     seeds = data["seeds"]
     done = sum(len(result["seeds"]) for panel in data["panels"] for result in panel["results"])
     requested = done + len(data["failures"]) + sum(len(one["seeds"]) for one in data["missing"])
-    combined = TIMES.join([pluralize(len(data["problems"]), "problem"),
-                           pluralize(len(data["contexts"]), "source") + " of contexts",
-                           pluralize(len(data["learners"]), "learner"), pluralize(len(seeds), "seed")])  # fmt: skip
+    crossed = (("learners", "learner"), ("problems", "problem"), ("contexts", "source of contexts"), ("seeds", "seed"))
+    combined = joined([_counted(len(data[name]), noun) for name, noun in crossed])
     ended = f"All {requested} runs ended." if done == requested else f"{done} of the {requested} runs have a result."
     sentences = [
-        f"{combined}: {pluralize(requested, 'run')} of {pluralize_grouped(data['episodes'])}. {ended}",
+        f"The experiment crosses {combined}: {pluralize(requested, 'run')} of {pluralize_grouped(data['episodes'])} "
+        f"each. {ended}",
         "In each episode a context arrives, which mixes the losses and the dynamics of the problem; the learner sees "
-        "it and acts until the goal. The regret of an episode is what it loses beyond the best policy for its context. "
-        "Shown is the expected regret: the sum, over all steps, of how much worse the chosen action is than the best "
-        "one. It has the mean of the realised regret and less noise.",
-        _law(data["losses"]) + f" An episode of {pluralize_grouped(data['step_limit'], 'step')} is abandoned; "
-        "its regret then counts up to there, and the true one is larger.",
-    ]  # fmt: skip
+        "it and acts until the goal is reached. The regret of an episode is its loss less that of the best policy for "
+        "its context. Shown is the expected regret: the sum, over all steps, of how much worse the chosen action is "
+        "than the best one. It has the same mean as the realised regret and less noise.",
+        _law(data["losses"]) + f" An episode is abandoned after {pluralize_grouped(data['step_limit'], 'step')}; its "
+        "regret up to there counts, so the true regret is larger.",
+    ]
     if len(seeds) > 1:
-        same = " (but for the adversary, who answers each learner)" if _adversary(data) else ""
-        few = " With so few seeds it is rough, and tends to be too narrow." if len(seeds) < 10 else ""
-        sentences.append(f"All learners of a seed meet the same contexts{same}. Numbers are means over the seeds; "
-                         f"bands are 95% bootstrap bands of these means.{few}")  # fmt: skip
+        same = " (except for the adversary, which answers each learner)" if _adversary(data) else ""
+        few = " With so few seeds they are rough, and tend to be too narrow." if len(seeds) < 10 else ""
+        sentences.append(f"With the same seed, all learners meet the same contexts{same}. Numbers are means over the "
+                         f"seeds; bands and intervals are 95% bootstrap intervals of these means.{few}")  # fmt: skip
         if any(panel["differences"] for panel in data["panels"]):
             sentences.append(METHOD)
     else:
         sentences.append("There is one seed: no bands, and nothing can be said of who is ahead.")
     return sentences
+
+
+def _counted(count: int, noun: str) -> str:
+    """A count with its noun; of several words the first is the noun."""
+    first, _, rest = noun.partition(" ")
+    return f"{pluralize(count, first)} {rest}".rstrip()
 
 
 def pluralize_grouped(count: int, noun: str = "episode") -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.experiments.metadata import policy_regions
 from goalbound.experiments.summary import RunGroup
 
 SimplexMap = dict[str, Any]
@@ -58,15 +59,21 @@ def _per_episode(count: NDArray[np.float64], regret: NDArray[np.float64]) -> Sim
 
 
 def policy_maps(groups: Sequence[RunGroup]) -> dict[str, Any]:
-    """``best``: contexts and the number of the best policy at each; ``learned``: one per group, or None.
+    """``best``: contexts, the number of the best policy at each, and what these do by names; ``learned``: one per
+    group, or None.
 
     Of several seeds: the mean gap of those whose policy is proper, how many are not, the mean share of other actions.
     """
     found = [[record.metadata.get("policies") for record in group.records.values()] for group in groups]
-    some = next((one for runs in found for one in runs if one), None)
-    if some is None or len(some["contexts"][0]) < 2:
+    records = (record for group in groups for record in group.records.values())
+    some = next((record.metadata for record in records if record.metadata.get("policies")), None)
+    if some is None or len(some["policies"]["contexts"][0]) < 2:
         return {"best": None, "learned": [None] * len(groups)}
-    best = {"contexts": some["contexts"], "best": some["optimal"]}
+    actions = some.get("actions")
+    best = {
+        "contexts": some["policies"]["contexts"], "best": some["policies"]["optimal"],
+        "regions": policy_regions(actions) if actions else None,
+    }  # fmt: skip
     return {"best": best, "learned": [_learned([one for one in runs if one]) for runs in found]}
 
 

@@ -1,109 +1,54 @@
-"""Tables of a report as HTML: all numbers side by side, paired differences, terms of the regret."""
+"""Tables of a report: all numbers side by side, paired differences, best policies by names, runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any
 
 from goalbound.experiments.columns import EXPONENT, NUMBER, RUNS, SHARE
-from goalbound.experiments.report.conclusions import bound_shares
-from goalbound.experiments.report.phrases import DASH, humanize, percent
+from goalbound.experiments.report.claims import bound_shares
+from goalbound.experiments.report.map_charts import frequent_policies, policy_names
+from goalbound.experiments.report.phrases import DASH, divided, humanize, joined, percent, supported
 from goalbound.learners.card import TRUTH
+from goalbound.pages.tables import Cell, Row, Table
+from goalbound.terminal import pluralize
 
 Data = Mapping[str, Any]
-MAX_ROWS = 40
-"""More differences than this are collapsed."""
-TERMS = {
-    "switching": "rises of the plan's value at new plans, less the optimal losses",
-    "dynamics": "true less optimistic next states",
-    "martingale": "noise of the next states; mean 0",
-    "losses": "true less optimistic losses",
-    "planning": "residual of value iteration",
-}
+MAX_NAMED = 6
+"""Of the states where two policies differ in the same way, so many are named."""
 
 
-class Cell(NamedTuple):
-    """A cell of a table: its text, and the number to sort by (None: none, which sorts last; texts sort by text)."""
-
-    text: str
-    value: float | str | None = ""
-    note: str = ""
-    html: str = ""
-
-
-def named(learner: Data) -> str:
+def named(learner: Data) -> Cell:
     """A learner's tag and name."""
-    return f'<b class="tag">{escape(learner["tag"])}</b> {escape(learner["label"])}'
+    return Cell(learner["label"], tag=learner["tag"])
 
 
-def table(
-    heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, caption: str, sortable: bool = False, texts: int = 1
-) -> str:
-    """A table whose first column names the row; the first ``texts`` columns are texts, the others numbers."""
-    head = "".join(_head(word, sortable, place < texts) for place, word in enumerate(heads))
-    body = "".join(
-        "<tr>" + "".join(_cell(cell, place, texts) for place, cell in enumerate(row)) + "</tr>" for row in rows
+def comparison(panel: Data, data: Data) -> Table:
+    """One row for each learner; columns that say nothing are left out."""
+    rows = [(result["learner"], _row(panel, result, data)) for result in panel["results"]]
+    heads = [head for head, _ in rows[0][1]]
+    kept = [at for at in range(len(heads)) if at == 0 or any(row[at][1].text != DASH for _, row in rows)]
+    return Table(
+        heads=[heads[at] for at in kept],
+        rows=[Row([row[at][1] for at in kept], learner) for learner, row in rows],
+        caption="All learners; means over seeds with 95% intervals. Press a heading to sort.",
     )
-    kind = ' class="sortable"' if sortable else ""
-    return (
-        f'<div class="scroll"><table{kind}><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
-def _head(word: str, sortable: bool, text: bool) -> str:
-    inner = f'<button type="button">{escape(word)}</button>' if sortable else escape(word)
-    return f'<th scope="col"{" class=text" if text else ""}>{inner}</th>'
-
-
-def _cell(cell: Cell, place: int, texts: int) -> str:
-    inner = cell.html or escape(cell.text)
-    if cell.note:
-        inner += f" <small>{escape(cell.note)}</small>"
-    if not place:
-        return f'<th scope="row" class="text">{inner}</th>'
-    if cell.value == "":
-        return f"<td{' class=text' if place < texts else ''}>{inner}</td>"
-    return f'<td data-value="{"" if cell.value is None else escape(str(cell.value))}">{inner}</td>'
-
-
-def comparison(data: Data) -> str:
-    """One row for each learner on each problem and source of contexts; columns that say nothing are left out."""
-    several = len(data["panels"]) > 1
-    rows = [_row(panel, result, data) for panel in data["panels"] for result in panel["results"]]
-    heads = [head for head, _ in rows[0]] if rows else []
-    kept = [
-        at for at, head in enumerate(heads)
-        if (head != "where" or several) and (at in (0, 1) or any(row[at][1].text != DASH for row in rows))
-    ]  # fmt: skip
-    caption = "All learners. Press a heading to sort."
-    drawn = table(
-        [heads[at] for at in kept], [[row[at][1] for at in kept] for row in rows],
-        caption=caption, sortable=True, texts=2 if several else 1,
-    )  # fmt: skip
-    shown = {heads[at] for at in kept}
-    meanings = "".join(
-        f"<dt>{escape(column['heading'])}</dt><dd>{escape(column['meaning'])}</dd>"
-        for column in data["columns"] if column["heading"] in shown
-    )  # fmt: skip
-    return f"{drawn}<details><summary>What the columns mean</summary><dl>{meanings}</dl></details>"
 
 
 def _row(panel: Data, result: Data, data: Data) -> list[tuple[str, Cell]]:
     """Headings and cells: those of the table of columns, and what is computed of them here."""
     wanted = len(result["seeds"]) + len(result["missing"])
     row = [
-        ("learner", Cell("", html=named(data["learners"][result["learner"]]))),
-        ("where", Cell(panel["title"])),
+        ("learner", named(data["learners"][result["learner"]])),
         ("seeds", Cell(f"{len(result['seeds'])} of {wanted}" if result["missing"] else str(wanted),
                        len(result["seeds"]))),
     ]  # fmt: skip
     for column in data["columns"]:
         row.append((column["heading"], _number_cell(column, result["numbers"])))
         if column["name"] == "expected_regret":
-            per_episode = result["numbers"]["expected_regret"]["mean"] / panel["episode"][-1]
-            row.append(("per episode", Cell(humanize(per_episode), per_episode)))
+            per_episode = divided(result["numbers"]["expected_regret"], panel["episode"][-1])
+            row.append(("per episode", Cell(supported(per_episode)[0], per_episode["mean"])))
     shares, speed = bound_shares(result), result["seconds_per_step"]
     row.append(("share of bound", Cell(percent(max(shares)) if shares else DASH, max(shares, default=None))))
     return [*row, ("µs/step", Cell(DASH if speed is None else f"{1e6 * speed:.3g}", speed))]
@@ -115,6 +60,9 @@ def _number_cell(column: Data, numbers: Data) -> Cell:
         there = [one for one in estimate["values"] if one is not None]
         note = _intervals(numbers["coverage"]["mean"], there) if column["name"] == "covered" else ""
         return Cell(f"{int(sum(there))} of {len(there)} runs" if there else DASH, estimate["mean"], note)
+    if column["format"] == NUMBER and column["band"]:
+        mean, low, high = supported(estimate)
+        return Cell(mean, estimate["mean"], f"({low} to {high})" if low else "")
     form = FORMATS[column["format"]]
     return Cell(form(estimate["mean"]), estimate["mean"], _ends(estimate, form) if column["band"] else "")
 
@@ -131,7 +79,7 @@ FORMATS: Mapping[str, Callable[[float | None], str]] = {NUMBER: humanize, EXPONE
 """How a number of each format is written."""
 
 
-def _ends(estimate: Data, form: Callable[[float | None], str] = humanize) -> str:
+def _ends(estimate: Data, form: Callable[[float | None], str]) -> str:
     return "" if estimate["low"] is None else f"({form(estimate['low'])} to {form(estimate['high'])})"
 
 
@@ -139,72 +87,100 @@ def _intervals(coverage: float | None, covered: Sequence[float]) -> str:
     return "" if coverage is None or all(covered) else f"({percent(coverage)} of intervals)"
 
 
-def differences(data: Data) -> str:
-    """Every pair of learners that has to learn, on the seeds that both have."""
-    several = len(data["panels"]) > 1
-    heads = ["less regret", "than", *(["where"] if several else []), "by", "95% interval",
-             "seeds with less", "p, corrected", "verdict", "contexts"]  # fmt: skip
+def meanings(table: Table, data: Data) -> list[tuple[str, str]]:
+    """The headings of a table and what they mean."""
+    return [(one["heading"], one["meaning"]) for one in data["columns"] if one["heading"] in table.heads]
+
+
+def differences(panel: Data, learners: Sequence[Data]) -> Table | None:
+    """Every pair of learners that has to learn, on the seeds that both have; None without any."""
+    heads = ["less regret", "than", "by", "95% interval", "seeds with less", "p, corrected", "verdict", "contexts"]
     rows = []
-    for panel in data["panels"]:
-        for one in panel["differences"]:
-            pair = [data["learners"][one[side]] for side in ("better", "worse")]
-            if any(learner["card"]["sees"] == TRUTH for learner in pair):
-                continue
-            gap = one["difference"]
-            rows.append([
-                Cell("", html=named(pair[0])), Cell("", html=named(pair[1])),
-                *([Cell(panel["title"])] if several else []),
-                Cell(humanize(gap["mean"]), gap["mean"]),
-                Cell("none" if gap["low"] is None else _ends(gap)[1:-1], gap["low"], gap["note"]),
-                Cell(f"{one['wins']} of {len(one['seeds'])}", one["wins"]),
-                Cell(DASH if one["corrected"] is None else f"{one['corrected']:.2g}", one["corrected"]),
-                Cell(one["verdict"]),
-                Cell("the same" if one["same_contexts"] else "own"),
-            ])  # fmt: skip
+    for one in panel["differences"]:
+        pair = [learners[one[side]] for side in ("better", "worse")]
+        if any(learner["card"]["sees"] == TRUTH for learner in pair):
+            continue
+        gap = one["difference"]
+        mean, low, high = supported(gap)
+        rows.append(Row([
+            named(pair[0]), named(pair[1]), Cell(mean, gap["mean"]),
+            Cell(f"{low} to {high}" if low else "none", gap["low"], gap["note"]),
+            Cell(f"{one['wins']} of {len(one['seeds'])}", one["wins"]),
+            Cell(DASH if one["corrected"] is None else f"{one['corrected']:.2g}", one["corrected"]),
+            Cell(one["verdict"]), Cell("the same" if one["same_contexts"] else "own"),
+        ]))  # fmt: skip
     if not rows:
-        return ""
+        return None
     caption = "Differences of expected regret on the same seeds, pair by pair; p by the paired t test, after Holm"
-    drawn = table(heads, rows, caption=caption, sortable=True, texts=3 if several else 2)
-    if len(rows) <= MAX_ROWS:
-        return drawn
-    return f"<details><summary>Differences of expected regret: {len(rows)} pairs of learners</summary>{drawn}</details>"
+    return Table(heads, rows, caption, texts=2)
 
 
-def terms(panel: Data, learners: Sequence[Data]) -> str:
-    """The terms of the realised regret, each with a signed bar; all bars of a panel have one scale."""
-    results = [result for result in panel["results"] if result["terms"]]
-    if not results:
-        return '<p class="note">No learner here was audited: the decomposition needs its plans.</p>'
-    names = list(dict.fromkeys([*TERMS, *(name for result in results for name in result["terms"])]))
-    values = [one["mean"] for result in results for one in result["terms"].values() if one["mean"] is not None]
-    values += [result["numbers"]["regret"]["mean"] for result in results]
-    low, high = min(0.0, *values), max(0.0, *values)
-    head = "".join(f'<th scope="col">{named(learners[result["learner"]])}</th>' for result in results)
-    rows = "".join(
-        f'<tr><th scope="row" class="text">{escape(name)}<small>{escape(TERMS.get(name, ""))}</small></th>'
-        + "".join(_bar(result["terms"].get(name), low, high) for result in results) + "</tr>"
-        for name in names
-    )  # fmt: skip
-    total = "".join(_bar(result["numbers"]["regret"], low, high) for result in results)
-    return (
-        '<div class="scroll"><table class="terms"><caption>Terms of the realised regret, means over seeds</caption>'
-        f'<thead><tr><th scope="col" class="text">term</th>{head}</tr></thead><tbody>{rows}</tbody>'
-        '<tfoot><tr><th scope="row" class="text">realised regret<small>their sum</small></th>'
-        f"{total}</tr></tfoot></table></div>"
-    )
+def policy_gaps(panel: Data, learners: Sequence[Data]) -> Table | None:
+    """Above three components: the contexts in rows."""
+    results = [result for result in panel["results"] if result["policy"]]
+    if panel["context_size"] <= 3 or panel["policies"] is None or not results:
+        return None
+    heads = ["context", "best policy", *(f"{learners[one['learner']]['tag']} above the best" for one in results)]
+    rows, names = [], policy_names(panel["policies"]["best"])
+    for at, context in enumerate(panel["policies"]["contexts"]):
+        mixed = ", ".join(
+            f"{100 * share:.3g}% {name}" for share, name in zip(context, panel["components"], strict=True) if share
+        )
+        cells = [Cell(mixed), Cell(names[panel["policies"]["best"][at]])]
+        for result in results:
+            gap, improper = result["policy"]["gap"][at], result["policy"]["improper"][at]
+            cells.append(Cell("not proper" if improper else humanize(gap), None if improper else gap))
+        rows.append(Row(cells))
+    return Table(heads, rows, "How much more the learned policy loses than the best one")
 
 
-def _bar(estimate: Data | None, low: float, high: float) -> str:
-    value = None if estimate is None else estimate["mean"]
-    if value is None:
-        return f"<td>{DASH}</td>"
-    span = (high - low) or 1.0
-    zero, start, size = -low / span, (min(value, 0.0) - low) / span, abs(value) / span
-    kind = "less" if value < 0.0 else "more"
-    note = f"<small>{escape(_ends(estimate))}</small>" if estimate and estimate["low"] is not None else ""
-    return (
-        f"<td>{humanize(value)}{note}"
-        f'<svg class="bar" viewBox="0 0 200 12" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect class="{kind}" x="{200 * start:.2f}" y="1" width="{max(200 * size, 0.6):.2f}" height="10"/>'
-        f'<path class="zero" d="M{200 * zero:.2f} 0V12"/></svg></td>'
-    )
+def best_policies(panel: Data) -> Table | None:
+    """What the most frequent best policies do in the states where they differ; None where names were not kept."""
+    best = panel["policies"]
+    if best is None or not best["regions"] or not best["regions"]["states"]:
+        return None
+    shown, names = frequent_policies(best["best"]), policy_names(best["best"])
+    rows = [
+        Row([Cell(state), *(Cell(best["regions"]["actions"][number][at]) for number in shown)])
+        for at, state in enumerate(best["regions"]["states"])
+        if len({best["regions"]["actions"][number][at] for number in shown}) > 1
+    ]
+    if not rows:
+        return None
+    count = len(best["best"])
+    heads = ["in state", *(f"{names[one]}, best at {best['best'].count(one)} of {count}" for one in shown)]
+    return Table(heads, rows, "The best policies where they differ; elsewhere they agree", sortable=False,
+                 texts=len(heads))  # fmt: skip
+
+
+def policy_changes(panel: Data) -> list[str]:
+    """What changes from one of the most frequent best policies to the next."""
+    best = panel["policies"]
+    if best is None or not best["regions"]:
+        return []
+    states, actions = best["regions"]["states"], best["regions"]["actions"]
+    shown, names = frequent_policies(best["best"]), policy_names(best["best"])
+    said = []
+    for before, after in pairwise(shown):
+        changed: dict[str, list[str]] = {}
+        for state, old, new in zip(states, actions[before], actions[after], strict=True):
+            if old != new:
+                changed.setdefault(f"{new} instead of {old}", []).append(state)
+        parts = [f"{change} in {_listed(where)}" for change, where in changed.items()]
+        said.append(f"From {names[before]} to {names[after]}: {'; '.join(parts)}.")
+    return said
+
+
+def _listed(states: Sequence[str]) -> str:
+    """The names of the first states, and how many others there are."""
+    more = [pluralize(len(states) - MAX_NAMED, "other state")] if len(states) > MAX_NAMED else []
+    return joined([*states[:MAX_NAMED], *more])
+
+
+def runs(data: Data) -> Table:
+    """All runs with their ids."""
+    rows = [
+        Row([*(Cell(run["labels"][at]) for at in (2, 0, 1)), Cell(str(run["seed"]), run["seed"]), Cell(run["id"])])
+        for run in data["provenance"]["runs"]
+    ]  # fmt: skip
+    return Table(["learner", "problem", "contexts", "seed", "id"], rows, "Runs", texts=5)

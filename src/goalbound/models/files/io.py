@@ -30,6 +30,9 @@ UNPACKED_WEIGHT = 8
 """A decompressed byte counts as this many towards the limit: a file of 4 GiB shows that there is memory, but a small
 file must not fill memory. By default 512 MiB may be unpacked, and ``limit=`` raises it."""
 
+EXPANSION = 16
+"""Arrays that are in a file by parts may take so many times its bytes in memory, and count as what they take."""
+
 GZIP, XZ = b"\x1f\x8b\x08", b"\xfd7zXZ\x00"
 
 _MOST_EXPANSION = 200  # models are far from it; bombs reach 1000 and more
@@ -158,21 +161,39 @@ def _decompress(data: bytes, limit: int) -> bytes:
 def check_unpacked(size: int, unpacked: int, limit: int) -> None:
     """An error if ``unpacked`` bytes are made of ``size`` bytes of a file beyond what is in it, and that is too much.
 
-    Each counts as UNPACKED_WEIGHT bytes.
+    Each counts as one byte if they are at most EXPANSION times the file, else as UNPACKED_WEIGHT bytes.
     """
-    needed = size + UNPACKED_WEIGHT * unpacked
+    needed = needed_limit(size, unpacked)
     if unpacked and needed > limit:
         raise FileFormatError(
-            f"{size} bytes, and {unpacked} more in memory, which count {UNPACKED_WEIGHT}-fold; the limit is {limit}: "
+            f"{size} bytes, and {unpacked} more in memory{_weight_said(size, unpacked)}; the limit is {limit}: "
             f"raise it with limit={needed}"
         )
 
 
+def needed_limit(size: int, unpacked: int) -> int:
+    """The least limit with which a file of ``size`` bytes, of which ``unpacked`` more are made, is read.
+
+    >>> needed_limit(1000, 16_000), needed_limit(1000, 16_001)
+    (17000, 129008)
+    """
+    return size + _weight(size, unpacked) * unpacked
+
+
+def _weight(size: int, unpacked: int) -> int:
+    return 1 if unpacked <= EXPANSION * size else UNPACKED_WEIGHT
+
+
+def _weight_said(size: int, unpacked: int) -> str:
+    weight = _weight(size, unpacked)
+    return f", which count {weight}-fold, as they are more than {EXPANSION} times the file" if weight > 1 else ""
+
+
 def warn_if_large(path: str | PathLike[str], size: int, *, unpacked: int = 0) -> None:
     """Warn if a file of this size, of which ``unpacked`` more bytes are made, is read only with a larger ``limit``."""
-    needed = size + UNPACKED_WEIGHT * unpacked
+    needed = needed_limit(size, unpacked)
     if needed > LIMIT:
-        memory = f" and takes {unpacked} more in memory, which count {UNPACKED_WEIGHT}-fold" if unpacked else ""
+        memory = f" and takes {unpacked} more in memory{_weight_said(size, unpacked)}" if unpacked else ""
         warnings.warn(
             f"{os.fspath(path)} has {size} bytes{memory}, and files of more than {LIMIT} are not read unless one asks "
             f"for it: load it with limit={needed}",

@@ -10,7 +10,7 @@ from tests.support.figure_cases import experiment, figure_of
 
 
 def test_the_constants_of_every_learner_stand_under_the_figure():
-    said = " ".join(figure_of(experiment(2)).get_supxlabel().split())
+    said = figure_of(experiment(2)).get_label()
     assert "LR: widths: 0.1 x paper, not proven; delta 0.05." in said
     assert "clairvoyant: no constants." in said
     assert "Mean over 2 seeds; some learners have fewer." in said
@@ -31,4 +31,7 @@ def test_the_users_settings_of_matplotlib_neither_matter_nor_change():
     with matplotlib.rc_context({"font.size": 30.0, "svg.hashsalt": "mine"}):
         with style.figure_style():
             assert matplotlib.rcParams["font.size"] == 8.0
+        with style.figure_style(font_size=10.0, font="DejaVu Serif"):
+            assert matplotlib.rcParams["font.size"] == 10.0
+            assert matplotlib.rcParams["font.family"] == ["DejaVu Serif"]
         assert matplotlib.rcParams["font.size"] == 30.0

@@ -60,6 +60,17 @@ def test_labels_that_make_the_same_file_name_do_not_overwrite_each_other(tmp_pat
     assert paths[2].name == "regret-a-b-c-2.svg"
 
 
+def test_a_figure_has_the_width_that_is_asked_for_no_title_and_its_caption_beside_it(tmp_path):
+    records = experiment(1, seeds=1)
+    paths = write_figures(summarize(records), records, tmp_path, formats=("svg",), width=3.6)
+    head = paths[0].read_text()[:1000]
+    assert 'width="259.2pt"' in head  # 3.6 inches of 72 points
+    captions = (tmp_path / "captions.txt").read_text()
+    assert captions.startswith("regret-p-c\nRegret: P, contexts C, 100 episodes. LR: widths: 0.1 x paper, not proven;")
+    assert captions.count("-p-c\n") == len(paths)
+    assert figure_of(records)._suptitle is None
+
+
 def test_records_of_another_summary_are_refused(tmp_path):
     with pytest.raises(InputError, match="of which there is no record"):
         write_figures(summarize(experiment(1)), experiment(1, label="other"), tmp_path)

@@ -7,7 +7,7 @@ import json
 import numpy as np
 
 from goalbound.experiments.report import report_data, report_page
-from goalbound.experiments.report.data import POINTS
+from goalbound.experiments.report.curves import POINTS
 from tests.support.report_cases import EPISODES, case, result_of, sentences, spec
 
 

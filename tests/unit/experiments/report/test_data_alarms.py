@@ -12,11 +12,12 @@ import pytest
 from goalbound.errors import InputError
 from goalbound.experiments.progress import Event, describe
 from goalbound.experiments.record_file import read_record
+from goalbound.experiments.report import report_data, report_page
 from goalbound.experiments.report.data import alarms
-from goalbound.experiments.report.sections import alarm_warning
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.summary import summarize
 from goalbound.experiments.sweep import sweep
+from tests.support.report_cases import case
 from tests.support.synthetic import power, record, run_spec
 
 BENT = "episode 7: (s, a): the loss is not what a linear model allows <b>"
@@ -55,11 +56,11 @@ def test_the_csv_has_a_count_for_each_group(tmp_path):
 
 
 def test_the_page_names_the_learner_and_escapes_the_words():
-    data = {"alarms": alarms(found(None, BENT, BENT))}
-    shown = alarm_warning(data)
+    data = report_data(**case()) | {"alarms": alarms(found(None, BENT, BENT))}
+    shown = report_page(data)
     assert "<b>bent, P, C</b>: 2 of 3 runs. Seed 1, episode 7: " in shown
-    assert "&lt;b&gt;" in shown
-    assert alarm_warning({"alarms": alarms(found(None, None))}) == ""
+    assert "linear model allows &lt;b&gt;" in shown
+    assert "<b>Alarm.</b>" not in report_page(data | {"alarms": alarms(found(None, None))})
 
 
 def test_an_alarm_in_a_record_is_words_or_null():

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from goalbound.experiments.report import report_data, report_page
-from goalbound.experiments.report.sections import _powers
+from goalbound.experiments.report.sections import bibtex, powers
 from tests.support.report_cases import HOSTILE, Outline, case, spec
 
 
@@ -27,11 +27,13 @@ def test_labels_cannot_break_out_of_the_page():
     page = report_page(report_data(**case(asked, only=lambda one: one.id != run.id, failures=[failure])))
     outline = Outline(page)
     assert [tag for tag, _ in outline.tags if tag == "img"] == []
-    assert sum(tag == "script" for tag, _ in outline.tags) == 2
+    assert sum(tag == "script" for tag, _ in outline.tags) == 3  # the data, the library, and what draws by it
     assert not [name for _, attributes in outline.tags for name in attributes if name.startswith("on")]
     assert HOSTILE in "".join(outline.texts)  # it is shown, as the text it is
-    found = json.loads(re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)[1])
-    assert found["question"] == HOSTILE
+    found = json.loads(re.search(r'id="page-data">(.*?)</script>', page, re.DOTALL)[1])
+    assert found["learners"][0]["label"] == HOSTILE
+    names = {trace["name"] for trace in found["charts"]["regret-1"]["traces"] if trace["meta"]["role"] == "line"}
+    assert names == {HOSTILE.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")}  # no tag for Plotly
 
 
 def test_the_page_has_headings_in_order_and_tables_with_captions_and_scopes(page):
@@ -47,4 +49,17 @@ def test_the_page_has_headings_in_order_and_tables_with_captions_and_scopes(page
 @pytest.mark.parametrize("text", ["K^0.5.", "K^1.19 (1 to 2)"])
 def test_powers_are_written_as_powers(text):
     number = text[2:].split(" ")[0].rstrip(".")
-    assert _powers(text) == f"K<sup>{number}</sup>{text[2 + len(number) :]}"
+    assert powers(text) == f"K<sup>{number}</sup>{text[2 + len(number) :]}"
+
+
+def test_everything_to_cite_is_there_to_copy(page):
+    entry = bibtex("0.2.0")
+    assert entry.count("{") == entry.count("}")
+    assert "version = {0.2.0}" in entry
+    assert re.search(r'data-copy="bibtex">', page)
+    assert "@misc{polikar_cohen_lcssp," in page
+
+
+def test_the_answer_and_the_first_charts_come_before_any_other_text(page):
+    first = page.index('data-chart="ranking-1"'), page.index('data-chart="regret-1"')
+    assert page.index('class="answer"') < first[0] < first[1] < page.index('id="comparison"') < page.index('id="setup"')

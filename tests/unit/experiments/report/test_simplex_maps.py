@@ -43,7 +43,8 @@ def test_more_components_have_a_field_for_each_pair():
     panel = data["panels"][0]
     assert [field["components"] for field in panel["results"][0]["simplex"]] == simplex(5, 1)["pairs"]
     assert panel["components"] == [f"component {one}" for one in range(1, 6)]
-    assert "<select data-learner>" in report_page(data)
+    page = report_page(data)
+    assert [f'data-chart="simplex-1-{part}"' in page for part in range(1, 7)] == [True] * 5 + [False]
 
 
 def test_one_component_has_no_field():
