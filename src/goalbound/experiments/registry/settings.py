@@ -26,7 +26,7 @@ MEANINGS: Mapping[str, str] = {
     "spread": "the deviation of what is drawn, in widths of the estimate",
     "by_variance": "whether the deviation follows the estimated variance too",
     "optimism": "the share of plans that are optimistic, not drawn",
-    "patience": "a drawn plan ends when an episode has lost this many times 1 plus what it expected",
+    "patience": "a new plan is drawn when one has lost this many times 1 plus what it expected",
     "ceiling": "no value of a plan is above it",
     "accuracy": "the error up to which a pair is to be known",
     "alpha": "of the Dirichlet distribution: 1 is uniform, less is nearer to the corners",
