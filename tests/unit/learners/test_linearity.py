@@ -12,7 +12,7 @@ import pytest
 from goalbound import LRCSSP, Adversary, Dirichlet, ModelEnvironment, PriorKnowledge, Support, play
 from goalbound.errors import InputError, NotLinearWarning, WrongPriorWarning
 from goalbound.estimation import paper, sharp
-from goalbound.learners import settings
+from goalbound.learners import constants
 from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.linearity import Cause, ModelViolation
 from goalbound.learners.settings import LearnerOptions
@@ -218,7 +218,7 @@ def test_who_asks_for_no_test_gets_none() -> None:
 def test_where_there_are_too_many_sums_nothing_is_tested_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     # One pair, two next states, d = 2: 4 parts for each component, two sums each: 2 * 4 * 2 * (1 + 2) = 48.
     for most, tested in ((48, True), (47, False)):
-        monkeypatch.setattr(settings, "MOST_SUMS", most)
+        monkeypatch.setattr(constants, "MOST_SUMS", most)
         assert (lonely()._state.linearity.steps.size > 0) == tested
         assert lonely(check_linearity=True)._state.linearity.steps.size > 0
 
