@@ -143,7 +143,7 @@ class PosteriorSampling(RidgeLearner):
         loss_floor: float,
         spread: float = 0.15,
         by_variance: bool = True,
-        optimism: float = 0.1,
+        optimism: float = 0.03,
         patience: float = 1.0,
         ceiling: float = 1000.0,
         rng: np.random.Generator | None = None,

@@ -287,14 +287,14 @@ def test_each_is_reported_what_its_name_says() -> None:
     assert [one.exploration.draws for one in given] == [False, True, True, False]
     assert (given[1].exploration.explore, given[1].exploration.fade) == (1.0, 1.0 / 3.0)
     assert (given[2].exploration.spread, given[2].exploration.ceiling) == (0.15, 1000.0)
-    assert (given[2].exploration.optimism, given[2].exploration.patience) == (0.1, 1.0)
+    assert (given[2].exploration.optimism, given[2].exploration.patience) == (0.03, 1.0)
     assert given[2].exploration.by_variance
     assert given[3].exploration.threshold == kwik_threshold(2, accuracy=0.1, delta=0.1)
     assert [repr(one) for one in made] == [
         "GreedyRidge(2 states, 4 pairs, 12 next states, 2 components, 0 steps)",
         "EpsilonGreedy(2 states, 4 pairs, 12 next states, 2 components, explore 1, fade 0.333, 0 steps)",
         "PosteriorSampling(2 states, 4 pairs, 12 next states, 2 components, spread 0.15 x the estimated deviation, "
-        "0.1 of the plans optimistic, 0 steps)",
+        "0.03 of the plans optimistic, 0 steps)",
         "KwikRmax(2 states, 4 pairs, 12 next states, 2 components, threshold 0.00214, 0 steps)",
     ]
 
