@@ -62,6 +62,7 @@ FILES = {
     "FILE|PROBLEM": ("*.npz", "*.umb", "*.drn"), "SPEC.toml": ("*.toml",), "FOLDER|SPEC.toml": ("*.toml",),
     "FILE.toml": ("*.toml",), "LOG": ("*.csv", "*.parquet"), "LEARNER.npz": ("*.npz",), "PAGE.html": ("*.html",),
     "FILE": ("*.toml", "*.npz", "*.umb", "*.drn", "*.parquet"), "FILE.csv": ("*.csv",), "OUT": ANY,
+    "NAME|FILE": ("*.ndjson",), "NAME=FILE": ("*.npz",),
 }  # fmt: skip
 """The files that an argument takes, by what the help calls it."""
 FOLDERS = ("FOLDER", "FOLDER|SPEC.toml")
