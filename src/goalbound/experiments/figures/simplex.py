@@ -15,6 +15,7 @@ from goalbound.experiments.figures.style import (
     SOFT,
     LineStyle,
     component_names,
+    is_column,
     label_ends,
     new_figure,
     title,
@@ -147,6 +148,10 @@ def _pairs(one: RegretMap) -> Any:
 
 def panel_grid(count: int) -> tuple[int, int, float]:
     """Rows, columns and the height of a figure with ``count`` triangles."""
+    if is_column():
+        columns = min(count, 2)
+        rows = -(-count // columns)
+        return rows, columns, 0.3 + (2.1 if columns == 2 else 2.8) * rows
     columns = count if count < 4 else 2 if count == 4 else 3
     rows = -(-count // columns)
     return rows, columns, 0.75 + (2.2 if columns == 3 else 2.6) * rows

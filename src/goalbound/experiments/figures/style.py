@@ -213,7 +213,7 @@ def component_names(metadata: dict[str, Any]) -> list[str]:
 
 def title(axes: Any, text: str, *, pad: float = 4.0) -> None:
     """A name above axes, at the left."""
-    axes.set_title(wrap_label(text, 34), loc="left", pad=pad)
+    axes.set_title(wrap_label(text, 17 if is_column() else 34), loc="left", pad=pad)
 
 
 class EndLabel(NamedTuple):
@@ -233,7 +233,7 @@ def label_ends(axes: Any, x: float, ends: Sequence[tuple[str, float, str]], *, t
     found = []
     for text, y, colour in ends:
         right, up = place.transform((x, y))
-        found.append(EndLabel(wrap_label(text), float(right), float(up), colour))
+        found.append(EndLabel(wrap_label(text, 14 if is_column() else 20), float(right), float(up), colour))
     found.sort(key=lambda end: end.y)
     line = 1.3 * _SMALL_SHARE * matplotlib.rcParams["font.size"] / 72.0 / tall
     heights = [line * (1 + end.text.count("\n")) for end in found]
