@@ -26,8 +26,8 @@ from goalbound.experiments.summary import Group
 PER_EPISODE = "expected regret per episode"
 ARROW = "An arrow at a scale: 1% lies above it."
 Floats = NDArray[np.float64]
-CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
-"""Positions of the three components: lower left, lower right, top."""
+CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
+"""Positions of the three components, as in the report: top, lower left, lower right."""
 
 
 class RegretMap(NamedTuple):
@@ -160,7 +160,7 @@ def panel_grid(count: int) -> tuple[int, int, float]:
 def triangle(axes: Any, names: Sequence[str]) -> None:
     """The edges of the triangle and the names of its corners."""
     axes.plot(*np.vstack([CORNERS, CORNERS[:1]]).T, color=SOFT, linewidth=0.8, clip_on=False)
-    for (x, y), name, side in zip(CORNERS, names, ("top", "top", "bottom"), strict=True):
+    for (x, y), name, side in zip(CORNERS, names, ("bottom", "top", "top"), strict=True):
         axes.text(x, y + (0.03 if side == "bottom" else -0.03), name, ha="center", va=side, fontsize=SMALL)
     axes.set_aspect("equal")
     axes.set_axis_off()
