@@ -97,7 +97,7 @@ def _intervals(coverage: float | None, covered: Sequence[float]) -> str:
 
 def meanings(table: Table, data: Data) -> list[tuple[str, str]]:
     """The headings of a table and what they mean."""
-    known = {one["heading"]: one["meaning"] for one in data["columns"]} | COMPUTED
+    known = {**{one["heading"]: one["meaning"] for one in data["columns"]}, **COMPUTED}
     return [(head, known[head]) for head in table.heads if head in known]
 
 
