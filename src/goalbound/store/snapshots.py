@@ -34,7 +34,7 @@ def write_snapshot(folder: Path, machine: Machine, *, seq: int, chain: bytes) ->
         "learners": {str(number): one.as_json() for number, one in machine.learners.items()},
     }  # fmt: skip
     arrays = {f"learner_{number}": bytes_of(one.learner) for number, one in machine.learners.items()}
-    cases = [[*(getattr(case, name) for name in _CASE), sorted(case.episodes)] for case in machine.cases.values()]
+    cases = [[*(getattr(case, name) for name in _CASE), list(case.episodes)] for case in machine.cases.values()]
     arrays["cases"] = np.frombuffer(canonical({"cases": cases}), np.uint8)
     write_array_file(path, header, arrays, any_size=True)
     return SnapshotEntry(seq, chain, path.name, sha256_of(path))
@@ -80,15 +80,8 @@ def _case(machine: Machine, values: list[Any]) -> Case:
     case.step, case.action, case.propensity, case.seq = (
         about[name] for name in ("step", "action", "propensity", "seq")
     )
-    case.episodes = {
-        number: machine.learners[number].learner.episode(case.number) for number in _lead_first(case, values)
-    }
+    case.episodes = {number: machine.learners[number].learner.episode(case.number) for number in values[len(_CASE)]}
     return case
-
-
-def _lead_first(case: Case, values: list[Any]) -> Iterable[int]:
-    """Challengers are asked in the order in which the learners stand in a case: its own first."""
-    return [case.learner, *(number for number in values[len(_CASE)] if number != case.learner)]
 
 
 def digest_of(machine: Machine) -> str:
@@ -98,7 +91,7 @@ def digest_of(machine: Machine) -> str:
         found.update(canonical({"number": number, **one.as_json()}))
         found.update(bytes_of(one.learner).tobytes())
     for _, case in sorted(machine.cases.items()):
-        found.update(canonical({"case": [getattr(case, name) for name in _CASE], "with": sorted(case.episodes)}))
+        found.update(canonical({"case": [getattr(case, name) for name in _CASE], "with": list(case.episodes)}))
     return found.hexdigest()
 
 
