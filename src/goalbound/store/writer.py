@@ -206,11 +206,17 @@ class Writer:
             self._deliver(batch)
 
     def _withdraw(self, error: BaseException) -> None:
-        """What was not committed has not happened."""
-        for job, place in self._uncommitted:
-            if job.writes and not isinstance(job.results[place], BaseException):
-                job.results[place] = error
-        self._uncommitted.clear()
+        """What was not committed has not happened: whoever was told of it, or refused because of it, is told so.
+
+        Those who only read may have seen it, too. They read again, unless the store cannot go on.
+        """
+        undone, self._uncommitted = self._uncommitted, []
+        for job, place in undone:
+            job.results[place] = error
+        if isinstance(error, StorageFull):
+            for job, place in undone:
+                if not job.writes:
+                    job.results[place] = self._apply(job.operations[place], job, has_space=False)
 
     def _apply(self, operation: Operation, job: Job, *, has_space: bool) -> Any:
         """The result of an operation, or its error; a store that cannot go on is raised."""
