@@ -297,12 +297,7 @@ class Machine:
 
     def abandon(self, case: Case, reason: str, *, missing_at_random: bool = False) -> Change:
         """The case ends without the goal."""
-        if not isinstance(reason, str) or not reason:
-            raise ArgumentError(f"reason is {short_repr(reason)}; give a few words, such as 'lost contact'")
-        body = {"reason": reason}
-        if missing_at_random:
-            body["missing_at_random"] = True  # type: ignore[assignment]
-        encoded = _encoded(body)
+        encoded = abandon_body(reason, missing_at_random=missing_at_random)
         with _poisons():
             for episode in case.episodes.values():
                 episode.abandon(reason, missing_at_random=missing_at_random)
@@ -428,12 +423,22 @@ def _check_allowed(support: Support, state: int, allowed: list[int] | None) -> A
 
 def begin_body(id: str, context: Any, allowed: list[int] | None, *, shadow: bool) -> bytes:
     """What a case is begun with."""
-    body = {"id": id, "context": _plain(context)}
+    try:
+        body = {"id": id, "context": _plain(context)}
+    except RecursionError:
+        raise ArgumentError("the context has lists inside of lists beyond measure; give a list of numbers") from None
     if allowed is not None:
         body["allowed"] = allowed
     if check_bool(shadow, "shadow"):
         body["shadow"] = True
     return _encoded(body)
+
+
+def abandon_body(reason: str, *, missing_at_random: bool) -> bytes:
+    """What a case is abandoned with."""
+    if not isinstance(reason, str) or not reason:
+        raise ArgumentError(f"reason is {short_repr(reason)}; give a few words, such as 'lost contact'")
+    return _encoded({"reason": reason} | ({"missing_at_random": True} if missing_at_random else {}))
 
 
 def _plain(value: Any) -> Any:

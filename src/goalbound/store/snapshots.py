@@ -45,12 +45,18 @@ def read_snapshot(folder: Path, entry: SnapshotEntry) -> Machine:
     path = folder / entry.file
     if Path(entry.file).name != entry.file or not path.is_file():
         raise StoreDamaged(f"{path}: this snapshot is missing")
-    if sha256_of(path) != entry.sha256:
+    if not is_whole(folder, entry):
         raise StoreDamaged(f"{path}: this snapshot is not as it was written")
     try:
         return _machine(path, entry)
     except FileFormatError as error:
         raise StoreDamaged(f"{error}") from error
+
+
+def is_whole(folder: Path, entry: SnapshotEntry) -> bool:
+    """Whether the file of a snapshot is there, as it was written."""
+    path = folder / entry.file
+    return path.is_file() and sha256_of(path) == entry.sha256
 
 
 def _machine(path: Path, entry: SnapshotEntry) -> Machine:
