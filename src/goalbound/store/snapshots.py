@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from goalbound.adapters.learner_files import load_learner
 from goalbound.errors import FileFormatError, InputError, StoreDamaged
 from goalbound.learners.wrapper import bytes_of, loaded_from
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
-from goalbound.models.files.io import LIMIT, as_format_errors, strict_json
+from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, strict_json, sync_folder
 from goalbound.store.events import canonical
 from goalbound.store.log import SnapshotEntry
 from goalbound.store.machine import Case, Machine, Managed
@@ -113,6 +115,19 @@ def prune(folder: Path, entries: Iterable[SnapshotEntry]) -> None:
     for path in folder.glob("*") if folder.is_dir() else ():
         if path.is_file() and path.name not in listed:
             path.unlink(missing_ok=True)
+
+
+def copy_snapshots(folder: Path, target: Path, entries: Iterable[SnapshotEntry]) -> None:
+    """Copy the files of these snapshots to a new folder, durably; one that was removed meanwhile is left out."""
+    target.mkdir()
+    for entry in entries:
+        with (
+            suppress(FileNotFoundError),
+            open(folder / entry.file, "rb") as file,
+            atomic_write(target / entry.file) as copy,
+        ):
+            shutil.copyfileobj(file, copy)
+    sync_folder(target)
 
 
 def loadable(learner: Any) -> bytes:
