@@ -41,8 +41,17 @@ from goalbound.store.machine import (
     checked_loss,
     finished,
 )
-from goalbound.store.replay import Restored, create, restore
-from goalbound.store.snapshots import KEPT, digest_of, is_whole, loadable, prune, read_snapshot, write_snapshot
+from goalbound.store.replay import Restored, restore
+from goalbound.store.snapshots import (
+    KEPT,
+    digest_of,
+    is_whole,
+    learner_from,
+    loadable,
+    prune,
+    read_snapshot,
+    write_snapshot,
+)
 
 _NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._~-]{1,64}")  # clients take . and .. out of the paths of addresses
 
@@ -175,16 +184,16 @@ class Engine:
             self._check_follows(lead, learner)
         number = max(self.machine.learners, default=0) + 1
         drawn = seed if seed is not None else secrets.randbelow(2**62) if share else 0
-        about = {
+        about: dict[str, Any] = {
             "name": name, "follows": None if lead is None else lead.number, "mixing": share,
             "seed": check_int(drawn, "seed", least=0, most=2**62),
             "learns_from_shadow": check_bool(learns_from_shadow, "learns_from_shadow"),
-            "sha256": sha256(data).hexdigest(),
         }  # fmt: skip
+        managed = Managed(number, learner=learner_from(data), **about)  # an error comes before there is an event
         self.commit()
         self.log.add_learner(number, data)
-        event = self._record(Change(Kind.CREATE, number, body=canonical(about)))
-        create(self.log, self.machine, event)
+        self._record(Change(Kind.CREATE, number, body=canonical(about | {"sha256": sha256(data).hexdigest()})))
+        self.machine.add(managed)
 
     def _check_follows(self, lead: Managed, learner: Any) -> None:
         if lead.follows is not None:

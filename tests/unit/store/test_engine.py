@@ -20,7 +20,7 @@ from goalbound.errors import (
 )
 from goalbound.learners.context_map import ContextBlind
 from goalbound.store.events import Kind
-from goalbound.store.machine import Machine
+from goalbound.store.machine import Machine, Managed
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import drawing, new_engine
 
@@ -294,3 +294,14 @@ def test_wrong_input_is_an_error_of_whoever_gave_it(engine):
     engine.abandon("incidents", "...", "lost", step=1)
     with pytest.raises(ArgumentError, match="reason is"):
         engine.abandon("incidents", "...", 5, step=1)
+
+
+def test_a_learner_that_cannot_be_used_leaves_no_event(engine, monkeypatch):
+    def fails(managed):
+        raise AttributeError("settings")
+
+    monkeypatch.setattr(Managed, "__post_init__", fails)
+    with pytest.raises(AttributeError):
+        engine.create("odd", drawing())
+    assert engine.uncommitted == 0
+    assert not engine.machine.has("odd")
