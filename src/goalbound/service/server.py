@@ -75,6 +75,7 @@ def serve(
         # uvicorn ends by raising the signal that ended it once more; by then all is done.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
+        log.info("listening on %s", address.socket or f"http://{address.host}:{address.port}")
         server.run()
     finally:
         store.close()
