@@ -7,7 +7,7 @@ nothing; where something has changed before the error, it is :class:`Poisoned`, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -330,11 +330,10 @@ class Machine:
         # The two change places: cases are found under the number, and so the name, under which they were begun.
         challenger.learner, champion.learner = champion.learner, challenger.learner
         other = {champion.number: challenger.number, challenger.number: champion.number}
-        for case in self.cases.values():
-            if case.learner == champion.number:
-                moved = {other.get(number, number): episode for number, episode in case.episodes.items()}
-                first = case.learner if case.learner in moved else other.get(case.decider, case.decider)
-                case.episodes = {number: moved[number] for number in _first_and_sorted(first, moved)}
+        with _poisons():
+            for case in self.cases.values():
+                if case.learner == champion.number:
+                    _change_places(case, other)
         for one in (challenger, champion):
             one.__post_init__()
         return Change(Kind.PROMOTE, learner)
@@ -407,9 +406,17 @@ def actions_of(support: Support, allowed: Any) -> list[int] | None:
         raise ArgumentError(f"allowed is {short_repr(allowed)}; give a list of actions, by number or name") from None
 
 
-def _first_and_sorted(first: int, numbers: Iterable[int]) -> list[int]:
-    """The order in which the learners of a case stand: the one that decides, then the others by their numbers."""
-    return [first, *sorted(number for number in numbers if number != first)]
+def _change_places(case: Case, other: dict[int, int]) -> None:
+    """Two learners of a case change places; one that comes to decide makes the proposal that was made its own."""
+    before = case.episodes[case.decider]
+    moved = {other.get(number, number): episode for number, episode in case.episodes.items()}
+    first = case.learner if case.learner in moved else other.get(case.decider, case.decider)
+    # The one that decides stands first, then the others by their numbers, as when a case is begun.
+    case.episodes = {number: moved[number] for number in sorted(moved, key=lambda number: (number != first, number))}
+    now = case.episodes[first]
+    if now is not before:
+        now.take_back()
+        now.act(case.state, allowed=[case.action])
 
 
 def finished(id: str) -> CaseFinished:

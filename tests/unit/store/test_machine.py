@@ -165,3 +165,24 @@ def test_a_loss_that_the_database_cannot_keep_is_refused_even_if_nothing_is_lear
     engine.begin("incidents", CALM, "down", id="a", shadow=True)
     with pytest.raises(ArgumentError, match="finite"):
         engine.observe("incidents", "a", loss, "down", taken="page", step=1)
+
+
+def test_what_was_proposed_before_a_promotion_can_be_played_and_reported_after_it(engine):
+    engine.create("rival", drawing(), follows="incidents")
+    for number, context in enumerate(contexts(20, 2)):
+        engine.begin("incidents", context, "down", id=f"before-{number}")
+        engine.observe("incidents", f"before-{number}", 0.1, "goal", taken=number % 2, step=1)
+    seen = engine.seq
+    proposed = [engine.begin("incidents", context, "down", id=str(number)).action
+                for number, context in enumerate(contexts(10, 1))]  # fmt: skip
+    rivals = [content_of(event.others)["2"] for event in engine._pending if event.seq > seen]
+    assert rivals != proposed
+    engine.promote("rival")
+    for number, action in enumerate(proposed):
+        assert engine.act("incidents", str(number)).action == action
+        engine.observe("incidents", str(number), 0.1, "goal", step=1)
+    assert visits(engine, 1) == visits(engine, 2)
+    digest = engine.digest()
+    engine.commit()
+    engine.rebuild()
+    assert engine.digest() == digest
