@@ -57,8 +57,10 @@ def read_snapshot(folder: Path, entry: SnapshotEntry) -> Machine:
 
 def is_whole(folder: Path, entry: SnapshotEntry) -> bool:
     """Whether the file of a snapshot is there, as it was written."""
-    path = folder / entry.file
-    return path.is_file() and sha256_of(path) == entry.sha256
+    try:
+        return sha256_of(folder / entry.file) == entry.sha256
+    except OSError:
+        return False
 
 
 def _machine(path: Path, entry: SnapshotEntry) -> Machine:

@@ -279,8 +279,11 @@ class Writer:
         if len(engine.machine.cases) < _MANY_CASES or not hasattr(os, "fork"):
             self.take_snapshot(engine)
             return
-        engine.snapshots.mkdir(exist_ok=True)
-        self._copy = BackgroundSnapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
+        try:
+            engine.snapshots.mkdir(exist_ok=True)
+            self._copy = BackgroundSnapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
+        except OSError:  # no memory for a copy, or too many files are open: nothing that a store has to stop for
+            self.take_snapshot(engine)
 
     def _look_at_copy(self) -> None:
         """What a copy has written is listed."""
