@@ -74,6 +74,9 @@ FIGURES = """\
 examples:
   goalbound figures out/first
   goalbound figures out/first --format pdf svg --out paper/figures
+  goalbound figures out/first --width 3.4 --font "DejaVu Serif" --font-size 9
+
+Figures narrower than 5 inches have their panels below each other. captions.txt, beside the figures, has their captions.
 """
 EXPORT = """\
 examples:
@@ -272,10 +275,10 @@ def parser() -> Parser:
     _add_demo(commands)
     _add_run(commands)
     _add_report(commands)
-    _add_ratios(commands)
     _add_figures(commands)
     _add_export(commands)
     _add_compare(commands)
+    _add_ratios(commands)
     _add_learners(commands)
     _add_check(commands)
     _add_fit(commands)
@@ -362,6 +365,9 @@ def _add_figures(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_experiment(command)
     command.add_argument("--format", dest="formats", nargs="+", choices=("pdf", "svg", "png"), default=["pdf"],
                          help="which files (default: pdf)")  # fmt: skip
+    command.add_argument("--width", type=float, metavar="INCHES", help="of the text or a column (default: 7.2)")
+    command.add_argument("--font", metavar="FAMILY", help="a font of this machine (default: DejaVu Sans)")
+    command.add_argument("--font-size", type=float, metavar="POINTS", help="of the text in figures (default: 8)")
     command.add_argument("--out", metavar="FOLDER", help="where they go (default: figures/ in the experiment)")
 
 

@@ -62,6 +62,7 @@ FILES = {
     "FILE|PROBLEM": ("*.npz", "*.umb", "*.drn"), "SPEC.toml": ("*.toml",), "FOLDER|SPEC.toml": ("*.toml",),
     "FILE.toml": ("*.toml",), "LOG": ("*.csv", "*.parquet"), "LEARNER.npz": ("*.npz",), "PAGE.html": ("*.html",),
     "FILE": ("*.toml", "*.npz", "*.umb", "*.drn", "*.parquet"), "FILE.csv": ("*.csv",), "OUT": ANY,
+    "NAME|FILE": ANY, "NAME=FILE": (),  # the name is the user's, so nothing is known of what begins with it
 }  # fmt: skip
 """The files that an argument takes, by what the help calls it."""
 FOLDERS = ("FOLDER", "FOLDER|SPEC.toml")
@@ -126,7 +127,7 @@ def _completion(action: Any) -> Completion:
     words = tuple(map(str, action.choices or ()))
     if name == "FILE|PROBLEM":
         words = tuple(CATALOG)
-    elif name == "LEARNER" or action.dest == "learner":
+    elif name == "LEARNER" or (name == "NAME" and action.dest == "learner"):
         words = tuple(LEARNERS.entries)
     elif name == "NAME" and action.dest == "name":
         words = (*LEARNERS.entries, *CONTEXTS.entries, *LOSS_LAWS)

@@ -58,14 +58,17 @@ def report(arguments: Namespace) -> int:
 
 def figures(arguments: Namespace) -> int:
     """``goalbound figures``: draw what the records hold; nothing is run."""
-    from goalbound.experiments.figures import write_figures
+    from goalbound.experiments.figures import CAPTIONS, write_figures
 
     results = read_results(arguments.experiment)
     if not results.records:
         raise UsageError(f"{results.folder} has no records to draw; run the experiment first")
     target = Path(arguments.out) if arguments.out else results.folder / "figures"
     formats = list(dict.fromkeys(arguments.formats))
-    for path in write_figures(results.summarised, results.records, target, formats=formats, runs=results.runs):
+    wanted = {name: getattr(arguments, name) for name in ("width", "font", "font_size")}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    paths = write_figures(results.summarised, results.records, target, formats=formats, runs=results.runs, **given)
+    for path in (*paths, target / CAPTIONS):
         print(one_line(str(path)))
     return 0
 

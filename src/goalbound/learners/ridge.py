@@ -16,6 +16,8 @@ from goalbound.models import Support
 
 DOUBLING = 2.0
 """Within an episode they plan anew when the Gram determinant of a pair has doubled."""
+OPTIMISM = 0.03
+"""The share of optimistic plans of posterior sampling, where nothing was guessed."""
 
 
 class GreedyRidge(RidgeLearner):
@@ -120,7 +122,7 @@ class PosteriorSampling(RidgeLearner):
     Small noise alone may settle for a bad plan for ever: where the first losses of a pair were unlucky, and where it
     was played under contexts that say nothing about others. So a share ``optimism`` of the plans is optimistic instead:
     losses are lowered by 1.5 of these deviations (with spread 1), and rows may be anything within 0.7 w^2 of their
-    estimate, in the Euclidean norm.
+    estimate, in the Euclidean norm. None: 0.03, or 0 where ``prior`` has guesses, which say where to look.
 
     A new draw at each episode, when the Gram determinant of a pair doubles, and when more was lost under a plan than
     ``patience`` times 1 plus what it expected: a draw may be a plan that never arrives. No guarantee is known. A plan
@@ -143,13 +145,15 @@ class PosteriorSampling(RidgeLearner):
         loss_floor: float,
         spread: float = 0.15,
         by_variance: bool = True,
-        optimism: float = 0.03,
+        optimism: float | None = None,
         patience: float = 1.0,
         ceiling: float = 1000.0,
         rng: np.random.Generator | None = None,
         prior: PriorKnowledge | None = None,
         options: LearnerOptions | None = None,
     ) -> None:
+        if optimism is None:
+            optimism = 0.0 if prior is not None and prior.guessed.any() else OPTIMISM
         settings = Settings.of(
             context_size, loss_floor=loss_floor, options=options, replan_factor=DOUBLING,
             exploration=sampled(

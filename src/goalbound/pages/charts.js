@@ -60,7 +60,7 @@ const rank = (panel, { learner }) => {
   return place < 0 ? Infinity : place;
 };
 
-/** Steps or seconds instead of episodes; seconds are steps at the mean speed of the learner's runs. */
+/** Steps or seconds instead of episodes; seconds are steps at the median speed of the learner's runs. */
 function inUnit(trace) {
   const { steps, speed } = trace.meta;
   if (!steps) return;

@@ -13,7 +13,7 @@ from goalbound.adapters.patients import PatientTable, death_state, read_patients
 from goalbound.errors import FileFormatError, InputError
 from goalbound.planning import is_proper
 
-PUBLISHED = Path(__file__).parents[5] / "shared" / "data" / "sepsis_diab_tables.npz"
+PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "sepsis_diab_tables.npz"
 GROUPS = ["young", "old"]
 
 

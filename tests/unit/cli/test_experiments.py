@@ -141,9 +141,21 @@ def test_figures_are_drawn_in_the_formats_asked_for(done, run):
     pytest.importorskip("matplotlib")
     code, out, _ = run("figures", "out/small", "--format", "svg")
     assert code == 0
-    paths = [Path(line) for line in out.splitlines()]
+    *paths, captions = [Path(line) for line in out.splitlines()]
     assert {path.suffix for path in paths} == {".svg"}
     assert all(path.parent == Path("out/small/figures") and path.stat().st_size > 500 for path in paths)
+    assert captions.read_text().startswith(paths[0].stem)
+
+
+def test_figures_fit_the_column_and_the_font_of_a_paper(done, run):
+    pytest.importorskip("matplotlib")
+    words = ["--format", "svg", "--width", "3.4", "--font", "DejaVu Serif", "--font-size", "9", "--out", "column"]
+    assert run("figures", "out/small", *words)[0] == 0
+    for path in Path("column").glob("*.svg"):
+        assert f'width="{72 * 3.4:g}pt"' in path.read_text()
+        assert "DejaVuSerif-" in path.read_text()
+    code, _, err = run("figures", "out/small", "--width", "86")
+    assert (code, err) == (2, "goalbound: width is 86; it is a number of inches (86 mm are 3.39) from 2 to 40\n")
 
 
 @pytest.mark.parametrize(

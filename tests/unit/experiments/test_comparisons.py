@@ -155,9 +155,10 @@ def test_terminal_json_csv_and_page_say_the_same_of_who_is_ahead(tmp_path: Path)
     assert all(one["statement"] in text for one in values)
     assert " ".join(METHOD.split()) in text
     data = report_data(**given)
-    said = " ".join(data["phrases"]["conclusions"][0]["sentences"])
-    assert "narrow is ahead of wide by 3,750 (3,000 to 4,500) on the same contexts (less on 6 of 6 seeds; p = " in said
-    assert "narrow is ahead of blind too." in said
+    conclusions = data["phrases"]["conclusions"][0]
+    said = " ".join([*conclusions["answer"], *conclusions["sentences"]])
+    assert "The lead of 3,750 (3,000 to 4,500) is significant (less on 6 of 6 seeds; paired t test, p = " in said
+    assert "narrow is significantly ahead of blind." in said
     assert METHOD in data["phrases"]["setup"]
     assert METHOD in report_page(data)
 
@@ -166,8 +167,8 @@ def test_no_word_of_a_report_puts_learners_in_an_order_that_its_seeds_do_not_sho
     for seeds in (1, 3):
         data = report_data(**case(spec(seeds=seeds)))
         said = " ".join(one for part in data["phrases"]["conclusions"] for one in part["sentences"])
-        assert "ahead of" not in said.replace("nothing can be said of who is ahead", "")
-        assert data["phrases"]["headline"].endswith("told apart from the next in 0 of 2.")
+        assert "ahead of" not in said.replace("Whether narrow is ahead of blind cannot be said with these seeds", "")
+        assert data["phrases"]["headline"].endswith("The lead over the runner-up is significant in 0 of 2.")
 
 
 def test_a_learner_with_other_seeds_is_not_called_ahead_by_its_mean_over_those() -> None:

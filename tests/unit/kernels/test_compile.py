@@ -27,6 +27,7 @@ from goalbound.kernels import (
     lattice,
     likelihood,
     likelihood_bounds,
+    likelihood_state,
     linearity_test,
     model_prior,
     noise_free,
@@ -119,7 +120,7 @@ def test_each_form_calls_the_same_form_of_the_kernels_that_it_uses(
 def test_the_cache_on_disk_knows_the_files_of_all_kernels_inside() -> None:
     files = sorted({*compilation.COMPILER_FILES, *(module.__file__ for module in (
         active_set, intervals, regression, algorithm, pending, projection, radii, linearity_test, stochastic_rows,
-        likelihood, likelihood_bounds, lattice, forecasts, noise_free, ties, model_prior,
+        likelihood, likelihood_bounds, likelihood_state, lattice, forecasts, noise_free, ties, model_prior,
     ))})  # fmt: skip
     stats = tuple((os.stat(file).st_mtime_ns, os.stat(file).st_size) for file in files)
     assert algorithm.observe.dispatcher._cache._cache_file._source_stamp == stats

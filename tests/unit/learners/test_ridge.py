@@ -15,6 +15,7 @@ from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.exploration import kwik_threshold
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import BallSet, LinearCSSP, Step, Support
@@ -142,6 +143,16 @@ def test_an_optimistic_plan_is_the_best_one_in_balls_around_the_estimate() -> No
     np.testing.assert_allclose(plan.losses, low, atol=1e-12)
     np.testing.assert_allclose(plan.values, best.values, rtol=1e-6)
     assert (plan.values[:-1] < learner.plan(context).values[:-1]).all()  # that of the estimate, for comparison
+
+
+def test_who_begins_with_a_guess_has_no_optimistic_plans_unless_asked() -> None:
+    problem = small_problem(2)
+    guess = PriorKnowledge.around(problem, strength=2.0)
+    made = [
+        PosteriorSampling(problem.support, 2, loss_floor=0.1, prior=prior, optimism=asked)
+        for prior, asked in ((None, None), (guess, None), (guess, 0.2), (None, 0.0))
+    ]
+    assert [one.settings.exploration.optimism for one in made] == [0.03, 0.0, 0.2, 0.0]
 
 
 def test_a_draw_where_the_goal_cannot_follow_sums_to_one() -> None:

@@ -1,5 +1,5 @@
 """Figures for publications: the only importer of matplotlib, which is imported when a figure is drawn."""
 
-from goalbound.experiments.figures.write import write_figures
+from goalbound.experiments.figures.write import CAPTIONS, write_figures
 
-__all__ = ["write_figures"]
+__all__ = ["CAPTIONS", "write_figures"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,10 +29,31 @@ from goalbound.experiments.figures.style import (
     title,
 )
 from goalbound.experiments.records import RunRecord
+from goalbound.experiments.report.map_charts import policy_names
+from goalbound.experiments.report.simplex_maps import best_policies
+from goalbound.experiments.report.tables import policy_changes
 from goalbound.experiments.summary import Group
 
 LIGHT = ("#ffffff", "#dfe9f2", "#f6e3d3", "#dcefe6", "#f3e0ec", "#f2ecd0", "#e4e4e4")
 NOT_PROPER = "Crosses: the learned policy of a seed need not reach the goal."
+
+
+class Best(NamedTuple):
+    """The grid of contexts, the number of the best policy at each (1 for the P1 of the report), and a note on them."""
+
+    contexts: NDArray[np.float64]
+    optimal: NDArray[np.int64]
+    note: str
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> Best:
+        """Of a record that has policies."""
+        best = best_policies(metadata)
+        place = {policy: at for at, policy in enumerate(policy_names(best["best"]), start=1)}
+        note = " ".join(
+            ["Numbers: the best policies, P1 and so on in the report.", *policy_changes({"policies": best})]
+        )
+        return cls(np.array(best["contexts"]), np.array([place[one] for one in best["best"]]), note)
 
 
 class Learned(NamedTuple):
@@ -51,11 +72,11 @@ def policies_figure(found: Sequence[tuple[Group, Sequence[RunRecord]]], styles: 
         return None
     metadata = with_policies[0][1][0].metadata
     learned = [_learned(group, records) for group, records in with_policies]
-    contexts, optimal = np.array(metadata["policies"]["contexts"]), _numbered(metadata["policies"]["optimal"])
+    best = Best.of(metadata)
     names = component_names(metadata["problem"])
     if with_policies[0][0].context_size == 2:
-        return _strip(contexts, optimal, learned, styles, names)
-    return _triangles(contexts, optimal, learned, names)
+        return _strip(best, learned, styles, names)
+    return _triangles(best, learned, names)
 
 
 def _learned(group: Group, records: Sequence[RunRecord]) -> Learned:
@@ -65,33 +86,21 @@ def _learned(group: Group, records: Sequence[RunRecord]) -> Learned:
     return Learned(group, gap.mean(axis=0), differs.mean(axis=0))
 
 
-def _numbered(optimal: Sequence[int]) -> NDArray[np.int64]:
-    """The policies by number, 1 for the first that appears."""
-    number = {policy: place + 1 for place, policy in enumerate(dict.fromkeys(optimal))}
-    return np.array([number[policy] for policy in optimal])
-
-
 def _note(learned: Sequence[Learned]) -> str:
     return NOT_PROPER if any(np.isnan(one.gap).any() for one in learned) else ""
 
 
-def _strip(
-    contexts: NDArray[np.float64],
-    optimal: NDArray[np.int64],
-    learned: Sequence[Learned],
-    styles: dict[str, LineStyle],
-    names: Sequence[str],
-) -> Any:
-    order = np.argsort(contexts[:, 0], kind="stable")
-    weight = contexts[order, 0]
+def _strip(best: Best, learned: Sequence[Learned], styles: dict[str, LineStyle], names: Sequence[str]) -> Any:
+    order = np.argsort(best.contexts[:, 0], kind="stable")
+    weight = best.contexts[order, 0]
     ordered = [Learned(one.group, one.gap[order], one.differs[order]) for one in learned]
     gaps = np.concatenate([one.gap for one in learned])
     most = float(gaps[np.isfinite(gaps)].max(initial=0.0)) or 1.0
     linear = 10.0 ** np.floor(np.log10(most / 50.0))
     note = f"Losses below {linear:g} are on a linear scale."
-    figure = new_figure(4.6, [one.group for one in learned], "Policies by context", note, _note(learned))
+    figure = new_figure(4.6, [one.group for one in learned], "Policies by context", best.note, note, _note(learned))
     top, middle, lower = figure.subplots(3, 1, sharex=True, height_ratios=[0.35, 2.2, 1.4])
-    _regions(top, weight, optimal[order])
+    _regions(top, weight, best.optimal[order])
     lower.set_xlim(0, 1)
     lower.set_xlabel(f"weight of {names[0]} (the rest is {names[1]})")
     lower.set_title("states where the learned action is not optimal", loc="left")
@@ -145,13 +154,12 @@ def _regions(axes: Any, weight: NDArray[np.float64], optimal: NDArray[np.int64])
         spine.set_visible(False)
 
 
-def _triangles(
-    contexts: NDArray[np.float64], optimal: NDArray[np.int64], learned: Sequence[Learned], names: Sequence[str]
-) -> Any:
+def _triangles(best: Best, learned: Sequence[Learned], names: Sequence[str]) -> Any:
+    contexts, optimal = best.contexts, best.optimal
     rows, columns, height = panel_grid(1 + len(learned))
     dots = "Dots grow with the share of states where the actions differ."
     figure = new_figure(
-        height, [one.group for one in learned], "Policies by context", "Numbers: the best policy.", dots,
+        height, [one.group for one in learned], "Policies by context", best.note, dots,
         ARROW, _note(learned),
     )  # fmt: skip
     panels = figure.subplots(rows, columns, squeeze=False).flat

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,8 @@ from goalbound.experiments.text import number
 GUIDES = ((0.5, r"$\sqrt{K}$", (-3.0, 0.0), "right"), (2.0 / 3.0, r"$K^{2/3}$", (2.0, -5.0), "left"))
 """Exponents, names, and the offsets of the names."""
 BANDS = "Bands: 95% bootstrap over seeds."
+DECADES = 6
+"""The most that a logarithmic axis shows, as on the page of the report: what is below is rounding, or says nothing."""
 
 
 def regret_figure(groups: Sequence[Group], styles: dict[str, LineStyle]) -> Any:
@@ -46,9 +50,12 @@ def regret_figure(groups: Sequence[Group], styles: dict[str, LineStyle]) -> Any:
         axis.set_minor_formatter(lambda value, _: "")
     for axes in (plain, powers):
         shown = [group for group in groups if axes is plain or group.learner not in zero]
-        for group in shown:
-            draw(axes, group.regret_curve, styles[group.learner])
-        _limits(axes, [group.regret_curve for group in shown])
+        curves = [group.regret_curve for group in shown]
+        if axes is powers:
+            curves = _without_tiny(curves)
+        for group, curve in zip(shown, curves, strict=True):
+            draw(axes, curve, styles[group.learner])
+        _limits(axes, curves)
         ends = [(group.learner, group.regret_curve.mean[-1], styles[group.learner].colour) for group in shown]
         if guide:
             _guides(axes, guide.regret_curve)
@@ -95,9 +102,15 @@ def _bands(groups: Sequence[Group]) -> str:
     return BANDS if any(len(group.seeds) > 1 for group in groups) else "One seed: no bands."
 
 
+def _without_tiny(curves: Sequence[Curve]) -> list[Curve]:
+    """The curves without the values that are more than ``DECADES`` below the largest one."""
+    least = max((max(curve.mean) for curve in curves), default=0.0) / 10.0**DECADES
+    return [replace(curve, mean=tuple(one if one > least else math.nan for one in curve.mean)) for curve in curves]
+
+
 def _limits(axes: Any, curves: Sequence[Curve]) -> None:
     ends = [np.array(curve.high or curve.mean) for curve in curves]
-    top = max((float(end.max()) for end in ends), default=1.0) or 1.0
+    top = max((float(np.nanmax(end)) for end in ends), default=1.0) or 1.0
     last = max((curve.episode[-1] for curve in curves), default=1)
     if axes.get_xscale() == "linear":
         axes.set_xlim(0, last)

@@ -15,6 +15,7 @@ from goalbound.experiments.figures.style import (
     SOFT,
     LineStyle,
     component_names,
+    is_column,
     label_ends,
     new_figure,
     title,
@@ -25,8 +26,8 @@ from goalbound.experiments.summary import Group
 PER_EPISODE = "expected regret per episode"
 ARROW = "An arrow at a scale: 1% lies above it."
 Floats = NDArray[np.float64]
-CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
-"""Positions of the three components: lower left, lower right, top."""
+CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
+"""Positions of the three components, as in the report: top, lower left, lower right."""
 
 
 class RegretMap(NamedTuple):
@@ -147,6 +148,10 @@ def _pairs(one: RegretMap) -> Any:
 
 def panel_grid(count: int) -> tuple[int, int, float]:
     """Rows, columns and the height of a figure with ``count`` triangles."""
+    if is_column():
+        columns = min(count, 2)
+        rows = -(-count // columns)
+        return rows, columns, 0.3 + (2.1 if columns == 2 else 2.8) * rows
     columns = count if count < 4 else 2 if count == 4 else 3
     rows = -(-count // columns)
     return rows, columns, 0.75 + (2.2 if columns == 3 else 2.6) * rows
@@ -155,7 +160,7 @@ def panel_grid(count: int) -> tuple[int, int, float]:
 def triangle(axes: Any, names: Sequence[str]) -> None:
     """The edges of the triangle and the names of its corners."""
     axes.plot(*np.vstack([CORNERS, CORNERS[:1]]).T, color=SOFT, linewidth=0.8, clip_on=False)
-    for (x, y), name, side in zip(CORNERS, names, ("top", "top", "bottom"), strict=True):
+    for (x, y), name, side in zip(CORNERS, names, ("bottom", "top", "top"), strict=True):
         axes.text(x, y + (0.03 if side == "bottom" else -0.03), name, ha="center", va=side, fontsize=SMALL)
     axes.set_aspect("equal")
     axes.set_axis_off()

@@ -9,16 +9,19 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from goalbound.errors import ArgumentError
 from goalbound.experiments.summary import Group
 from goalbound.models.files.io import atomic_write
+from goalbound.models.validation import check_float
 from goalbound.pages.style import DASHES, LIGHT, MARKERS, line_style
 from goalbound.plotting import escape_label
-from goalbound.terminal import pluralize
+from goalbound.terminal import one_line, pluralize
 
 WIDTH = 7.2
 """Inches; a page of a journal."""
@@ -26,6 +29,8 @@ COLUMN = 5.0
 """Narrower figures have one column of panels."""
 FONT, FONT_SIZE = "DejaVu Sans", 8.0
 """The font, which comes with Matplotlib, and its size in points."""
+WIDTHS, FONT_SIZES = (2.0, 40.0), (3.0, 40.0)
+"""The least and the largest: beyond them labels leave no room, or the unit is another one."""
 SMALL = "small"
 """The size of labels inside of axes: five sixths of the font's."""
 _SMALL_SHARE = 0.833
@@ -77,9 +82,15 @@ def figure_style(*, width: float = WIDTH, font: str = FONT, font_size: float = F
         width: of figures, in inches; in narrow ones panels are below each other.
         font: a family that Matplotlib finds.
         font_size: in points; small labels are five sixths of it.
+
+    Raises:
+        ArgumentError: if a size is out of range, or the font is not found.
     """
     import matplotlib
 
+    _check_size(width, "width", "inches (86 mm are 3.39)", WIDTHS)
+    _check_size(font_size, "font_size", "points", FONT_SIZES)
+    _check_font(font)
     token = _width.set(width)
     try:
         with matplotlib.rc_context():
@@ -88,6 +99,27 @@ def figure_style(*, width: float = WIDTH, font: str = FONT, font_size: float = F
             yield
     finally:
         _width.reset(token)
+
+
+def _check_size(value: float, name: str, unit: str, ends: tuple[float, float]) -> None:
+    least, most = ends
+    meaning = f"a number of {unit} from {least:g} to {most:g}"
+    if not least <= check_float(value, name, meaning) <= most:
+        raise ArgumentError(f"{name} is {value:g}; it is {meaning}")
+
+
+def _check_font(font: str) -> None:
+    """Matplotlib itself draws in another font, with a warning for each text."""
+    from matplotlib.font_manager import findfont, get_font_names
+
+    try:
+        findfont(font, fallback_to_default=False)
+    except ValueError:
+        near = get_close_matches(font, get_font_names(), n=3, cutoff=0.5) or [FONT, "serif", "monospace"]
+        raise ArgumentError(
+            f"font is {one_line(font)!r}, which Matplotlib does not find; install it, or take one that is there, such "
+            f"as {', '.join(map(repr, near))}"
+        ) from None
 
 
 def is_column() -> bool:
@@ -181,7 +213,7 @@ def component_names(metadata: dict[str, Any]) -> list[str]:
 
 def title(axes: Any, text: str, *, pad: float = 4.0) -> None:
     """A name above axes, at the left."""
-    axes.set_title(wrap_label(text, 34), loc="left", pad=pad)
+    axes.set_title(wrap_label(text, 17 if is_column() else 34), loc="left", pad=pad)
 
 
 class EndLabel(NamedTuple):
@@ -201,7 +233,7 @@ def label_ends(axes: Any, x: float, ends: Sequence[tuple[str, float, str]], *, t
     found = []
     for text, y, colour in ends:
         right, up = place.transform((x, y))
-        found.append(EndLabel(wrap_label(text), float(right), float(up), colour))
+        found.append(EndLabel(wrap_label(text, 14 if is_column() else 20), float(right), float(up), colour))
     found.sort(key=lambda end: end.y)
     line = 1.3 * _SMALL_SHARE * matplotlib.rcParams["font.size"] / 72.0 / tall
     heights = [line * (1 + end.text.count("\n")) for end in found]

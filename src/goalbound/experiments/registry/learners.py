@@ -123,8 +123,8 @@ def epsilon_greedy(
 
 
 def ps_cssp(
-    problem: LinearCSSP, *, episodes: int, spread: float = 0.15, by_variance: bool = True, optimism: float = 0.03,
-    patience: float = 1.0, ceiling: float = 1000.0,
+    problem: LinearCSSP, *, episodes: int, spread: float = 0.15, by_variance: bool = True,
+    optimism: float | None = None, patience: float = 1.0, ceiling: float = 1000.0,
     support: str = "true", loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing",
     guess_strength: float = GUESS_STRENGTH, log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,
 ) -> ridge.PosteriorSampling:  # fmt: skip

@@ -25,7 +25,7 @@ MEANINGS: Mapping[str, str] = {
     "fade": "in episode k the share of random steps is explore k^-fade",
     "spread": "the deviation of what is drawn, in widths of the estimate",
     "by_variance": "whether the deviation follows the estimated variance too",
-    "optimism": "the share of plans that are optimistic, not drawn",
+    "optimism": "the share of plans that are optimistic, not drawn; if left out, 0.03, or 0 with a guess",
     "patience": "a new plan is drawn when one has lost this many times 1 plus what it expected",
     "ceiling": "no value of a plan is above it",
     "accuracy": "the error up to which a pair is to be known",

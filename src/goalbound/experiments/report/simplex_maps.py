@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,12 +69,16 @@ def policy_maps(groups: Sequence[RunGroup]) -> dict[str, Any]:
     some = next((record.metadata for record in records if record.metadata.get("policies")), None)
     if some is None or len(some["policies"]["contexts"][0]) < 2:
         return {"best": None, "learned": [None] * len(groups)}
-    actions = some.get("actions")
-    best = {
-        "contexts": some["policies"]["contexts"], "best": some["policies"]["optimal"],
+    return {"best": best_policies(some), "learned": [_learned([one for one in runs if one]) for runs in found]}
+
+
+def best_policies(metadata: Mapping[str, Any]) -> SimplexMap:
+    """Of a record that has policies: contexts, the number of the best policy at each, and what these do by names."""
+    actions = metadata.get("actions")
+    return {
+        "contexts": metadata["policies"]["contexts"], "best": metadata["policies"]["optimal"],
         "regions": policy_regions(actions) if actions else None,
     }  # fmt: skip
-    return {"best": best, "learned": [_learned([one for one in runs if one]) for runs in found]}
 
 
 def _learned(runs: Sequence[SimplexMap]) -> SimplexMap | None:

@@ -17,6 +17,14 @@ from goalbound.terminal import pluralize
 Data = Mapping[str, Any]
 MAX_NAMED = 6
 """Of the states where two policies differ in the same way, so many are named."""
+PER_EPISODE, BOUND_SHARE, SPEED = "per episode", "share of bound", "µs/step"
+COMPUTED: Mapping[str, str] = {
+    PER_EPISODE: "the expected regret over the number of episodes",
+    BOUND_SHARE: "the realised regret over the tightest a-posteriori bound; of the runs the largest",
+    SPEED: "the time of a run over its steps, without compiling, median; in a short run most of it is what a run does "
+    "once: certify the bounds of the problem, map the learned policies",
+}
+"""Headings of what is computed here, and what they mean."""
 
 
 def named(learner: Data) -> Cell:
@@ -48,10 +56,10 @@ def _row(panel: Data, result: Data, data: Data) -> list[tuple[str, Cell]]:
         row.append((column["heading"], _number_cell(column, result["numbers"])))
         if column["name"] == "expected_regret":
             per_episode = divided(result["numbers"]["expected_regret"], panel["episode"][-1])
-            row.append(("per episode", Cell(supported(per_episode)[0], per_episode["mean"])))
+            row.append((PER_EPISODE, Cell(supported(per_episode)[0], per_episode["mean"])))
     shares, speed = bound_shares(result), result["seconds_per_step"]
-    row.append(("share of bound", Cell(percent(max(shares)) if shares else DASH, max(shares, default=None))))
-    return [*row, ("µs/step", Cell(DASH if speed is None else f"{1e6 * speed:.3g}", speed))]
+    row.append((BOUND_SHARE, Cell(percent(max(shares)) if shares else DASH, max(shares, default=None))))
+    return [*row, (SPEED, Cell(DASH if speed is None else humanize(1e6 * speed), speed))]
 
 
 def _number_cell(column: Data, numbers: Data) -> Cell:
@@ -89,7 +97,8 @@ def _intervals(coverage: float | None, covered: Sequence[float]) -> str:
 
 def meanings(table: Table, data: Data) -> list[tuple[str, str]]:
     """The headings of a table and what they mean."""
-    return [(one["heading"], one["meaning"]) for one in data["columns"] if one["heading"] in table.heads]
+    known = {**{one["heading"]: one["meaning"] for one in data["columns"]}, **COMPUTED}
+    return [(head, known[head]) for head in table.heads if head in known]
 
 
 def differences(panel: Data, learners: Sequence[Data]) -> Table | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goalbound.experiments.figures import simplex
+from goalbound.experiments.figures import simplex, style
+from goalbound.experiments.summary import group_runs, summarize
+from tests.support.synthetic import power, record, run_spec
 
 
 def area(corners):
@@ -28,3 +30,22 @@ def test_contexts_on_the_edge_are_counted_in_a_cell_of_the_triangle():
     moved = simplex.fold_edges(table)
     assert moved.sum() == 5.0
     assert all(row + column < 12 for row, column in zip(*np.nonzero(moved), strict=True))
+
+
+@pytest.mark.parametrize(("width", "columns"), [(7.2, 3), (3.4, 2)])
+def test_panels_of_a_page_and_of_a_column_overlap_nowhere_and_end_within_the_figure(width, columns):
+    names = ["LR-CSSP", "LR-CSSP, 0.1 x widths", "blind to the context"]
+    records = [record(run_spec(name), power(2.0, 0.5), context_size=3) for name in names]
+    groups = summarize(records).groups
+    found = list(zip(groups, [list(one.records.values()) for one in group_runs(records)], strict=True))
+    with style.figure_style(width=width, font_size=9.0):
+        assert simplex.panel_grid(3)[1] == columns
+        figure = simplex.simplex_figures(found, style.styles(names))["simplex"]
+        figure.draw_without_rendering()
+        found_texts = figure.findobj(lambda artist: hasattr(artist, "get_text"))
+        named = [one for one in found_texts if any(letter.isalpha() for letter in one.get_text())]  # no ticks
+        boxes = [(one.get_text(), one.get_window_extent()) for one in named]
+    assert len(boxes) == 3 * 5  # of each learner its name, three corners and a scale
+    assert [text for text, box in boxes if not figure.bbox.containsx(box.x0) or not figure.bbox.containsx(box.x1)] == []
+    overlaps = [(a, b) for at, (a, one) in enumerate(boxes) for b, two in boxes[at + 1 :] if one.overlaps(two)]
+    assert overlaps == []

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from goalbound.errors import InputError
 from goalbound.experiments.figures import style
 from goalbound.experiments.figures.style import spread_labels
 from tests.support.figure_cases import experiment, figure_of
@@ -35,3 +38,17 @@ def test_the_users_settings_of_matplotlib_neither_matter_nor_change():
             assert matplotlib.rcParams["font.size"] == 10.0
             assert matplotlib.rcParams["font.family"] == ["DejaVu Serif"]
         assert matplotlib.rcParams["font.size"] == 30.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"font": "DejaVu Serf"}, "font is 'DejaVu Serf', which Matplotlib does not find; .*'DejaVu Serif'"),
+        ({"width": 0.0}, "width is 0; it is a number of inches"),
+        ({"width": math.nan}, "width is nan; it is a number of inches"),
+        ({"font_size": 100.0}, "font_size is 100; it is a number of points from 3 to 40"),
+    ],
+)
+def test_a_font_that_is_not_there_and_a_wrong_unit_are_refused(changes, message):
+    with pytest.raises(InputError, match=message), style.figure_style(**changes):
+        pass

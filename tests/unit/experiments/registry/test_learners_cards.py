@@ -141,7 +141,7 @@ def test_a_proof_that_is_not_about_the_contexts_at_hand_is_said_to_be_none() -> 
 
 def test_where_losses_may_be_zero_the_report_promises_the_rate_of_the_corollary() -> None:
     given = case(spec(learners=[{"use": "lr-cssp", "label": "wide"}], seeds=1))
-    promise = "The theorem promises K^0.5 in the long run"
+    promise = "The theorem promises wide K^0.5 in the long run"
     assert promise in str(report_data(**given)["phrases"]["conclusions"])
     for one in given["records"]:
         one.metadata["card"]["theorem"] = COROLLARY
@@ -151,7 +151,7 @@ def test_where_losses_may_be_zero_the_report_promises_the_rate_of_the_corollary(
         for one in given["records"]:
             one.metadata["card"]["theorem"] = "Theorem regret-bound-main"
     assert promise not in said
-    assert "promises K^0.67 (its corollary, where losses may be zero)" in said
+    assert "The corollary, where losses may be zero, promises wide K^0.67" in said
 
 
 def test_a_record_without_a_card_is_refused() -> None:

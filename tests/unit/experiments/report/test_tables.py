@@ -17,6 +17,15 @@ def test_the_table_has_the_numbers_of_the_summary_and_sorts_by_them(page):
     assert 'data-value="5e-05">50' in row  # 1.5 s / 30,000 steps, in microseconds
 
 
+def test_every_column_of_numbers_has_a_meaning_on_the_page(page):
+    (part,) = re.findall(r"What the columns mean</summary><dl>(.*?)</dl>", page, re.DOTALL)[:1]
+    explained = re.findall(r"<dt>(.*?)</dt><dd>[^<]", part)
+    table = re.search(r"All learners; means over seeds.*?</thead>", page, re.DOTALL)[0]
+    heads = [re.sub(r"<.*?>", "", head).strip() for head in re.findall(r"<th.*?</th>", table, re.DOTALL)]
+    assert {"per episode", "µs/step"} <= set(explained)
+    assert [head for head in heads if head not in explained] == ["learner", "seeds"]
+
+
 def test_the_best_policies_are_shown_by_names_with_what_changes():
     regions = {"states": ["low", "high", "top"], "actions": [["wait", "wait", "act"], ["act", "act", "act"]]}
     panel = {"policies": {"best": [1, 0, 1], "regions": regions}}
