@@ -2,19 +2,18 @@
 
 import pytest
 
-from goalbound import GreedyRidge
 from goalbound.service.routes import ROUTES
 from goalbound.store import Store
 from goalbound.store.audit import verify
 from tests.support.documents import ROOT, block
 from tests.support.services import running
-from tests.support.stores import WORLD
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
-    GreedyRidge(WORLD.support, 2, loss_floor=0.1).save(folder / "learner.npz")
+    code = block("docs/service.md", '.save("learner.npz")')
+    exec(code.replace('"learner.npz"', repr(str(folder / "learner.npz"))), {})
     with running(folder / "store", "--learner", f"recovery={folder / 'learner.npz'}") as (_, url):
         yield url
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from goalbound.adapters.learner_files import load_learner
 from goalbound.cli.arguments import UsageError
-from goalbound.cli.text import print_error
 from goalbound.errors import StoreError
 from goalbound.service.app import Limits
 from goalbound.service.server import Address
@@ -30,8 +29,6 @@ def serve(arguments: Namespace) -> int:
     _create_missing(arguments.folder, arguments.learners, options)
     address = Address(arguments.host, arguments.port, arguments.socket)
     limits = Limits(requests_a_second=arguments.rate)
-    where = arguments.socket or f"http://{arguments.host}:{arguments.port}"
-    print_error(f"serving {arguments.folder} on {where}")
     return serve_store(arguments.folder, address, options=options, limits=limits, ahead=not arguments.cold)
 
 

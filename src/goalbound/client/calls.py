@@ -73,14 +73,25 @@ def begin(
 
 
 def report(
-    learner: str, proposal: Proposal, next_state: int | str, *, loss: float | None, action: int | str | None = None,
+    learner: str, proposal: Proposal, next_state: int | str, *, loss: float, action: int | str | None = None,
     allowed: Sequence[int | str] | None = None,
 ) -> Call:  # fmt: skip
-    """What came of an action, or where the case went by itself (no loss)."""
+    """What came of an action."""
+    if loss is None:  # left out, the service would take it for a move
+        raise InputError("loss is None; it is a number. If the case came there by itself, that is moved_to(state)")
+    return _step(learner, proposal, next_state, {"loss": loss, "action": action, "allowed": allowed})
+
+
+def moved(
+    learner: str, proposal: Proposal, next_state: int | str, *, allowed: Sequence[int | str] | None = None
+) -> Call:
+    """The case went there by itself."""
+    return _step(learner, proposal, next_state, {"allowed": allowed})
+
+
+def _step(learner: str, proposal: Proposal, next_state: int | str, more: dict[str, Any]) -> Call:
     body: dict[str, Any] = {"step": proposal.step + 1, "next_state": next_state}
-    for key, value in (("loss", loss), ("action", action), ("allowed", None if allowed is None else list(allowed))):
-        if value is not None:
-            body[key] = value
+    body |= {key: _plain(value) for key, value in more.items() if value is not None}
     return Call("POST", f"{case_path(learner, proposal.case)}/steps", body)
 
 

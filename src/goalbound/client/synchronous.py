@@ -167,7 +167,7 @@ class Case:
 
     def moved_to(self, state: int | str, *, allowed: Sequence[int | str] | None = None) -> int | str | None:
         """The case came to another state by itself; nothing is learned. What is proposed next."""
-        return self._go_on(calls.report(self.learner.name, self.proposal, state, loss=None, allowed=allowed))
+        return self._go_on(calls.moved(self.learner.name, self.proposal, state, allowed=allowed))
 
     def propose(self, allowed: Sequence[int | str] | None = None) -> int | str | None:
         """What is proposed now; another action if it is not among the allowed ones."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import re
 import secrets
 import time
@@ -13,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from goalbound.errors import ArgumentError
 from goalbound.service.metrics import Metrics
 from goalbound.service.problems import RETRY_AFTER, Refused, problem_of
 from goalbound.service.routes import BINARY, JSON, LARGE, ROUTES, SMALL, Request, Response, Route
@@ -42,6 +44,12 @@ class Limits:
     body_seconds: float = 10.0
     requests_a_second: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.requests_a_second is not None and not 0.0 < self.requests_a_second < math.inf:
+            raise ArgumentError(
+                f"requests_a_second is {self.requests_a_second}; it is a number above 0, and None for no limit"
+            )
+
 
 class Service:
     """An ASGI application around a store.
@@ -50,6 +58,9 @@ class Service:
         store: an open one.
         tokens: who may ask for what; without any, everyone may, and only local names of the host are answered.
         limits: what it takes.
+
+    Attributes:
+        guarded: whether everybody needs a token.
     """
 
     def __init__(self, store: Store, tokens: Tokens | None = None, *, limits: Limits | None = None) -> None:
@@ -59,7 +70,7 @@ class Service:
         self.metrics = Metrics()
         self._routes = _Table(ROUTES)
         self._buckets: dict[str, tuple[float, float]] = {}
-        self._guarded = bool(self.tokens)
+        self.guarded = bool(self.tokens)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._prefix, self._numbers = f"{secrets.token_hex(4)}-", itertools.count(1)
 
@@ -95,10 +106,14 @@ class Service:
     def _admit(self, route: Route, headers: dict[bytes, bytes]) -> None:
         """An error unless whoever asks may."""
         # Once there was a token, everybody needs one: a file that is gone must not let anybody in.
-        self._guarded = self._guarded or bool(self.tokens)
-        if not self._guarded:
-            if not _LOCAL.fullmatch(headers.get(b"host", b"localhost")):
+        self.guarded = self.guarded or bool(self.tokens)
+        if not self.guarded:
+            host = headers.get(b"host", b"localhost")
+            if not _LOCAL.fullmatch(host):
                 raise Refused(403, "host", "without tokens only local names of this host are answered")
+            # A page of another site may not read answers, but a browser lets it send a POST without a body.
+            if headers.get(b"origin", b"http://" + host) not in (b"http://" + host, b"https://" + host):
+                raise Refused(403, "origin", "without tokens no page of another site is answered")
             return
         if route.scope is None:
             return
@@ -114,8 +129,9 @@ class Service:
         if rate is None:
             return
         now = time.monotonic()
-        left, then = self._buckets.get(token.sha256, (rate, now))
-        left = min(rate, left + rate * (now - then))
+        most = max(1.0, rate)  # a whole request, however seldom
+        left, then = self._buckets.get(token.sha256, (most, now))
+        left = min(most, left + rate * (now - then))
         if left < 1.0:
             self._buckets[token.sha256] = (left, now)
             raise Refused(429, "too-many-requests", f"more than {rate:g} requests a second by this token")
@@ -133,14 +149,11 @@ class Service:
         length = headers.get(b"content-length")
         if length is not None and length.isdigit() and int(length[:20]) > most:
             raise Refused(413, "too-large", f"the body may have {most} bytes")
-        message = await receive()
-        data = message.get("body", b"")
-        if message.get("more_body"):
-            try:
-                async with asyncio.timeout(self.limits.body_seconds):
-                    data = await _rest(bytearray(data), receive, most)
-            except TimeoutError:
-                raise Refused(408, "too-slow", f"the body took over {self.limits.body_seconds:g} s") from None
+        try:
+            async with asyncio.timeout(self.limits.body_seconds):  # from the start: the first byte may never come
+                data = await _received(receive, most)
+        except TimeoutError:
+            raise Refused(408, "too-slow", f"the body took over {self.limits.body_seconds:g} s") from None
         if len(data) > most:
             raise Refused(413, "too-large", f"the body may have {most} bytes")
         if route.body is bytes:
@@ -187,16 +200,17 @@ def _resolve(jobs: list[Job]) -> None:
             job.tag.set_result(job.results)
 
 
-async def _rest(data: bytearray, receive: Receive, most: int) -> bytearray:
-    while True:
-        if len(data) > most:
-            return data
+async def _received(receive: Receive, most: int) -> bytearray:
+    """The body, or as much of it as is too much."""
+    data = bytearray()
+    while len(data) <= most:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise Refused(400, "broken", "the connection was closed before the body was complete")
         data += message.get("body", b"")
         if not message.get("more_body"):
-            return data
+            break
+    return data
 
 
 async def _send(send: Send, response: Response, request_id: str) -> None:

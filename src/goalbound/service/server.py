@@ -68,11 +68,14 @@ def serve(
         if ahead:
             warm_up_learners(store)
         sys.setswitchinterval(_SWITCH_SECONDS)
-        server = uvicorn.Server(_config(Service(store, limits=limits), address))
+        service = Service(store, limits=limits)
+        check_address(address, has_tokens=service.guarded)  # replaying took a while, and the tokens may be gone
+        server = uvicorn.Server(_config(service, address))
         store.writer.on_failure = stop_at_once
         # uvicorn ends by raising the signal that ended it once more; by then all is done.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
+        log.info("listening on %s", address.socket or f"http://{address.host}:{address.port}")
         server.run()
     finally:
         store.close()

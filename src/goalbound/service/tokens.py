@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import logging
 import os
 import secrets
 import time
@@ -12,9 +13,11 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from goalbound.errors import ArgumentError, FileFormatError
+from goalbound.errors import ArgumentError, FileFormatError, InputError
 from goalbound.models.files.io import atomic_write, strict_json
 from goalbound.models.files.saved_files import locked
+
+log = logging.getLogger("goalbound.service")
 
 FILE = "tokens.json"
 SCOPES = ("cases:read", "cases:write", "events:read", "metrics", "admin")
@@ -111,7 +114,10 @@ class Tokens:
         now = time.monotonic()
         if now - self._looked >= _LOOK_SECONDS:
             self._looked = now
-            self._read()
+            try:
+                self._read()
+            except (InputError, OSError) as error:  # nobody who asks can do anything about it, nor is to know
+                log.error("the tokens stay as they were: %s", error)
 
     def _read(self) -> None:
         try:

@@ -32,7 +32,12 @@ class BackgroundSnapshot:
         self._out, into = os.pipe()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of forking where there are threads
-            self._pid = os.fork()
+            try:
+                self._pid = os.fork()
+            except OSError:
+                os.close(self._out)
+                os.close(into)
+                raise
         if self._pid == 0:
             _write_and_end(folder, machine, seq, chain, into)
         os.close(into)

@@ -34,16 +34,26 @@ from goalbound.store.machine import (
     Change,
     Machine,
     Managed,
+    abandon_body,
     actions_of,
     begin_body,
     body_allowed,
     checked_loss,
     finished,
 )
-from goalbound.store.replay import Restored, create, restore
-from goalbound.store.snapshots import KEPT, digest_of, loadable, prune, write_snapshot
+from goalbound.store.replay import Restored, restore
+from goalbound.store.snapshots import (
+    KEPT,
+    digest_of,
+    is_whole,
+    learner_from,
+    loadable,
+    prune,
+    read_snapshot,
+    write_snapshot,
+)
 
-_NAME = re.compile(r"[A-Za-z0-9._~-]{1,64}")
+_NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._~-]{1,64}")  # clients take . and .. out of the paths of addresses
 
 
 class Answer(NamedTuple):
@@ -174,16 +184,16 @@ class Engine:
             self._check_follows(lead, learner)
         number = max(self.machine.learners, default=0) + 1
         drawn = seed if seed is not None else secrets.randbelow(2**62) if share else 0
-        about = {
+        about: dict[str, Any] = {
             "name": name, "follows": None if lead is None else lead.number, "mixing": share,
             "seed": check_int(drawn, "seed", least=0, most=2**62),
             "learns_from_shadow": check_bool(learns_from_shadow, "learns_from_shadow"),
-            "sha256": sha256(data).hexdigest(),
         }  # fmt: skip
+        managed = Managed(number, learner=learner_from(data), **about)  # an error comes before there is an event
         self.commit()
         self.log.add_learner(number, data)
-        event = self._record(Change(Kind.CREATE, number, body=canonical(about)))
-        create(self.log, self.machine, event)
+        self._record(Change(Kind.CREATE, number, body=canonical(about | {"sha256": sha256(data).hexdigest()})))
+        self.machine.add(managed)
 
     def _check_follows(self, lead: Managed, learner: Any) -> None:
         if lead.follows is not None:
@@ -281,7 +291,7 @@ class Engine:
         if isinstance(case, Case):
             change = self.machine.abandon(case, reason, missing_at_random=missing_at_random)
             return self._answer(lead, id, self._recorded(change))
-        body = canonical({"reason": reason} | ({"missing_at_random": True} if missing_at_random else {}))
+        body = abandon_body(reason, missing_at_random=missing_at_random)
         return self._again(
             lead, id, case, Change(Kind.ABANDON, lead.number, case.case, case.step, None, None, None, body)
         )
@@ -329,9 +339,15 @@ class Engine:
         if number is None:
             raise CaseNotFound(f"{lead.name} has no case {short_repr(id)}; begin it first")
         event = None if step is None else self._step_of(number, step)
-        if event is None:
+        if event is not None:
+            return event
+        if case is None:
             raise finished(id)
-        return event
+        raise StepConflict(
+            f"step {step} of case {short_repr(id)} was recorded, and is in the archive, so it cannot be compared; step "
+            f"{case.step + 1} is the next one",
+            case.step + 1,
+        )
 
     def _again(self, lead: Managed, id: str, event: Event, given: Change) -> Answer:
         """The answer that was given, if what is given now is what was given then."""
@@ -370,7 +386,7 @@ class Engine:
         self.commit()
         entries = self.log.snapshots()
         for entry in entries:
-            if entry.seq == self.seq and entry.chain == self.chain and (self.snapshots / entry.file).is_file():
+            if entry.seq == self.seq and entry.chain == self.chain and is_whole(self.snapshots, entry):
                 return entry
         try:
             entry = write_snapshot(self.snapshots, self.machine, seq=self.seq, chain=self.chain)
@@ -395,6 +411,11 @@ class Engine:
             return 0
         if self.log.chain_at(entry.seq) != entry.chain:
             raise StoreDamaged(f"the snapshot after event {entry.seq} is of another log")
+        # The events are about to be removed, and then there is nothing else to read the state from.
+        if digest_of(read_snapshot(self.snapshots, entry)) != digest_of(self.machine):
+            raise StoreDamaged(
+                f"the snapshot after event {entry.seq} holds another state than this one; nothing was removed"
+            )
         count = self.log.rebase(entry.seq)
         kept = [one for one in self.log.snapshots() if one.seq >= entry.seq]
         self.log.set_snapshots(kept)

@@ -63,11 +63,11 @@ class Head:
 
 def check_head(folder: Path, snapshots: Path, log: EventLog) -> None:
     """An error if the log ends before the event that the file, or a snapshot, says was there."""
-    last, _ = log.last()
+    newest = max((int(path.stem) for path in snapshots.glob("*.npz") if path.stem.isdigit()), default=0)
     found = Head(folder).read()
+    last, _ = log.last()  # read after the others: somebody may write
     if found is not None and found[0] >= log.base().seq and log.chain_at(found[0]) != found[1]:
         raise StoreDamaged(f"{folder}: the log ends with event {last}, and event {found[0]} was committed; {_REMEDY}")
-    newest = max((int(path.stem) for path in snapshots.glob("*.npz") if path.stem.isdigit()), default=0)
     if newest > last:
         raise StoreDamaged(
             f"{folder}: the log ends with event {last}, and there is a snapshot after event {newest}; {_REMEDY}"

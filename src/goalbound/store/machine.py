@@ -6,6 +6,7 @@ nothing; where something has changed before the error, it is :class:`Poisoned`, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -91,7 +92,11 @@ class Managed:
 
 
 class Case:
-    """An open case: where it is, what is proposed, and its episodes, one for each learner that takes part."""
+    """An open case: where it is, what is proposed, and its episodes, one for each learner that takes part.
+
+    The first of the episodes is the one that decides: that of the learner under which the case was begun, or, where a
+    challenger that had not followed the case was promoted, still that of the learner which decided before.
+    """
 
     __slots__ = ("action", "episodes", "id", "learner", "number", "propensity", "seq", "shadow", "state", "step")
 
@@ -106,6 +111,11 @@ class Case:
         self.propensity: float | None = None
         self.seq = 0
         self.episodes: dict[int, Any] = {}
+
+    @property
+    def decider(self) -> int:
+        """The number of the learner that decides."""
+        return next(iter(self.episodes))
 
 
 class Machine:
@@ -221,7 +231,7 @@ class Machine:
         if following != support.states:
             _check_allowed(support, following, allowed)
         step = Step(case.state, played, amount, following)
-        self._outcome(case, lead, step, overridden=taken is not None)
+        self._outcome(case, self.learners[case.decider], step, overridden=taken is not None)
         with _poisons():
             for other in list(self._others(case)):
                 self._follow(case, other, step)
@@ -287,12 +297,7 @@ class Machine:
 
     def abandon(self, case: Case, reason: str, *, missing_at_random: bool = False) -> Change:
         """The case ends without the goal."""
-        if not isinstance(reason, str) or not reason:
-            raise ArgumentError(f"reason is {short_repr(reason)}; give a few words, such as 'lost contact'")
-        body = {"reason": reason}
-        if missing_at_random:
-            body["missing_at_random"] = True  # type: ignore[assignment]
-        encoded = _encoded(body)
+        encoded = abandon_body(reason, missing_at_random=missing_at_random)
         with _poisons():
             for episode in case.episodes.values():
                 episode.abandon(reason, missing_at_random=missing_at_random)
@@ -324,19 +329,17 @@ class Machine:
         champion = self.learners[challenger.follows]
         # The two change places: cases are found under the number, and so the name, under which they were begun.
         challenger.learner, champion.learner = champion.learner, challenger.learner
-        for case in self.cases.values():
-            if case.learner == champion.number and challenger.number in case.episodes:
-                episodes = case.episodes
-                episodes[champion.number], episodes[challenger.number] = (
-                    episodes[challenger.number],
-                    episodes[champion.number],
-                )
+        other = {champion.number: challenger.number, challenger.number: champion.number}
+        with _poisons():
+            for case in self.cases.values():
+                if case.learner == champion.number:
+                    _change_places(case, other)
         for one in (challenger, champion):
             one.__post_init__()
         return Change(Kind.PROMOTE, learner)
 
     def _others(self, case: Case) -> Iterator[Managed]:
-        return (self.learners[number] for number in case.episodes if number != case.learner)
+        return (self.learners[number] for number in case.episodes if number != case.decider)
 
     def _propose(self, case: Case, allowed: list[int] | None) -> Proposal:
         proposal = propose(self.learners, case, allowed)
@@ -403,6 +406,19 @@ def actions_of(support: Support, allowed: Any) -> list[int] | None:
         raise ArgumentError(f"allowed is {short_repr(allowed)}; give a list of actions, by number or name") from None
 
 
+def _change_places(case: Case, other: dict[int, int]) -> None:
+    """Two learners of a case change places; one that comes to decide makes the proposal that was made its own."""
+    before = case.episodes[case.decider]
+    moved = {other.get(number, number): episode for number, episode in case.episodes.items()}
+    first = case.learner if case.learner in moved else other.get(case.decider, case.decider)
+    # The one that decides stands first, then the others by their numbers, as when a case is begun.
+    case.episodes = {number: moved[number] for number in sorted(moved, key=lambda number: (number != first, number))}
+    now = case.episodes[first]
+    if now is not before:
+        now.take_back()
+        now.act(case.state, allowed=[case.action])
+
+
 def finished(id: str) -> CaseFinished:
     """The error of a case that has ended."""
     return CaseFinished(f"case {short_repr(id)} has ended; nothing can follow, begin another one")
@@ -414,12 +430,22 @@ def _check_allowed(support: Support, state: int, allowed: list[int] | None) -> A
 
 def begin_body(id: str, context: Any, allowed: list[int] | None, *, shadow: bool) -> bytes:
     """What a case is begun with."""
-    body = {"id": id, "context": _plain(context)}
+    try:
+        body = {"id": id, "context": _plain(context)}
+    except RecursionError:
+        raise ArgumentError("the context has lists inside of lists beyond measure; give a list of numbers") from None
     if allowed is not None:
         body["allowed"] = allowed
     if check_bool(shadow, "shadow"):
         body["shadow"] = True
     return _encoded(body)
+
+
+def abandon_body(reason: str, *, missing_at_random: bool) -> bytes:
+    """What a case is abandoned with."""
+    if not isinstance(reason, str) or not reason:
+        raise ArgumentError(f"reason is {short_repr(reason)}; give a few words, such as 'lost contact'")
+    return _encoded({"reason": reason} | ({"missing_at_random": True} if missing_at_random else {}))
 
 
 def _plain(value: Any) -> Any:
@@ -440,9 +466,12 @@ def checked_loss(loss: Any) -> float:
     if isinstance(loss, bool) or not isinstance(loss, int | float):
         raise ArgumentError(f"loss is {short_repr(loss)}; it is a number")
     try:
-        return float(loss) + 0.0  # no negative zero, which the database would not keep
+        amount = float(loss) + 0.0  # no negative zero, which the database would not keep
     except OverflowError:
         raise ArgumentError(f"loss is {short_repr(loss)}; it is a number that is too large") from None
+    if not math.isfinite(amount):  # the database would keep NaN as nothing, and the hash would not fit any more
+        raise ArgumentError(f"loss is {amount}; it is a finite number")
+    return amount
 
 
 def body_allowed(allowed: list[int] | None) -> bytes | None:

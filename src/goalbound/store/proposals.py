@@ -32,17 +32,17 @@ class Proposal(NamedTuple):
 
 def propose(learners: Mapping[int, Managed], case: Case, allowed: list[int] | None) -> Proposal:
     """Ask the learners of a case for an action in its present state."""
-    lead, episode = learners[case.learner], case.episodes[case.learner]
-    action = int(_act(episode, case.state, allowed))
-    propensity = None if lead.draws else 1.0
+    lead, decider = learners[case.learner], learners[case.decider]
+    action = int(_act(case.episodes[decider.number], case.state, allowed))
+    propensity = None if decider.draws else 1.0
     if lead.mixing:
-        action, propensity = _mixed(lead, case, action, allowed)
+        action, propensity = _mixed(lead, case, action, allowed, draws=decider.draws)
     if len(case.episodes) == 1:
         return Proposal(action, propensity, None)
     others = {
         str(number): int(_act(one, case.state, allowed))
         for number, one in case.episodes.items()
-        if number != lead.number
+        if number != decider.number
     }
     return Proposal(action, propensity, canonical(others))
 
@@ -52,7 +52,9 @@ def _act(episode: Any, state: int, allowed: list[int] | None) -> int:
     return found
 
 
-def _mixed(lead: Managed, case: Case, action: int, allowed: list[int] | None) -> tuple[int, float | None]:
+def _mixed(
+    lead: Managed, case: Case, action: int, allowed: list[int] | None, *, draws: bool
+) -> tuple[int, float | None]:
     """With probability ``mixing`` a uniform one of the possible actions instead, and how likely the result was.
 
     The numbers drawn depend on the seed, the case, the step and the last event of the case alone, so that a replay
@@ -63,13 +65,13 @@ def _mixed(lead: Managed, case: Case, action: int, allowed: list[int] | None) ->
     if allowed is not None:
         possible = [one for one in possible if one in allowed]
     coin, which = uniform_numbers(lead.seed, case.number, case.step, case.seq)
-    own = 0.0 if lead.draws else 1.0 - lead.mixing
+    own = 1.0 - lead.mixing
     chosen = possible[int(which * len(possible))] if coin < lead.mixing else action
     if chosen != action:
-        episode = case.episodes[lead.number]
+        episode = case.episodes[case.decider]
         episode.take_back()
         episode.act(state, allowed=[chosen])
-    if lead.draws:
+    if draws:
         return chosen, None
     return chosen, lead.mixing / len(possible) + (own if chosen == action else 0.0)
 

@@ -64,9 +64,10 @@ def explanation(engine: Engine, name: str, id: str) -> Any:
     """Why the learner proposes what it does in an open case."""
     lead = engine.machine.named(name)
     case = engine._open(lead, id)
-    explain = getattr(lead.learner, "explain", None)
+    decider = engine.machine.learners[case.decider].learner
+    explain = getattr(decider, "explain", None)
     if explain is None:
-        raise LearnerError(f"{name} is a {type(unwrap(lead.learner)).__name__}, which cannot explain itself")
+        raise LearnerError(f"{name} is a {type(unwrap(decider)).__name__}, which cannot explain itself")
     return explain(engine.context_of(case.number), case.state)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from goalbound.adapters.learner_files import load_learner
 from goalbound.errors import FileFormatError, InputError, StoreDamaged
 from goalbound.learners.wrapper import bytes_of, loaded_from
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
-from goalbound.models.files.io import LIMIT, as_format_errors, strict_json
+from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, strict_json, sync_folder
 from goalbound.store.events import canonical
 from goalbound.store.log import SnapshotEntry
 from goalbound.store.machine import Case, Machine, Managed
@@ -34,7 +36,7 @@ def write_snapshot(folder: Path, machine: Machine, *, seq: int, chain: bytes) ->
         "learners": {str(number): one.as_json() for number, one in machine.learners.items()},
     }  # fmt: skip
     arrays = {f"learner_{number}": bytes_of(one.learner) for number, one in machine.learners.items()}
-    cases = [[*(getattr(case, name) for name in _CASE), sorted(case.episodes)] for case in machine.cases.values()]
+    cases = [[*(getattr(case, name) for name in _CASE), list(case.episodes)] for case in machine.cases.values()]
     arrays["cases"] = np.frombuffer(canonical({"cases": cases}), np.uint8)
     write_array_file(path, header, arrays, any_size=True)
     return SnapshotEntry(seq, chain, path.name, sha256_of(path))
@@ -45,12 +47,20 @@ def read_snapshot(folder: Path, entry: SnapshotEntry) -> Machine:
     path = folder / entry.file
     if Path(entry.file).name != entry.file or not path.is_file():
         raise StoreDamaged(f"{path}: this snapshot is missing")
-    if sha256_of(path) != entry.sha256:
+    if not is_whole(folder, entry):
         raise StoreDamaged(f"{path}: this snapshot is not as it was written")
     try:
         return _machine(path, entry)
     except FileFormatError as error:
         raise StoreDamaged(f"{error}") from error
+
+
+def is_whole(folder: Path, entry: SnapshotEntry) -> bool:
+    """Whether the file of a snapshot is there, as it was written."""
+    try:
+        return sha256_of(folder / entry.file) == entry.sha256
+    except OSError:
+        return False
 
 
 def _machine(path: Path, entry: SnapshotEntry) -> Machine:
@@ -80,15 +90,8 @@ def _case(machine: Machine, values: list[Any]) -> Case:
     case.step, case.action, case.propensity, case.seq = (
         about[name] for name in ("step", "action", "propensity", "seq")
     )
-    case.episodes = {
-        number: machine.learners[number].learner.episode(case.number) for number in _lead_first(case, values)
-    }
+    case.episodes = {number: machine.learners[number].learner.episode(case.number) for number in values[len(_CASE)]}
     return case
-
-
-def _lead_first(case: Case, values: list[Any]) -> Iterable[int]:
-    """Challengers are asked in the order in which the learners stand in a case: its own first."""
-    return [case.learner, *(number for number in values[len(_CASE)] if number != case.learner)]
 
 
 def digest_of(machine: Machine) -> str:
@@ -98,7 +101,7 @@ def digest_of(machine: Machine) -> str:
         found.update(canonical({"number": number, **one.as_json()}))
         found.update(bytes_of(one.learner).tobytes())
     for _, case in sorted(machine.cases.items()):
-        found.update(canonical({"case": [getattr(case, name) for name in _CASE], "with": sorted(case.episodes)}))
+        found.update(canonical({"case": [getattr(case, name) for name in _CASE], "with": list(case.episodes)}))
     return found.hexdigest()
 
 
@@ -114,6 +117,19 @@ def prune(folder: Path, entries: Iterable[SnapshotEntry]) -> None:
     for path in folder.glob("*") if folder.is_dir() else ():
         if path.is_file() and path.name not in listed:
             path.unlink(missing_ok=True)
+
+
+def copy_snapshots(folder: Path, target: Path, entries: Iterable[SnapshotEntry]) -> None:
+    """Copy the files of these snapshots to a new folder, durably; one that was removed meanwhile is left out."""
+    target.mkdir()
+    for entry in entries:
+        with (
+            suppress(FileNotFoundError),
+            open(folder / entry.file, "rb") as file,
+            atomic_write(target / entry.file) as copy,
+        ):
+            shutil.copyfileobj(file, copy)
+    sync_folder(target)
 
 
 def loadable(learner: Any) -> bytes:

@@ -7,6 +7,7 @@ writes and checkpoints by this connection alone; others only read.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -321,6 +322,15 @@ class SqliteLog:
             with suppress(StorageFull), self._as_store_errors():
                 self._run("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
+    def settle(self) -> None:
+        """Copy all of the write-ahead log that an earlier process left into the database, and begin a new one.
+
+        If a sync had failed there, the system may take its pages for written, and commits that follow them would be
+        lost with them. What is copied is written and synced anew. Without space, or beside a reader, it is left.
+        """
+        with suppress(StorageFull), self._as_store_errors():
+            self._run("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def quick_check(self) -> None:
         """An error if SQLite itself finds the database damaged."""
         with self._as_store_errors():
@@ -329,9 +339,13 @@ class SqliteLog:
             raise StoreDamaged(f"{self.path}: SQLite finds it damaged ({'; '.join(found)[:300]}); restore a back-up")
 
     def back_up(self, target: Path) -> None:
-        """Write a copy of the database as of the last commit."""
+        """Write a copy of the database as of the last commit, durably."""
         with self._as_store_errors():
+            self._run("PRAGMA query_only = OFF")  # SQLite takes it for writing; what is only read stays so by its mode
             self._run("VACUUM INTO ?", (str(target),))
+            self._run(f"PRAGMA query_only = {'ON' if self._readonly else 'OFF'}")
+        with open(target, "rb+") as file:  # SQLite does not sync it
+            os.fsync(file.fileno())
 
     def close(self) -> None:
         """Nothing is used any more."""

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from goalbound.errors import StoreError
-from goalbound.models.files.io import file_name
+from goalbound.errors import StorageFull, StoreClosed, StoreError
+from goalbound.models.files.io import file_name, sync_folder
 from goalbound.store.engine import Answer, Engine
 from goalbound.store.events import Event
 from goalbound.store.files import DATABASE, SNAPSHOTS, FolderLock, check_local, free_bytes
 from goalbound.store.machine import WARM_CASES
 from goalbound.store.reading import case_of, explanation, learner_status
 from goalbound.store.replay import software
+from goalbound.store.snapshots import copy_snapshots
 from goalbound.store.sqlite_log import SqliteLog
 from goalbound.store.writer import Writer
 
@@ -75,14 +77,16 @@ class Store:
                 self._engine = Engine(
                     log, folder / SNAPSHOTS, most_cases=options.most_cases, warm_cases=options.warm_cases
                 )
+                log.settle()  # now that all of it was read, and replayed
+                if log.get_meta("software") != software():
+                    with suppress(StorageFull):  # reading goes on
+                        log.set_meta("software", software())
             except BaseException:
                 log.close()
                 raise
         except BaseException:
             self._lock.release()
             raise
-        if log.get_meta("software") != software():
-            log.set_meta("software", software())
         self._log = log
         self.writer = Writer(
             self._engine, most_waiting=options.most_waiting, has_space=self.has_space,
@@ -203,23 +207,29 @@ class Store:
         return found
 
     def back_up(self, target: str | PathLike[str]) -> None:
-        """Write a copy of the store, as of now, to a new folder."""
+        """Write a copy of the store, as of now, to a new folder, durably.
+
+        It is read beside the writer, which goes on meanwhile, also if the disk of the copy fails.
+        """
+        if self._closed:
+            raise StoreClosed("the store is closed; open it again, or copy its folder")
         folder = Path(file_name(target))
         if folder.exists():
             raise StoreError(f"{folder} exists; give the name of a new folder")
         folder.mkdir(mode=0o700, parents=True)
-        self.writer.call(lambda engine: self._copy(engine, folder), writes=False)
-
-    def _copy(self, engine: Engine, folder: Path) -> None:
-        import shutil
-
-        engine.commit()
-        self._log.back_up(folder / DATABASE)
-        (folder / SNAPSHOTS).mkdir()
-        for entry in self._log.snapshots():
-            source = engine.snapshots / entry.file
-            if source.is_file():
-                shutil.copyfile(source, folder / SNAPSHOTS / entry.file)
+        log = read_only_log(self.folder)
+        try:
+            log.back_up(folder / DATABASE)
+        finally:
+            log.close()
+        copy = read_only_log(folder)
+        try:
+            entries = copy.snapshots()
+        finally:
+            copy.close()
+        copy_snapshots(self.folder / SNAPSHOTS, folder / SNAPSHOTS, entries)
+        for written in (folder, folder.parent):
+            sync_folder(written)
 
     def status(self) -> dict[str, Any]:
         """Numbers for people and monitors; no ids and no contexts."""

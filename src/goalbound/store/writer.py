@@ -206,11 +206,17 @@ class Writer:
             self._deliver(batch)
 
     def _withdraw(self, error: BaseException) -> None:
-        """What was not committed has not happened."""
-        for job, place in self._uncommitted:
-            if job.writes and not isinstance(job.results[place], BaseException):
-                job.results[place] = error
-        self._uncommitted.clear()
+        """What was not committed has not happened: whoever was told of it, or refused because of it, is told so.
+
+        Those who only read may have seen it, too. They read again, unless the store cannot go on.
+        """
+        undone, self._uncommitted = self._uncommitted, []
+        for job, place in undone:
+            job.results[place] = error
+        if isinstance(error, StorageFull):
+            for job, place in undone:
+                if not job.writes:
+                    job.results[place] = self._apply(job.operations[place], job, has_space=False)
 
     def _apply(self, operation: Operation, job: Job, *, has_space: bool) -> Any:
         """The result of an operation, or its error; a store that cannot go on is raised."""
@@ -273,8 +279,11 @@ class Writer:
         if len(engine.machine.cases) < _MANY_CASES or not hasattr(os, "fork"):
             self.take_snapshot(engine)
             return
-        engine.snapshots.mkdir(exist_ok=True)
-        self._copy = BackgroundSnapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
+        try:
+            engine.snapshots.mkdir(exist_ok=True)
+            self._copy = BackgroundSnapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
+        except OSError:  # no memory for a copy, or too many files are open: nothing that a store has to stop for
+            self.take_snapshot(engine)
 
     def _look_at_copy(self) -> None:
         """What a copy has written is listed."""

@@ -3,7 +3,7 @@
 import pytest
 
 from goalbound import errors
-from goalbound.client.calls import Proposal, begin, error_of, report, show, understood, wait_before
+from goalbound.client.calls import Proposal, begin, error_of, moved, report, show, understood, wait_before
 
 PROPOSAL = Proposal("a", 3, 1, "page", 1.0, 9, False)
 
@@ -17,7 +17,11 @@ def test_a_case_has_its_id_and_a_step_its_number_before_they_are_sent():
     assert report("x", PROPOSAL, "goal", loss=0.0, action="page").body == {
         "step": 4, "next_state": "goal", "loss": 0.0, "action": "page",
     }  # fmt: skip
-    assert report("x", PROPOSAL, "goal", loss=None).body == {"step": 4, "next_state": "goal"}
+    assert moved("x", PROPOSAL, "goal", allowed=("page",)).body == {
+        "step": 4, "next_state": "goal", "allowed": ["page"],
+    }  # fmt: skip
+    with pytest.raises(errors.InputError, match="loss is None"):
+        report("x", PROPOSAL, "goal", loss=None)
     assert show("learners", "a/b").path == "/v1/learners/a%2Fb"
     with pytest.raises(errors.InputError, match="no name"):
         show("learners", "")

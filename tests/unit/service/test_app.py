@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from goalbound.errors import ArgumentError
 from goalbound.service.app import Limits, Service
 from goalbound.service.routes import ROUTES
 from goalbound.service.tokens import FILE, SCOPES, Tokens
@@ -227,7 +228,9 @@ def test_bodies_that_come_in_pieces_are_bounded_in_size_and_time(store):
 
     assert asyncio.run(post([b" " * 10_000] * 100)) == 413
     assert asyncio.run(post([b" "] * 100, pause=0.01)) == 408
+    assert asyncio.run(post([b" "] * 100, pause=0.1)) == 408  # not even the first byte came in time
     assert asyncio.run(post([b" "] * 3)) == 400
+    assert asyncio.run(post([])) == 400
 
 
 def test_a_body_of_another_type_is_refused(store):
@@ -240,6 +243,14 @@ def test_without_tokens_only_local_names_are_answered(store):
         assert (
             asked(store, lambda client, host=host: client.get("/healthz", headers={"host": host})).status_code == status
         )
+
+
+def test_without_tokens_no_page_of_another_site_is_answered(store):
+    """A browser sends a POST without a body for any page, as ``promote`` is one, and by a local name."""
+    for origin, status in ((None, 422), ("http://localhost", 422), ("http://evil.example", 403), ("null", 403)):
+        headers = {} if origin is None else {"origin": origin}
+        answer = asked(store, lambda client, to=headers: client.post("/v1/learners/incidents/promote", headers=to))
+        assert answer.status_code == status
 
 
 def test_every_route_but_those_of_health_needs_a_token_with_its_scope(fresh):
@@ -294,6 +305,11 @@ def test_a_token_may_ask_so_often(fresh):
     statuses = asked(fresh, ask, limits=Limits(requests_a_second=3.0), headers=headers)
     assert statuses[:3] == [200] * 3
     assert 429 in statuses
+    statuses = asked(fresh, ask, limits=Limits(requests_a_second=0.01), headers=headers)
+    assert statuses == [200, 429, 429, 429, 429]
+    for rate in (0.0, -1.0, float("nan")):
+        with pytest.raises(ArgumentError, match="requests_a_second"):
+            Limits(requests_a_second=rate)
 
 
 def test_a_store_that_has_stopped_is_not_ready(tmp_path):

@@ -71,3 +71,15 @@ def test_wrong_scopes_times_and_files_are_refused(tmp_path):
     (tmp_path / FILE).write_text(json.dumps({"a": {"scopes": []}}))
     with pytest.raises(FileFormatError, match="not as it was written"):
         Tokens(tmp_path)
+
+
+def test_a_file_that_is_damaged_while_it_is_used_changes_nothing_and_tells_nobody(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.0)
+    tokens = Tokens(tmp_path)
+    token = tokens.create(["cases:read"])
+    (tmp_path / FILE).write_text("{")
+    assert tokens.find(bearer(token)) is not None
+    assert tokens.find(b"Bearer gb_00000000_x") is None
+    assert "the tokens stay as they were" in caplog.text
+    with pytest.raises(FileFormatError):
+        Tokens(tmp_path)

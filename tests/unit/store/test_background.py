@@ -68,3 +68,18 @@ def test_with_many_cases_the_writer_goes_on_while_it_is_taken(engine, monkeypatc
     assert engine.log.snapshots()[0].seq == 6
     engine.rebuild()
     assert engine.restored.snapshot == 6
+
+
+def test_without_memory_for_a_copy_the_writer_takes_the_snapshot_itself(engine, monkeypatch):
+    def fail():
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr("goalbound.store.writer._MANY_CASES", 1)
+    monkeypatch.setattr(os, "fork", fail)
+    files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    writer = Writer(engine, most_waiting=9, has_space=lambda: True, snapshot_events=1, snapshot_seconds=1e9)
+    writer.call(lambda one: one.begin("incidents", [0.5, 0.5], "down", id="later"))
+    writer.close()
+    assert writer.failure is None
+    assert engine.snapshot_seq > 0
+    assert not files or len(os.listdir("/proc/self/fd")) <= files

@@ -15,10 +15,12 @@ from goalbound.errors import (
     LearnerNotFound,
     StepConflict,
     StepGap,
+    StoreDamaged,
     TooManyCases,
 )
 from goalbound.learners.context_map import ContextBlind
 from goalbound.store.events import Kind
+from goalbound.store.machine import Machine, Managed
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import drawing, new_engine
 
@@ -247,3 +249,59 @@ def test_what_was_not_committed_has_not_happened_after_a_rebuild(tmp_path):
     assert engine.digest() == digest
     assert engine.begin("incidents", CALM, "down", id="b").repeated is False
     engine.log.close()
+
+
+def test_a_step_of_an_open_case_that_is_in_the_archive_is_not_the_end_of_the_case(engine):
+    engine.begin("incidents", CALM, "down", id="a")
+    engine.observe("incidents", "a", 0.1, "down", step=1)
+    engine.compact()
+    with pytest.raises(StepConflict, match="in the archive, so it cannot be compared; step 2 is") as caught:
+        engine.observe("incidents", "a", 0.1, "down", step=1)
+    assert caught.value.expected_step == 2
+    assert engine.move("incidents", "a", "degraded", step=2).step == 2
+
+
+def test_before_events_are_removed_their_snapshot_is_read(tmp_path, monkeypatch):
+    engine = new_engine(tmp_path / "store")
+    engine.begin("incidents", CALM, "down", id="a")
+    file = engine.snapshots / engine.snapshot().file
+    whole = file.read_bytes()
+    file.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
+    assert engine.compact() == 2
+    assert file.read_bytes() == whole  # it was written again
+    state = engine.digest()
+    engine.log.close()
+    engine = new_engine(tmp_path / "store")
+    assert engine.digest() == state
+    engine.observe("incidents", "a", 0.1, "down", step=1)
+    monkeypatch.setattr("goalbound.store.engine.read_snapshot", lambda folder, entry: Machine())
+    with pytest.raises(StoreDamaged, match="nothing was removed"):
+        engine.compact()
+    assert [event.seq for event in engine.log.events(0)] == [3]
+    engine.log.close()
+
+
+def test_wrong_input_is_an_error_of_whoever_gave_it(engine):
+    deep: list = []
+    for _ in range(3000):
+        deep = [deep]
+    with pytest.raises(ArgumentError, match="lists inside of lists"):
+        engine.begin("incidents", deep, "down")
+    for id in (".", ".."):  # /cases/../steps is another address
+        with pytest.raises(ArgumentError, match="id is"):
+            engine.begin("incidents", CALM, "down", id=id)
+    engine.begin("incidents", CALM, "down", id="...")
+    engine.abandon("incidents", "...", "lost", step=1)
+    with pytest.raises(ArgumentError, match="reason is"):
+        engine.abandon("incidents", "...", 5, step=1)
+
+
+def test_a_learner_that_cannot_be_used_leaves_no_event(engine, monkeypatch):
+    def fails(managed):
+        raise AttributeError("settings")
+
+    monkeypatch.setattr(Managed, "__post_init__", fails)
+    with pytest.raises(AttributeError):
+        engine.create("odd", drawing())
+    assert engine.uncommitted == 0
+    assert not engine.machine.has("odd")

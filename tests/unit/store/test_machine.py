@@ -7,6 +7,7 @@ from goalbound.errors import ArgumentError, LearnerError
 from goalbound.learners.core import RidgeLearner
 from goalbound.store.events import content_of
 from goalbound.store.machine import Poisoned, actions_of
+from goalbound.store.reading import explanation
 from tests.support.incidents_at_work import contexts, greedy
 from tests.support.stores import WORLD, drawing, new_engine
 
@@ -133,3 +134,55 @@ def test_cases_that_were_not_used_for_longest_are_packed_and_go_on_to_the_bit(tm
 def test_actions_are_numbers_in_order_once_each():
     assert actions_of(WORLD.support, ["page", 0, "restart"]) == [0, 1]
     assert actions_of(WORLD.support, None) is None
+
+
+def test_a_case_that_the_promoted_challenger_did_not_follow_goes_on_with_the_learner_that_it_had(tmp_path):
+    engine = new_engine(tmp_path / "store")
+    engine.begin("incidents", CALM, "down", id="a")
+    engine.create("rival", drawing(), follows="incidents")  # it never sees the beginning of that case
+    engine.create("third", greedy(), follows="incidents")
+    engine.begin("incidents", CALM, "down", id="b")
+    engine.promote("rival")
+    case, followed = engine.machine.find(1, "a"), engine.machine.find(1, "b")
+    assert (list(case.episodes), list(followed.episodes)) == ([2], [1, 2, 3])
+    assert engine.observe("incidents", "a", 0.1, "down", step=1).propensity == 1.0  # a greedy one draws nothing
+    assert engine.observe("incidents", "b", 0.1, "down", step=1).propensity is None  # one that draws decides
+    assert visits(engine, 2) == [2, 0, 0, 0]
+    assert explanation(engine, "incidents", "a").as_json()["reason"].startswith(engine.act("incidents", "a").name)
+    engine.compact()  # nothing but the snapshot is left
+    state = engine.digest()
+    engine.log.close()
+    again = new_engine(tmp_path / "store")
+    assert again.digest() == state
+    again.promote("rival")  # and back
+    assert list(again.machine.find(1, "a").episodes) == [1]
+    again.log.close()
+
+
+@pytest.mark.parametrize("loss", [float("nan"), float("inf")])
+def test_a_loss_that_the_database_cannot_keep_is_refused_even_if_nothing_is_learned_from_it(engine, loss):
+    engine.machine.learners[1].learns_from_shadow = False
+    engine.begin("incidents", CALM, "down", id="a", shadow=True)
+    with pytest.raises(ArgumentError, match="finite"):
+        engine.observe("incidents", "a", loss, "down", taken="page", step=1)
+
+
+def test_what_was_proposed_before_a_promotion_can_be_played_and_reported_after_it(engine):
+    engine.create("rival", drawing(), follows="incidents")
+    for number, context in enumerate(contexts(20, 2)):
+        engine.begin("incidents", context, "down", id=f"before-{number}")
+        engine.observe("incidents", f"before-{number}", 0.1, "goal", taken=number % 2, step=1)
+    seen = engine.seq
+    proposed = [engine.begin("incidents", context, "down", id=str(number)).action
+                for number, context in enumerate(contexts(10, 1))]  # fmt: skip
+    rivals = [content_of(event.others)["2"] for event in engine._pending if event.seq > seen]
+    assert rivals != proposed
+    engine.promote("rival")
+    for number, action in enumerate(proposed):
+        assert engine.act("incidents", str(number)).action == action
+        engine.observe("incidents", str(number), 0.1, "goal", step=1)
+    assert visits(engine, 1) == visits(engine, 2)
+    digest = engine.digest()
+    engine.commit()
+    engine.rebuild()
+    assert engine.digest() == digest

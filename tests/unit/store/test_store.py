@@ -6,9 +6,11 @@ import threading
 import pytest
 
 from goalbound import LRCSSP, Apprentice, Guarded, InUnits, LossScale, Monitored
-from goalbound.errors import CaseExists, StoreError, StoreLocked
+from goalbound.errors import CaseExists, StorageFailed, StoreClosed, StoreError, StoreLocked
 from goalbound.store import Store, StoreOptions
 from goalbound.store.audit import verify
+from goalbound.store.files import DATABASE, SNAPSHOTS
+from goalbound.store.sqlite_log import SqliteLog
 from tests.support.incidents_at_work import RUNBOOK, greedy
 from tests.support.stores import SELDOM, WORLD, Handled, drawing, learners, open_store, without_time
 
@@ -118,8 +120,35 @@ def test_a_back_up_of_an_open_store_is_a_store(tmp_path):
         digest = store.digest()
         with pytest.raises(StoreError, match="give the name of a new folder"):
             store.back_up(tmp_path / "copy")
+    with pytest.raises(StoreClosed):
+        store.back_up(tmp_path / "later")
+    assert len(list((tmp_path / "copy" / SNAPSHOTS).iterdir())) == 1
     with open_store(tmp_path / "copy") as copy:
         assert copy.digest() == digest
+        assert copy.status()["replayed"] == 5
+
+
+def test_a_back_up_that_fails_does_not_stop_the_store(tmp_path, monkeypatch):
+    def fails(log, target):
+        raise StorageFailed("the disk of the copy is gone")
+
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", greedy())
+        monkeypatch.setattr(SqliteLog, "back_up", fails)
+        with pytest.raises(StorageFailed):
+            store.back_up(tmp_path / "copy")
+        assert learner.begin([1.0, 0.0], "down", id="a").step == 0
+
+
+def test_a_write_ahead_log_that_a_process_left_is_in_the_database_once_the_store_is_open(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        Handled().go_on(store.create("incidents", greedy()), 10)
+        shutil.copytree(tmp_path / "store", tmp_path / "left")  # as a crash leaves it
+        digest = store.digest()
+    assert (tmp_path / "left" / f"{DATABASE}-wal").stat().st_size > 0
+    with open_store(tmp_path / "left") as store:
+        assert store.status()["wal_bytes"] == 0
+        assert store.digest() == digest
 
 
 def test_a_compacted_store_goes_on_and_knows_the_ids_of_old_cases(tmp_path):

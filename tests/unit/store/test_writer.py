@@ -127,11 +127,15 @@ def test_a_commit_without_space_has_not_happened(writer, engine, monkeypatch):
     monkeypatch.setattr(engine.log, "append", full)
     go = held(writer)
     write, written = submit(writer, lambda one: one.observe("incidents", "a", 0.1, "down", step=1))
-    _, seen = submit(writer, lambda one: one.act("incidents", "a"), writes=False)
+    read, seen = submit(writer, lambda one: one.act("incidents", "a"), writes=False)
+    other, refused = submit(writer, lambda one: one.observe("incidents", "a", 0.2, "down", step=1))
     go.set()
     assert written.wait(10)
     assert seen.wait(10)
+    assert refused.wait(10)
     assert isinstance(write.results[0], StorageFull)
+    assert read.results[0].step == 0  # nobody sees a step that did not happen
+    assert isinstance(other.results[0], StorageFull)  # nor is in conflict with it
     monkeypatch.setattr(engine.log, "append", append)
     assert writer.call(lambda one: one.digest(), writes=False) == digest
     assert writer.call(lambda one: one.observe("incidents", "a", 0.1, "down", step=1)).repeated is False
