@@ -20,7 +20,7 @@ def regret_chart(learning: Learning) -> Chart:
     last, least = float(learning.episodes), min(run.regret for run in learning.runs)
     guides = ((0.5, "slope 1/2: the theorem's rate", "6px,3px"), (1.0, "slope 1: nothing is learned", "2px,4px"))
     for power, name, dash in guides:
-        ends = [last / 100.0, last]
+        ends = [last / 30.0, last]
         traces.append(reference(name, ends, [least * 0.5 * (one / last) ** power for one in ends], dash=dash))
     return Chart(
         name="regret", title="Regret so far of each learner against patients so far", traces=traces, height=430,
