@@ -125,7 +125,7 @@ def vector_noise(cases: int) -> Check:
         states = int(rng.integers(1, 6))
         p = rng.dirichlet(np.full(states + 1, 0.5))
         u = np.append(rng.normal(size=states) * 10.0 ** rng.uniform(-1, 1), 0.0)
-        exponent = log(float(p @ np.exp(u - u.max()))) + u.max() - float(p @ u)
+        exponent = log(float(p @ np.exp(u - u.max()))) + float(u.max() - p @ u)
         worst = max(worst, exponent / (float(u @ u) / 4.0))
     return Check(
         "radius: log E exp <u, noise> <= |u|^2 / 4, so that the vector of next states needs no union bound",

@@ -85,8 +85,9 @@ def potential(cases: int) -> Check:
     first = 1.0 / log(2.0)  # d = 1, one visit: w^2 = 1, and log(1 + 1)
     return Check(
         "potential: the sum of n w^2 exceeds d log(1 + tau / d), and never 1 / log 2 = 1.443 times it",
-        1.0 < worst <= first + 1e-12, f"1 > log 2 = {log(2.0):.3f} at the first visit (d = 1); at most {worst:.3f} times it",
-    )  # fmt: skip
+        1.0 < worst <= first + 1e-12,
+        f"1 > log 2 = {log(2.0):.3f} at the first visit (d = 1); at most {worst:.3f} times it",
+    )
 
 
 def sum_of_widths() -> Check:
@@ -123,8 +124,9 @@ def holder() -> Check:
     l1, squared = sum(row), sum(x * x for x in row)
     return Check(
         "misjudged-dynamics: the l1 norm needs sqrt(|S|) times the norm of V",
-        l1**2 > squared and l1**2 == 2 * squared, f"l1 {l1}, norm of V sqrt({squared}); squares {l1**2} = 2 x {squared}",
-    )  # fmt: skip
+        l1**2 > squared and l1**2 == 2 * squared,
+        f"l1 {l1}, norm of V sqrt({squared}); squares {l1**2} = 2 x {squared}",
+    )
 
 
 def twice() -> Check:
@@ -147,8 +149,9 @@ def rates() -> Check:
     first = _power(d=2, A=1, B=3, S=3, l=-2)
     return Check(
         "theorem: the lemmas give d^2 B^3 under the root, as the main text has it, not d B^2",
-        squared == main != appendix and unknown == first, f"under the root: {_text(squared)}; first term: {_text(unknown)}",
-    )  # fmt: skip
+        squared == main != appendix and unknown == first,
+        f"under the root: {_text(squared)}; first term: {_text(unknown)}",
+    )
 
 
 def corollary_rates() -> Check:

@@ -39,6 +39,6 @@ def statements(size: Size, notify: Notify = ignore_progress) -> Result:
         done.append(check())
     return Result(
         "l", "the paper's statements, recomputed",
-        f"exact numbers or fractions, no code of the package; walks of {size.steps:,} steps, {size.cases:,} random cases",
+        f"exact numbers, no code of the package; walks of {size.steps:,} steps, {size.cases:,} random cases",
         done, [], [], ["a check holds if the printed statement fails as said, and what is given instead holds"],
     )  # fmt: skip

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import inf, sqrt
+from pathlib import Path
 
 import pytest
 
 from goalbound import LRCSSP, Dirichlet, play, widths
 from guarantees.concentration import crossing_probability, solve
 from guarantees.listing import intervals
+from guarantees.result import Result
 from guarantees.settings import easy
 from guarantees.statements import QUICK, statements
 
 
-def test_every_statement_is_as_the_page_says() -> None:
+def test_every_statement_is_as_the_page_says(tmp_path: Path) -> None:
     result = statements(QUICK)
+    result.save(tmp_path)
+    assert Result.load(tmp_path / "l.json") == result
     assert len(result.checks) == 23
     for check in result.checks:
         assert check.held, str(check)
