@@ -49,8 +49,9 @@ def a_posteriori_bound(
     - W bounds the sum of w over all steps. The determinant of V grows by 1 + n w^2 in an interval that plays the pair n
       times, and x <= log(1 + x) / log 2 for x = n w^2 <= 1, so the sum of n w^2 is at most d log(1 + tau / (d lambda))
       / log 2: the **factor** 1.44 (the proof has 2, its statement 1). n w^2 <= 1 is argued in the paper from item 3 of
-      the event, read for the mean losses of the pairs (realised ones may be below l_min); for lambda < 1 it may be 1 / lambda, and the factor is (1 / lambda) / log(1 + 1 / lambda). With a
-      replan factor f above 1, x stays below f - 1 + 1 / lambda.
+      the event, read for the mean losses of the pairs (realised ones may be below l_min); for lambda < 1 it may be
+      1 / lambda, and the factor is (1 / lambda) / log(1 + 1 / lambda). With a replan factor f above 1, x stays below
+      f - 1 + 1 / lambda.
       Then Cauchy and Schwarz, twice, as printed. A learner that forgets begins again at each doubling.
     - martingale: as printed, see :func:`martingale_bound`. **Plus the noise of the losses**, which the paper leaves
       out: sqrt(T log(4 T / delta)), as a loss has range 1.
