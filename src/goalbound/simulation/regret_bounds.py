@@ -38,9 +38,9 @@ def a_posteriori_bound(
     """Lemma (regret-tilde-bound) with the measured T and the measured unknown visits U: a bound of the realised regret.
 
     It holds, for all T, where the sets held the truth (:class:`goalbound.simulation.diagnostics.RegretDiagnostics`
-    says whether they did) but for a probability of 0.22 delta^2 + 0.06 delta^3. As printed, R_K <= B U + 2 B |S| rho W +
-    B sqrt(T log(4 T / delta)) with W = sqrt(d |S||A| T log(1 + T / (d lambda))). Term by term, with what had to be
-    corrected:
+    says whether they did) but for a probability of 0.22 delta^2 + 0.06 delta^3. As printed, R_K <= B U +
+    2 B |S| rho W + B sqrt(T log(4 T / delta)) with W = sqrt(d |S||A| T log(1 + T / (d lambda))). Term by term, with
+    what had to be corrected:
 
     - switching: B for each new plan inside an episode, and those are at most U (one more for each doubling).
     - dynamics: (P - P~) V <= B sqrt(S_i) ||P c - P~ c||_2. Both are in a ball of radius R_i w, so they are up to
