@@ -20,10 +20,12 @@ from guarantees import (
     reductions,
     regret,
     sharp,
+    statements,
     stuck,
     termination,
     variants,
 )
+from guarantees.claims import count_by_status, load_claims
 from guarantees.page import write_page
 from guarantees.result import Notify, Result
 from guarantees.settings import warm_up
@@ -40,6 +42,7 @@ PARTS: dict[str, Any] = {
     "i": (likelihood.likelihood_sets, likelihood.QUICK, likelihood.Size()),
     "j": (change.change, change.QUICK, change.Size()),
     "k": (stuck.stuck, stuck.QUICK, stuck.Size()),
+    "l": (statements.statements, statements.QUICK, statements.Size()),
 }
 """Each part by its letter: the function, and its small and its full size."""
 
@@ -64,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"\nstopped; the parts that were finished are in {options.out}", file=sys.stderr)
         return 130
-    print(f"\n{'every claim held' if held else 'NOT EVERY CLAIM HELD'}; look at {options.out / 'index.html'}")
+    claims = load_claims()
+    print(f"\nthe paper, claim by claim: {len(claims)} claims, {count_by_status(claims)}")
+    print(f"{'every claim held' if held else 'NOT EVERY CLAIM HELD'}; look at {options.out / 'index.html'}")
     return 0 if held else 1
 
 

@@ -10,6 +10,7 @@ from goalbound.pages.charts import Chart
 from goalbound.pages.page import render
 from goalbound.pages.tables import Cell, Row, Table
 from guarantees.charts import result_charts
+from guarantees.claims import count_by_status, load_claims, measured
 from guarantees.result import Result, format_cell
 
 
@@ -19,6 +20,7 @@ def write_page(folder: Path) -> None:
     drawn = {result.part: _charts(result) for result in results}
     checks = [check for result in results for check in result.checks]
     values = {
+        "claims": _claims(results), "claim_counts": count_by_status(load_claims()),
         "held": sum(check.held for check in checks), "total": len(checks), "version": __version__,
         "parts": [
             {"result": result, "charts": [chart.name for chart in drawn[result.part]], "table": _table(result)}
@@ -28,6 +30,15 @@ def write_page(folder: Path) -> None:
     charts = [chart for part in drawn.values() for chart in part]
     text = render("guarantees.html", values, package="guarantees", charts=charts)
     (folder / "index.html").write_text(text, encoding="utf-8")
+
+
+def _claims(results: list[Result]) -> list[dict[str, object]]:
+    """What the paper claims, what was found, and what the parts that were run say."""
+    rows: list[dict[str, object]] = []
+    for claim in load_claims():
+        words, kind = measured(claim, results)
+        rows.append({"claim": claim, "measured": words, "kind": kind})
+    return rows
 
 
 def _charts(result: Result) -> list[Chart]:

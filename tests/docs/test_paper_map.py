@@ -24,6 +24,7 @@ from goalbound import (
 )
 from goalbound.kernels import compile as compilation
 from goalbound.kernels.compile import Kernel
+from tests.support.documents import named_function
 
 ROOT = Path(__file__).parents[2]
 ROWS = [
@@ -53,20 +54,6 @@ def test_the_function_and_the_test_of_a_row_exist(row: tuple[str, str, str]) -> 
     path, _, test = row[2].strip("`").partition("::")
     text = (ROOT / path).read_text()
     assert re.search(rf"^def {test}\(" if test else r"^def test_", text, re.MULTILINE), f"{path} has no {test}"
-
-
-def named_function(dotted: str) -> tuple[object, str]:
-    """goalbound.models.ssp.SSP or goalbound.models.linear_cssp.LinearCSSP.at as (holder, name)."""
-    parts = dotted.split(".")
-    for length in range(len(parts) - 1, 0, -1):
-        try:
-            holder: object = import_module(".".join(parts[:length]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[length:-1]:
-            holder = getattr(holder, part)
-        return holder, parts[-1]
-    raise AssertionError(f"{dotted} is no function")
 
 
 class Replaced(Exception):

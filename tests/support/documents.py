@@ -1,6 +1,7 @@
-"""The Python examples of the documentation."""
+"""The Python examples of the documentation, and the functions that it names."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -14,3 +15,17 @@ def block(document: str, word: str) -> str:
     """The one block that holds a word."""
     (found,) = (one for one in blocks(document) if word in one)
     return found
+
+
+def named_function(dotted: str) -> tuple[object, str]:
+    """goalbound.models.ssp.SSP or goalbound.models.linear_cssp.LinearCSSP.at as (holder, name)."""
+    parts = dotted.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        try:
+            holder: object = import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[length:-1]:
+            holder = getattr(holder, part)
+        return holder, parts[-1]
+    raise AssertionError(f"{dotted} is no function")

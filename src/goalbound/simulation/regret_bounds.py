@@ -38,9 +38,9 @@ def a_posteriori_bound(
     """Lemma (regret-tilde-bound) with the measured T and the measured unknown visits U: a bound of the realised regret.
 
     It holds, for all T, where the sets held the truth (:class:`goalbound.simulation.diagnostics.RegretDiagnostics`
-    says whether they did) but for a probability of 0.22 delta^2. As printed, R_K <= B U + 2 B |S| rho W +
-    B sqrt(T log(4 T / delta)) with W = sqrt(d |S||A| T log(1 + T / (d lambda))). Term by term, with what had to be
-    corrected:
+    says whether they did) but for a probability of 0.22 delta^2 + 0.06 delta^3. As printed, R_K <= B U +
+    2 B |S| rho W + B sqrt(T log(4 T / delta)) with W = sqrt(d |S||A| T log(1 + T / (d lambda))). Term by term, with
+    what had to be corrected:
 
     - switching: B for each new plan inside an episode, and those are at most U (one more for each doubling).
     - dynamics: (P - P~) V <= B sqrt(S_i) ||P c - P~ c||_2. Both are in a ball of radius R_i w, so they are up to
@@ -49,8 +49,9 @@ def a_posteriori_bound(
     - W bounds the sum of w over all steps. The determinant of V grows by 1 + n w^2 in an interval that plays the pair n
       times, and x <= log(1 + x) / log 2 for x = n w^2 <= 1, so the sum of n w^2 is at most d log(1 + tau / (d lambda))
       / log 2: the **factor** 1.44 (the proof has 2, its statement 1). n w^2 <= 1 is argued in the paper from item 3 of
-      the event; for lambda < 1 it may be 1 / lambda, and the factor is (1 / lambda) / log(1 + 1 / lambda). With a
-      replan factor f above 1, x stays below f - 1 + 1 / lambda.
+      the event, read for the mean losses of the pairs (realised ones may be below l_min); for lambda < 1 it may be
+      1 / lambda, and the factor is (1 / lambda) / log(1 + 1 / lambda). With a replan factor f above 1, x stays below
+      f - 1 + 1 / lambda.
       Then Cauchy and Schwarz, twice, as printed. A learner that forgets begins again at each doubling.
     - martingale: as printed, see :func:`martingale_bound`. **Plus the noise of the losses**, which the paper leaves
       out: sqrt(T log(4 T / delta)), as a loss has range 1.
