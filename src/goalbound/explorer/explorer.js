@@ -112,7 +112,8 @@ function showNumbers(solution) {
     const small = Object.assign(document.createElement("small"), { textContent: note });
     element(id)?.replaceChildren(text, ...(note ? [small] : []));
   };
-  const proven = (low, high) => `certified: ${exactly(low * model.scale)} to ${exactly(high * model.scale)}`;
+  const proven = (low, high) => (high - low < 1e-6 * high ? `certified within ${((high - low) / high).toExponential(0)}`
+    : `certified: ${exactly(low * model.scale)} to ${exactly(high * model.scale)}`);
   const high = upper ?? (solution.certified ? values : null), one = law.filter((weight) => weight > 0).length === 1;
   put("start-value", exactly(mean(values, law) * model.scale), lower ? proven(mean(lower, law), mean(high, law)) : "");
   put("start-steps", exactly(mean(steps, law)), one ? `from ${shortened(model.states[law.indexOf(1)] ?? "the start", 26)}` : "over the start states");
@@ -120,9 +121,9 @@ function showNumbers(solution) {
   for (const [id, numbers, scale] of [["largest-value", values, model.scale], ["largest-steps", steps, 1]]) {
     put(id, exactly(numbers[worst(numbers)] * scale), `from ${shortened(model.states[worst(numbers)], 26)}`);
   }
-  const where = explorer.exact ? (lower ? "Computed in the page; goalbound has certified values at this context, which are below."
+  const where = explorer.exact ? (lower ? "Computed in the page; goalbound has certified values at this context, as shown."
     : "Computed in the page at this context.") : `The nearest of ${certified.contexts.length} contexts that goalbound has solved: (${weightsText(solution.context)}). Certified there.`;
-  element("origin").textContent = where.replace("which are below", "as shown");
+  element("origin").textContent = where;
 }
 
 function showBounds() {
@@ -131,8 +132,9 @@ function showBounds() {
     const number = (value) => (value === null ? "∞" : exactly(value * scale));
     const go = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "where" });
     go.addEventListener("click", () => { choose(found.state); setContext(found.context); });
-    const small = Object.assign(document.createElement("small"), { textContent: `certified${found.status === "converged" ? "" : `; ${found.status}`} ` });
+    const small = Object.assign(document.createElement("small"), { textContent: `certified${found.status === "converged" ? "" : ", search stopped"} ` });
     const text = found.lower === found.upper || found.upper - found.lower < 1e-5 * found.upper ? number(found.upper) : `${number(found.lower)} to ${number(found.upper)}`;
+    small.title = found.status;
     small.append(go);
     element(id).replaceChildren(text, small);
   }
@@ -311,16 +313,14 @@ function findRegions() {
   view.map = new TriangleMap(view.at, BASE, DEPTH);
   const until = performance.now() + 1000 * REGION_SECONDS;
   const more = () => {
-    const goes = view.map.work(14) && performance.now() < until;
-    if (!goes || view.map.level > (view.painted ?? -1)) {
-      view.painted = view.map.level;
-      if (!view.map.waiting.length || !goes) {
-        view.policies = policyShares(view.map);
-        paintRegions();
-        listPolicies(`Solved at ${view.map.solved.size.toLocaleString("en")} contexts; borders are known to 1/${view.map.resolution} of a side, `
-          + `and a region that is narrower than 1/${BASE} may be missing.${goes ? " Looking closer ..." : ""}`);
-      } else view.painted -= 1;
+    const { map } = view, whole = map.work(14), late = performance.now() > until;
+    const goes = whole ? !late && map.level < map.depth && map.mixed.length > 0 : map.level === 0 || !late;
+    if (whole || !goes) {
+      view.policies = policyShares(map);
+      listPolicies(`Solved at ${map.solved.size.toLocaleString("en")} contexts; borders are known to 1/${whole ? map.resolution : map.resolution / 2} of a side, `
+        + `and a region that is narrower than 1/${BASE} may be missing.${goes ? " Looking closer ..." : ""}`);
     }
+    if (goes && whole) map.cut();
     if (goes) setTimeout(more, 0); else document.body.dataset.regions = "done";
   };
   return more();

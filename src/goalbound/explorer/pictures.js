@@ -1,7 +1,7 @@
 // The policy drawn on the grid or graph of the problem: one group of SVG elements for each state, changed in place.
 "use strict";
 
-const CELL = 60, ACROSS = 168, DOWN = 84, BOX = [118, 56];
+const CELL = 60, ACROSS = 168, DOWN = 84, BOX = [118, 56], MANY = 40; // of more arrows, those of the chosen state stand out
 const ARROW = "M-13 0H12M5 -7L12 0L5 7", WAVY = "M-15 0q4 -7 8 0t8 0h10M5 -6.5L11 0L5 6.5", STILL = "M-9 0a9 9 0 1 0 18 0a9 9 0 1 0 -18 0";
 
 function svg(tag, attributes = {}, ...children) {
@@ -160,6 +160,7 @@ class GraphPicture extends Picture {
   draw(shown) {
     this.edges.replaceChildren();
     super.draw(shown);
+    this.edges.classList.toggle("many", this.edges.childElementCount > MANY);
   }
 
   show(state, { pair, other }, shown) {
@@ -172,13 +173,13 @@ class GraphPicture extends Picture {
   }
 
   /** An arrow to each next state, the wider the more likely. */
-  lines(state, pair, kind, { solution: { mixed } }) {
+  lines(state, pair, kind, { solution: { mixed }, selected }) {
     if (!mixed) return;
     const { nextStart, nextState } = this.model;
     for (let at = nextStart[pair]; at < nextStart[pair + 1]; at += 1) {
       const share = mixed.rows[at];
       if (share < 0.005) continue;
-      const look = { class: kind, "stroke-width": (0.8 + 4 * share).toFixed(2), "stroke-opacity": (0.3 + 0.7 * share).toFixed(2) };
+      const look = { class: state === selected ? `${kind} of-selected` : kind, "stroke-width": (0.8 + 4 * share).toFixed(2), "stroke-opacity": (0.3 + 0.7 * share).toFixed(2) };
       this.edges.append(nextState[at] === state ? svg("path", { ...look, d: this.loop(state, kind) })
         : svg("path", { ...look, d: this.curve(state, nextState[at], kind), "marker-end": `url(#head-${kind})` }));
     }

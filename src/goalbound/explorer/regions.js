@@ -45,15 +45,11 @@ class TriangleMap {
     return this.solved.get(name);
   }
 
-  /** Work for some milliseconds; whether there is more to do. */
+  /** Solve the triangles that wait, for some milliseconds at most; whether all of this level are solved. */
   work(milliseconds) {
     const until = performance.now() + milliseconds;
-    while (performance.now() < until) {
-      const triangle = this.waiting.pop();
-      if (triangle) this.look(triangle);
-      else if (!this.cut()) return false;
-    }
-    return true;
+    while (this.waiting.length && performance.now() < until) this.look(this.waiting.pop());
+    return !this.waiting.length;
   }
 
   look(corners) {
@@ -61,7 +57,7 @@ class TriangleMap {
     (one === two && two === three ? this.done : this.mixed).push({ corners, policies });
   }
 
-  /** Cut all triangles whose corners differ into four. */
+  /** Cut all triangles whose corners differ into four; whether there were any, and they may be smaller. */
   cut() {
     if (this.level === this.depth || !this.mixed.length) return false;
     this.level += 1;
@@ -74,7 +70,7 @@ class TriangleMap {
     return true;
   }
 
-  /** All triangles of now; those that wait count as one whose corners may differ. */
+  /** All triangles that were solved. */
   get triangles() {
     return [...this.done, ...this.mixed];
   }
