@@ -27,6 +27,7 @@ def render(
     package: str,
     charts: Sequence[Chart] = (),
     data: Mapping[str, Any] | None = None,
+    scripts: Sequence[str] = (),
 ) -> str:
     """A page.
 
@@ -35,9 +36,11 @@ def render(
         values: for the template; what is text is escaped there.
         package: that has the template.
         charts: the template shows one by the macro ``figure`` of ``macros.html``, as ``charts["name"]``.
-        data: for the switches of the page: ``learners``, ``panels``, ``arrays``, ``fold``.
+        data: for the switches of the page: ``learners``, ``panels``, ``arrays``, ``fold``; and for scripts of its own.
+        scripts: of the page's own; they come after ``charts.js`` and may use its functions.
     """
-    scripts = [_asset(PLOTLY), _asset("charts.js")] if charts else []
+    shared_scripts = [_asset("charts.js")] if charts or scripts else []
+    scripts = [*([_asset(PLOTLY)] if charts else []), *shared_scripts, *scripts]
     embedded = {"learners": [], "panels": [], "arrays": {}, "fold": False, **(data or {})}
     embedded["charts"] = {chart.name: chart.as_json() for chart in charts}
     shared = {

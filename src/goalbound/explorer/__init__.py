@@ -1,0 +1,10 @@
+"""The explorer: one page in which a context is dragged, with the best policy, its values, and what learners would do.
+
+Small problems are solved in the page itself, at every context (``solver.js``); of larger ones the page has the
+solutions at a lattice of contexts. What a learner would do is computed here, at a lattice of contexts and at some times
+of its run.
+"""
+
+from goalbound.explorer.page import LearnerCourse, explorer_page
+
+__all__ = ["LearnerCourse", "explorer_page"]
