@@ -5,7 +5,9 @@ One format for all learners: the header has the settings, the open episodes and 
 arrays are those of the support, those that the learner was given, those that it learned (``state.``), and those of open
 episodes. A file holds some 65,000 arrays, and an episode has about twenty: so ``episodes.context`` [K, d] stands for
 ``episode_0.context``, ``episode_1.context``, ... [d]. Large arrays of what was learned are in parts
-(:mod:`goalbound.learners.compact_arrays`): what takes memory and is not in the file counts towards the limit too.
+(:mod:`goalbound.learners.compact_arrays`), without rows that follow from others
+(:mod:`goalbound.learners.repeated_rows`), and deflated (:mod:`goalbound.learners.byte_planes`): what takes memory and
+is not in the file counts towards the limit too.
 """
 
 from __future__ import annotations
@@ -21,21 +23,24 @@ from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
 from goalbound.kernels.records import field_arrays, named_arrays
+from goalbound.learners import byte_planes, repeated_rows
 from goalbound.learners.caveats import checked_caveats
 from goalbound.learners.compact_arrays import compacted, filled_bytes, part_names, part_types, parts_of, spread
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.parking import SHARED
 from goalbound.models import Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
-from goalbound.models.files.io import LIMIT, as_format_errors, check_unpacked
+from goalbound.models.files.io import LIMIT, as_format_errors, check_unpacked, needed_limit
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
 from goalbound.models.files.saved_files import SavedFiles
 
 if TYPE_CHECKING:
     from goalbound.learners.base import LearnerBase
 
-VERSION = 11
-"""Of the checkpoints of all learners; others are refused."""
+VERSION = 12
+"""Of the checkpoints of all learners."""
+READABLE = (11, VERSION)
+"""Version 11 has all rows, and nothing deflated. Others are refused."""
 MANY = np.iinfo(np.int64).max // 4
 """More than is ever counted."""
 LARGEST = np.finfo(np.float64).max
@@ -64,25 +69,28 @@ def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwri
         "state_names": learner.support.state_names, "action_names": learner.support.action_names,
     }  # fmt: skip
     learned = compacted(dict(learner._state_arrays()))
-    arrays: Arrays = {**support_arrays(learner.support), **learner._given_arrays(), **learned}
+    given: Arrays = {**support_arrays(learner.support), **learner._given_arrays()}
+    current: Arrays = {}
     for place, episode in enumerate(episodes):
-        arrays |= dict(_episode_arrays(f"episode_{place}", episode._arrays))
-    joined = stacked(arrays)
+        current |= dict(_episode_arrays(f"episode_{place}", episode._arrays))
+    current = stacked(current)
     for one in parked:
         one.park()
-    write_array_file(path, header, joined, unpacked=filled_bytes(learned), files=learner._files, overwrite=overwrite)
+    learned, unpacked = _as_stored(learned, beside=_total(given) + _total(current))
+    arrays = {**given, **learned, **current}
+    write_array_file(path, header, arrays, unpacked=unpacked, files=learner._files, overwrite=overwrite)
 
 
 def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIMIT) -> L:
     """Read what :func:`write_checkpoint` wrote of a learner of this class; else an error that says what is wrong."""
     files = SavedFiles()
+    allowed = _allowed(cls)
     header, arrays = read_array_file(
-        path, kind=cls.kind, versions=[VERSION], arrays=_allowed(cls), what="checkpoint", limit=limit, files=files
+        path, kind=cls.kind, versions=READABLE, arrays=allowed, what="checkpoint", limit=limit, files=files
     )
     with as_format_errors(path, "checkpoint"):
         check_keys(header, _KEYS)
-        check_unpacked(sum(array.nbytes for array in arrays.values()), filled_bytes(arrays), limit)
-        arrays = unstacked(arrays, header["episodes"])
+        arrays = unstacked(_from_stored(arrays, allowed, limit), header["episodes"])
         if not isinstance(header["settings"], dict) or type(header["acts"]) is not int:
             raise FileFormatError("settings is no object, or acts is no whole number")
         support = support_from(header, arrays)
@@ -102,6 +110,37 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         _await_again(learner, header["acts"])
     learner._files = files
     return learner
+
+
+def _as_stored(learned: Arrays, *, beside: int) -> tuple[Arrays, int]:
+    """What was learned as a file has it, and how many bytes of memory a reader makes of it besides.
+
+    ``beside``: the bytes of the file that are not of what was learned. Arrays stay as they are where the file would
+    else be too small for the memory that they take: it would not be read without a limit.
+    """
+    whole = filled_bytes(learned)
+    small = byte_planes.packed(repeated_rows.without_repeats(learned))
+    size, less = beside + _total(learned), _total(learned) - _total(small)
+    if needed_limit(size - less, whole + less) > LIMIT >= needed_limit(size, whole):
+        return learned, whole
+    return small, whole + less
+
+
+def _from_stored(arrays: Arrays, types: Mapping[str, str], limit: int) -> Arrays:
+    """The arrays that :func:`_as_stored` was given; the memory that they take is counted before it is."""
+    size = _total(arrays)
+    made = byte_planes.unpacked_bytes(arrays, types)
+    check_unpacked(size, made, limit)
+    arrays = byte_planes.unpacked(arrays, types)
+    made += repeated_rows.repeated_bytes(arrays)
+    check_unpacked(size, made, limit)
+    arrays = repeated_rows.with_repeats(arrays)
+    check_unpacked(size, made + filled_bytes(arrays), limit)
+    return arrays
+
+
+def _total(arrays: Arrays) -> int:
+    return sum(array.nbytes for array in arrays.values())
 
 
 def _adopt(learner: LearnerBase, episode_state: Any, entry: dict[str, Any]) -> None:
@@ -134,7 +173,9 @@ def _allowed(cls: type[LearnerBase]) -> dict[str, str]:
     smallest = cls._smallest()
     allowed = {**SUPPORT_ARRAYS, **cls._given_types}
     learned = {name: _type_of(array) for name, array in smallest._state_arrays()}
-    allowed |= learned | part_types(learned)
+    learned |= part_types(learned)
+    learned |= repeated_rows.part_types(learned)
+    allowed |= learned | byte_planes.packed_types(r"state\.")
     for name, array in _episode_arrays("episodes", smallest._new_episode_state()):
         field = name.removeprefix(_PREFIX).replace(".", r"\.")
         allowed |= dict.fromkeys([name, rf"episode_[0-9]{{1,6}}\.{field}"], _type_of(array))
