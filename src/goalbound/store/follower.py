@@ -329,7 +329,7 @@ class Reader:
             return operation(self._follower._engine)
         except StorageFailed as error:
             self._follower.lost(error)
-            return error
+            return StorageFailed("the log cannot be read at the moment, and this needs it; ask again later")
         except Exception as error:
             return error
 
