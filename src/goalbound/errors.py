@@ -179,6 +179,20 @@ class StorageFailed(StoreError):
     code = "storage-failed"
 
 
+class NotLeader(StoreError):
+    """This process does not write: it follows the log of another one, the leader. Nothing was recorded.
+
+    Attributes:
+        leader: where the leader answers; None where nobody said so.
+    """
+
+    code = "not-leader"
+
+    def __init__(self, message: str, leader: str | None = None) -> None:
+        super().__init__(message)
+        self.leader = leader
+
+
 class StoreOverloaded(StoreError):
     """Too many requests wait. Nothing was recorded; ask again later."""
 

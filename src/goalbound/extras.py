@@ -20,6 +20,7 @@ EXTRAS = {
     "tomli_w": "experiments", "jinja2": "experiments", "pandas": "pandas", "distributed": "cluster",
     "gymnasium": "gym",
     "msgspec": "service", "uvicorn": "service", "httptools": "service", "uvloop": "service", "httpx": "client",
+    "psycopg": "postgres",
 }  # fmt: skip
 """The extra that provides each optional library."""
 

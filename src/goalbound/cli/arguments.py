@@ -167,6 +167,7 @@ examples:
   goalbound store export incidents/ log.ndjson      one line for each event
   goalbound store import copy/ log.ndjson           the same log in a new store
   goalbound store compact incidents/ --archive old.ndjson     the log begins anew; what came before goes to the file
+  goalbound store verify postgresql://goalbound@db/cases?schema=incidents      a store in PostgreSQL
   goalbound store promote incidents/ rival          the challenger takes the place of the learner that it follows
 
 exit code: 0 done, 1 the store is damaged or a replay differs, 2 wrong input.
@@ -178,11 +179,16 @@ examples:
   goalbound serve incidents/ --learner recovery=learner.npz      puts it into the store first, if it is not there
   goalbound serve incidents/ --socket /run/goalbound.sock        behind a proxy
   goalbound serve incidents/ --host 0.0.0.0                      other machines too; needs tokens ("goalbound token")
+  goalbound serve postgresql://goalbound@db/cases                learners and cases in PostgreSQL (extra: postgres)
+  goalbound serve incidents/ --follow --port 8766                beside it: answers what only reads, a moment later
 
 A step is acknowledged when it is on the disk. SIGTERM ends it: what waits is done, and a snapshot is taken.
 docs/how_to/service.md says how to run it, docs/how_to/operations.md how to keep it running.
 
-exit code: 0 stopped, 1 the store cannot be opened, 2 wrong input, 74 the disk failed (start it again).
+Leave passwords out of URLs: others see them in the list of processes. PGPASSFILE names a file for them.
+
+exit code: 0 stopped, 1 the store cannot be opened, 2 wrong input, 74 the disk or the database failed, or another
+process became the leader (start it again).
 """
 TOKEN = """\
 examples:
@@ -433,10 +439,12 @@ def _add_warm_up(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _add_store(commands: argparse._SubParsersAction[Parser]) -> None:
-    command = _command(commands, "store", "learners in a folder, with every step on the disk: make, check, copy", STORE)
-    command.usage = "%(prog)s ACTION FOLDER [options]"
+    command = _command(
+        commands, "store", "learners in a folder or database, every step on the disk: make, check, copy", STORE
+    )
+    command.usage = "%(prog)s ACTION FOLDER|URL [options]"
     command.add_argument("action", metavar="ACTION", help=", ".join(STORE_ACTIONS), choices=STORE_ACTIONS)
-    command.add_argument("folder", metavar="FOLDER", help="the store")
+    command.add_argument("folder", metavar="FOLDER|URL", help="the store: a folder, or postgresql://user@host/database")
     command.add_argument("target", metavar="NAME|FILE", nargs="?",
                          help="create, promote: the name of a learner; export, import: a file")  # fmt: skip
     command.add_argument("--learner", metavar="LEARNER.npz", help="create: the file of the learner")
@@ -449,8 +457,8 @@ def _add_store(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _command(commands, "serve", "answer over HTTP what to do next, and learn from what came of it", SERVE)
-    command.usage = "%(prog)s FOLDER [options]"
-    command.add_argument("folder", metavar="FOLDER", help="the store")
+    command.usage = "%(prog)s FOLDER|URL [options]"
+    command.add_argument("folder", metavar="FOLDER|URL", help="the store: a folder, or postgresql://user@host/database")
     command.add_argument("--learner", dest="learners", action="append", default=[], metavar="NAME=FILE",
                          help="a learner that is put into the store if it is not there")  # fmt: skip
     command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
@@ -463,13 +471,20 @@ def _add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--rate", type=float, metavar="N", help="the most requests a second by one token")
     command.add_argument("--reserve", type=_bytes, default=16 * 2**20, metavar="BYTES",
                          help="write nothing when the disk has less space left (default: 16M)")  # fmt: skip
+    command.add_argument("--follow", action="store_true",
+                         help="follow the one that serves this store: only read, record nothing")  # fmt: skip
+    command.add_argument("--leader", metavar="URL", help="with --follow: where that one answers, for those who write")
+    command.add_argument("--most-behind", type=float, default=10.0, metavar="SECONDS",
+                         help="with --follow: not ready if it is further behind (default: 10)")  # fmt: skip
+    command.add_argument("--cache", metavar="FOLDER",
+                         help="of a database: keep copies of its snapshots here (default: temporary)")  # fmt: skip
     command.add_argument("--cold", action="store_true", help="do not compile ahead; the first requests may wait long")
 
 
 def _add_token(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _command(commands, "token", "make, list and revoke the tokens of a decision service", TOKEN)
-    command.usage = "%(prog)s FOLDER [options]"
-    command.add_argument("folder", metavar="FOLDER", help="the store")
+    command.usage = "%(prog)s FOLDER|URL [options]"
+    command.add_argument("folder", metavar="FOLDER|URL", help="the store: a folder, or postgresql://user@host/database")
     command.add_argument("--scope", dest="scopes", nargs="+", action="extend", default=[], metavar="SCOPE",
                          help="make a token that allows this")  # fmt: skip
     command.add_argument("--days", type=float, metavar="N", help="... for so long (default: for ever)")

@@ -65,7 +65,7 @@ FILES = {
     "NAME|FILE": ANY, "NAME=FILE": (),  # the name is the user's, so nothing is known of what begins with it
 }  # fmt: skip
 """The files that an argument takes, by what the help calls it."""
-FOLDERS = ("FOLDER", "FOLDER|SPEC.toml")
+FOLDERS = ("FOLDER", "FOLDER|URL", "FOLDER|SPEC.toml")
 
 
 class Completion(NamedTuple):

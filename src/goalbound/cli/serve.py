@@ -6,17 +6,15 @@ import logging
 import sys
 import time
 from argparse import Namespace
-from pathlib import Path
 
 from goalbound.adapters.learner_files import load_learner
 from goalbound.cli.arguments import UsageError
-from goalbound.errors import StoreError
 from goalbound.service.app import Limits
-from goalbound.service.server import Address
+from goalbound.service.server import Address, Following
 from goalbound.service.server import serve as serve_store
 from goalbound.service.tokens import Tokens
 from goalbound.store import Store, StoreOptions
-from goalbound.store.files import DATABASE
+from goalbound.store.locations import location_of
 from goalbound.terminal import table
 
 
@@ -24,12 +22,20 @@ def serve(arguments: Namespace) -> int:
     """Serve a store until the process is told to end."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     options = StoreOptions(
-        most_cases=arguments.most_cases, warm_cases=arguments.warm_cases, reserve_bytes=arguments.reserve
-    )
+        most_cases=arguments.most_cases, warm_cases=arguments.warm_cases, reserve_bytes=arguments.reserve,
+        cache=arguments.cache,
+    )  # fmt: skip
+    following = Following(arguments.leader) if arguments.follow else None
+    if following is None and arguments.leader is not None:
+        raise UsageError("--leader says where the leader of a follower is; give --follow with it")
+    if following is not None and arguments.learners:
+        raise UsageError("a follower puts no learner into the store; its leader does (--learner there)")
     _create_missing(arguments.folder, arguments.learners, options)
     address = Address(arguments.host, arguments.port, arguments.socket)
-    limits = Limits(requests_a_second=arguments.rate)
-    return serve_store(arguments.folder, address, options=options, limits=limits, ahead=not arguments.cold)
+    limits = Limits(requests_a_second=arguments.rate, most_behind=arguments.most_behind)
+    return serve_store(
+        arguments.folder, address, options=options, limits=limits, ahead=not arguments.cold, following=following
+    )
 
 
 def _create_missing(folder: str, learners: list[str], options: StoreOptions) -> None:
@@ -50,10 +56,9 @@ def _create_missing(folder: str, learners: list[str], options: StoreOptions) -> 
 
 def token(arguments: Namespace) -> int:
     """Make, revoke or list tokens."""
-    folder = Path(arguments.folder)
-    if not (folder / DATABASE).is_file():
-        raise StoreError(f"{folder}: there is no store")
-    tokens = Tokens(folder)
+    location = location_of(arguments.folder)
+    location.read_only_log().close()  # an error if there is no store
+    tokens = Tokens(location.place)
     if arguments.revoke is not None:
         tokens.revoke(arguments.revoke)
         print(f"{arguments.revoke} counts no more")

@@ -9,6 +9,7 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from goalbound.service.metrics import Metrics
 from goalbound.service.problems import RETRY_AFTER, Refused, problem_of
 from goalbound.service.routes import BINARY, JSON, LARGE, ROUTES, SMALL, Request, Response, Route
 from goalbound.service.tokens import Token, Tokens
-from goalbound.store import Store
+from goalbound.store import Follower, Store
 from goalbound.store.engine import Engine
 from goalbound.store.writer import Job
 
@@ -30,6 +31,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 PROBLEM = b"application/problem+json"
 _LOCAL = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?")
 _encode = msgspec.json.Encoder().encode
+_seen: ContextVar[tuple[int, float] | None] = ContextVar("seen", default=None)  # what a follower had, when it answered
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,12 @@ class Limits:
     Attributes:
         body_seconds: so long a body may take to arrive.
         requests_a_second: of each token, on average; None: as many as come.
+        most_behind: a follower that is further behind, in seconds, is not ready; it answers all the same.
     """
 
     body_seconds: float = 10.0
     requests_a_second: float | None = None
+    most_behind: float = 10.0
 
     def __post_init__(self) -> None:
         if self.requests_a_second is not None and not 0.0 < self.requests_a_second < math.inf:
@@ -55,7 +59,7 @@ class Service:
     """An ASGI application around a store.
 
     Args:
-        store: an open one.
+        store: an open one, or a follower of one.
         tokens: who may ask for what; without any, everyone may, and only local names of the host are answered.
         limits: what it takes.
 
@@ -63,9 +67,9 @@ class Service:
         guarded: whether everybody needs a token.
     """
 
-    def __init__(self, store: Store, tokens: Tokens | None = None, *, limits: Limits | None = None) -> None:
+    def __init__(self, store: Store | Follower, tokens: Tokens | None = None, *, limits: Limits | None = None) -> None:
         self.store = store
-        self.tokens = Tokens(store.folder) if tokens is None else tokens
+        self.tokens = Tokens(store.location.place) if tokens is None else tokens
         self.limits = limits or Limits()
         self.metrics = Metrics()
         self._routes = _Table(ROUTES)
@@ -86,6 +90,7 @@ class Service:
             route, names = self._routes.find(scope["method"], scope["path"], scope.get("raw_path"))
             name = route.path
             headers = dict(scope["headers"])
+            _seen.set(None)
             self._admit(route, headers)
             body = None if route.body is None else await self._body(route, headers, receive)
             response = await route.handler(
@@ -99,7 +104,11 @@ class Service:
             found = problem_of(error, request_id)
             response = Response(_encode(found), found.status, PROBLEM)
         self.metrics.count(name, response.status, time.perf_counter() - begun)
-        await _send(send, response, request_id)
+        await _send(send, response, request_id, self._age())
+
+    def _age(self) -> tuple[int, float] | None:
+        """Of a follower: the last event that it had seen when it answered, and how far it was behind."""
+        return (_seen.get() or self.store.seen()) if isinstance(self.store, Follower) else None
 
     # Who may ask.
 
@@ -174,8 +183,12 @@ class Service:
         loop = asyncio.get_running_loop()
         self._loop = loop
         future: asyncio.Future[list[Any]] = loop.create_future()
-        self.store.writer.submit(Job(operations, self._deliver, writes=writes, tag=future))
-        return await future
+        job = Job(operations, self._deliver, writes=writes, tag=future)
+        self.store.writer.submit(job)
+        results = await future
+        if job.seen is not None:
+            _seen.set(job.seen)
+        return results
 
     def _deliver(self, jobs: list[Job]) -> None:
         """Called by the writer: all that was committed together is answered together."""
@@ -213,12 +226,14 @@ async def _received(receive: Receive, most: int) -> bytearray:
     return data
 
 
-async def _send(send: Send, response: Response, request_id: str) -> None:
+async def _send(send: Send, response: Response, request_id: str, age: tuple[int, float] | None) -> None:
     headers = [
         (b"content-type", response.kind),
         (b"content-length", str(len(response.body)).encode()),
         (b"x-request-id", request_id.encode()),
     ]
+    if age is not None:
+        headers += [(b"goalbound-seq", b"%d" % age[0]), (b"goalbound-behind", b"%.3f" % age[1])]
     if response.policy is not None:
         headers.append((b"content-security-policy", response.policy))
     if response.repeated:

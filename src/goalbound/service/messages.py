@@ -101,3 +101,4 @@ class Problem(Struct, omit_defaults=True):
     code: str = ""
     expected_step: int | None = None
     request_id: str = ""
+    leader: str | None = None

@@ -15,6 +15,8 @@ _GAUGES = {
     "snapshot_event": "The event after which the last snapshot was taken.",
     "snapshot_seconds": "What the last snapshot took.",
     "replayed": "Events that were replayed at the start.",
+    "behind_seconds": "Of a follower: what was acknowledged so long ago had been seen.",
+    "connected": "Of a follower: whether it can read the log.",
     "slowest_commit": "The longest commit since the last scrape, in seconds.",
 }
 _COUNTERS = {
@@ -52,10 +54,13 @@ class Metrics:
         lines = []
         for kind, names in (("gauge", _GAUGES), ("counter", _COUNTERS)):
             for name, meaning in names.items():
+                if name not in status:
+                    continue  # a leader is not behind, and a follower commits nothing
                 full = f"goalbound_{name}" + ("_total" if kind == "counter" else "")
                 lines += [f"# HELP {full} {meaning}", f"# TYPE {full} {kind}", f"{full} {status[name]!r}"]
-        age = time.monotonic() - status["last_snapshot"]
-        lines += ["# TYPE goalbound_snapshot_age_seconds gauge", f"goalbound_snapshot_age_seconds {age:g}"]
+        if "last_snapshot" in status:
+            age = time.monotonic() - status["last_snapshot"]
+            lines += ["# TYPE goalbound_snapshot_age_seconds gauge", f"goalbound_snapshot_age_seconds {age:g}"]
         lines += ["# TYPE goalbound_writer_alive gauge", f"goalbound_writer_alive {int(status['alive'])}"]
         lines.append("# TYPE goalbound_answers_total counter")
         lines += [

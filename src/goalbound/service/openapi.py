@@ -19,6 +19,15 @@ _STEP_LINK = {
     "operationId": "post_v1_learners_learner_cases_case_steps",
     "parameters": {"learner": "$request.path.learner", "case": "$response.body#/case"},
 }
+_HEADERS = {
+    "Goalbound-Seq": {
+        "description": "of a follower: the last event that it had seen", "schema": {"type": "integer"},
+    },
+    "Goalbound-Behind": {
+        "description": "of a follower: all that was acknowledged so many seconds ago had been seen",
+        "schema": {"type": "number"},
+    },
+}  # fmt: skip
 
 
 def openapi(routes: Sequence[Route]) -> dict[str, Any]:
@@ -73,7 +82,7 @@ def _operation(route: Route) -> dict[str, Any]:
 
 
 def _responses(route: Route) -> dict[str, Any]:
-    good: dict[str, Any] = {"description": http.HTTPStatus(route.status).phrase}
+    good: dict[str, Any] = {"description": http.HTTPStatus(route.status).phrase, "headers": _HEADERS}
     if route.result is not None:
         schema = {"$ref": _REFS.format(name=route.result.__name__)}
         good["content"] = {"application/json": {"schema": schema}}
@@ -91,6 +100,8 @@ def _responses(route: Route) -> dict[str, Any]:
         statuses |= {400, 408, 413, 415, 422}
     if route.method == "POST":
         statuses |= {507}
+        if route.scope != "cases:read":
+            statuses |= {421}  # a follower only reads
     for status in sorted(statuses):
         found[str(status)] = {
             "description": http.HTTPStatus(status).phrase,

@@ -13,6 +13,7 @@ from goalbound.errors import (
     GoalboundError,
     InputError,
     LearnerNotFound,
+    NotLeader,
     StepConflict,
     StepGap,
     StorageFailed,
@@ -29,6 +30,7 @@ log = logging.getLogger("goalbound.service")
 STATUS: dict[type[Exception], int] = {
     LearnerNotFound: 404, CaseNotFound: 404, CaseFinished: 409, CaseExists: 409, StepConflict: 409, StepGap: 409,
     TooManyCases: 429, StorageFull: 507, StoreOverloaded: 503, StorageFailed: 503, StoreClosed: 503,
+    NotLeader: 421,
 }  # fmt: skip
 """The status of each error that has one of its own; wrong input is 422, anything else 500."""
 RETRY_AFTER = {429: b"5", 503: b"1", 507: b"30"}
@@ -55,7 +57,9 @@ def problem_of(error: BaseException, request_id: str) -> Problem:
     if isinstance(error, InputError):
         return problem(422, "invalid", str(error), request_id)
     if isinstance(error, StoreError) and type(error) in STATUS:
-        return problem(STATUS[type(error)], error.code, str(error), request_id)
+        found = problem(STATUS[type(error)], error.code, str(error), request_id)
+        found.leader = getattr(error, "leader", None)
+        return found
     log.error("request %s failed", request_id, exc_info=error)
     what = "computation" if isinstance(error, GoalboundError) else "internal"
     return problem(500, what, "the request could not be answered; the log of the service says why", request_id)

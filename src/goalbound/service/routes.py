@@ -16,8 +16,9 @@ from goalbound.planning import PolicyBounds
 from goalbound.service.messages import Abandon, Ask, Batch, Begin, PolicyQuestion, Reply, StepReport
 from goalbound.service.page import page
 from goalbound.service.problems import Refused, problem_of
+from goalbound.store import Follower
 from goalbound.store.engine import Answer, Engine
-from goalbound.store.reading import case_of, explanation, learner_status
+from goalbound.store.reading import case_of, explanation, learner_status, proposal_now
 from goalbound.store.snapshots import learner_from
 from goalbound.store.transfer import event_line
 
@@ -150,8 +151,11 @@ async def batch(request: Request) -> Response:
 async def ask(request: Request) -> Response:
     """What is proposed now, among the actions that are possible."""
     name, case, allowed = request.names["learner"], request.names["case"], request.body.allowed
+    service = request.service
+    if service.store.follows:
+        return _reply(await service.call(lambda engine: proposal_now(engine, name, case, allowed), writes=False))
     return _reply(
-        await request.service.call(lambda engine: engine.act(name, case, allowed=allowed), writes=allowed is not None)
+        await service.call(lambda engine: engine.act(name, case, allowed=allowed), writes=allowed is not None)
     )
 
 
@@ -309,10 +313,15 @@ async def health(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """It can take steps: the log was replayed, the writer works, the disk has space."""
+    """It can take steps: the log was replayed, the writer works, the disk has space; a follower is not far behind."""
     store = request.service.store
     if not store.writer.alive:
         raise Refused(503, "not-ready", "the writer has stopped")
+    if isinstance(store, Follower):
+        seq, behind = store.seen()
+        if behind > request.service.limits.most_behind:
+            raise Refused(503, "not-ready", f"it is {behind:.1f} s behind its leader")
+        return Response(_encode({"status": "following", "seq": seq, "behind": round(behind, 3)}))
     if not store.has_space():
         raise Refused(503, "not-ready", "the disk has no space left but the reserve")
     return Response(b'{"status":"ready"}')

@@ -11,6 +11,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -19,7 +20,9 @@ from goalbound.learners.wrapper import unwrap
 from goalbound.service.app import Limits, Service
 from goalbound.service.tokens import Tokens
 from goalbound.simulation.warm_up import warm_up
-from goalbound.store import Store, StoreOptions
+from goalbound.store import Follower, Store, StoreOptions
+from goalbound.store.engine import Engine
+from goalbound.store.locations import location_of
 from goalbound.store.sqlite_log import sqlite_note
 
 log = logging.getLogger("goalbound.service")
@@ -43,32 +46,50 @@ class Address:
     socket: str | None = None
 
 
+@dataclass(frozen=True)
+class Following:
+    """That a service only follows.
+
+    Attributes:
+        leader: where the leader answers, for those who come to write; None: nobody knows.
+    """
+
+    leader: str | None = None
+
+
 def serve(
-    folder: str | Path,
+    path: str | Path,
     address: Address,
     *,
     options: StoreOptions | None = None,
     limits: Limits | None = None,
     ahead: bool = True,
+    following: Following | None = None,
 ) -> int:
     """Serve a store until SIGTERM or SIGINT; the exit code.
 
     Args:
-        folder: of the store, which exists.
+        path: the folder of the store, or the URL of its database, which exists.
         address: where to listen; beyond this machine only if there are tokens.
         options: of the store.
         limits: of the service.
         ahead: compile first what the learners run, so that no request waits for it.
+        following: only follow the leader of the store, and read.
     """
-    check_address(address, has_tokens=bool(Tokens(Path(folder))))
+    location = location_of(path)
+    tokens = Tokens(location.place)
+    check_address(address, has_tokens=bool(tokens))
     begun = time.perf_counter()
-    store = Store.open(folder, create=False, options=options)
+    store: Store | Follower = (
+        Store.open(path, create=False, options=options) if following is None
+        else Follower.open(path, options=options, leader=following.leader)
+    )  # fmt: skip
     try:
         _say_what_was_found(store, time.perf_counter() - begun)
         if ahead:
             warm_up_learners(store)
         sys.setswitchinterval(_SWITCH_SECONDS)
-        service = Service(store, limits=limits)
+        service = Service(store, tokens, limits=limits)
         check_address(address, has_tokens=service.guarded)  # replaying took a while, and the tokens may be gone
         server = uvicorn.Server(_config(service, address))
         store.writer.on_failure = stop_at_once
@@ -79,6 +100,7 @@ def serve(
         server.run()
     finally:
         store.close()
+        tokens.close()
     return 0 if store.writer.failure is None else DISK_FAILED
 
 
@@ -97,13 +119,21 @@ def check_address(address: Address, *, has_tokens: bool) -> None:
         )
 
 
-def warm_up_learners(store: Store) -> float:
+def warm_up_learners(store: Store | Follower) -> float:
     """Compile what the learners of a store run, or load it; the seconds it took."""
-    learners = store.writer.call(
-        lambda engine: [unwrap(one.learner) for one in engine.machine.learners.values()], writes=False
-    )
-    # Copies are made and played with; nobody else uses the store yet.
-    return warm_up(*learners) if learners else 0.0
+
+    def found(engine: Engine) -> list[Any]:
+        return [unwrap(one.learner) for one in engine.machine.learners.values()]
+
+    def warmed(learners: list[Any]) -> float:
+        return warm_up(*learners) if learners else 0.0
+
+    # Copies are made and played with. A follower learns from the first moment on, so its own thread does it; nobody
+    # uses a leader yet.
+    if store.follows:
+        seconds: float = store.writer.call(lambda engine: warmed(found(engine)), writes=False)
+        return seconds
+    return warmed(store.writer.call(found, writes=False))
 
 
 def stop_at_once(failure: BaseException) -> None:
@@ -121,12 +151,13 @@ def _config(service: Service, address: Address) -> uvicorn.Config:
     )  # fmt: skip
 
 
-def _say_what_was_found(store: Store, seconds: float) -> None:
+def _say_what_was_found(store: Store | Follower, seconds: float) -> None:
     restored = store._engine.restored
     log.info(
-        "%s: %d events, %d open cases; %d events replayed in %.1f s", store.folder, restored.seq,
+        "%s: %d events, %d open cases; %d events replayed in %.1f s", store.location.name, restored.seq,
         len(restored.machine.cases), restored.replayed, seconds,
     )  # fmt: skip
-    for note in (*restored.notes, sqlite_note()):
+    notes = sqlite_note() if isinstance(store.location.place, Path) else None
+    for note in (*restored.notes, notes):
         if note is not None:
             log.warning("%s", note)

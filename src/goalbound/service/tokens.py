@@ -8,14 +8,17 @@ import json
 import logging
 import os
 import secrets
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from goalbound.errors import ArgumentError, FileFormatError, InputError
+from goalbound.errors import ArgumentError, FileFormatError, InputError, StoreError
 from goalbound.models.files.io import atomic_write, strict_json
 from goalbound.models.files.saved_files import locked
+from goalbound.store.database_url import shown_url
 
 log = logging.getLogger("goalbound.service")
 
@@ -53,14 +56,17 @@ class Token:
 
 
 class Tokens:
-    """The tokens of a store, in a file beside its log that only its owner may read.
+    """The tokens of a store: in a file beside its log that only its owner may read, or in its database.
 
-    A running service looks at the file twice a second.
+    A running service looks at them twice a second.
+
+    Args:
+        place: the folder of the store, or the URL of its database.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
-        self._stamp: tuple[int, int, int] | None = None
+    def __init__(self, place: Path | str) -> None:
+        self._source: _File | _Row = _Row(place) if isinstance(place, str) else _File(place / FILE)
+        self._stamp: Any = None
         self._looked = 0.0
         self._tokens: dict[str, Token] = {}
         self._read()
@@ -114,39 +120,120 @@ class Tokens:
         now = time.monotonic()
         if now - self._looked >= _LOOK_SECONDS:
             self._looked = now
+            self._source.watch()
             try:
                 self._read()
             except (InputError, OSError) as error:  # nobody who asks can do anything about it, nor is to know
                 log.error("the tokens stay as they were: %s", error)
 
     def _read(self) -> None:
+        stamp = self._source.stamp()
+        if stamp is None:
+            self._tokens, self._stamp = {}, None
+            return
+        if stamp == self._stamp:
+            return
+        self._tokens, self._stamp = self._parsed(self._source.read()), stamp
+
+    def _parsed(self, data: bytes) -> dict[str, Token]:
+        try:
+            return {
+                str(id): Token(**{**one, "scopes": tuple(one["scopes"])})
+                for id, one in strict_json(data, self._source.name).items()
+            }
+        except (TypeError, KeyError) as error:
+            raise FileFormatError(f"{self._source.name}: a token is not as it was written ({error})") from None
+
+    def _change(self, tokens: dict[str, Token]) -> None:
+        def changed(data: bytes | None) -> bytes:
+            every = (self._parsed(data) if data is not None else {}) | tokens
+            return json.dumps({id: asdict(one) for id, one in every.items()}, indent=1).encode()
+
+        self._source.change(changed)
+        self._read()
+
+    def close(self) -> None:
+        """Nothing is looked at any more."""
+        self._source.close()
+
+
+class _File:
+    """Tokens in a file that only its owner may read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self.name = path, str(path)
+
+    def stamp(self) -> Any:
+        """Another one whenever it has changed; None: there is no file."""
         try:
             about = os.stat(self._path)
         except FileNotFoundError:
-            self._tokens, self._stamp = {}, None
-            return
-        stamp = (about.st_mtime_ns, about.st_ino, about.st_size)
-        if stamp == self._stamp:
-            return
-        with open(self._path, "rb") as file:
-            data = file.read(_MOST_BYTES)
-        try:
-            self._tokens = {
-                str(id): Token(**{**one, "scopes": tuple(one["scopes"])})
-                for id, one in strict_json(data, str(self._path)).items()
-            }
-        except (TypeError, KeyError) as error:
-            raise FileFormatError(f"{self._path}: a token is not as it was written ({error})") from None
-        self._stamp = stamp
+            return None
+        return about.st_mtime_ns, about.st_ino, about.st_size
 
-    def _change(self, tokens: dict[str, Token]) -> None:
+    def read(self) -> bytes:
+        with open(self._path, "rb") as file:
+            return file.read(_MOST_BYTES)
+
+    def change(self, change: Callable[[bytes | None], bytes]) -> None:
         with locked(self._path):
-            self._read()
-            every = self._tokens | tokens
+            data = change(None if self.stamp() is None else self.read())
             with atomic_write(self._path) as file:
                 os.fchmod(file.fileno(), 0o600)
-                file.write(json.dumps({id: asdict(one) for id, one in every.items()}, indent=1).encode())
-            self._read()
+                file.write(data)
+
+    def watch(self) -> None:
+        """Nothing: whoever looks, looks at the file."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _Row:
+    """Tokens in a database. A thread of its own reads them, so that no request waits for the database."""
+
+    def __init__(self, url: str) -> None:
+        from goalbound.store.postgres_log import SharedText
+
+        self.name = shown_url(url)
+        self._text = SharedText(url, "tokens")
+        self._data = self._text.read()
+        self._thread: threading.Thread | None = None
+        self._closed = threading.Event()
+
+    def stamp(self) -> Any:
+        """The text itself; None: there is none."""
+        return self._data
+
+    def read(self) -> bytes:
+        return self._data or b"{}"
+
+    def change(self, change: Callable[[bytes | None], bytes]) -> None:
+        self._text.change(change)
+        self._data = self._text.read()
+
+    def watch(self) -> None:
+        """From now on it is read twice a second."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="goalbound tokens", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        well = True
+        while not self._closed.wait(_LOOK_SECONDS):
+            try:
+                self._data = self._text.read()
+                well = True
+            except StoreError as error:
+                if well:
+                    log.error("the tokens stay as they were: %s", error)
+                well = False
+        self._text.close()
+
+    def close(self) -> None:
+        self._closed.set()
+        if self._thread is None:
+            self._text.close()
 
 
 def _hash(secret: str) -> str:

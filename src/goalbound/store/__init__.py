@@ -1,6 +1,7 @@
 """Learners left running: every step is on the disk before it is acknowledged, and every decision can be replayed."""
 
 from goalbound.store.engine import Answer
+from goalbound.store.follower import Follower
 from goalbound.store.store import Store, StoredLearner, StoreOptions
 
-__all__ = ["Answer", "Store", "StoreOptions", "StoredLearner"]
+__all__ = ["Answer", "Follower", "Store", "StoreOptions", "StoredLearner"]

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 
 from goalbound.errors import StoreDamaged
-from goalbound.models.files.io import file_name
 from goalbound.store.events import Event
-from goalbound.store.files import SNAPSHOTS
 from goalbound.store.head import check_head
+from goalbound.store.locations import location_of
 from goalbound.store.replay import replay, restore
 from goalbound.store.snapshots import digest_of, read_snapshot
-from goalbound.store.store import read_only_log
 
 
 @dataclass(frozen=True)
@@ -46,15 +43,15 @@ def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | 
     state is compared with it bit by bit.
 
     Args:
-        path: the folder of the store.
+        path: the folder of the store, or the URL of its database.
         progress: is called with the events done, and all of them, now and then.
 
     Raises:
         StoreDamaged: something is not as it was written.
         ReplayDifference: an action is not the one in the log; the error names the first.
     """
-    folder = Path(file_name(path)) / SNAPSHOTS
-    log = read_only_log(path)
+    opened = location_of(path).open_to_read()
+    folder, log = opened.snapshots, opened.log
     try:
         log.quick_check()
         check_head(folder.parent, folder, log)
@@ -72,6 +69,7 @@ def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | 
             if entry is None:
                 return
             try:
+                log.fetch_snapshot(entry, folder)
                 found = digest_of(read_snapshot(folder, entry))
             except StoreDamaged as error:
                 notes.append(str(error))  # a cache: without it more is replayed
@@ -79,7 +77,7 @@ def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | 
             if found != digest_of(state.machine):
                 raise StoreDamaged(
                     f"the snapshot after event {event.seq} holds another state than replaying the log gives; remove "
-                    f"{folder / entry.file}, and the log is replayed without it"
+                    f"it ({entry.file}), and the log is replayed without it"
                 )
             compared += 1
 
@@ -89,4 +87,4 @@ def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | 
             tuple(notes),
         )  # fmt: skip
     finally:
-        log.close()
+        opened.close()

@@ -88,15 +88,18 @@ class Engine:
         snapshots: the folder of the snapshots.
         most_cases: so many cases may be open at once.
         warm_cases: so many of them are ready to go on; the others are packed until they do.
+        follows: whether somebody else writes to the log while this one reads it.
 
     Attributes:
         rebuilt: how often the state was rebuilt from the log.
     """
 
-    def __init__(self, log: EventLog, snapshots: Path, *, most_cases: int, warm_cases: int = WARM_CASES) -> None:
+    def __init__(
+        self, log: EventLog, snapshots: Path, *, most_cases: int, warm_cases: int = WARM_CASES, follows: bool = False
+    ) -> None:
         self.log = log
         self.snapshots = snapshots
-        self.most_cases, self._warm_cases = most_cases, warm_cases
+        self.most_cases, self._warm_cases, self._follows = most_cases, warm_cases, follows
         self._pending: list[Event] = []
         self._begun: list[tuple[int, int, str]] = []
         self.rebuilt = 0
@@ -110,7 +113,8 @@ class Engine:
         self.machine.warm_cases = self._warm_cases
         self.seq, self.chain = restored.seq, restored.chain
         self.snapshot_seq = restored.snapshot or 0
-        self.machine.last_case = max(self.machine.last_case, self.log.last_case())
+        if not self._follows:  # cases that somebody began meanwhile are counted when their events are replayed
+            self.machine.last_case = max(self.machine.last_case, self.log.last_case())
 
     def rebuild(self) -> None:
         """Forget what was not committed, and what it did to the learners."""
@@ -397,6 +401,7 @@ class Engine:
 
     def keep_snapshot(self, entry: SnapshotEntry) -> None:
         """A snapshot was written: the log lists it, and the oldest are removed, but for the one it begins with."""
+        self.log.put_snapshot(entry, self.snapshots)
         base = self.log.base().seq
         others = [one for one in self.log.snapshots() if one.seq != entry.seq]
         kept = [entry, *others[: KEPT - 1], *(one for one in others[KEPT - 1 :] if one.seq == base)]

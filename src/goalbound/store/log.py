@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from goalbound.store.events import Event
@@ -109,6 +110,14 @@ class EventLog(Protocol):
         """Replace the list of snapshots, durably."""
         ...
 
+    def put_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:
+        """Keep the file of a snapshot, durably, before it is listed; nothing to do where the folder is kept itself."""
+        ...
+
+    def fetch_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:
+        """Have the file of a listed snapshot in the folder, if it is kept elsewhere and not there yet."""
+        ...
+
     def rebase(self, seq: int) -> int:
         """Forget the events up to ``seq``, of which a snapshot was taken; how many there were."""
         ...
@@ -125,6 +134,22 @@ class EventLog(Protocol):
         """What the database wants done between batches."""
         ...
 
+    def settle(self) -> None:
+        """What is to be done once after the log was read and replayed, before anything is written."""
+        ...
+
+    def quick_check(self) -> None:
+        """An error if the database itself finds that it is damaged."""
+        ...
+
+    def wal_bytes(self) -> int:
+        """The size of a write-ahead log that the log itself has to keep small."""
+        ...
+
     def close(self) -> None:
         """Nothing is used any more."""
+        ...
+
+    def leave(self) -> None:
+        """After a failure: nothing is used any more, and nothing more may be written by ending its use."""
         ...

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from goalbound.errors import CaseNotFound, LearnerError
 from goalbound.learners.card import learner_card
+from goalbound.learners.checks import allowed_pairs
 from goalbound.learners.wrapper import Wrapper, unwrap
 from goalbound.models.validation import short_repr
-from goalbound.store.engine import Engine
+from goalbound.store.engine import Answer, Engine
 from goalbound.store.events import Event, Kind, content_of
-from goalbound.store.machine import Machine, Managed
+from goalbound.store.machine import Case, Machine, Managed, actions_of
+from goalbound.store.proposals import propose
 
 RECENT = 100
 """The losses of so many cases are shown."""
@@ -69,6 +72,32 @@ def explanation(engine: Engine, name: str, id: str) -> Any:
     if explain is None:
         raise LearnerError(f"{name} is a {type(unwrap(decider)).__name__}, which cannot explain itself")
     return explain(engine.context_of(case.number), case.state)
+
+
+def proposal_now(engine: Engine, name: str, id: str, allowed: Any = None) -> Answer:
+    """What :meth:`Engine.act` would answer if it were asked next, with the draws that it would make; nothing changes.
+
+    Where the proposal that was made is not among the allowed actions, a copy of the learner is asked for another one.
+    """
+    lead = engine.machine.named(name)
+    made = engine.act(name, id)
+    actions = actions_of(lead.support, allowed)
+    case = engine.machine.find(lead.number, id)
+    assert case is not None
+    if actions is None or made.action in lead.support.pair_action[allowed_pairs(lead.support, case.state, actions)]:
+        return made
+    asked = Case(case.number, case.id, case.learner, case.state, shadow=case.shadow)
+    asked.step, asked.seq = case.step, case.seq
+    decider = copy.copy(engine.machine.learners[case.decider].learner)
+    episode = decider.episode(case.number)
+    episode.take_back()
+    asked.episodes = {case.decider: episode}
+    proposal = propose(engine.machine.learners, asked, actions)
+    action_name = _action_name(lead, proposal.action)
+    return made._replace(
+        action=proposal.action, name=action_name if isinstance(action_name, str) else None,
+        propensity=proposal.propensity, repeated=False,
+    )  # fmt: skip
 
 
 def alarms(learner: Any) -> list[dict[str, str]]:

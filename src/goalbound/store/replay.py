@@ -74,6 +74,7 @@ def _newest(log: EventLog, folder: Path) -> tuple[Restored | None, list[str]]:
             notes.append(f"the snapshot after event {entry.seq} is of another log; it was not used")
             continue
         try:
+            log.fetch_snapshot(entry, folder)
             machine = read_snapshot(folder, entry)
         except StoreDamaged as error:
             notes.append(f"{error}; it was not used")
@@ -87,6 +88,7 @@ def _at_base(log: EventLog, folder: Path) -> tuple[Restored, list[str]]:
     notes: list[str] = []
     for entry in log.snapshots():
         if entry.seq == base.seq:
+            log.fetch_snapshot(entry, folder)
             return Restored(read_snapshot(folder, entry), base.seq, base.chain, 0, base.seq, ()), notes
     raise StoreDamaged(
         f"the log begins after event {base.seq}, and the snapshot of that place is missing or damaged; restore a "

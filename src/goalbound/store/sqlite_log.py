@@ -278,6 +278,12 @@ class SqliteLog:
             for entry in entries:
                 self._run("INSERT INTO snapshot VALUES (?, ?, ?, ?)", entry)
 
+    def put_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:
+        """Nothing: the folder is beside the database."""
+
+    def fetch_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:
+        """Nothing: the folder is beside the database."""
+
     def rebase(self, seq: int) -> int:
         """Forget the events up to ``seq``, of which a snapshot was taken; how many there were."""
         chain = self.chain_at(seq)

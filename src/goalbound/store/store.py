@@ -7,19 +7,24 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from goalbound.errors import StorageFull, StoreClosed, StoreError
 from goalbound.models.files.io import file_name, sync_folder
 from goalbound.store.engine import Answer, Engine
 from goalbound.store.events import Event
-from goalbound.store.files import DATABASE, SNAPSHOTS, FolderLock, check_local, free_bytes
+from goalbound.store.files import DATABASE, SNAPSHOTS, free_bytes
+from goalbound.store.locations import Location, location_of
+from goalbound.store.log import EventLog
 from goalbound.store.machine import WARM_CASES
-from goalbound.store.reading import case_of, explanation, learner_status
+from goalbound.store.reading import case_of, explanation, learner_status, proposal_now
 from goalbound.store.replay import software
 from goalbound.store.snapshots import copy_snapshots
 from goalbound.store.sqlite_log import SqliteLog
 from goalbound.store.writer import Writer
+
+if TYPE_CHECKING:
+    from goalbound.store.follower import Follower
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,9 @@ class StoreOptions:
         reserve_bytes: nothing is written when the disk has less space left.
         snapshot_events, snapshot_seconds: a snapshot is taken after so many events, or after so long.
         synchronous: FULL. Tests set others to show what they lose.
+        cache: for a store in a database, a folder of this machine for copies of its snapshots; a temporary one if left
+            out. With a folder that stays, snapshots need not be fetched at each start, and a database that has lost its
+            end (an older back-up, a standby that was behind) is noticed.
     """
 
     most_cases: int = 100_000
@@ -43,10 +51,11 @@ class StoreOptions:
     snapshot_events: int = 20_000
     snapshot_seconds: float = 60.0
     synchronous: str = "FULL"
+    cache: str | PathLike[str] | None = None
 
 
 class Store:
-    """Learners and their cases, in a folder that one process has open.
+    """Learners and their cases, in a folder or a database that one process has open.
 
     A step is acknowledged (a method returns) when it is on the disk. After a crash at any moment the store opens with
     every acknowledged step, and goes on to the bit. Methods may be called by several threads; what they ask at the same
@@ -66,26 +75,24 @@ class Store:
     ('restart', 1, True, True)
     """
 
-    def __init__(self, folder: Path, options: StoreOptions) -> None:
-        self.folder = folder
+    follows = False
+    """Whether it only reads what another process writes."""
+
+    def __init__(self, location: Location, options: StoreOptions, *, create: bool = False) -> None:
+        self.location = location
         self.options = options
-        self._lock = FolderLock(folder)
+        self._opened = location.open_to_write(create=create, synchronous=options.synchronous)
+        self.folder, log = self._opened.folder, self._opened.log
         try:
-            check_local(folder)
-            log = SqliteLog(folder / DATABASE, synchronous=options.synchronous)
-            try:
-                self._engine = Engine(
-                    log, folder / SNAPSHOTS, most_cases=options.most_cases, warm_cases=options.warm_cases
-                )
-                log.settle()  # now that all of it was read, and replayed
-                if log.get_meta("software") != software():
-                    with suppress(StorageFull):  # reading goes on
-                        log.set_meta("software", software())
-            except BaseException:
-                log.close()
-                raise
+            self._engine = Engine(
+                log, self._opened.snapshots, most_cases=options.most_cases, warm_cases=options.warm_cases
+            )
+            log.settle()  # now that all of it was read, and replayed
+            if log.get_meta("software") != software():
+                with suppress(StorageFull):  # reading goes on
+                    log.set_meta("software", software())
         except BaseException:
-            self._lock.release()
+            self._opened.close()
             raise
         self._log = log
         self.writer = Writer(
@@ -96,7 +103,7 @@ class Store:
 
     @classmethod
     def open(cls, path: str | PathLike[str], *, create: bool = True, options: StoreOptions | None = None) -> Self:
-        """Open the store in a folder, or make one there.
+        """Open the store in a folder or a database (``postgresql://user@host/database``), or make one there.
 
         The newest whole snapshot is read and what came after it is replayed, which must give the actions in the log.
 
@@ -105,14 +112,8 @@ class Store:
             StoreDamaged: its bytes are not those that were written.
             ReplayDifference: an action is not the one in the log.
         """
-        folder = Path(file_name(path))
-        if not (folder / DATABASE).is_file():
-            if not create:
-                raise StoreError(f"{folder}: there is no store")
-            if folder.is_dir() and any(one.name != "lock" for one in folder.iterdir()):
-                raise StoreError(f"{folder} is not empty and holds no store; give a folder of its own")
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return cls(folder, options or StoreOptions())
+        options = options or StoreOptions()
+        return cls(location_of(path, cache=options.cache), options, create=create)
 
     def __enter__(self) -> Self:
         return self
@@ -134,11 +135,11 @@ class Store:
                 self._engine.head.note(self._engine.seq, self._engine.chain, now=True)
                 self._log.close()
         finally:
-            self._lock.release()
+            self._opened.release()
 
     def has_space(self) -> bool:
-        """Whether the disk has more space left than the reserve."""
-        return free_bytes(self.folder) >= self.options.reserve_bytes
+        """Whether the disk has more space left than the reserve; that of a database says so itself."""
+        return not self._opened.on_disk or free_bytes(self.folder) >= self.options.reserve_bytes
 
     def create(
         self, name: str, learner: Any, *, follows: str | None = None, mixing: float = 0.0, seed: int | None = None,
@@ -213,11 +214,13 @@ class Store:
         """
         if self._closed:
             raise StoreClosed("the store is closed; open it again, or copy its folder")
+        if not self._opened.on_disk:
+            raise StoreError(f"{self.location.name}: a database is backed up by its own tools, such as pg_dump")
         folder = Path(file_name(target))
         if folder.exists():
             raise StoreError(f"{folder} exists; give the name of a new folder")
         folder.mkdir(mode=0o700, parents=True)
-        log = read_only_log(self.folder)
+        log = SqliteLog(self.folder / DATABASE, readonly=True)
         try:
             log.back_up(folder / DATABASE)
         finally:
@@ -252,7 +255,7 @@ class Store:
 class StoredLearner:
     """A learner of a store: begin cases, report what came of actions, ask why."""
 
-    def __init__(self, store: Store, name: str) -> None:
+    def __init__(self, store: Store | Follower, name: str) -> None:
         self.store = store
         self.name = name
 
@@ -272,7 +275,12 @@ class StoredLearner:
         return self._call(lambda engine: engine.begin(self.name, context, state, id=id, allowed=allowed, shadow=shadow))
 
     def act(self, id: str, *, allowed: Any = None) -> Answer:
-        """What is proposed now. If it is not among the ``allowed`` actions, it is taken back, and another one is."""
+        """What is proposed now. If it is not among the ``allowed`` actions, it is taken back, and another one is.
+
+        A follower says what its leader would propose, and nothing is recorded.
+        """
+        if self.store.follows:
+            return self._call(lambda engine: proposal_now(engine, self.name, id, allowed), writes=False)
         return self._call(lambda engine: engine.act(self.name, id, allowed=allowed), writes=allowed is not None)
 
     def observe(
@@ -346,9 +354,6 @@ class StoredLearner:
         return answer
 
 
-def read_only_log(path: str | PathLike[str]) -> SqliteLog:
+def read_only_log(path: str | PathLike[str]) -> EventLog:
     """The log of a store, to be read only, beside the process that may write to it."""
-    folder = Path(file_name(path))
-    if not (folder / DATABASE).is_file():
-        raise StoreError(f"{folder}: there is no store")
-    return SqliteLog(folder / DATABASE, readonly=True)
+    return location_of(path).read_only_log()

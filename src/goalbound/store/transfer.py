@@ -7,16 +7,14 @@ import binascii
 import json
 from collections.abc import Iterator
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from goalbound.errors import FileFormatError, StoreDamaged, StoreError
-from goalbound.models.files.io import as_format_errors, atomic_write, file_name, open_regular, strict_json
+from goalbound.models.files.io import as_format_errors, atomic_write, open_regular, strict_json
 from goalbound.store.events import Event, Kind, check_chain, content_of
-from goalbound.store.files import DATABASE, FolderLock, check_local
+from goalbound.store.locations import location_of
 from goalbound.store.log import EventLog
-from goalbound.store.sqlite_log import SqliteLog
-from goalbound.store.store import Store, read_only_log
+from goalbound.store.store import Store
 
 FORMAT, VERSION = "goalbound-log", 1
 _CHUNK = 1000
@@ -29,16 +27,16 @@ def export_log(path: str | PathLike[str], target: str | PathLike[str]) -> int:
     The first line says what the file is, then come the files of the learners (base64), the events in order, and a last
     line with the number and the chain of the last event.
     """
-    log = read_only_log(path)
+    opened = location_of(path).open_to_read()
     try:
         with atomic_write(target) as file:
             count = 0
-            for line in _lines(log):
+            for line in _lines(opened.log):
                 file.write(json.dumps(line, sort_keys=True, allow_nan=False).encode() + b"\n")
                 count += "seq" in line
         return count
     finally:
-        log.close()
+        opened.close()
 
 
 def _lines(log: EventLog) -> Iterator[dict[str, Any]]:
@@ -46,6 +44,8 @@ def _lines(log: EventLog) -> Iterator[dict[str, Any]]:
     yield {"format": FORMAT, "version": VERSION, "after": base.seq, "chain": base.chain.hex()}
     seq, chain = base
     for event in log.events(base.seq):
+        if event.seq != seq + 1:
+            raise StoreError(f"event {event.seq} follows event {seq}: the log was compacted meanwhile; export it again")
         if event.kind == Kind.CREATE:
             yield {"learner": event.learner, "file": base64.b64encode(log.learner_file(event.learner)).decode()}
         yield event_line(event)
@@ -69,22 +69,13 @@ def import_log(path: str | PathLike[str], source: str | PathLike[str]) -> int:
     Every event is held against its hash; then the store is opened, which replays all of them. How many events there
     were.
     """
-    folder = Path(file_name(path))
-    if not (folder / DATABASE).is_file() and folder.is_dir() and any(folder.iterdir()):
-        raise StoreError(f"{folder} is not empty and holds no store; give a new folder")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = FolderLock(folder)
+    opened = location_of(path).open_to_write(create=True)
     try:
-        check_local(folder)
-        log = SqliteLog(folder / DATABASE)
-        try:
-            with as_format_errors(source, "log"):
-                count = _append_lines(log, source)
-        finally:
-            log.close()
+        with as_format_errors(source, "log"):
+            count = _append_lines(opened.log, source)
     finally:
-        lock.release()
-    with Store.open(folder, create=False):
+        opened.close()
+    with Store.open(path, create=False):
         return count
 
 

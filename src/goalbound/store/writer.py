@@ -38,9 +38,10 @@ class Job:
         writes: whether they write.
         results: one for each, once they are done.
         deliver: is called by the writer with all jobs of the same function that are done.
+        seen: of a follower, the last event that it had seen then, and how many seconds it was behind.
     """
 
-    __slots__ = ("deliver", "operations", "results", "tag", "writes")
+    __slots__ = ("deliver", "operations", "results", "seen", "tag", "writes")
 
     def __init__(
         self, operations: Sequence[Operation], deliver: Callable[[list[Job]], None], *, writes: bool = True,
@@ -51,6 +52,7 @@ class Job:
         self.results: list[Any] = []
         self.deliver = deliver
         self.tag = tag
+        self.seen: tuple[int, float] | None = None
 
 
 @dataclass
@@ -203,7 +205,7 @@ class Writer:
                 job.results += [error] * (len(job.operations) - len(job.results))
             raise
         finally:
-            self._deliver(batch)
+            deliver(batch)
 
     def _withdraw(self, error: BaseException) -> None:
         """What was not committed has not happened: whoever was told of it, or refused because of it, is told so.
@@ -256,15 +258,6 @@ class Writer:
             counts.commit_seconds += took
             counts.slowest_commit = max(counts.slowest_commit, took)
 
-    @staticmethod
-    def _deliver(batch: list[Job]) -> None:
-        ports: dict[Any, list[Job]] = {}
-        for job in batch:
-            ports.setdefault(job.deliver, []).append(job)
-        for deliver, jobs in ports.items():
-            with suppress(Exception):  # whoever asked is gone; what was done is done
-                deliver(jobs)
-
     def _snapshot_is_due(self) -> bool:
         engine, counts = self._engine, self.counts
         new = engine.seq - engine.snapshot_seq
@@ -315,7 +308,7 @@ class Writer:
 
     def _fail(self, error: BaseException) -> None:
         """Nobody works any more: everyone who waits is told."""
-        self.failure = error if isinstance(error, GoalboundError) else _as_failure(error)
+        self.failure = error if isinstance(error, GoalboundError) else as_failure(error)
         leave = getattr(self._engine.log, "leave", None)
         if leave is not None:
             leave()
@@ -324,12 +317,23 @@ class Writer:
                 job = self._queue.get_nowait()
                 if job is not None:
                     job.results = [self.failure] * len(job.operations)
-                    self._deliver([job])
+                    deliver([job])
         if self.on_failure is not None:
             self.on_failure(self.failure)
 
 
-def _as_failure(error: BaseException) -> StoreError:
+def deliver(batch: Sequence[Job]) -> None:
+    """Whoever waits for these jobs is told that they are done, once for all that have the same function for it."""
+    ports: dict[Any, list[Job]] = {}
+    for job in batch:
+        ports.setdefault(job.deliver, []).append(job)
+    for told, jobs in ports.items():
+        with suppress(Exception):  # whoever asked is gone; what was done is done
+            told(jobs)
+
+
+def as_failure(error: BaseException) -> StoreError:
+    """An error of ours, as that of a store that has stopped."""
     from goalbound.errors import StorageFailed
 
     failure = StorageFailed(f"the store has stopped ({type(error).__name__}: {error}); open it again")

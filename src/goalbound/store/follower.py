@@ -1,0 +1,342 @@
+"""A follower: it replays the log of a leader, and answers what only reads, as of a moment ago."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from os import PathLike
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Any, Self
+
+from goalbound.errors import (
+    GoalboundError,
+    NotLeader,
+    ReplayDifference,
+    StorageFailed,
+    StoreClosed,
+    StoreDamaged,
+    StoreError,
+    StoreOverloaded,
+)
+from goalbound.store.engine import Engine
+from goalbound.store.events import Event
+from goalbound.store.files import free_bytes
+from goalbound.store.locations import Location, location_of
+from goalbound.store.replay import Restored, replay
+from goalbound.store.store import StoredLearner, StoreOptions
+from goalbound.store.writer import MOST_BATCH, Counts, Job, Operation, as_failure, deliver
+
+log = logging.getLogger("goalbound.store")
+
+LOOK_SECONDS = 0.1
+"""A follower looks for new events so often."""
+_MOST_EVENTS = 500  # are replayed before requests that wait are answered
+_REOPEN_SECONDS = 1.0
+_STALE_COPY = (
+    "the log has another end than the one that was followed: it was restored or failed over with a loss. Start the "
+    "follower again: it reads what is there"
+)
+
+
+class Follower:
+    """The learners and cases of a store that another process writes to, as of a moment ago.
+
+    It proposes what the leader would have proposed at the event that it has seen last, to the bit, and records nothing.
+    While the database cannot be reached it goes on answering what needs no more than it has in memory, and
+    :attr:`behind` says how old that is.
+
+    >>> import tempfile
+    >>> from goalbound import GreedyRidge, Support
+    >>> from goalbound.store import Store
+    >>> support = Support.from_names({"down": {"restart": ["down", "goal"]}})
+    >>> with tempfile.TemporaryDirectory() as folder, Store.open(folder) as store:
+    ...     proposed = store.create("incidents", GreedyRidge(support, 1, loss_floor=0.1)).begin([1.0], "down", id="a")
+    ...     with Follower.open(folder) as follower:
+    ...         follower.learner("incidents").act("a").action == proposed.action, follower.seen()[0]
+    (True, 2)
+    """
+
+    follows = True
+    """It only reads."""
+
+    def __init__(self, location: Location, options: StoreOptions, *, leader: str | None = None) -> None:
+        self.location, self.options, self.leader = location, options, leader
+        self._complete = time.monotonic()  # what was committed before is in the state
+        self._opened = location.open_to_read()
+        try:
+            self._engine = Engine(
+                self._opened.log, self._opened.snapshots, most_cases=options.most_cases, warm_cases=options.warm_cases,
+                follows=True,
+            )  # fmt: skip
+        except BaseException:
+            self._opened.close()
+            raise
+        self.folder = self._opened.folder
+        self._connected, self._tried, self._closed = True, 0.0, False
+        self.writer = Reader(self, most_waiting=options.most_waiting)
+
+    @classmethod
+    def open(cls, path: str | PathLike[str], *, options: StoreOptions | None = None, leader: str | None = None) -> Self:
+        """Follow the store in a folder or a database, which exists.
+
+        Args:
+            path: the folder, or the URL.
+            options: those about cases and requests that wait are used, and the folder for copies of snapshots.
+            leader: where the leader answers, for those who come here to write.
+        """
+        options = options or StoreOptions()
+        return cls(location_of(path, cache=options.cache), options, leader=leader)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Answer what waits, and end."""
+        if self._closed:
+            return
+        self._closed = True
+        self.writer.close()
+        with suppress(StoreError):  # a connection that is gone already
+            self._opened.close()
+
+    def seen(self) -> tuple[int, float]:
+        """The number of the last event that it has seen, and how many seconds ago it surely had all of them."""
+        return self._engine.seq, self.behind
+
+    @property
+    def behind(self) -> float:
+        """Everything that was acknowledged so many seconds ago, or before, is in its state."""
+        return time.monotonic() - self._complete
+
+    def has_space(self) -> bool:
+        """It needs none."""
+        return True
+
+    def learner(self, name: str) -> StoredLearner:
+        """The learner of this name; what would write raises :class:`~goalbound.errors.NotLeader`."""
+        self.writer.call(lambda engine: engine.machine.named(name), writes=False)
+        return StoredLearner(self, name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all learners, in the order in which they were created."""
+        found: tuple[str, ...] = self.writer.call(
+            lambda engine: tuple(one.name for one in engine.machine.learners.values()), writes=False
+        )
+        return found
+
+    def digest(self) -> dict[str, Any]:
+        """The last event that it has seen, its chain, and a digest of the state: that of the leader there."""
+        found: dict[str, Any] = self.writer.call(lambda engine: engine.digest(), writes=False)
+        return found
+
+    def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
+        """Some of the log, in order: the events after number ``after``."""
+        found: list[Event] = self.writer.call(lambda engine: list(engine.log.events(after, limit)), writes=False)
+        return found
+
+    @property
+    def restored(self) -> Restored:
+        """What it began with, and what it has replayed since."""
+        return self._engine.restored
+
+    def status(self) -> dict[str, Any]:
+        """Numbers for people and monitors; no ids and no contexts."""
+        engine = self._engine
+        return {
+            "events": engine.seq,
+            "open_cases": len(engine.machine.cases),
+            "learners": len(engine.machine.learners),
+            "waiting": self.writer.waiting,
+            "alive": self.writer.alive,
+            "free_bytes": free_bytes(self.folder) if self.folder.is_dir() else 0,
+            "replayed": engine.restored.replayed,
+            "rebuilt": engine.rebuilt,
+            "behind_seconds": self.behind,
+            "connected": int(self._connected),
+            "refused": self.writer.counts.refused,
+        }
+
+    # In the thread of the reader.
+
+    def advance(self) -> bool:
+        """Replay some of what is new; whether there may be more.
+
+        Raises:
+            StoreDamaged: the log has another history than the one that was followed.
+            ReplayDifference: an action is not the one in the log.
+        """
+        if not self._connected and not self._reopened():
+            return False
+        begun = time.monotonic()
+        try:
+            more = self._replay_some()
+        except StorageFailed as error:
+            self.lost(error)
+            return False
+        if not more:
+            self._complete = begun
+        return more
+
+    def _replay_some(self) -> bool:
+        engine, events = self._engine, self._engine.log
+        last, chain = events.last()
+        if last < engine.seq or (last == engine.seq and chain != engine.chain):
+            raise StoreDamaged(f"{self.location.name}: event {engine.seq} was seen, event {last} is the last one; "
+                               f"{_STALE_COPY}")  # fmt: skip
+        if last == engine.seq:
+            return False
+        try:
+            replay(events, engine.restored, until=min(last, engine.seq + _MOST_EVENTS))
+        except StoreDamaged as error:
+            if events.base().seq <= engine.seq:
+                raise StoreDamaged(f"{error}; {_STALE_COPY}") from error
+            engine.rebuild()  # what was to come next has been archived
+        engine.seq, engine.chain = engine.restored.seq, engine.restored.chain
+        return engine.seq < last
+
+    def lost(self, error: StoreError) -> None:
+        """The database cannot be read: what is in memory is answered until it can."""
+        if self._connected:
+            log.warning("%s; until it can be read again, answers grow older", error)
+            self._connected = False
+            self._opened.log.leave()
+            self._opened.release()
+
+    def _reopened(self) -> bool:
+        if time.monotonic() - self._tried < _REOPEN_SECONDS:
+            return False
+        self._tried = time.monotonic()
+        try:
+            self._opened = self.location.open_to_read()
+        except (StoreDamaged, ReplayDifference):
+            raise
+        except StoreError:
+            return False
+        self._engine.log, self._engine.snapshots = self._opened.log, self._opened.snapshots
+        self.folder, self._connected = self._opened.folder, True
+        log.warning("%s: it can be read again", self.location.name)
+        return True
+
+
+class Reader:
+    """The one thread of a follower: answers what waits, and replays what is new, in turn.
+
+    It has what a service uses of a :class:`~goalbound.store.writer.Writer`.
+    """
+
+    def __init__(self, follower: Follower, *, most_waiting: int) -> None:
+        self._follower = follower
+        self._most_waiting = most_waiting
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._closing = False
+        self.counts = Counts()
+        self.failure: BaseException | None = None
+        self.on_failure: Callable[[BaseException], None] | None = None
+        self._thread = threading.Thread(target=self._work, name="goalbound follower", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait."""
+        return self._queue.qsize()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it works."""
+        return self.failure is None and self._thread.is_alive()
+
+    def submit(self, job: Job) -> None:
+        """Put a job into the queue; an error if it writes, or if the queue is full, or nobody works on it."""
+        if job.writes:
+            leader = self._follower.leader
+            where = "" if leader is None else f"; the leader is at {leader}"
+            raise NotLeader(f"this is a follower, which only reads: nothing was recorded{where}", leader)
+        if self.failure is not None:
+            raise self.failure
+        if self._closing:
+            raise StoreClosed("the follower is closed; open it again")
+        if self._queue.qsize() >= self._most_waiting:
+            self.counts.refused += 1
+            raise StoreOverloaded(f"{self._most_waiting} requests wait already; ask again later")
+        self._queue.put(job)
+
+    def call(self, operation: Operation, *, writes: bool = True) -> Any:
+        """Do one thing, and wait for it."""
+        done = threading.Event()
+        job = Job([operation], lambda jobs: done.set(), writes=writes)
+        self.submit(job)
+        while not done.wait(1.0):
+            if not self._thread.is_alive() and not done.is_set():
+                raise self.failure or StoreClosed("the follower is closed; open it again")
+        result = job.results[0]
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    def close(self) -> None:
+        """Do what waits, and end."""
+        if not self._closing:
+            self._closing = True
+            self._queue.put(None)
+        self._thread.join()
+
+    # In the thread.
+
+    def _work(self) -> None:
+        looked, more, ended = time.monotonic(), False, False
+        try:
+            while not ended:
+                jobs, ended = self._gather(0.0 if more else max(0.0, looked + LOOK_SECONDS - time.monotonic()))
+                for job in jobs:
+                    job.results = [self._apply(operation) for operation in job.operations]
+                    job.seen = self._follower.seen()
+                deliver(jobs)
+                if more or time.monotonic() >= looked + LOOK_SECONDS:
+                    looked = time.monotonic()
+                    more = self._follower.advance()
+        except BaseException as error:
+            self.failure = error if isinstance(error, GoalboundError) else as_failure(error)
+            self._refuse_all()
+            if self.on_failure is not None:
+                self.on_failure(self.failure)
+
+    def _gather(self, seconds: float) -> tuple[list[Job], bool]:
+        """The jobs that wait, the first of which is waited for so long; and whether there will be no more."""
+        jobs: list[Job] = []
+        with suppress(Empty):
+            job = self._queue.get(timeout=seconds) if seconds else self._queue.get_nowait()
+            while job is not None:
+                jobs.append(job)
+                if len(jobs) >= MOST_BATCH:
+                    return jobs, False
+                job = self._queue.get_nowait()
+            return jobs, True
+        return jobs, False
+
+    def _apply(self, operation: Operation) -> Any:
+        """The result, or the error; what is read changes nothing."""
+        try:
+            return operation(self._follower._engine)
+        except StorageFailed as error:
+            self._follower.lost(error)
+            return StorageFailed("the log cannot be read at the moment, and this needs it; ask again later")
+        except Exception as error:
+            return error
+
+    def _refuse_all(self) -> None:
+        with suppress(Empty):
+            while True:
+                job = self._queue.get_nowait()
+                if job is not None:
+                    job.results = [self.failure] * len(job.operations)
+                    deliver([job])
