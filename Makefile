@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check lint format bench paper faults browser clean
+.PHONY: help demo test check lint format bench paper faults browser release-quick release-check clean
 
 help:
 	@echo "make demo    learn a contextual problem and leave a page to look at in out/demo/"
@@ -14,6 +14,8 @@ help:
 	@echo "make paper   the guarantees of the paper, made visible at full size in out/guarantees/ (minutes)"
 	@echo "make faults  kill, stop and damage the decision service at full size: nothing acknowledged is lost (hours)"
 	@echo "make browser install Chromium for the tests of the report (Debian and Ubuntu; as root, or by sudo)"
+	@echo "make release-quick  build wheel and sdist, install them into empty environments, use core and each extra"
+	@echo "make release-check  ... under every Python that is found, and with the lowest versions allowed (many minutes)"
 	@echo "make clean   remove the environment and everything that was built"
 
 $(VENV)/.made:
@@ -66,6 +68,12 @@ paper: $(VENV)/.dev
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m faults
+
+release-quick: $(VENV)/.dev
+	$(BIN)/python -m release
+
+release-check: $(VENV)/.dev
+	$(BIN)/python -m release --full
 
 # Tests of the report need a real browser; without one they are skipped, and say so. Where CI is set they fail instead.
 HAVE_BROWSER = command -v chromedriver >/dev/null && \

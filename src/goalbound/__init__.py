@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     )
     from goalbound.testing import check_learner
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 
 _NAMES = {
     "goalbound.errors": ("ArgumentError", "FileFormatError", "GoalboundError", "LearnerError", "ModelError"),
@@ -123,7 +123,71 @@ _NAMES = {
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
-__all__ = [*_HOMES, "__version__"]
+__all__ = [
+    "LRCSSP",
+    "SSP",
+    "Adversary",
+    "Apprentice",
+    "ArgumentError",
+    "BallSet",
+    "Builder",
+    "Clairvoyant",
+    "ContextBlind",
+    "ContextSource",
+    "Dirichlet",
+    "Discretized",
+    "Environment",
+    "Episode",
+    "EpsilonGreedy",
+    "Explanation",
+    "FileFormatError",
+    "GoalboundError",
+    "GreedyRidge",
+    "Guarded",
+    "History",
+    "InUnits",
+    "IntervalSet",
+    "KwikRmax",
+    "Learner",
+    "LearnerCard",
+    "LearnerError",
+    "LearnerOptions",
+    "LinearCSSP",
+    "LossScale",
+    "MappedContexts",
+    "ModelEnvironment",
+    "ModelError",
+    "Monitored",
+    "OneHot",
+    "Plan",
+    "PolicyBounds",
+    "PosteriorSampling",
+    "PriorKnowledge",
+    "Solution",
+    "Statistics",
+    "Step",
+    "Support",
+    "TabularLearner",
+    "__version__",
+    "check_learner",
+    "confidence_set",
+    "context_bounds",
+    "evaluate",
+    "extended_value_iteration",
+    "load",
+    "load_learner",
+    "optimal_values",
+    "play",
+    "plugin",
+    "policy_bounds",
+    "project",
+    "ridge_estimate",
+    "save",
+    "solve",
+    "warm_up",
+    "widths",
+]
+"""Written out for type checkers, to which only what is listed here is exported."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
 """Optional dependencies and the command that installs them.
 
-goalbound is installed from a clone, not from a package index: the command given here installs
-from where this goalbound came from, into the environment that it runs in.
+goalbound is installed from a clone or a wheel, not from a package index: the command given here
+installs from where this goalbound came from, into the environment that it runs in.
 """
 
 from __future__ import annotations
@@ -28,19 +28,33 @@ EXTRAS = {
 def install_command(extra: str) -> str:
     """The install command of an extra, for the current directory unless it names another."""
     python = shlex.quote(_relative(sys.executable) if sys.executable else "python")
-    clone, editable = _source()
-    if clone is None:
+    source, editable = _source()
+    if source is None:
         return f"{python} -m pip install '.[{extra}]' in the folder of a clone of goalbound"
-    place = shlex.quote(f"{_relative(str(clone))}[{extra}]")
+    place = shlex.quote(f"{_relative(str(source))}[{extra}]")
     return f"{python} -m pip install {'--editable ' if editable else ''}{place}"
 
 
+def missing_library(error: ModuleNotFoundError) -> ModuleNotFoundError:
+    """The error of an import again, with the command that installs the library, if an extra provides it.
+
+    >>> missing_library(ModuleNotFoundError("No module named 'httpx'", name="httpx")).msg
+    "this needs httpx: ... -m pip install ...[client]..."
+    """
+    library = (error.name or "").partition(".")[0]
+    if library not in EXTRAS:
+        return error
+    return ModuleNotFoundError(f"this needs {library}: {install_command(EXTRAS[library])}", name=error.name)
+
+
 def _source() -> tuple[Path | None, bool]:
-    """The clone that this goalbound was installed from, if it is still there, and whether it is used as it stands."""
+    """The clone or the wheel that this goalbound was installed from, if it is still there, and whether it is a clone
+    that is used as it stands."""
     try:
         direct_url = json.loads(metadata.distribution("goalbound").read_text("direct_url.json") or "{}")
-        clone = Path(url2pathname(urlsplit(direct_url["url"]).path))
-        return (clone if (clone / "pyproject.toml").is_file() else None), bool(direct_url["dir_info"].get("editable"))
+        source = Path(url2pathname(urlsplit(direct_url["url"]).path))
+        there = (source / "pyproject.toml").is_file() or (source.is_file() and "archive_info" in direct_url)
+        return (source if there else None), bool(direct_url.get("dir_info", {}).get("editable"))
     except (metadata.PackageNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         return None, False
 

@@ -14,7 +14,7 @@ from pkgutil import resolve_name
 
 from goalbound.cli.arguments import UsageError, parser
 from goalbound.cli.text import print_error
-from goalbound.extras import EXTRAS, install_command
+from goalbound.extras import missing_library
 from goalbound.terminal import guard_output
 
 FAILED, WRONG_INPUT, INTERRUPTED, NO_READER = 1, 2, 130, 141
@@ -61,10 +61,9 @@ def _exit_code(argv: Sequence[str] | None) -> int:
         what = (error.strerror or str(error)).lower()
         return _fail(f"{error.filename}: {what}" if error.filename else what, WRONG_INPUT)
     except ModuleNotFoundError as error:
-        name = (error.name or "").partition(".")[0]
-        if name not in EXTRAS:
+        if (explained := missing_library(error)) is error:
             raise
-        return _fail(f"this needs {name}: {install_command(EXTRAS[name])}", WRONG_INPUT)
+        return _fail(explained.msg, WRONG_INPUT)
     except MemoryError:
         return _fail("the problem does not fit into memory", WRONG_INPUT)
     except ValueError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.kernels import environment as kernels
@@ -73,7 +73,7 @@ class ModelEnvironment:
     __setstate__ = restore_state
     __copy__ = deep_copy
 
-    def begin(self, context: NDArray[np.float64]) -> int:
+    def begin(self, context: ArrayLike) -> int:
         """A new episode under a context; its first state."""
         self._context = readonly_copy(self.problem.check_context(context), np.float64)
         start = self.problem.start
