@@ -1,4 +1,4 @@
-"""The figures of README, docs/width_scale.md and docs/covariates.md, from the results of experiments and of the demo.
+"""The figures of README and of the pages width_scale and covariates, from results of experiments and of the demo.
 
 goalbound demo
 goalbound run experiments/first.toml

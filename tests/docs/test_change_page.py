@@ -1,4 +1,4 @@
-"""What docs/change.md says is run."""
+"""What docs/how_to/change.md says is run."""
 
 import warnings
 
@@ -15,13 +15,13 @@ def read() -> dict:
     names["print"] = lambda *things: names["printed"].append(" ".join(map(str, things)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ChangeWarning)
-        for block in blocks("docs/change.md"):
+        for block in blocks("docs/how_to/change.md"):
             exec(block, names)
     return names
 
 
 def test_the_alarm_on_the_page_is_the_one_that_is_printed(read: dict) -> None:
-    page = " ".join((ROOT / "docs" / "change.md").read_text().split())
+    page = " ".join((ROOT / "docs" / "how_to" / "change.md").read_text().split())
     assert " ".join(read["printed"][0].split()) in page
 
 

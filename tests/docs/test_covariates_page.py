@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "covariates.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how_to" / "covariates.md"
 
 
 @pytest.fixture(scope="module")

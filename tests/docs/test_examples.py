@@ -49,12 +49,12 @@ def test_the_gymnasium_lines_of_the_readme_make_a_lake() -> None:
 
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    """The blocks of docs/learner.md run in order, in an empty folder; their names, and what each block printed."""
+    """The blocks of docs/how_to/learner.md, run in order in an empty folder: their names, and what each printed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("learner"))
         names: dict = {"printed": []}
         patch.setitem(names, "print", lambda *things: names["printed"].append(" ".join(map(str, things))))
-        for code in blocks("docs/learner.md"):
+        for code in blocks("docs/how_to/learner.md"):
             exec(code, names)
     return names
 

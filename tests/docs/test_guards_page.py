@@ -1,4 +1,4 @@
-"""What docs/guards.md says is run."""
+"""What docs/how_to/guards.md says is run."""
 
 import pytest
 
@@ -11,13 +11,13 @@ def read() -> dict:
     """The blocks of the page run in order; their names, and what they printed."""
     names: dict = {"printed": []}
     names["print"] = lambda *things: names["printed"].append(" ".join(map(str, things)))
-    for block in blocks("docs/guards.md"):
+    for block in blocks("docs/how_to/guards.md"):
         exec(block, names)
     return names
 
 
 def test_the_table_on_the_page_is_the_one_that_is_printed(read: dict) -> None:
-    assert read["printed"][0] in (ROOT / "docs" / "guards.md").read_text()
+    assert read["printed"][0] in (ROOT / "docs" / "how_to" / "guards.md").read_text()
 
 
 def test_the_case_of_the_page_is_led_by_the_learner_before_and_after_the_override(read: dict) -> None:

@@ -15,7 +15,7 @@ from tests.support.documents import ROOT
 
 @pytest.fixture(scope="module")
 def maker() -> Any:
-    spec = importlib.util.spec_from_file_location("make_incidents", ROOT / "docs" / "tutorial" / "make_incidents.py")
+    spec = importlib.util.spec_from_file_location("make_incidents", ROOT / "docs" / "tutorials" / "make_incidents.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

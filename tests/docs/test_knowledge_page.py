@@ -1,4 +1,4 @@
-"""What docs/knowledge.md says is run."""
+"""What docs/how_to/knowledge.md says is run."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tests.support.documents import blocks
 
 def test_the_page_on_knowledge_tells_the_learner_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict = {}
-    for block in blocks("docs/knowledge.md"):
+    for block in blocks("docs/how_to/knowledge.md"):
         exec(block, names)
     learner = names["learner"]
     assert learner.prior.row_known.tolist() == [True, False, False]

@@ -1,4 +1,4 @@
-"""What docs/large.md says a learner takes is what its arrays have, and its lines are run."""
+"""What docs/how_to/large.md says a learner takes is what its arrays have, and its lines are run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goalbound.planning.context_bounds import BoundStatus
 from goalbound.problems import random_cssp
 from tests.support.documents import ROOT, block
 
-PAGE = (ROOT / "docs" / "large.md").read_text()
+PAGE = (ROOT / "docs" / "how_to" / "large.md").read_text()
 PROBLEM = random_cssp(30, actions=4, successors=3, context_size=5)
 
 
@@ -75,6 +75,6 @@ def test_what_testing_the_model_takes_is_what_the_page_says() -> None:
 
 def test_the_bounds_of_the_page_are_found_and_told(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict = {}
-    exec(block("docs/large.md", "context_bounds").replace("routing_grid(6, 6", "routing_grid(3, 3"), names)
+    exec(block("docs/how_to/large.md", "context_bounds").replace("routing_grid(6, 6", "routing_grid(3, 3"), names)
     assert names["found"].status is BoundStatus.CONVERGED
     assert re.search(r"loss: .* to .*, 1 regions\r.*time: ", capsys.readouterr().out)

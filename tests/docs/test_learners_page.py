@@ -12,7 +12,7 @@ from goalbound.experiments.registry.learners import LEARNERS
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import ExperimentSpec
 
-PAGE = (Path(__file__).parents[2] / "docs" / "learners.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "learners.md").read_text()
 
 
 def blocks(language: str) -> list[str]:

@@ -20,7 +20,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> dict:
         patch.chdir(tmp_path_factory.mktemp("logs"))
         names: dict = {"printed": []}
         patch.setitem(names, "print", lambda *things: names["printed"].append(" ".join(map(str, things))))
-        for code in blocks("docs/logs.md"):
+        for code in blocks("docs/how_to/logs.md"):
             exec(code, names)
     return names
 
@@ -37,11 +37,11 @@ def test_what_the_page_says_is_printed(read: dict) -> None:
 
 
 def test_the_number_of_steps_on_the_page_is_the_one_that_is_printed(read: dict) -> None:
-    assert read["printed"][1] in (ROOT / "docs" / "logs.md").read_text(encoding="utf-8")
+    assert read["printed"][1] in (ROOT / "docs" / "how_to" / "logs.md").read_text(encoding="utf-8")
 
 
 def test_the_options_of_the_page_read_the_log_of_the_page(read: dict, tmp_path: Path, capsys) -> None:
-    page = (ROOT / "docs" / "logs.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how_to" / "logs.md").read_text(encoding="utf-8")
     options = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0]
     (tmp_path / "incidents.toml").write_text(options)
     with (tmp_path / "log.csv").open("w", newline="") as file:
@@ -54,7 +54,7 @@ def test_the_options_of_the_page_read_the_log_of_the_page(read: dict, tmp_path: 
 
 
 def test_the_support_of_the_page_is_the_same_in_python_and_in_the_file(read: dict, tmp_path: Path, capsys) -> None:
-    page = (ROOT / "docs" / "logs.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how_to" / "logs.md").read_text(encoding="utf-8")
     (tmp_path / "tickets.toml").write_text(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[1])
     with (tmp_path / "log.csv").open("w", newline="") as file:
         writer = csv.writer(file)

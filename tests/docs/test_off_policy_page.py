@@ -13,13 +13,13 @@ def read() -> dict:
     """The blocks of the page run in order; their names, and what they printed."""
     names: dict = {"printed": []}
     names["print"] = lambda *things: names["printed"].append(" ".join(map(str, things)))
-    for block in blocks("docs/off_policy.md"):
+    for block in blocks("docs/how_to/off_policy.md"):
         exec(block, names)
     return names
 
 
 def test_the_table_on_the_page_is_the_one_that_is_printed(read: dict) -> None:
-    assert read["printed"][0] in (ROOT / "docs" / "off_policy.md").read_text(encoding="utf-8")
+    assert read["printed"][0] in (ROOT / "docs" / "how_to" / "off_policy.md").read_text(encoding="utf-8")
 
 
 def test_the_bounds_of_the_page_are_proven_and_below_the_truth(read: dict) -> None:

@@ -29,7 +29,7 @@ from tests.support.documents import named_function
 ROOT = Path(__file__).parents[2]
 ROWS = [
     tuple(cell.strip() for cell in line.strip("|\n").split("|"))
-    for line in (ROOT / "docs" / "paper_map.md").read_text().splitlines()
+    for line in (ROOT / "docs" / "theory" / "paper_map.md").read_text().splitlines()
     if line.startswith("| ") and "`" in line
 ]
 PROBLEM = LinearCSSP.mix(

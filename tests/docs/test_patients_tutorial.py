@@ -19,7 +19,7 @@ EXACT = 4
 @pytest.fixture(scope="module")
 def maker():
     pytest.importorskip("matplotlib")
-    spec = importlib.util.spec_from_file_location("make_patients", ROOT / "docs" / "tutorial" / "make_patients.py")
+    spec = importlib.util.spec_from_file_location("make_patients", ROOT / "docs" / "tutorials" / "make_patients.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""What docs/policy_bounds.md says is run."""
+"""What docs/how_to/policy_bounds.md says is run."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def read() -> dict:
     """The blocks of the page run in order; their names, and what they printed."""
     names: dict = {"printed": []}
     names["print"] = lambda *things: names["printed"].append(" ".join(map(str, things)))
-    for block in blocks("docs/policy_bounds.md"):
+    for block in blocks("docs/how_to/policy_bounds.md"):
         exec(block, names)
     return names
 
@@ -28,7 +28,7 @@ def test_the_bounds_of_the_page_hold_the_truth_and_are_finite(read: dict) -> Non
 
 
 def test_the_table_on_the_page_is_the_one_that_is_printed(read: dict) -> None:
-    page = (ROOT / "docs" / "policy_bounds.md").read_text()
+    page = (ROOT / "docs" / "how_to" / "policy_bounds.md").read_text()
     assert read["printed"][0] in page
 
 

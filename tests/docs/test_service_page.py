@@ -1,4 +1,4 @@
-"""What docs/service.md and the README say of the service is run."""
+"""What docs/how_to/service.md and the README say of the service is run."""
 
 import pytest
 
@@ -12,14 +12,14 @@ from tests.support.services import running
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
-    code = block("docs/service.md", '.save("learner.npz")')
+    code = block("docs/how_to/service.md", '.save("learner.npz")')
     exec(code.replace('"learner.npz"', repr(str(folder / "learner.npz"))), {})
     with running(folder / "store", "--learner", f"recovery={folder / 'learner.npz'}") as (_, url):
         yield url
 
 
 def test_the_program_of_the_page_handles_its_case(served, capsys):
-    exec(block("docs/service.md", 'print("possible:"').replace("http://127.0.0.1:8765", served), {})
+    exec(block("docs/how_to/service.md", 'print("possible:"').replace("http://127.0.0.1:8765", served), {})
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "proposed: restart"
     assert "possible: restart" in printed
@@ -33,16 +33,16 @@ def test_the_program_of_the_readme_handles_its_case(served, capsys):
 
 def test_the_store_of_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    code = block("docs/service.md", 'Store.open("incidents")')
+    code = block("docs/how_to/service.md", 'Store.open("incidents")')
     exec(code, {})
-    assert f"```text\n{capsys.readouterr().out}```" in (ROOT / "docs" / "service.md").read_text()
+    assert f"```text\n{capsys.readouterr().out}```" in (ROOT / "docs" / "how_to" / "service.md").read_text()
     assert verify(tmp_path / "incidents").replayed == 4
     with Store.open(tmp_path / "incidents") as store:
         assert store.names == ("recovery",)
 
 
 def test_every_route_is_in_the_table_of_the_page():
-    text = (ROOT / "docs" / "service.md").read_text()
+    text = (ROOT / "docs" / "how_to" / "service.md").read_text()
     for route in ROUTES:
         assert route.path.rsplit("/", 1)[1].removesuffix("{case}").removesuffix("{learner}") in text, route.path
         assert route.scope is None or f"| {route.scope} |" in text

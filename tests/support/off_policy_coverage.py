@@ -1,6 +1,6 @@
 """How often the intervals of ``evaluate_policy`` hold the truth, over logs of incidents that differ by their seed.
 
-``python -m tests.support.off_policy_coverage`` prints the table of docs/off_policy.md.
+``python -m tests.support.off_policy_coverage`` prints the table of docs/how_to/off_policy.md.
 """
 
 from __future__ import annotations

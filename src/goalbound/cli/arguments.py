@@ -123,7 +123,7 @@ examples:
   goalbound fit log.csv --map incidents.toml --report log.html     only a page about the log
   goalbound fit log.csv --map incidents.toml --errors skip --out learner.npz --learner greedy-ridge
 
-The file of --map holds all at once; options go first (docs/logs.md):
+The file of --map holds all at once; options go first (docs/how_to/logs.md):
 
   goal = "recovered"
   [columns]                      case, time, state, action, loss, next_state, covariates or context, probability
@@ -133,7 +133,7 @@ The file of --map holds all at once; options go first (docs/logs.md):
   unit = "min"
   cap = 60
   floor = 1
-  [map]                          a map of covariates (docs/covariates.md)
+  [map]                          a map of covariates (docs/how_to/covariates.md)
   kind = "Tensor"
   columns = ["hour", "traffic"]
   maps = [{ kind = "Periodic", period = 24, knots = [3, 9, 15, 21] }, { kind = "Hats", knots = [0, 0.5, 1] }]
@@ -180,7 +180,7 @@ examples:
   goalbound serve incidents/ --host 0.0.0.0                      other machines too; needs tokens ("goalbound token")
 
 A step is acknowledged when it is on the disk. SIGTERM ends it: what waits is done, and a snapshot is taken.
-docs/service.md says how to run it, docs/operations.md how to keep it running.
+docs/how_to/service.md says how to run it, docs/how_to/operations.md how to keep it running.
 
 exit code: 0 stopped, 1 the store cannot be opened, 2 wrong input, 74 the disk failed (start it again).
 """
@@ -334,7 +334,7 @@ def _add_demo(commands: argparse._SubParsersAction[Parser]) -> None:
 def _add_run(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _command(commands, "run", "run an experiment: a file in, records, a summary and a report out", RUN)
     command.usage = "%(prog)s SPEC.toml [options]"
-    command.add_argument("spec", metavar="SPEC.toml", help="the experiment (see docs/experiments.md)")
+    command.add_argument("spec", metavar="SPEC.toml", help="the experiment (see docs/how_to/experiments.md)")
     command.add_argument("--workers", type=int, metavar="N", help="processes (default: one per processor)")
     command.add_argument("--on", metavar="ADDRESS", help="a Dask scheduler whose workers are used instead")
     command.add_argument("--out", metavar="FOLDER", help="where everything goes (default: out/NAME)")

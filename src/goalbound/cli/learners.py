@@ -37,7 +37,7 @@ def run(arguments: Namespace) -> int:
             for line in _settings(entry["settings"]):
                 print(f"    {line}")
         print()
-    print('or give an import path: use = "package.module:function", and --plugin package (docs/experiments.md)')
+    print('or give an import path: use = "package.module:function", and --plugin package (docs/how_to/experiments.md)')
     return 0
 
 

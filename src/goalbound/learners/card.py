@@ -31,7 +31,7 @@ GUARANTEE_LABELS = {
 """The guarantees of a card."""
 
 THEOREM, COROLLARY = "Theorem regret-bound-main", "Corollary arbitrary-cost"
-"""The names in the paper's source, as in docs/paper_map.md."""
+"""The names in the paper's source, as in docs/theory/paper_map.md."""
 RUNBOOK_THEOREM = "no episode is worse than by the runbook, up to the margin (docs/explanation/apprentice.md)"
 """What is proven of an apprentice. It is no bound of the regret, which is linear if the runbook is never left."""
 STEPS_IN = "a runbook brings long or dear episodes to their end, and bounds of the regret do not know it"

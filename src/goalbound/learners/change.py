@@ -108,8 +108,8 @@ class ChangeDetector:
     Guarantee: with a ``model`` that is right, the mean number of steps until a false alarm is at least ``run_length``,
     and n steps raise one with probability n / run_length at most, whoever chooses the actions by what was seen before.
     Without one nothing is proven, as the forecasts are estimates. On incident-recovery there was less than one false
-    alarm in 100,000 steps at a ``run_length`` of 10,000 (docs/change.md). Outcomes are to be entered in an order that
-    does not depend on them. A step costs O(d^2 + m (d + 4)) for the m next states of its pair.
+    alarm in 100,000 steps at a ``run_length`` of 10,000 (docs/how_to/change.md). Outcomes are to be entered in an order
+    that does not depend on them. A step costs O(d^2 + m (d + 4)) for the m next states of its pair.
 
     >>> from goalbound import Step, Support
     >>> detector = ChangeDetector(Support.from_pairs([{0: [0, 1]}]), 1, run_length=1000)

@@ -111,7 +111,7 @@ class EpsilonGreedy(RidgeLearner):
 
 class PosteriorSampling(RidgeLearner):
     """Thompson sampling (PS-CSSP): plans in a draw around the ridge estimate. Our choice for use, where no proof is
-    asked for (docs/which_learner.md).
+    asked for (docs/how_to/which_learner.md).
 
     The coefficients of a row have posterior N(P^, spread^2 V^-1), independently; so under a context c the row itself
     is N(P^ c, (spread w)^2 I) with w the norm of c in V^-1. That is drawn, for every next state of the support, and

@@ -12,7 +12,7 @@ from goalbound.cli import main
 from goalbound.cli.arguments import parser
 from tests.support.commands import in_a_process
 
-PAGE = Path(__file__).parents[3] / "docs" / "experiments.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how_to" / "experiments.md"
 COMMANDS = ["run", "report", "ratios", "compare", "export", "figures", "learners", "check"]
 
 

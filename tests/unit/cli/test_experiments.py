@@ -14,7 +14,7 @@ import pytest
 from goalbound.extras import install_command
 from tests.support.commands import SPEC, records, strict
 
-PAGE = Path(__file__).parents[3] / "docs" / "experiments.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how_to" / "experiments.md"
 
 
 def test_a_run_leaves_records_a_summary_and_a_report_and_says_where(place, run):

@@ -63,7 +63,7 @@ def test_losses_of_zero_and_scales_of_zero_are_refused_with_the_remedy() -> None
 
 
 def test_it_has_less_regret_than_the_proven_one_on_the_ladder() -> None:
-    # docs/width_scale.md: after 20,000 episodes less than half of it, in the mean over seeds.
+    # docs/how_to/width_scale.md: after 20,000 episodes less than half of it, in the mean over seeds.
     ladder = treatment_ladder(3, markers=2)
     practical = run(ladder, LRCSSP.scaled(ladder.support, 3, loss_floor=0.1), episodes=2000)
     proven = run(ladder, LRCSSP.scaled(ladder.support, 3, loss_floor=0.1, scale=1.0), episodes=2000)
@@ -82,7 +82,7 @@ def test_shown_a_line_where_the_world_is_a_curve_it_says_so() -> None:
 
 
 def test_the_page_about_the_dial_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "width_scale.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "how_to" / "width_scale.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(code, {})
     assert capsys.readouterr().out == "0.5 x sharp False\n"

@@ -1,6 +1,6 @@
 """Runs the tutorial about patients at full size: its numbers and its picture come from here, not from a keyboard.
 
-    python docs/tutorial/make_patients.py
+    python docs/tutorials/make_patients.py
 
 The python blocks of patients.md are run in order (some four minutes). What a block printed replaces the text block
 that follows it, and docs/images/patients.png is drawn from what the blocks leave behind.

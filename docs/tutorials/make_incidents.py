@@ -1,6 +1,6 @@
 """Runs the tutorial about incidents and fills in what its blocks print.
 
-python docs/tutorial/make_incidents.py
+python docs/tutorials/make_incidents.py
 """
 
 from __future__ import annotations
