@@ -94,8 +94,8 @@ def _numbered_cells(support: Support, rows: int, columns: int) -> list[tuple[int
         number = state if support.state_names is None else int(found[1]) if found is not None else -1
         if not 0 <= number < rows * columns:
             raise ArgumentError(
-                f"{support.state_name(state)} has no place on a grid of {rows} x {columns} cells, which are numbered row "
-                f"by row from 0 to {rows * columns - 1}; give another grid, or none"
+                f"{support.state_name(state)} has no place on a grid of {rows} x {columns} cells, which are numbered "
+                f"row by row from 0 to {rows * columns - 1}; give another grid, or none"
             )
         cells.append(divmod(number, columns))
     if len(set(cells)) < len(cells):

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from goalbound import __version__
+from goalbound.errors import ArgumentError
 from goalbound.explorer.layout import Layout, make_layout
 from goalbound.explorer.learner_views import LearnerCourse
 from goalbound.explorer.optimum import (
@@ -17,7 +18,6 @@ from goalbound.explorer.optimum import (
     is_solved_in_page,
     model_json,
 )
-from goalbound.errors import ArgumentError
 from goalbound.models import LinearCSSP
 from goalbound.pages.charts import Chart, axis
 from goalbound.pages.page import render
@@ -54,7 +54,8 @@ def explorer_page(
     data: dict[str, Any] = {
         "explorer": {
             "model": model_json(problem, exact=exact), "exact": exact, "estimated": estimated,
-            "certified": certified_json(problem, contexts), "layout": (layout or make_layout(problem.support)).as_json(),
+            "certified": certified_json(problem, contexts),
+            "layout": (layout or make_layout(problem.support)).as_json(),
             "bounds": None if estimated else bounds_json(problem, seconds=seconds),
             "courses": [course.as_json() for course in courses],
         }

@@ -26,8 +26,8 @@ def simplex_landmarks(size: int, *, most: int = 100) -> NDArray[np.float64]:
 
 
 def simplex_lattice(size: int, *, most: int, finest: int = 40) -> NDArray[np.float64]:
-    """[K, d] the points whose weights are multiples of 1 / n, for the largest n (up to ``finest``) with at most ``most``
-    of them; at least the corners. The last component comes first, as in the contexts of records.
+    """[K, d] the points whose weights are multiples of 1 / n, for the largest n (up to ``finest``) with at most
+    ``most`` of them; at least the corners. The last component comes first, as in the contexts of records.
 
     >>> simplex_lattice(3, most=6)
     array([[0. , 0. , 1. ],
