@@ -251,20 +251,20 @@ function showStates({ policy, values, steps, lower }, learned) {
 /** The chart along the episodes: bounds, estimate and truth at the chosen state, under the nearest context. */
 function showCourse() {
   if (!page.charts.course) return;
-  const { views } = course(), { state } = view, here = views.map((_, time) => learnedAt(view.context, time));
+  const { views } = course(), chosen = view.state, here = views.map((_, time) => learnedAt(view.context, time));
   const x = views.map(({ episodes }) => episodes.toLocaleString("en")), scaled = (value) => (value === null || value === undefined || !Number.isFinite(value) ? null : value * model.scale);
   const line = (name, y, place, dash) => ({ type: "scatter", mode: "lines+markers", name, x, y: y.map(scaled), meta: { role: "line" },
     line: { color: `var(--c${place})`, dash, width: 2.2 }, marker: { size: 7, color: `var(--c${place})` } });
   const traces = [["at least", "lower", 2, "8px,4px"], ["estimate", "estimate", 0, "solid"], ["at most", "upper", 1, "8px,4px"]]
-    .map(([name, key, place, dash]) => line(name, here.map((one) => one[key]?.[state]), place, dash)).filter(({ y }) => y.some((value) => value !== null));
+    .map(([name, key, place, dash]) => line(name, here.map((one) => one[key]?.[chosen]), place, dash)).filter(({ y }) => y.some((value) => value !== null));
   const at = solutionAtQuietly(here[0].context);
-  if (explorer.exact && !explorer.estimated) traces.push(line("in truth", here.map((one) => trueValues(one)?.[state]), 3, "2px,3px"));
-  traces.push({ type: "scatter", mode: "lines", name: "optimal", x, y: x.map(() => scaled(at.values[state])), line: { color: "var(--soft)", dash: "2px,4px", width: 1.6 }, meta: { role: "line" } });
+  if (explorer.exact && !explorer.estimated) traces.push(line("in truth", here.map((one) => trueValues(one)?.[chosen]), 3, "2px,3px"));
+  traces.push({ type: "scatter", mode: "lines", name: "optimal", x, y: x.map(() => scaled(at.values[chosen])), line: { color: "var(--soft)", dash: "2px,4px", width: 1.6 }, meta: { role: "line" } });
   Object.assign(page.charts.course, { traces });
   page.charts.course.layout.xaxis.type = "category";
   page.charts.course.layout.xaxis.title.text = "episodes (not to scale)";
-  element("course-note").textContent = `${model.states[state]}, ${course().label}, under the context (${weightsText(here[0].context)}). `
-    + (here.some((one) => one.upper && one.upper[state] === null) ? "Where \"at most\" is missing, some plausible model never arrives." : "");
+  element("course-note").textContent = `${model.states[chosen]}, ${course().label}, under the context (${weightsText(here[0].context)}). `
+    + (here.some((one) => one.upper && one.upper[chosen] === null) ? "Where \"at most\" is missing, some plausible model never arrives." : "");
   const holder = document.querySelector("[data-chart=course]");
   if (holder && visible(holder) && state.drawn.has(holder)) draw(holder);
 }

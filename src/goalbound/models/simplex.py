@@ -38,7 +38,8 @@ def simplex_lattice(size: int, *, most: int, finest: int = 40) -> NDArray[np.flo
            [1. , 0. , 0. ]])
     """
     steps = lattice_steps(size, most=most, finest=finest)
-    bars = np.array(list(combinations(range(steps + size - 1), size - 1)), dtype=np.int64).reshape(-1, size - 1)
+    found = list(combinations(range(steps + size - 1), size - 1))  # stars and bars
+    bars = np.array(found, dtype=np.int64).reshape(len(found), size - 1)
     ends = np.full((len(bars), 1), steps + size - 1)
     return (np.diff(bars, axis=1, prepend=-1, append=ends) - 1) / steps
 
