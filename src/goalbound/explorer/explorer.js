@@ -3,8 +3,8 @@
 
 const explorer = page.explorer, { certified, courses } = explorer, names = explorer.model.components;
 const model = explorer.exact ? prepared(explorer.model) : { ...explorer.model, count: explorer.model.states.length, size: names.length, pairState: pairStates(explorer.model) };
-const MOST_ROWS = 300, MOST_LISTED = 8, REGION_SECONDS = 6, STRIP_SECONDS = 0.4;
-const BASE = model.count <= 60 ? 24 : 12, DEPTH = 4, SAME = 1e-9;
+const MOST_ROWS = 300, MOST_LISTED = 8, REGION_SECONDS = 4, STRIP_SECONDS = 0.4;
+const BASE = model.count <= 60 ? 24 : 12, DEPTH = 3, SAME = 1e-9;
 const view = { context: null, state: startState(), course: 0, time: 0, colour: "policy", hint: null, policies: [], map: null, waiting: false };
 const element = (id) => document.getElementById(id);
 const exactly = (value) => (!Number.isFinite(value) ? "infinite" : value === 0 ? "0"
@@ -260,11 +260,15 @@ function showCourse() {
   const at = solutionAtQuietly(here[0].context);
   if (explorer.exact && !explorer.estimated) traces.push(line("in truth", here.map((one) => trueValues(one)?.[chosen]), 3, "2px,3px"));
   traces.push({ type: "scatter", mode: "lines", name: "optimal", x, y: x.map(() => scaled(at.values[chosen])), line: { color: "var(--soft)", dash: "2px,4px", width: 1.6 }, meta: { role: "line" } });
+  const most = Math.max(...traces.flatMap(({ y }) => y.map((value) => value ?? 0)));
+  const shownMost = Math.min(most, Math.max(5 * scaled(at.values[chosen]), ...["estimate", "lower"].flatMap((key) => here.map((one) => scaled(one[key]?.[chosen]) ?? 0))));
   Object.assign(page.charts.course, { traces });
+  page.charts.course.layout.yaxis.range = [0, 1.08 * shownMost || 1];
   page.charts.course.layout.xaxis.type = "category";
   page.charts.course.layout.xaxis.title.text = "episodes (not to scale)";
   element("course-note").textContent = `${model.states[chosen]}, ${course().label}, under the context (${weightsText(here[0].context)}). `
-    + (here.some((one) => one.upper && one.upper[chosen] === null) ? "Where \"at most\" is missing, some plausible model never arrives." : "");
+    + (here.some((one) => one.upper && one.upper[chosen] === null) ? "Where \"at most\" is missing, some plausible model never arrives. " : "")
+    + (most > shownMost ? `Values up to ${exactly(most)} are beyond the chart; saved as CSV they are whole.` : "");
   const holder = document.querySelector("[data-chart=course]");
   if (holder && visible(holder) && state.drawn.has(holder)) draw(holder);
 }

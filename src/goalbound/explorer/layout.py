@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from goalbound.errors import ArgumentError
-from goalbound.models import Support
+from goalbound.models import LinearCSSP, Support
 
 MOST_DRAWN = 40
 """States of a graph; more are listed in a table only."""
@@ -74,6 +74,28 @@ def make_layout(support: Support, *, grid: tuple[int, int] | None = None) -> Lay
     if support.states > MOST_DRAWN:
         return Layout(TABLE)
     return _graph_layout(support)
+
+
+def mean_moves(layout: Layout, problem: LinearCSSP) -> dict[str, list[list[float]]]:
+    """By pair, of the actions whose names are no directions: how far they lead on average in each component, [d][2].
+
+    For pages without the rows of the problem.
+
+    >>> from goalbound.problems import windy_grid
+    >>> grid = windy_grid(2, 2)
+    >>> mean_moves(make_layout(grid.support), grid)["4"]  # drifting: calm, west wind, north wind
+    [[0.0, 0.0], [0.9, 0.0], [0.0, 0.9]]
+    """
+    support = problem.support
+    places = np.array([*layout.places, layout.goal or (np.nan, np.nan)])
+    found = {}
+    for pair in range(support.pairs):
+        if int(support.pair_action[pair]) in layout.moves:
+            continue
+        row = support.row(pair)
+        moves = np.nan_to_num(places[support.next_state[row]] - places[support.pair_state[pair]])
+        found[str(pair)] = np.round(problem.probabilities[row].T @ moves, 4).tolist()
+    return found
 
 
 def _named_cells(support: Support) -> list[tuple[int, int]] | None:

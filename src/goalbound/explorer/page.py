@@ -9,7 +9,7 @@ from typing import Any
 
 from goalbound import __version__
 from goalbound.errors import ArgumentError
-from goalbound.explorer.layout import Layout, make_layout
+from goalbound.explorer.layout import GRID, Layout, make_layout, mean_moves
 from goalbound.explorer.learner_views import LearnerCourse
 from goalbound.explorer.optimum import (
     bounds_json,
@@ -55,7 +55,7 @@ def explorer_page(
         "explorer": {
             "model": model_json(problem, exact=exact), "exact": exact, "estimated": estimated,
             "certified": certified_json(problem, contexts),
-            "layout": (layout or make_layout(problem.support)).as_json(),
+            "layout": _layout_json(layout or make_layout(problem.support), problem, exact=exact),
             "bounds": None if estimated else bounds_json(problem, seconds=seconds),
             "courses": [course.as_json() for course in courses],
         }
@@ -73,6 +73,11 @@ def explorer_page(
     return render(
         "explorer.html", values, package="goalbound.explorer", charts=charts, data=data, scripts=scripts
     )  # fmt: skip
+
+
+def _layout_json(layout: Layout, problem: LinearCSSP, *, exact: bool) -> dict[str, Any]:
+    drifts = {} if exact or layout.kind != GRID else {"drifts": mean_moves(layout, problem)}
+    return layout.as_json() | drifts
 
 
 def time_chart() -> Chart:

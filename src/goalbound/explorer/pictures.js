@@ -127,9 +127,9 @@ class GridPicture extends Picture {
     path.setAttribute("transform", `rotate(${still ? 0 : Math.round(Math.atan2(y, x) * 180 / Math.PI)})${small}`);
   }
 
-  drift(state, pair, { mixed }) {
-    const { places, goal } = this.layout, { nextStart, nextState } = this.model, here = places[state], sum = [0, 0];
-    if (!mixed) return sum;
+  drift(state, pair, { mixed, context }) {
+    const { places, goal, drifts } = this.layout, { nextStart, nextState } = this.model, here = places[state], sum = [0, 0];
+    if (!mixed) return (drifts?.[pair] ?? []).reduce(([x, y], move, part) => [x + context[part] * move[0], y + context[part] * move[1]], sum);
     for (let at = nextStart[pair]; at < nextStart[pair + 1]; at += 1) {
       const to = places[nextState[at]] ?? goal ?? here;
       for (const side of [0, 1]) sum[side] += mixed.rows[at] * (to[side] - here[side]);

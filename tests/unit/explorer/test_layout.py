@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from goalbound.errors import ArgumentError
-from goalbound.explorer.layout import MOST_DRAWN, goal_distances, make_layout
+from goalbound.explorer.layout import MOST_DRAWN, goal_distances, make_layout, mean_moves
 from goalbound.models import Support
 from goalbound.problems import long_corridor, random_cssp, windy_grid
 
@@ -61,6 +61,16 @@ def test_many_states_are_in_the_table_only():
 def test_distances_are_the_fewest_moves_and_states_without_a_way_are_farthest():
     chain = Support.from_pairs([{0: [1]}, {0: [2]}, {0: [0, 4]}, {0: [3]}])
     assert goal_distances(chain).tolist() == [3, 2, 1, 4]
+
+
+def test_other_actions_lead_as_far_as_their_rows_say():
+    problem = windy_grid(2, 3)
+    moves = mean_moves(make_layout(problem.support), problem)
+    pair = problem.support.pair("row 1, column 1", "drift")
+    assert moves[str(pair)] == [[0.0, 0.0], [0.9, 0.0], [0.0, 0.9]]
+    assert str(problem.support.pair("row 1, column 1", "east")) not in moves
+    before_goal = problem.support.pair("row 2, column 2", "drift")
+    assert moves[str(before_goal)][1] == [0.9, 0.0]
 
 
 def test_the_layout_is_plain_values():
