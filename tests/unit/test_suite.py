@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 BROWSER_TESTS = "tests/browser/test_many_learners.py"
 SOURCE, TESTS = ROOT / "src" / "goalbound", ROOT / "tests"
 MIRRORED = (
-    "adapters", "cli", "client", "estimation", "experiments", "kernels", "learners", "logs", "models", "pages",
-    "planning", "problems", "service", "simulation", "store", "testing",
+    "adapters", "cli", "client", "estimation", "experiments", "explorer", "kernels", "learners", "logs", "models",
+    "pages", "planning", "problems", "service", "simulation", "store", "testing",
 )  # fmt: skip
 """The packages whose modules each have a test file of their name: all."""
 TESTED_ELSEWHERE: dict[str, str] = {

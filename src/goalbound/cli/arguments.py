@@ -116,6 +116,21 @@ examples:
 exit code: 0 fine, 2 not.
 """
 
+EXPLORE = """\
+examples:
+  goalbound explore windy-grid --set rows=5 columns=8     drag the weather; the page solves the problem at every context
+  goalbound explore frozen-lake                           problems of experiments too
+  goalbound explore model.umb --loss time --goal done
+  goalbound explore out/first                             an experiment: what its learners would do, over time
+  goalbound explore out/first --learner "LR-CSSP" --seed 3 --episodes 10000
+  goalbound explore out/first --records                   only what the records have: the policies at the end
+  goalbound explore out/first/records/0123456789abcdef.parquet     one run
+  goalbound explore learner.npz                           a saved learner, on its own estimate
+  goalbound explore learner.npz --truth problem.npz       ... beside the problem that it plays
+
+Writes one page that loads nothing. Records have the policies of learners at the end only, so the runs are played again,
+which takes as long as it took to run them, and some more to look at the learner on the way.
+"""
 FIT = """\
 examples:
   goalbound fit log.csv --map incidents.toml --out learner.npz --report log.html
@@ -206,7 +221,8 @@ FUNCTIONS = {
     "run": "experiments:run", "report": "experiments:report", "figures": "experiments:figures",
     "export": "export:run", "compare": "compare:run", "ratios": "ratios:run",
     "learners": "learners:run", "check": "check:run", "fit": "fit:run", "warm-up": "warm_up:run",
-    "completion": "completion:run", "store": "store:run", "serve": "serve:serve", "token": "serve:token",
+    "completion": "completion:run", "explore": "explore:run", "store": "store:run", "serve": "serve:serve",
+    "token": "serve:token",
 }  # fmt: skip
 """The function that runs each command, in the modules of ``goalbound.cli``."""
 
@@ -224,7 +240,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage: ``main`` prints one line and sets the exit code."""
-        if message.endswith(("FILE|PROBLEM", "SPEC.toml", " LOG")):
+        if message.endswith(("FILE|PROBLEM", "SPEC.toml", " LOG", "PROBLEM|RUN")):
             message += " (it comes before the options)"
         raise UsageError(f'{message}; see "{self.prog} --help"')
 
@@ -286,6 +302,7 @@ def parser() -> Parser:
     _add_compare(commands)
     _add_ratios(commands)
     _add_learners(commands)
+    _add_explore(commands)
     _add_check(commands)
     _add_fit(commands)
     _add_warm_up(commands)
@@ -398,6 +415,45 @@ def _add_learners(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _command(commands, "learners", "list what experiments may name: learners, contexts, losses", LEARNERS)
     command.add_argument("name", metavar="NAME", nargs="?", help="explain this one, with its settings")
     command.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def _add_explore(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _command(commands, "explore", "write a page to drag a context in: policies, values, learners", EXPLORE)
+    command.usage = "%(prog)s PROBLEM|RUN [options]"
+    command.add_argument("target", metavar="PROBLEM|RUN",
+                         help="a problem by name or file; an experiment (its folder or file), a record (.parquet) "
+                         "or a learner (.npz)")  # fmt: skip
+    command.add_argument("--out", metavar="PAGE.html", help="where the page goes (default: in out/)")
+    command.add_argument("--set", dest="settings", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
+                         help="settings of a built-in problem")  # fmt: skip
+    command.add_argument("--grid", metavar="RxC", help="draw states, numbered row by row, on a grid, such as 4x12")
+    command.add_argument("--seconds", type=float, default=10.0, metavar="N",
+                         help="the most that the search for B* and T* may take (default: 10)")  # fmt: skip
+    command.add_argument("--problem", metavar="LABEL", help="of an experiment: the problem (default: the first)")
+    command.add_argument("--learner", dest="learners", action="append", default=[], metavar="LABEL",
+                         help="of an experiment: a learner; may be given again (default: all)")  # fmt: skip
+    command.add_argument("--seed", type=int, metavar="N", help="of an experiment: the seed (default: the first)")
+    command.add_argument("--records", action="store_true", help="play no run again; show what records have")
+    command.add_argument("--episodes", type=_count, metavar="N", help="play no more than so many episodes again")
+    command.add_argument("--views", type=_count, metavar="N",
+                         help="how often learners are looked at on the way (default: 6)")  # fmt: skip
+    command.add_argument("--contexts", type=_count, metavar="N",
+                         help="at how many contexts, at most, learners are looked at (default: 36)")  # fmt: skip
+    command.add_argument("--truth", metavar="FILE|PROBLEM", help="of a learner: the problem that it plays")
+    command.add_argument("--plugin", dest="plugins", action="append", default=[], metavar="MODULE",
+                         help="let runs use code of this module")  # fmt: skip
+    _add_file_options(command)
+
+
+def _count(word: str) -> int:
+    """A whole number from 1 on.
+
+    >>> _count("36")
+    36
+    """
+    if not (word.isascii() and word.isdigit() and len(word) <= 12 and int(word) > 0):
+        raise argparse.ArgumentTypeError(f"{word!r} is not a whole number from 1 on")
+    return int(word)
 
 
 def _add_fit(commands: argparse._SubParsersAction[Parser]) -> None:

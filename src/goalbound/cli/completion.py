@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from goalbound.cli.arguments import Parser, parser
 from goalbound.experiments.registry import CONTEXTS, LOSS_LAWS
 from goalbound.experiments.registry.learners import LEARNERS
+from goalbound.experiments.registry.problems import PROBLEMS
 from goalbound.problems.catalog import CATALOG
 
 SCRIPT = """\
@@ -59,13 +60,15 @@ complete -o filenames -F _goalbound goalbound
 """
 ANY = ("*",)
 FILES = {
-    "FILE|PROBLEM": ("*.npz", "*.umb", "*.drn"), "SPEC.toml": ("*.toml",), "FOLDER|SPEC.toml": ("*.toml",),
+    "FILE|PROBLEM": ("*.npz", "*.umb", "*.drn"),
+    "PROBLEM|RUN": ("*.npz", "*.umb", "*.drn", "*.toml", "*.parquet"),
+    "SPEC.toml": ("*.toml",), "FOLDER|SPEC.toml": ("*.toml",),
     "FILE.toml": ("*.toml",), "LOG": ("*.csv", "*.parquet"), "LEARNER.npz": ("*.npz",), "PAGE.html": ("*.html",),
     "FILE": ("*.toml", "*.npz", "*.umb", "*.drn", "*.parquet"), "FILE.csv": ("*.csv",), "OUT": ANY,
     "NAME|FILE": ANY, "NAME=FILE": (),  # the name is the user's, so nothing is known of what begins with it
 }  # fmt: skip
 """The files that an argument takes, by what the help calls it."""
-FOLDERS = ("FOLDER", "FOLDER|URL", "FOLDER|SPEC.toml")
+FOLDERS = ("FOLDER", "FOLDER|URL", "FOLDER|SPEC.toml", "PROBLEM|RUN")
 
 
 class Completion(NamedTuple):
@@ -127,6 +130,8 @@ def _completion(action: Any) -> Completion:
     words = tuple(map(str, action.choices or ()))
     if name == "FILE|PROBLEM":
         words = tuple(CATALOG)
+    elif name == "PROBLEM|RUN":
+        words = tuple(PROBLEMS.entries)
     elif name == "LEARNER" or (name == "NAME" and action.dest == "learner"):
         words = tuple(LEARNERS.entries)
     elif name == "NAME" and action.dest == "name":

@@ -5,6 +5,7 @@ solutions at a lattice of contexts. What a learner would do is computed here, at
 of its run.
 """
 
-from goalbound.explorer.page import LearnerCourse, explorer_page
+from goalbound.explorer.learner_views import LearnerCourse
+from goalbound.explorer.page import explorer_page
 
 __all__ = ["LearnerCourse", "explorer_page"]

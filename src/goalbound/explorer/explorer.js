@@ -3,13 +3,18 @@
 
 const explorer = page.explorer, { certified, courses } = explorer, names = explorer.model.components;
 const model = explorer.exact ? prepared(explorer.model) : { ...explorer.model, count: explorer.model.states.length, size: names.length, pairState: pairStates(explorer.model) };
-const MOST_ROWS = 300, MOST_LISTED = 8, REGION_SECONDS = 6, STRIP_SECONDS = 0.4;
-const BASE = model.count <= 60 ? 24 : 12, DEPTH = 4, SAME = 1e-9;
+const MOST_ROWS = 300, MOST_LISTED = 8, REGION_SECONDS = 4, STRIP_SECONDS = 0.4;
+const BASE = model.count <= 60 ? 24 : 12, DEPTH = 3, SAME = 1e-9;
 const view = { context: null, state: startState(), course: 0, time: 0, colour: "policy", hint: null, policies: [], map: null, waiting: false };
 const element = (id) => document.getElementById(id);
 const exactly = (value) => (!Number.isFinite(value) ? "infinite" : value === 0 ? "0"
   : Math.abs(value) >= 1e7 || Math.abs(value) < 1e-4 ? value.toExponential(4) : String(+value.toPrecision(6)));
-const bound = (value) => (value === null ? "∞" : exactly(value * model.scale));
+/** A bound in few digits, rounded to the side on which it stays one: way -1 for lower bounds, 1 for upper ones. */
+const boundText = (value, way, digits = 6) => {
+  if (value === null || !Number.isFinite(value)) return "∞";
+  const text = +value.toPrecision(digits), unit = 10 ** (Math.floor(Math.log10(Math.abs(value) || 1)) - digits + 1);
+  return String(+((text - value) * way < 0 ? text + way * unit : text).toPrecision(digits));
+};
 const weightsText = (context) => context.map((weight) => +weight.toFixed(4)).join(", ");
 
 function startLaw(context) {
@@ -113,7 +118,7 @@ function showNumbers(solution) {
     element(id)?.replaceChildren(text, ...(note ? [small] : []));
   };
   const proven = (low, high) => (high - low < 1e-6 * high ? `certified within ${((high - low) / high).toExponential(0)}`
-    : `certified: ${exactly(low * model.scale)} to ${exactly(high * model.scale)}`);
+    : `certified: ${boundText(low * model.scale, -1)} to ${boundText(high * model.scale, 1)}`);
   const high = upper ?? (solution.certified ? values : null), one = law.filter((weight) => weight > 0).length === 1;
   put("start-value", exactly(mean(values, law) * model.scale), lower ? proven(mean(lower, law), mean(high, law)) : "");
   put("start-steps", exactly(mean(steps, law)), one ? `from ${shortened(model.states[law.indexOf(1)] ?? "the start", 26)}` : "over the start states");
@@ -129,11 +134,12 @@ function showNumbers(solution) {
 function showBounds() {
   for (const [id, found, scale] of [["loss-bound", explorer.bounds?.loss, model.scale], ["time-bound", explorer.bounds?.time, 1]]) {
     if (!found) continue;
-    const number = (value) => (value === null ? "∞" : exactly(value * scale));
+    const number = (value, way) => (value === null ? "∞" : boundText(value * scale, way, 4));
     const go = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "where" });
     go.addEventListener("click", () => { choose(found.state); setContext(found.context); });
     const small = Object.assign(document.createElement("small"), { textContent: `certified${found.status === "converged" ? "" : ", search stopped"} ` });
-    const text = found.lower === found.upper || found.upper - found.lower < 1e-5 * found.upper ? number(found.upper) : `${number(found.lower)} to ${number(found.upper)}`;
+    const narrow = found.upper !== null && found.upper - found.lower < 1e-5 * found.upper;
+    const text = narrow ? exactly(found.upper * scale) : `${number(found.lower, -1)} to ${number(found.upper, 1)}`;
     small.title = found.status;
     small.append(go);
     element(id).replaceChildren(text, small);
@@ -186,7 +192,7 @@ function showActions({ mixed, values, policy }, learned) {
       next.sort((one, two) => two[0] - one[0]);
       const listed = next.slice(0, 4).map(([share, name]) => `${shortened(name, 22)} ${(100 * share).toFixed(1)}%`).join(", ");
       row.append(cell(exactly(mixed.losses[pair] * model.scale)), cell(exactly(worth * model.scale)),
-        cell(exactly(Math.max(0, worth - values[state]) * model.scale).replace(/^.*e-1[0-9]$/, "0")), cell(listed + (next.length > 4 ? ` and ${next.length - 4} more` : "")));
+        cell(exactly(Math.max(0, worth - values[state]) * model.scale).replace(/^.*e-1[0-9]$/, "0")), cell(listed + (next.length > 4 ? ` and ${next.length - 4} more` : ""), "td", "text"));
     }
     if (learned?.known) row.append(cell(learned.known[pair] === "1" ? "yes" : "no"));
     if (pair === policy[state]) said.push(["best", "key-best"]);
@@ -227,11 +233,11 @@ function buildStates() {
 
 function showStates({ policy, values, steps, lower }, learned) {
   for (const { state, row, cells } of view.rows) {
-    const texts = [actionAt(state, policy[state]), exactly(values[state] * model.scale), ...(explorer.exact ? [] : [exactly(lower[state] * model.scale)]), exactly(steps[state])];
+    const texts = [actionAt(state, policy[state]), exactly(values[state] * model.scale), ...(explorer.exact ? [] : [boundText(lower[state] * model.scale, -1)]), exactly(steps[state])];
     cells[1].dataset.value = values[state];
     if (courses.length) {
-      const mine = (numbers) => (numbers ? bound(numbers[state]) : "–"), pair = learned.policy?.[state];
-      texts.push(pair === undefined ? "–" : actionAt(state, pair), mine(learned.lower), mine(learned.estimate), mine(learned.upper));
+      const mine = (numbers, way) => (!numbers ? "–" : numbers[state] === null ? "∞" : boundText(numbers[state] * model.scale, way)), pair = learned.policy?.[state];
+      texts.push(pair === undefined ? "–" : actionAt(state, pair), mine(learned.lower, -1), mine(learned.estimate, 0), mine(learned.upper, 1));
       if (explorer.exact && !explorer.estimated) texts.push(view.truth ? exactly(view.truth[state] * model.scale) : "–");
       const pairs = [model.pairStart[state], model.pairStart[state + 1]];
       texts.push(learned.known ? `${[...learned.known.slice(...pairs)].filter((one) => one === "1").length} of ${pairs[1] - pairs[0]}` : "–");
@@ -245,25 +251,27 @@ function showStates({ policy, values, steps, lower }, learned) {
 /** The chart along the episodes: bounds, estimate and truth at the chosen state, under the nearest context. */
 function showCourse() {
   if (!page.charts.course) return;
-  const { views } = course(), { state } = view, here = views.map((_, time) => learnedAt(view.context, time));
+  const { views } = course(), chosen = view.state, here = views.map((_, time) => learnedAt(view.context, time));
   const x = views.map(({ episodes }) => episodes.toLocaleString("en")), scaled = (value) => (value === null || value === undefined || !Number.isFinite(value) ? null : value * model.scale);
   const line = (name, y, place, dash) => ({ type: "scatter", mode: "lines+markers", name, x, y: y.map(scaled), meta: { role: "line" },
     line: { color: `var(--c${place})`, dash, width: 2.2 }, marker: { size: 7, color: `var(--c${place})` } });
   const traces = [["at least", "lower", 2, "8px,4px"], ["estimate", "estimate", 0, "solid"], ["at most", "upper", 1, "8px,4px"]]
-    .map(([name, key, place, dash]) => line(name, here.map((one) => one[key]?.[state]), place, dash)).filter(({ y }) => y.some((value) => value !== null));
+    .map(([name, key, place, dash]) => line(name, here.map((one) => one[key]?.[chosen]), place, dash)).filter(({ y }) => y.some((value) => value !== null));
   const at = solutionAtQuietly(here[0].context);
-  if (explorer.exact && !explorer.estimated) traces.push(line("in truth", here.map((one) => trueValues(one)?.[state]), 3, "2px,3px"));
-  traces.push({ type: "scatter", mode: "lines", name: "optimal", x, y: x.map(() => scaled(at.values[state])), line: { color: "var(--soft)", dash: "2px,4px", width: 1.6 }, meta: { role: "line" } });
+  if (explorer.exact && !explorer.estimated) traces.push(line("in truth", here.map((one) => trueValues(one)?.[chosen]), 3, "2px,3px"));
+  traces.push({ type: "scatter", mode: "lines", name: "optimal", x, y: x.map(() => scaled(at.values[chosen])), line: { color: "var(--soft)", dash: "2px,4px", width: 1.6 }, meta: { role: "line" } });
+  const most = Math.max(...traces.flatMap(({ y }) => y.map((value) => value ?? 0)));
+  const shownMost = Math.min(most, Math.max(5 * scaled(at.values[chosen]), ...["estimate", "lower"].flatMap((key) => here.map((one) => scaled(one[key]?.[chosen]) ?? 0))));
   Object.assign(page.charts.course, { traces });
+  page.charts.course.layout.yaxis.range = [0, 1.08 * shownMost || 1];
   page.charts.course.layout.xaxis.type = "category";
   page.charts.course.layout.xaxis.title.text = "episodes (not to scale)";
-  element("course-note").textContent = `${model.states[state]}, ${course().label}, under the context (${weightsText(here[0].context)}). `
-    + (here.some((one) => one.upper && one.upper[state] === null) ? "Where \"at most\" is missing, some plausible model never arrives." : "");
+  element("course-note").textContent = `${model.states[chosen]}, ${course().label}, under the context (${weightsText(here[0].context)}). `
+    + (here.some((one) => one.upper && one.upper[chosen] === null) ? "Where \"at most\" is missing, some plausible model never arrives. " : "")
+    + (most > shownMost ? `Values up to ${exactly(most)} are beyond the chart; saved as CSV they are whole.` : "");
   const holder = document.querySelector("[data-chart=course]");
-  if (holder && visible(holder) && state_drawn(holder)) draw(holder);
+  if (holder && visible(holder) && state.drawn.has(holder)) draw(holder);
 }
-
-const state_drawn = (holder) => state.drawn.has(holder);
 
 /** As solutionAt, without a change of what the next solution begins with. */
 function solutionAtQuietly(context) {
@@ -357,13 +365,14 @@ function latticeRegions() {
 
 /** The policies and what they do where they differ. */
 function listPolicies(note) {
+  view.note = note;
   const shown = view.policies.slice(0, MOST_LISTED), rest = view.policies.length - shown.length;
   const differ = model.states.flatMap((_, state) => (new Set(shown.map(({ policy }) => policy[state])).size > 1 ? [state] : [])), listed = differ.slice(0, 12);
   const many = view.policies.length ? `${view.policies.length} ${view.policies.length === 1 ? "policy" : "policies"}${rest > 0 ? `, of which the ${MOST_LISTED} with the largest share are listed` : ""}. ` : "";
   const columns = differ.length > 12 ? ` They differ in ${differ.length} states; 12 are shown.` : "";
   element("policies-note").textContent = many + note + columns;
   element("simplex-note").textContent = view.stretches && explorer.exact
-    ? view.stretches.length > 1 ? `Changes at ${names[1]} = ${view.stretches.slice(1, 9).map(({ from }) => +from.toPrecision(6)).join(", ")}${view.stretches.length > 9 ? ", ..." : ""}.` : "The same policy is best everywhere."
+    ? view.stretches.length > 1 ? `Changes at ${names[1]} = ${view.stretches.slice(1, 9).map(({ from }) => +from.toPrecision(6)).join(", ")}${view.stretches.length > 9 ? " and more" : ""}.` : "The same policy is best everywhere."
     : view.policies.length ? `${view.policies.length} ${view.policies.length === 1 ? "policy is" : "policies are"} best somewhere. Drag, or use the arrow keys.` : "";
   if (!view.policies.length) { element("policy-table").replaceChildren(); return paintRegions(); }
   view.places ??= new Map();
@@ -425,7 +434,7 @@ function wire() {
     button.addEventListener("click", () => setContext(weights));
     element("corners").append(button);
   }
-  choice("colour", (value) => { view.colour = value; view.places = new Map(); paintRegions(); if (view.policies.length) listPolicies(element("policies-note").textContent); render(); });
+  choice("colour", (value) => { view.colour = value; view.places = new Map(); paintRegions(); if (view.policies.length) listPolicies(view.note); render(); });
   element("snap")?.addEventListener("change", () => setContext(view.context));
   element("course")?.addEventListener("change", (event) => { view.course = +event.target.value; view.time = course().views.length - 1; setContext(view.context); });
   element("time")?.addEventListener("input", (event) => { view.time = +event.target.value; render(); });
@@ -449,11 +458,12 @@ const Drawing = { grid: GridPicture, graph: GraphPicture }[explorer.layout.kind]
 const picture = Drawing ? new Drawing(element("picture"), model, explorer.layout, choose) : null;
 
 element("context").hidden = names.length === 1;
+document.querySelector(".simplex").hidden = !simplex;
 element("colour-by").hidden = !simplex && !(names.length > 3 && explorer.exact);
 element("find-state").hidden = model.count <= MOST_ROWS;
 element("picture-note").textContent = !picture ? `${model.count.toLocaleString("en")} states are too many for a picture; they are in the table.`
   : [explorer.layout.kind === "grid" ? "Straight arrows: actions that name a direction; wavy ones: others, the way they lead on average." : "Arrows lead to the next states, the wider the more likely.",
-    "The darker a state, the larger its value.", ...(courses.length ? ["Orange: the learner, where it would do otherwise; green dots: known pairs."] : [])].join(" ");
+    "The stronger the colour of a state, the larger its value.", ...(courses.length ? ["Orange: the learner, where it would do otherwise; green dots: known pairs."] : [])].join(" ");
 if (explorer.exact) {
   const worst = checkSolver();
   element("check").textContent = worst <= SAME ? `When the page was opened, its values at ${certified.contexts.length} contexts were within ${worst <= 0 ? "the certified bounds" : `${worst.toExponential(0)} (relative) of the certified bounds`} of goalbound.`

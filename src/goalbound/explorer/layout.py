@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from goalbound.errors import ArgumentError
-from goalbound.models import Support
+from goalbound.models import LinearCSSP, Support
 
 MOST_DRAWN = 40
 """States of a graph; more are listed in a table only."""
@@ -76,6 +76,28 @@ def make_layout(support: Support, *, grid: tuple[int, int] | None = None) -> Lay
     return _graph_layout(support)
 
 
+def mean_moves(layout: Layout, problem: LinearCSSP) -> dict[str, list[list[float]]]:
+    """By pair, of the actions whose names are no directions: how far they lead on average in each component, [d][2].
+
+    For pages without the rows of the problem.
+
+    >>> from goalbound.problems import windy_grid
+    >>> grid = windy_grid(2, 2)
+    >>> mean_moves(make_layout(grid.support), grid)["4"]  # drifting: calm, west wind, north wind
+    [[0.0, 0.0], [0.9, 0.0], [0.0, 0.9]]
+    """
+    support = problem.support
+    places = np.array([*layout.places, layout.goal or (np.nan, np.nan)])
+    found = {}
+    for pair in range(support.pairs):
+        if int(support.pair_action[pair]) in layout.moves:
+            continue
+        row = support.row(pair)
+        moves = np.nan_to_num(places[support.next_state[row]] - places[support.pair_state[pair]])
+        found[str(pair)] = np.round(problem.probabilities[row].T @ moves, 4).tolist()
+    return found
+
+
 def _named_cells(support: Support) -> list[tuple[int, int]] | None:
     """(row, column) of each state by its name, from 0; None unless all states have one of their own."""
     found = [_CELL.fullmatch(name) for name in support.state_names or ()]
@@ -94,8 +116,8 @@ def _numbered_cells(support: Support, rows: int, columns: int) -> list[tuple[int
         number = state if support.state_names is None else int(found[1]) if found is not None else -1
         if not 0 <= number < rows * columns:
             raise ArgumentError(
-                f"{support.state_name(state)} has no place on a grid of {rows} x {columns} cells, which are numbered row "
-                f"by row from 0 to {rows * columns - 1}; give another grid, or none"
+                f"{support.state_name(state)} has no place on a grid of {rows} x {columns} cells, which are numbered "
+                f"row by row from 0 to {rows * columns - 1}; give another grid, or none"
             )
         cells.append(divmod(number, columns))
     if len(set(cells)) < len(cells):

@@ -79,8 +79,7 @@ def has_plan(learner: Any) -> bool:
 
 def describe(learner: Any) -> str:
     """What a learner is, by its card."""
-    card = learner_card(learner)
-    return f"{card.description}" if card.description else str(card)
+    return learner_card(learner).description
 
 
 def learner_view(

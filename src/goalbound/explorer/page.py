@@ -8,7 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 from goalbound import __version__
-from goalbound.explorer.layout import Layout, make_layout
+from goalbound.errors import ArgumentError
+from goalbound.explorer.layout import GRID, Layout, make_layout, mean_moves
 from goalbound.explorer.learner_views import LearnerCourse
 from goalbound.explorer.optimum import (
     bounds_json,
@@ -17,7 +18,6 @@ from goalbound.explorer.optimum import (
     is_solved_in_page,
     model_json,
 )
-from goalbound.errors import ArgumentError
 from goalbound.models import LinearCSSP
 from goalbound.pages.charts import Chart, axis
 from goalbound.pages.page import render
@@ -54,7 +54,8 @@ def explorer_page(
     data: dict[str, Any] = {
         "explorer": {
             "model": model_json(problem, exact=exact), "exact": exact, "estimated": estimated,
-            "certified": certified_json(problem, contexts), "layout": (layout or make_layout(problem.support)).as_json(),
+            "certified": certified_json(problem, contexts),
+            "layout": _layout_json(layout or make_layout(problem.support), problem, exact=exact),
             "bounds": None if estimated else bounds_json(problem, seconds=seconds),
             "courses": [course.as_json() for course in courses],
         }
@@ -72,6 +73,11 @@ def explorer_page(
     return render(
         "explorer.html", values, package="goalbound.explorer", charts=charts, data=data, scripts=scripts
     )  # fmt: skip
+
+
+def _layout_json(layout: Layout, problem: LinearCSSP, *, exact: bool) -> dict[str, Any]:
+    drifts = {} if exact or layout.kind != GRID else {"drifts": mean_moves(layout, problem)}
+    return layout.as_json() | drifts
 
 
 def time_chart() -> Chart:

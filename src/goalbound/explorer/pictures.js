@@ -1,7 +1,7 @@
 // The policy drawn on the grid or graph of the problem: one group of SVG elements for each state, changed in place.
 "use strict";
 
-const CELL = 60, ACROSS = 168, DOWN = 84, BOX = [118, 56], MANY = 40; // of more arrows, those of the chosen state stand out
+const CELL = 60, ACROSS = 168, DOWN = 92, BOX = [118, 66], MANY = 40; // of more arrows, those of the chosen state stand out
 const ARROW = "M-13 0H12M5 -7L12 0L5 7", WAVY = "M-15 0q4 -7 8 0t8 0h10M5 -6.5L11 0L5 6.5", STILL = "M-9 0a9 9 0 1 0 18 0a9 9 0 1 0 -18 0";
 
 function svg(tag, attributes = {}, ...children) {
@@ -20,6 +20,9 @@ class Picture {
     this.root = svg("svg", { class: layout.kind, role: "group", "aria-label": "The policy, state by state" });
     holder.replaceChildren(this.root);
     this.build();
+    this.cursor = this.groups[0].part("box").cloneNode();
+    this.cursor.setAttribute("class", "cursor");
+    this.root.append(this.cursor);
     this.root.addEventListener("click", (event) => {
       const group = event.target.closest("[data-state]");
       if (group) choose(+group.dataset.state);
@@ -77,6 +80,7 @@ class Picture {
   }
 
   draw(shown) {
+    this.cursor.setAttribute("transform", this.groups[shown.selected].root.getAttribute("transform"));
     this.groups.forEach((_, state) => this.show(state, this.mark(state, shown), shown));
   }
 }
@@ -123,9 +127,9 @@ class GridPicture extends Picture {
     path.setAttribute("transform", `rotate(${still ? 0 : Math.round(Math.atan2(y, x) * 180 / Math.PI)})${small}`);
   }
 
-  drift(state, pair, { mixed }) {
-    const { places, goal } = this.layout, { nextStart, nextState } = this.model, here = places[state], sum = [0, 0];
-    if (!mixed) return sum;
+  drift(state, pair, { mixed, context }) {
+    const { places, goal, drifts } = this.layout, { nextStart, nextState } = this.model, here = places[state], sum = [0, 0];
+    if (!mixed) return (drifts?.[pair] ?? []).reduce(([x, y], move, part) => [x + context[part] * move[0], y + context[part] * move[1]], sum);
     for (let at = nextStart[pair]; at < nextStart[pair + 1]; at += 1) {
       const to = places[nextState[at]] ?? goal ?? here;
       for (const side of [0, 1]) sum[side] += mixed.rows[at] * (to[side] - here[side]);
@@ -150,8 +154,8 @@ class GraphPicture extends Picture {
     places.forEach((_, state) => {
       this.root.append(this.group(state, ...this.centres[state], svg("title"),
         svg("rect", { class: "box", x: -width / 2, y: -height / 2, width, height, rx: 8 }),
-        svg("text", { class: "name", y: -13 }, shortened(this.model.states[state], 17)), svg("text", { class: "action", y: 3 }),
-        svg("text", { class: "value", y: 19 }), svg("g", { transform: "translate(0 -29)" }, this.dots(state))));
+        svg("text", { class: "name", y: -17 }, shortened(this.model.states[state], 17)), svg("text", { class: "action", y: -1 }),
+        svg("text", { class: "value", y: 15 }), svg("g", { transform: "translate(0 25)" }, this.dots(state))));
     });
     this.root.append(svg("g", { class: "goal", transform: `translate(${this.centres.at(-1).join(" ")})` },
       svg("circle", { r: 24 }), svg("text", { class: "name", y: 4 }, "goal")));

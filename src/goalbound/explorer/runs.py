@@ -142,7 +142,9 @@ def _compared(regret: float, record: RunRecord | None) -> list[str]:
     ]
 
 
-def chosen_runs(runs: Sequence[RunSpec], *, problem: str | None, learners: Sequence[str], seed: int | None) -> list[RunSpec]:
+def chosen_runs(
+    runs: Sequence[RunSpec], *, problem: str | None, learners: Sequence[str], seed: int | None
+) -> list[RunSpec]:
     """One run of each learner on one problem: those named, else the first problem, its first contexts, all learners and
     the first seed."""
     if not runs:

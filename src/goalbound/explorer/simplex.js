@@ -104,20 +104,34 @@ class TriangleControl extends SimplexControl {
         style: `text-anchor:${anchor[at]}` }, shortened(name, 24))));
   }
 
-  /** Triangles of the same colour are one path; those whose corners differ are the border. */
+  /** Parts of the same colour are one path. Where corners differ, the border goes half-way between them. */
   paint(map, keyFor, placeFor) {
-    const paths = new Map();
+    const paths = new Map(), borders = [];
+    const text = (points) => `M${points.map((point) => point.map((one) => one.toFixed(2)).join(" ")).join("L")}`;
+    const fill = (key, points) => paths.set(key, `${paths.get(key) ?? ""}${text(points)}Z`);
     for (const { corners, policies } of map.triangles) {
-      const keys = policies.map(keyFor), key = keys.every((one) => one === keys[0]) ? keys[0] : null;
-      const d = `M${corners.map((corner) => this.placeOf(map.weights(corner)).map((one) => one.toFixed(2)).join(" ")).join("L")}Z`;
-      paths.set(key, (paths.get(key) ?? "") + d);
+      const keys = policies.map(keyFor), points = corners.map((corner) => this.placeOf(map.weights(corner)));
+      const odd = [0, 1, 2].find((at) => keys[(at + 1) % 3] === keys[(at + 2) % 3]);
+      const middle = (one, two) => points[one].map((place, side) => (place + points[two][side]) / 2);
+      if (odd === undefined) {
+        const centre = points[0].map((_, side) => (points[0][side] + points[1][side] + points[2][side]) / 3);
+        for (const at of [0, 1, 2]) {
+          const [next, last] = [(at + 1) % 3, (at + 2) % 3];
+          fill(keys[at], [points[at], middle(at, next), centre, middle(at, last)]);
+          borders.push(text([middle(at, next), centre]));
+        }
+      } else if (keys[odd] === keys[(odd + 1) % 3]) fill(keys[odd], points);
+      else {
+        const [next, last] = [(odd + 1) % 3, (odd + 2) % 3], cut = [middle(odd, next), middle(odd, last)];
+        fill(keys[odd], [points[odd], ...cut]);
+        fill(keys[next], [points[next], points[last], cut[1], cut[0]]);
+        borders.push(text(cut));
+      }
     }
-    const border = paths.get(null);
-    paths.delete(null);
     this.regions.replaceChildren(...[...paths].map(([key, d]) => {
-      const fill = fillOf(placeFor(key));
-      return svg("path", { class: "region", d, style: `fill:${fill};stroke:${fill}` });
-    }), ...(border ? [svg("path", { class: "border", d: border })] : []));
+      const colour = fillOf(placeFor(key));
+      return svg("path", { class: "region", d, style: `fill:${colour};stroke:${colour}` });
+    }), svg("path", { class: "border", d: borders.join("") }));
   }
 
   /** The cells of a lattice: a hexagon around each context, cut off at the edges. */

@@ -10,7 +10,7 @@ const MOST_POLICIES = 1000;
 function prepared(model) {
   const flat = (table) => Float64Array.from(table.flat());
   return { ...model, count: model.states.length, size: model.components.length, losses: flat(model.losses),
-    rows: flat(model.rows), pairState: pairStates(model) };
+    rows: flat(model.rows), pairState: pairStates(model), properOf: new Map() };
 }
 
 function pairStates({ pairStart }) {
@@ -43,6 +43,14 @@ function leadsWithin({ nextStart, nextState }, rows, pair, inside, towards) {
     }
   }
   return one;
+}
+
+/** As properStates; it depends on which weights are zero alone, for these say which moves are possible. */
+function properUnder(model, mixed, context) {
+  const key = context.map((weight) => +(weight > 0)).join("");
+  if (!model.properOf.has(key)) model.properOf.set(key, properStates(model, mixed));
+  const { policy, proper } = model.properOf.get(key);
+  return { policy: policy.slice(), proper };
 }
 
 /** The states that have a proper policy, and such a policy (pairs; -1 elsewhere). */
@@ -178,7 +186,7 @@ function lowestTies(model, mixed, proper, found, policy) {
  * hint: a policy to begin with, such as that of a context nearby.
  */
 function solvedAt(model, context, hint = null) {
-  const mixed = mixedAt(model, context), { policy: start, proper } = properStates(model, mixed);
+  const mixed = mixedAt(model, context), { policy: start, proper } = properUnder(model, mixed, context);
   let policy = start;
   if (hint) {
     const sure = arrivingStates(model, mixed, hint);

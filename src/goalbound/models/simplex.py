@@ -26,8 +26,8 @@ def simplex_landmarks(size: int, *, most: int = 100) -> NDArray[np.float64]:
 
 
 def simplex_lattice(size: int, *, most: int, finest: int = 40) -> NDArray[np.float64]:
-    """[K, d] the points whose weights are multiples of 1 / n, for the largest n (up to ``finest``) with at most ``most``
-    of them; at least the corners. The last component comes first, as in the contexts of records.
+    """[K, d] the points whose weights are multiples of 1 / n, for the largest n (up to ``finest``) with at most
+    ``most`` of them; at least the corners. The last component comes first, as in the contexts of records.
 
     >>> simplex_lattice(3, most=6)
     array([[0. , 0. , 1. ],
@@ -38,7 +38,8 @@ def simplex_lattice(size: int, *, most: int, finest: int = 40) -> NDArray[np.flo
            [1. , 0. , 0. ]])
     """
     steps = lattice_steps(size, most=most, finest=finest)
-    bars = np.array(list(combinations(range(steps + size - 1), size - 1)), dtype=np.int64).reshape(-1, size - 1)
+    found = list(combinations(range(steps + size - 1), size - 1))  # stars and bars
+    bars = np.array(found, dtype=np.int64).reshape(len(found), size - 1)
     ends = np.full((len(bars), 1), steps + size - 1)
     return (np.diff(bars, axis=1, prepend=-1, append=ends) - 1) / steps
 

@@ -43,7 +43,7 @@ def test_commands_are_completed(complete):
     offered = complete("")
     assert offered[:2] == ["--help", "--version"]
     assert sorted(offered[2:]) == sorted(FUNCTIONS)
-    assert complete("ex") == ["export"]
+    assert complete("exp") == ["export", "explore"]
 
 
 @needs_bash
