@@ -229,34 +229,48 @@ def walk_levels(sets, pair, values, t, cutoff):
         worth = t
         least = 0.0
         most = 0.0
-        higher = np.inf
-        lower = -1.0
-        for k in range(first, last):
+        for k in range(first, last):  # without branches: which next states are above t is as good as random
             v = values[sets.state[k]]
-            if v > t:
-                worth += sets.low[k] * (v - t)
-                least += sets.low[k]
-                most += sets.low[k]
-                higher = min(higher, v)
-            elif v < t:
-                worth -= sets.high[k] * (t - v)
-                least += sets.high[k]
-                most += sets.high[k]
-                lower = max(lower, v)
-            else:
-                least += sets.low[k]
-                most += sets.high[k]
+            low = sets.low[k]
+            high = sets.high[k]
+            below = high if v < t else low
+            up_to = high if v <= t else low
+            worth += up_to * (v - t)
+            least += below
+            most += up_to
+        following = t
         if worth >= cutoff:
             break
-        if most < 1.0 and way >= 0 and higher < np.inf:
+        if most < 1.0 and way >= 0:
             way = 1
-            t = higher
-        elif least > 1.0 and way <= 0 and lower >= 0.0:
+            following = next_higher(sets, values, first, last, t)
+        elif least > 1.0 and way <= 0:
             way = -1
-            t = lower
-        else:
+            following = next_lower(sets, values, first, last, t)
+        if following == t:
             break
+        t = following
     return worth, t, least, most
+
+
+@lean
+def next_higher(sets, values, first, last, t):
+    """The least value above t of the next states from ``first`` on, before ``last``; t if there is none."""
+    found = np.inf
+    for k in range(first, last):
+        v = values[sets.state[k]]
+        found = min(found, v if v > t else np.inf)
+    return found if found < np.inf else t
+
+
+@lean
+def next_lower(sets, values, first, last, t):
+    """The largest value below t of the next states from ``first`` on, before ``last``; t if there is none."""
+    found = -1.0
+    for k in range(first, last):
+        v = values[sets.state[k]]
+        found = max(found, v if v < t else -1.0)
+    return found if found >= 0.0 else t
 
 
 @lean
