@@ -21,7 +21,7 @@ def plausible_row(centre: Floats, ball: float, loss: float = 0.1) -> Uncertainty
         L2_BALL, np.inf,
         np.array([0, 1]), np.array([0, count]), np.array([count]), np.arange(count, dtype=np.int32),
         np.asarray(centre, dtype=np.float64), np.array([ball]), np.array([float(np.square(centre).sum())]),
-        np.array([loss]), np.empty(0), np.empty(0),
+        np.array([loss]), np.empty(0), np.empty(0), np.empty(0, dtype=np.int64),
     )  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def plausible_problems(draw: st.DrawFn) -> UncertaintySet:
         np.array(pair_start), np.cumsum([0, *map(len, rows)]), np.array([len(row) for row in rows]),
         np.array([s for row in rows for s in row], dtype=np.int32), centre, ball,
         np.array([sum(q * q for q in row.values()) for row in rows]), np.array(draw(tenths)) / 10.0, np.empty(0),
-        np.empty(0),
+        np.empty(0), np.empty(0, dtype=np.int64),
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from goalbound.kernels.projection import project
 from goalbound.kernels.radii import ball_radii, visits_log
 from goalbound.kernels.regression import (
     count_visit,
+    count_visit_of_norm,
     projection_gap,
     record_outcome,
     ridge,
@@ -483,6 +484,13 @@ def resolve_pending(constants, learner, episode, pair, place, loss):
 
 
 @lean
+def is_set_current(learner, episode, pair):
+    """Whether the set of a pair is that of its Gram matrix as it is now. Visits that are awaited change the matrix
+    before the pair is marked as changed."""
+    return episode.revision[pair] == learner.revision[pair] and learner.pending.visits[pair] == 0
+
+
+@lean
 def update_regression(constants, learner, episode, scratch, pair, place, loss):
     """Enter a step and bring the estimate of its pair up to date (lines 10 to 12, 22 and 23). O(count d^2).
 
@@ -498,7 +506,10 @@ def update_regression(constants, learner, episode, scratch, pair, place, loss):
     else:
         if constants.intervals.on:
             audit_step_against_intervals(constants, learner, episode, pair, place, loss)
-        count_visit(constants, learner, scratch, pair, episode.context)
+        if is_set_current(learner, episode, pair):
+            count_visit_of_norm(constants, learner, scratch, pair, episode.context, episode.norm[pair])
+        else:
+            count_visit(constants, learner, scratch, pair, episode.context)
     goal = len(constants.pair_start) - 1
     record_outcome(
         learner.regression, constants.next_start, constants.next_state, goal, pair, place, loss, episode.context

@@ -34,7 +34,13 @@ def new_evaluation_workspace(states: int) -> EvaluationWorkspace:
 
 @kernel
 def evaluate_policy(rows, policy, matrix, leaving, pivot, out_values, out_steps):
-    """The values and the expected steps of a policy (pairs [S]); False if it is not proper.
+    """The values and the expected steps of a policy (pairs [S]); False if it is not proper."""
+    return evaluate_pairs(rows, policy, matrix, leaving, pivot, out_values, out_steps, True)
+
+
+@kernel
+def evaluate_pairs(rows, policy, matrix, leaving, pivot, out_values, out_steps, with_steps):
+    """:func:`evaluate_policy`, the steps only ``with_steps``; the values have the same bits either way.
 
     State reduction (Grassmann, Taksar, Heyman): nothing is subtracted, so tiny exits keep their relative accuracy.
     ``matrix[S, S]``, ``leaving[S]`` and ``pivot[S]`` are work arrays; ``out_values`` and ``out_steps`` are [S + 1].
@@ -63,9 +69,11 @@ def evaluate_policy(rows, policy, matrix, leaving, pivot, out_values, out_steps)
         for t in range(states):
             matrix[s, t] /= moving
         leaving[s] /= moving
-        out_steps[s] = (moving + staying) / moving  # how often the pair is played until it moves
-        out_values[s] = rows.losses[i] * out_steps[s]
-    return eliminate(matrix, leaving, pivot, out_values, out_steps)
+        steps = (moving + staying) / moving  # how often the pair is played until it moves
+        out_values[s] = rows.losses[i] * steps
+        if with_steps:
+            out_steps[s] = steps
+    return eliminate(matrix, leaving, pivot, out_values, out_steps, with_steps)
 
 
 @lean
@@ -79,8 +87,8 @@ def first_nonzero(matrix, k):
 
 
 @lean
-def eliminate(matrix, leaving, pivot, out_values, out_steps):
-    """Solve what :func:`evaluate_policy` has set up: where each state moves to, and what it loses until then."""
+def eliminate(matrix, leaving, pivot, out_values, out_steps, with_steps):
+    """Solve what :func:`evaluate_pairs` has set up: where each state moves to, and what it loses until then."""
     states = len(leaving)
     for k in range(states - 1, -1, -1):
         pivot[k] = leaving[k]
@@ -97,13 +105,17 @@ def eliminate(matrix, leaving, pivot, out_values, out_steps):
                 matrix[s, j] += share * matrix[k, j]
             leaving[s] += share * leaving[k]
             out_values[s] += share * out_values[k]
-            out_steps[s] += share * out_steps[k]
+            if with_steps:
+                out_steps[s] += share * out_steps[k]
     for k in range(states):
         for j in range(first_nonzero(matrix, k), k):
             out_values[k] += matrix[k, j] * out_values[j]
-            out_steps[k] += matrix[k, j] * out_steps[j]
+            if with_steps:
+                out_steps[k] += matrix[k, j] * out_steps[j]
         out_values[k] /= pivot[k]
-        out_steps[k] /= pivot[k]
+        if with_steps:
+            out_steps[k] /= pivot[k]
     out_values[states] = 0.0
-    out_steps[states] = 0.0
+    if with_steps:
+        out_steps[states] = 0.0
     return True

@@ -143,9 +143,14 @@ def suboptimality_gap(components, pair, state, context, values, tolerance):
             ahead = values[components.next_state[k]]
             change += p * (ahead - here)
             size += p * ahead
-    gap = loss + change
+    return checked_gap(loss + change, size, end - first + len(context), tolerance)
+
+
+@lean
+def checked_gap(gap, size, terms, tolerance):
+    """A gap as :func:`suboptimality_gap` gives it, from the number itself; ``terms`` is n + d."""
     if gap < 0.0:
-        rounding = 4.0 * (end - first + len(context) + 8.0) * 2.0**-52
+        rounding = 4.0 * (terms + 8.0) * 2.0**-52
         return 0.0 if -gap <= (2.0 * tolerance + rounding) * size else np.nan
     return gap
 
@@ -175,14 +180,32 @@ def greedy_pair(components, pair_start, state, context, values):
 def env_step(env, pair, state, context, optimal, rng):
     """Play a pair in a state: where it leads, what it loses, and its gap against the optimal values [S + 1].
 
-    Draws one number for the next state, then one for the loss if its law is random.
+    Draws one number for the next state, then one for the loss if its law is random. It is :func:`draw_next` and
+    :func:`suboptimality_gap`, to the bit, in one pass over the row.
     """
     rows = env.components
-    following = draw_next(rows.next_start, rows.next_state, rows.probabilities, pair, context, rng.random())
-    loss = mixed(rows.losses, pair, context)
+    u = rng.random()
+    mean = mixed(rows.losses, pair, context)
+    here = optimal[state]
+    change = 0.0
+    size = mean + here
+    first = rows.next_start[pair]
+    end = rows.next_start[pair + 1]
+    following = rows.next_state[first]
+    total = 0.0
+    for k in range(first, end):
+        p = mixed(rows.probabilities, k, context)
+        if p > 0.0:
+            if not u < total:  # what came before did not reach u
+                following = rows.next_state[k]
+            total += p
+            ahead = optimal[rows.next_state[k]]
+            change += p * (ahead - here)
+            size += p * ahead
+    loss = mean
     if env.loss_code != DETERMINISTIC:
-        loss = loss_of(env.loss_code, env.loss_spread, loss, rng.random())
-    return following, loss, suboptimality_gap(rows, pair, state, context, optimal, env.gap_tolerance)
+        loss = loss_of(env.loss_code, env.loss_spread, mean, rng.random())
+    return following, loss, checked_gap(mean + change, size, end - first + len(context), env.gap_tolerance)
 
 
 @lean

@@ -383,6 +383,12 @@ def count_visit(constants, learner, scratch, pair, context):
     norm, _, _ = solve_context(
         regression.gram[pair], regression.inverse[pair], context, constants.regularization, scratch.vector, scratch.sums
     )
-    learner.log_det[pair] = add_to_log_det(learner.log_det[pair], norm)
-    record_visit(regression, pair, context, constants.regularization, scratch.vector, scratch.block)
+    count_visit_of_norm(constants, learner, scratch, pair, context, norm)
     return norm
+
+
+@lean
+def count_visit_of_norm(constants, learner, scratch, pair, context, norm):
+    """:func:`count_visit` where the norm of the context is known."""
+    learner.log_det[pair] = add_to_log_det(learner.log_det[pair], norm)
+    record_visit(learner.regression, pair, context, constants.regularization, scratch.vector, scratch.block)

@@ -45,6 +45,8 @@ def learn_steps(constants, learner, episode, scratch, steps):
             begin_tied(constants, episode, episode.context)
         if constants.intervals.on:
             pair_set(constants, learner, episode, pair)
+        else:
+            episode.revision[pair] = -1  # its set is of another context
         if constants.likelihood.on:
             forecast_visit(constants, learner, episode, pair)
         update_regression(constants, learner, episode, scratch, pair, steps.places[t], steps.losses[t])

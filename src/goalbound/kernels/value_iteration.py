@@ -75,6 +75,9 @@ class UncertaintySet(Struct):
     """[M] INTERVAL_SET: the least probability, the goal has an entry of its own; else empty"""
     high: NDArray[np.float64]
     """[M] INTERVAL_SET: the largest probability; else empty"""
+    level: NDArray[np.int64]
+    """[N] INTERVAL_SET: the next state that was worth the level t of the last minimum; where to begin, and changes no
+    result. Else empty"""
 
 
 class ValueIterationState(Struct):
@@ -130,6 +133,7 @@ def new_uncertainty_set(
         losses=np.zeros(pairs),
         low=np.zeros(triples if shape == INTERVAL_SET else 0),
         high=np.zeros(triples if shape == INTERVAL_SET else 0),
+        level=np.zeros(pairs if shape == INTERVAL_SET else 0, dtype=np.int64),
     )
 
 
@@ -191,46 +195,92 @@ def min_over_l1_ball(sets, pair, values, dual, cutoff):
 
 @lean
 def min_over_intervals(sets, pair, values, dual, cutoff):
-    """:func:`inner_minimum` of the shape INTERVAL_SET: the level t walks from value to value until the row sums to 1.
+    """:func:`inner_minimum` of the shape INTERVAL_SET.
 
-    If no row fits, t stops at the largest or the least value.
+    Values change from sweep to sweep, and the next state that is worth the level mostly stays the same: so the walk
+    begins at what that state is worth now. Where a row sums to less than 1 without what it may have at t, and to more
+    with it, every walk ends at t, and the start changes no bit; else the walk begins at ``dual``, as it does where less
+    than the minimum is asked for.
+    """
+    start = values[sets.level[pair]]
+    if cutoff == np.inf and start != dual:
+        worth, t, least, most = walk_levels(sets, pair, values, start, cutoff)
+        if least < 1.0 and most > 1.0:
+            if t != start:
+                remember_level(sets, pair, values, t)
+            return max(worth, 0.0), t
+    worth, t, _, _ = walk_levels(sets, pair, values, dual, cutoff)
+    if t != start:
+        remember_level(sets, pair, values, t)
+    return max(worth, 0.0), t
+
+
+@lean
+def walk_levels(sets, pair, values, t, cutoff):
+    """The level t walks from value to value until the row sums to 1, or until the bound is at least ``cutoff``.
+
+    If no row fits, t stops at the largest or the least value. Returns the lower bound at t, t, and what a row sums to
+    that has all it may below t, and from t on as little as it may, or all it may at t too.
     """
     first = sets.next_start[pair]
     last = first + sets.used[pair]
-    t = dual
     way = 0
     while True:
         worth = t
-        least = 0.0  # what a row sums to that has all it may below t, and as little as it may from t on
-        most = 0.0  # all it may at t too
-        higher = np.inf
-        lower = -1.0
-        for k in range(first, last):
+        least = 0.0
+        most = 0.0
+        for k in range(first, last):  # without branches: which next states are above t is as good as random
             v = values[sets.state[k]]
-            if v > t:
-                worth += sets.low[k] * (v - t)
-                least += sets.low[k]
-                most += sets.low[k]
-                higher = min(higher, v)
-            elif v < t:
-                worth -= sets.high[k] * (t - v)
-                least += sets.high[k]
-                most += sets.high[k]
-                lower = max(lower, v)
-            else:
-                least += sets.low[k]
-                most += sets.high[k]
+            low = sets.low[k]
+            high = sets.high[k]
+            below = high if v < t else low
+            up_to = high if v <= t else low
+            worth += up_to * (v - t)
+            least += below
+            most += up_to
+        following = t
         if worth >= cutoff:
             break
-        if most < 1.0 and way >= 0 and higher < np.inf:
+        if most < 1.0 and way >= 0:
             way = 1
-            t = higher
-        elif least > 1.0 and way <= 0 and lower >= 0.0:
+            following = next_higher(sets, values, first, last, t)
+        elif least > 1.0 and way <= 0:
             way = -1
-            t = lower
-        else:
+            following = next_lower(sets, values, first, last, t)
+        if following == t:
             break
-    return max(worth, 0.0), t
+        t = following
+    return worth, t, least, most
+
+
+@lean
+def next_higher(sets, values, first, last, t):
+    """The least value above t of the next states from ``first`` on, before ``last``; t if there is none."""
+    found = np.inf
+    for k in range(first, last):
+        v = values[sets.state[k]]
+        found = min(found, v if v > t else np.inf)
+    return found if found < np.inf else t
+
+
+@lean
+def next_lower(sets, values, first, last, t):
+    """The largest value below t of the next states from ``first`` on, before ``last``; t if there is none."""
+    found = -1.0
+    for k in range(first, last):
+        v = values[sets.state[k]]
+        found = max(found, v if v < t else -1.0)
+    return found if found >= 0.0 else t
+
+
+@lean
+def remember_level(sets, pair, values, t):
+    """The first next state that is worth t, if there is one."""
+    first = sets.next_start[pair]
+    for k in range(first, first + sets.used[pair]):
+        if values[sets.state[k]] == t:
+            sets.level[pair] = sets.state[k]
+            return
 
 
 @lean
@@ -459,9 +509,8 @@ def evaluate(sets, iteration, workspace, leak):
         workspace.leaving[s] = max(1.0 - total, 0.0) / moving
         if sets.shape == L2_BALL and sets.mass[pair] == NO_GOAL:
             workspace.leaving[s] = leak / moving  # what else is left is rounding
-        workspace.steps[s] = 1.0 / moving
         workspace.values[s] = sets.losses[pair] / moving
-    if not eliminate(workspace.matrix, workspace.leaving, workspace.pivot, workspace.values, workspace.steps):
+    if not eliminate(workspace.matrix, workspace.leaving, workspace.pivot, workspace.values, workspace.steps, False):
         return False
     lowest = 0.0
     for s in range(states):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from goalbound.kernels.records import named_arrays
 
-SHARED = frozenset({"pair_start", "next_start", "work"})
-"""Arrays of the support, which stand there once."""
+SHARED = frozenset({"pair_start", "next_start", "work", "level"})
+"""Arrays of the support, which stand there once, and those that change no result."""
 _LEVEL = 1  # the fastest: most of what is packed are zeros
 
 

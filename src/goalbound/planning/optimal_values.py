@@ -10,7 +10,7 @@ from goalbound.kernels.compile import Effort
 from goalbound.kernels.elimination import new_evaluation_workspace
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.planner import batch
-from goalbound.kernels.planner.batch import NONE, UNKNOWN, Components
+from goalbound.kernels.planner.batch import NONE, SLOTS, UNKNOWN, Components
 from goalbound.models import LinearCSSP
 from goalbound.models.validation import check_array, check_fraction
 from goalbound.planning.checks import require_contextual
@@ -36,7 +36,7 @@ def optimal_values(problem: LinearCSSP, contexts: ArrayLike, *, tolerance: float
     :func:`goalbound.planning.solve`), there are certified bounds ``lower <= v* <= upper`` that hold the values as well,
     with ``upper - lower <= tolerance * upper`` in every state. So ``|values - v*| <= tolerance * upper``.
 
-    Small problems are solved in one batch by policy iteration, each context from the best policy of the one before
+    Small problems are solved in one batch by policy iteration, each context from the best policy of one nearby
     (:mod:`goalbound.kernels.planner.batch`); ties, up to rounding, go to the lowest action, so that a result does
     not depend on the contexts before it. What cannot be certified there, such as best policies with free steps, goes
     to :func:`goalbound.planning.solve`, as do large problems, where only contexts that come again are cheap.
@@ -121,7 +121,7 @@ class _Query:
 
 
 class _Batch:
-    """The arrays of the batch kernel, a policy to start from for each component, and the last best policy."""
+    """The arrays of the batch kernel, a policy to start from for each component, and the last best policies."""
 
     def __init__(self, problem: LinearCSSP) -> None:
         support, size = problem.support, problem.context_size
@@ -132,6 +132,7 @@ class _Batch:
         self.rows = Rows(support.pair_start, support.next_start, support.next_state, *mixed)
         self.workspace = new_evaluation_workspace(support.states)
         self.starts = np.full((size, support.states), UNKNOWN, dtype=np.int64)
+        self.policies = np.full((SLOTS, support.states), UNKNOWN, dtype=np.int64)
         self.policy = np.full(support.states, UNKNOWN, dtype=np.int64)
         self.work = support.triples * (size + 2) + support.states**3
         """of one context"""
@@ -145,7 +146,7 @@ class _Batch:
             with np.errstate(all="ignore"):  # near the limits of float64; the certificate covers it
                 done, missing = run(batch.solve_batch)(
                     self.components, query.contexts, done, query.tolerance, self.starts, self.rows, self.workspace,
-                    self.policy, query.values,
+                    self.policies, self.policy, query.values,
                 )  # fmt: skip
             if missing >= 0:
                 self.starts[missing] = _start(query.problem, missing)
@@ -171,7 +172,10 @@ def _checked(problem: LinearCSSP, contexts: ArrayLike) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore"):
         off = np.abs(points.sum(axis=1) - 1.0)
     # Within 4 roundings of 1 whatever the order of the sum: check_context would give the row back as it is.
-    plain = (points >= 0.0).all(axis=1) & (points <= 1.0).all(axis=1) & (off <= 4.0 * 2.0**-52)
+    plain = off <= 4.0 * 2.0**-52
+    weights = (points >= 0.0) & (points <= 1.0)
+    if not weights.all():
+        plain &= weights.all(axis=1)
     for n in np.flatnonzero(~plain).tolist():
         try:
             points[n] = problem.check_context(points[n])

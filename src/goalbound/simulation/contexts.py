@@ -277,7 +277,9 @@ def checked_contexts(values: ArrayLike, name: str, context_size: int | None, fir
         raise ArgumentError(
             f"{name}[{first + row}] sums to {sums[row]:.12g}, not 1; a context is a point of the simplex"
         )
-    unnormalised = (off > (rows.shape[1] + 4) * 2.0**-52) | (rows.max(axis=1, initial=0.0) > 1.0)
+    unnormalised = off > (rows.shape[1] + 4) * 2.0**-52
+    if rows.max(initial=0.0) > 1.0:
+        unnormalised |= rows.max(axis=1, initial=0.0) > 1.0
     return rows / np.where(unnormalised, sums, 1.0)[:, None] if unnormalised.any() else rows
 
 

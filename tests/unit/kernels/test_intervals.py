@@ -53,7 +53,7 @@ def row_intervals(low: Floats, high: Floats) -> UncertaintySet:
     return UncertaintySet(
         INTERVAL_SET, np.inf,
         np.array([0, 1]), np.array([0, count]), np.array([count]), np.arange(count, dtype=np.int32),
-        np.zeros(count), np.zeros(1), np.zeros(1), np.array([0.1]), low, high,
+        np.zeros(count), np.zeros(1), np.zeros(1), np.array([0.1]), low, high, np.zeros(1, dtype=np.int64),
     )  # fmt: skip
 
 
@@ -217,6 +217,7 @@ def test_intervals_of_no_length_are_planned_in_as_the_exact_planner_does(
         INTERVAL_SET, np.inf, np.array(support.pair_start), np.array(support.next_start), np.diff(support.next_start),
         np.array(support.next_state), np.zeros(support.triples), np.zeros(support.pairs), np.zeros(support.pairs),
         np.array(ssp.losses), np.array(ssp.probabilities), np.array(ssp.probabilities),
+        np.zeros(support.pairs, dtype=np.int64),
     )  # fmt: skip
     iteration = iteration_from(sets, np.array([*np.full(support.states, start), 0.0]))
     if by_policies:

@@ -55,7 +55,7 @@ def plain_model(ssp: SSP) -> UncertaintySet:
     return UncertaintySet(
         L2_BALL, np.inf, np.array(support.pair_start), np.array(support.next_start), used, np.array(support.next_state),
         np.array(ssp.probabilities), np.zeros(support.pairs), np.array(squares), np.maximum(ssp.losses, FLOOR),
-        np.empty(0), np.empty(0),
+        np.empty(0), np.empty(0), np.empty(0, dtype=np.int64),
     )  # fmt: skip
 
 

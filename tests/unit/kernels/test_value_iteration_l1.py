@@ -28,7 +28,7 @@ def taking_row(centre: Floats, take: float) -> UncertaintySet:
         L1_BALL, np.inf,
         np.array([0, 1]), np.array([0, count]), np.array([count]), np.arange(count, dtype=np.int32),
         np.asarray(centre, dtype=np.float64), np.array([take]), np.array([float(np.sum(centre))]),
-        np.array([0.1]), np.empty(0), np.empty(0),
+        np.array([0.1]), np.empty(0), np.empty(0), np.empty(0, dtype=np.int64),
     )  # fmt: skip
 
 

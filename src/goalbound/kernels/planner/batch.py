@@ -1,6 +1,6 @@
 """The optimal values of a contextual problem under many contexts, one after the other. For small S.
 
-Policy iteration for each context from the best policy of the one before, then a certificate. Neighbouring contexts
+Policy iteration for each context from the best policy of the last one nearby, then a certificate. Neighbouring contexts
 mostly share their best policy, so most of them take one elimination and one sweep.
 """
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels.compile import kernel, short_loops
-from goalbound.kernels.elimination import evaluate_policy
+from goalbound.kernels.elimination import evaluate_pairs
 from goalbound.kernels.struct import Struct
 
 ROUNDS = 60
@@ -19,6 +19,8 @@ UNKNOWN = -1
 """A start that has not been computed yet."""
 NONE = -2
 """A start that does not exist: the component has no proper policy."""
+SLOTS, SLOT_LEVELS = 256, 16
+"""So many policies are kept, each of contexts whose entries are the same up to 1 / SLOT_LEVELS."""
 
 
 class Components(Struct):
@@ -100,8 +102,8 @@ def value_iteration(rows, tolerance, workspace, policy):
     :func:`improve_and_bound` are further apart.
     """
     for _ in range(ROUNDS):
-        if not evaluate_policy(
-            rows, policy, workspace.matrix, workspace.leaving, workspace.pivot, workspace.values, workspace.steps
+        if not evaluate_pairs(
+            rows, policy, workspace.matrix, workspace.leaving, workspace.pivot, workspace.values, workspace.steps, False
         ):
             return False
         switched, x, y = improve_and_bound(rows, workspace.values, policy)
@@ -110,13 +112,23 @@ def value_iteration(rows, tolerance, workspace, policy):
     return False
 
 
+@kernel
+def slot_of(context):
+    """Where the policy of contexts near this one is kept: 0 to SLOTS - 1. Some that are not near share it."""
+    slot = 0
+    for j in range(len(context)):
+        slot = (31 * slot + int(SLOT_LEVELS * context[j])) % SLOTS
+    return slot
+
+
 @short_loops
-def solve_batch(components, contexts, first, tolerance, starts, rows, workspace, policy, out_values):
+def solve_batch(components, contexts, first, tolerance, starts, rows, workspace, policies, policy, out_values):
     """``out_values[K, S + 1]`` under ``contexts[K, d]``, from number ``first`` on, until one cannot be solved.
 
-    ``policy[S]`` is where the first one starts and holds the last policy in the end; -1 if there is none yet. Where it
-    fails, the policy ``starts[d, S]`` of the heaviest component is tried: proper there, it is proper under
-    every context that gives the component any weight. The losses and probabilities of ``rows`` are overwritten.
+    ``policies[SLOTS, S]`` are those of contexts nearby, where the search starts, or where there is none ``policy[S]``,
+    that of the last context; UNKNOWN if there is none yet. Where it fails, the policy ``starts[d, S]`` of the heaviest
+    component is tried: proper there, it is proper under every context that gives the component any weight. The losses
+    and probabilities of ``rows`` are overwritten.
 
     Returns the number of the context that was not solved (K: all were) and the component whose start was UNKNOWN (-1
     if that was not the reason).
@@ -125,20 +137,28 @@ def solve_batch(components, contexts, first, tolerance, starts, rows, workspace,
         context = contexts[n]
         mix(components.losses, context, rows.losses)
         mix(components.probabilities, context, rows.probabilities)
-        settled = policy[0] >= 0 and value_iteration(rows, tolerance, workspace, policy)
+        found = policies[slot_of(context)]
+        if found[0] < 0:
+            for s in range(len(policy)):
+                found[s] = policy[s]
+        settled = found[0] >= 0 and value_iteration(rows, tolerance, workspace, found)
         if not settled:
             heaviest = 0
             for j in range(1, len(context)):
                 if context[j] > context[heaviest]:
                     heaviest = j
+            found[0] = UNKNOWN
             if starts[heaviest, 0] == UNKNOWN:
                 return n, heaviest
             if starts[heaviest, 0] != NONE:
                 for s in range(len(policy)):
-                    policy[s] = starts[heaviest, s]
-                settled = value_iteration(rows, tolerance, workspace, policy)
+                    found[s] = starts[heaviest, s]
+                settled = value_iteration(rows, tolerance, workspace, found)
         if not settled:
+            found[0] = UNKNOWN
             return n, -1
+        for s in range(len(policy)):
+            policy[s] = found[s]
         for s in range(len(workspace.values)):
             out_values[n, s] = workspace.values[s]
     return len(contexts), -1

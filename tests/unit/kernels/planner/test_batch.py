@@ -123,6 +123,7 @@ class Asked:
             np.empty(support.triples),
         )  # fmt: skip
         self.workspace = new_evaluation_workspace(support.states)
+        self.policies = np.full((batch.SLOTS, support.states), UNKNOWN)
         self.policy = np.full(support.states, -1) if policy is None else np.array(policy, dtype=np.int64)
         self.values = np.full((len(self.contexts), support.states + 1), np.nan)
 
@@ -135,6 +136,7 @@ class Asked:
             self.starts,
             self.rows,
             self.workspace,
+            self.policies,
             self.policy,
             self.values,
         )
@@ -195,3 +197,24 @@ def test_a_policy_that_never_arrives_gives_way_to_the_start_of_the_heaviest_comp
     asked = Asked(stuck, [[1.0]], starts=[[1]], policy=[0])
     assert asked.solve() == (1, -1)
     assert asked.values.tolist() == [[0.5, 0.0]]
+
+
+def test_contexts_nearby_share_a_slot_and_the_policies_of_others_are_kept() -> None:
+    near = [batch.slot_of.python(np.array([one, 1.0 - one])) for one in (0.51, 0.52, 0.55)]
+    assert len(set(near)) == 1
+    slots = [batch.slot_of.python(np.array([one / 16, 1.0 - one / 16])) for one in range(17)]
+    assert len(set(slots)) == 17
+    assert max(slots) < batch.SLOTS
+    asked = Asked(TWO_DRUGS, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], starts=proper_starts(TWO_DRUGS))
+    assert asked.solve() == (3, -1)
+    kept = asked.policies[asked.policies[:, 0] != UNKNOWN]
+    assert sorted(kept.ravel().tolist()) == [0, 1]  # one drug under each component
+
+
+def test_the_values_of_a_context_do_not_depend_on_the_policies_that_are_kept() -> None:
+    contexts = np.random.default_rng(0).dirichlet(np.ones(2), 50)
+    asked = Asked(TWO_DRUGS, contexts, starts=proper_starts(TWO_DRUGS))
+    asked.solve()
+    again = Asked(TWO_DRUGS, contexts[::-1], starts=proper_starts(TWO_DRUGS))
+    again.solve()
+    assert again.values[::-1].tobytes() == asked.values.tobytes()
