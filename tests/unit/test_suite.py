@@ -22,7 +22,6 @@ MIRRORED = (
 TESTED_ELSEWHERE: dict[str, str] = {
     "kernels/layout.py": "unit/kernels/planner",  # two structs without a function, which all of these kernels take
     "learners/protocol.py": "unit/testing/test_learner.py",  # protocols: what is checked of them at run time
-    "store/log.py": "unit/store/test_sqlite_log.py",  # a protocol, and what it is about
     "planning/robust_values.py": "unit/planning/test_policy_bounds.py",
 }
 """Modules without a test file of their own, by path, and where their tests are."""
