@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, EpsilonGreedy, Support
+from goalbound import LRCSSP, EpsilonGreedy, InUnits, LossScale, Monitored, Support
 from goalbound.errors import (
     CaseFinished,
     CaseNotFound,
@@ -63,14 +63,28 @@ def test_bounds_of_policies_are_those_of_the_leader(tmp_path):
             assert np.array_equal(mine.upper, other.upper)
 
 
-@pytest.mark.parametrize(("explore", "mixing"), [(0.0, 0.0), (0.9, 0.0), (0.0, 0.9)])
-def test_another_proposal_is_the_one_that_the_leader_would_have_made_with_its_draws(tmp_path, explore, mixing):
+SIX = Support.full(2, 6)
+
+
+def exploring(explore):
+    return EpsilonGreedy(SIX, 2, loss_floor=0.1, explore=explore, fade=0.0, rng=np.random.default_rng(3))
+
+
+@pytest.mark.parametrize(
+    ("learner", "mixing", "draws"),
+    [
+        (lambda: exploring(0.0), 0.0, False),
+        (lambda: exploring(0.9), 0.0, True),
+        (lambda: exploring(0.0), 0.9, True),
+        (lambda: InUnits(Monitored(exploring(0.9)), LossScale("min", cap=1)), 0.5, True),
+        (lambda: LRCSSP(SIX, 2, loss_floor=0.1), 0.0, False),
+    ],
+)
+def test_another_proposal_is_the_one_that_the_leader_would_have_made_with_its_draws(tmp_path, learner, mixing, draws):
     """Asked of the follower first, and twice, then of the leader, in case after case; nothing is recorded by asking."""
-    support = Support.full(2, 6)
-    learner = EpsilonGreedy(support, 2, loss_floor=0.1, explore=explore, fade=0.0, rng=np.random.default_rng(3))
     proposed = set()
     with open_store(tmp_path / "store") as store:
-        leading = store.create("incidents", learner, mixing=mixing, seed=5)
+        leading = store.create("incidents", learner(), mixing=mixing, seed=5)
         for number in range(8):
             leading.begin(CALM, 0, id=f"c{number}")
         with Follower.open(tmp_path / "store") as following:
@@ -88,7 +102,7 @@ def test_another_proposal_is_the_one_that_the_leader_would_have_made_with_its_dr
                 assert not asked[0].repeated
                 proposed.add(found.action)
             until(lambda: caught_up(store, following))
-    assert (len(proposed) > 2) == bool(explore or mixing)  # so there was something to draw
+    assert (len(proposed) > 2) or not draws
 
 
 def test_what_would_write_is_refused_and_says_where_the_leader_is(tmp_path):
