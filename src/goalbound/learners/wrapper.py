@@ -135,7 +135,7 @@ def unwrap(learner: Any) -> Any:
 
 
 def copy_with_episode(learner: Any, name: str | int) -> Any:
-    """A copy of a learner with one of its open episodes, that of this id or name, in the time that this one alone takes.
+    """A copy of a learner with one of its open episodes, that of this id, in the time that this one alone takes.
 
     The copy is to be asked for actions in this episode, and thrown away: visits of other episodes whose outcome is
     awaited are still those of the learner itself. Nobody else may use the learner meanwhile.

@@ -140,7 +140,7 @@ def test_metrics_of_a_follower_say_how_far_it_is_behind(following):
 def test_the_client_knows_the_error(tmp_path):
     with open_store(tmp_path / "store") as store:
         store.create("incidents", greedy())
-        with Follower.open(tmp_path / "store") as following:
+        with Follower.open(tmp_path / "store", leader="http://leader") as following:
             service = Service(following)
 
             class Transport(httpx.BaseTransport):
@@ -156,5 +156,7 @@ def test_the_client_knows_the_error(tmp_path):
                     status, content = asyncio.run(ask())
                     return httpx.Response(status, content=content)
 
-            with Client("http://localhost", transport=Transport()) as client, pytest.raises(NotLeader):
-                client.learner("incidents").begin(CALM, "down")
+            with Client("http://localhost", transport=Transport()) as client:
+                with pytest.raises(NotLeader, match="nothing was recorded") as caught:
+                    client.learner("incidents").begin(CALM, "down")
+                assert caught.value.leader == "http://leader"
