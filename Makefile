@@ -61,6 +61,7 @@ bench: $(VENV)/.dev $(VENV)/.bench
 	$(BIN)/python -m benchmarks.baselines
 	$(BIN)/python -m benchmarks.large
 	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.logs
 
 paper: $(VENV)/.dev
 	$(BIN)/python -m guarantees

@@ -154,7 +154,8 @@ class PostgresLog:
 
     def _make_tables(self, schema: str) -> None:
         with self._connection.transaction():
-            self._connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+            if not self._one("SELECT to_regnamespace(%s) IS NOT NULL", (schema,))[0]:  # only then it must be allowed
+                self._connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
             for statement in _TABLES.split(";\n"):
                 if statement.strip():
                     self._run(statement)

@@ -285,7 +285,6 @@ def test_passwords_are_in_no_error_and_in_no_message(postgres, guarded, database
 
 
 def test_a_follower_needs_only_to_read(postgres, guarded, database):
-    """The statements of docs/operations.md."""
     schema = database_of(database).schema
     log = PostgresLog(database)
     log.append(some_events(3))
