@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check lint format bench paper faults browser release-quick release-check clean
+.PHONY: help demo test check lint format bench paper faults browser postgres release-quick release-check clean
 
 help:
 	@echo "make demo    learn a contextual problem and leave a page to look at in out/demo/"
@@ -14,6 +14,7 @@ help:
 	@echo "make paper   the guarantees of the paper, made visible at full size in out/guarantees/ (minutes)"
 	@echo "make faults  kill, stop and damage the decision service at full size: nothing acknowledged is lost (hours)"
 	@echo "make browser install Chromium for the tests of the report (Debian and Ubuntu; as root, or by sudo)"
+	@echo "make postgres  install a PostgreSQL server for the tests of stores (Debian and Ubuntu; as root, or by sudo)"
 	@echo "make release-quick  build wheel and sdist, install them into empty environments, use core and each extra"
 	@echo "make release-check  ... under every Python that is found, and with the lowest versions allowed (many minutes)"
 	@echo "make clean   remove the environment and everything that was built"
@@ -62,6 +63,7 @@ bench: $(VENV)/.dev $(VENV)/.bench
 	$(BIN)/python -m benchmarks.baselines
 	$(BIN)/python -m benchmarks.large
 	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.logs
 
 paper: $(VENV)/.dev
 	$(BIN)/python -m guarantees
@@ -75,22 +77,36 @@ release-quick: $(VENV)/.dev
 release-check: $(VENV)/.dev
 	$(BIN)/python -m release --full
 
-# Tests of the report need a real browser; without one they are skipped, and say so. Where CI is set they fail instead.
+# What some tests need of the machine; without it they are skipped, and say so. Where CI is set they fail instead.
+# $(call by_apt,target,what is true where it is there,what installs it,what to do by hand)
+define by_apt
+	@if $(2); then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo "make $(1): no apt-get here; $(4)" >&2; exit 1; fi; \
+	if [ "$$(id -u)" = 0 ]; then root=; elif command -v sudo >/dev/null; then root=sudo; else \
+	  echo "make $(1): only root can install packages, and there is no sudo: become root, or $(4)" >&2; exit 1; \
+	fi; \
+	$$root apt-get update --quiet >/dev/null && { $(3); }; \
+	if ! { $(2); }; then \
+	  echo "make $(1): it could not be installed by apt-get (see above); $(4)" >&2; exit 1; \
+	fi
+endef
+
+# Tests of the report need a real browser.
 HAVE_BROWSER = command -v chromedriver >/dev/null && \
   { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
-BY_HAND = install Chromium and its chromedriver as your system does it, and put both on the PATH
+GET_BROWSER = $$root apt-get install --yes --quiet chromium chromium-driver >/dev/null || \
+  $$root apt-get install --yes --quiet chromium-browser chromium-chromedriver >/dev/null
+BROWSER_BY_HAND = install Chromium and its chromedriver as your system does it, and put both on the PATH
 browser:
-	@if $(HAVE_BROWSER); then exit 0; fi; \
-	if ! command -v apt-get >/dev/null; then echo "make browser: no apt-get here; $(BY_HAND)" >&2; exit 1; fi; \
-	if [ "$$(id -u)" = 0 ]; then root=; elif command -v sudo >/dev/null; then root=sudo; else \
-	  echo "make browser: only root can install packages, and there is no sudo: become root, or $(BY_HAND)" >&2; exit 1; \
-	fi; \
-	$$root apt-get update --quiet >/dev/null && \
-	  { $$root apt-get install --yes --quiet chromium chromium-driver >/dev/null || \
-	    $$root apt-get install --yes --quiet chromium-browser chromium-chromedriver >/dev/null; }; \
-	if ! { $(HAVE_BROWSER); }; then \
-	  echo "make browser: Chromium could not be installed by apt-get (see above); $(BY_HAND)" >&2; exit 1; \
-	fi
+	$(call by_apt,browser,$(HAVE_BROWSER),$(GET_BROWSER),$(BROWSER_BY_HAND))
+
+# Tests of stores in PostgreSQL start a server of their own. Debian keeps its programs off the path.
+POSTGRES_PLACES ?= /usr/lib/postgresql/*/bin/initdb
+HAVE_POSTGRES = { command -v initdb >/dev/null || { set -- $(POSTGRES_PLACES); [ -x "$$1" ]; }; }
+GET_POSTGRES = $$root apt-get install --yes --quiet postgresql >/dev/null
+POSTGRES_BY_HAND = install a PostgreSQL server as your system does it, and put initdb and pg_ctl on the PATH
+postgres:
+	$(call by_apt,postgres,$(HAVE_POSTGRES),$(GET_POSTGRES),$(POSTGRES_BY_HAND))
 
 clean:
 	rm -rf $(VENV) out build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -10,12 +10,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from faults import disk, messages, power, processes
+from faults import disk, leaders, messages, power, processes
 
 PARTS: dict[str, Any] = {
     "kill": (processes.kill, {"cycles": 10}, {"cycles": 200, "programs": 64}),
     "stop": (processes.stop, {"seconds": 7.0}, {"seconds": 30.0}),
     "twice": (processes.twice, {"times": 2}, {"times": 100}),
+    "leaders": (
+        leaders.leaders,
+        {"cycles": 5, "kills": 2, "takeovers": 3},
+        {"cycles": 100, "kills": 100, "takeovers": 100},
+    ),
     "power": (power.power_loss, {"steps": 60, "images": 200}, {"steps": 400, "images": 5000}),
     "full": (disk.full, {"cycles": 3}, {"cycles": 20}),
     "failing": (disk.failing, {"calls": 8}, {"calls": 200}),

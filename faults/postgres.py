@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -23,7 +22,7 @@ def missing() -> str | None:
     """Why there is no server here; None: there is one."""
     if _programs() is None:
         return 'no PostgreSQL server here; "make postgres" installs it'
-    if os.geteuid() == 0 and _owner() is None:
+    if _is_root() and _owner() is None:
         return "PostgreSQL does not run as root, and there is no user postgres or nobody here"
     return None
 
@@ -40,7 +39,7 @@ class Cluster:
         if programs is None:
             raise RuntimeError(missing())
         self._programs = programs
-        self._owner = _owner() if os.geteuid() == 0 else None
+        self._owner = _owner() if _is_root() else None
         self.folder = Path(tempfile.mkdtemp(prefix="goalbound-pg-"))  # not below a folder that only root may enter
         if self._owner is not None:
             os.chown(self.folder, self._owner.pw_uid, self._owner.pw_gid)
@@ -94,6 +93,10 @@ class Cluster:
             raise RuntimeError(f"{name} ended with {done.returncode}: {done.stderr.decode()[-500:]} {said}")
 
 
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
 def _programs() -> Path | None:
     """The folder of initdb and pg_ctl; Debian keeps them off the path."""
     found = shutil.which("initdb")
@@ -103,7 +106,10 @@ def _programs() -> Path | None:
     return places[-1].parent if places else None
 
 
-def _owner() -> pwd.struct_passwd | None:
+def _owner() -> Any:
+    """Another user that the server can run as; None: there is none."""
+    import pwd  # where there is no root, there is no such module
+
     for name in ("postgres", "nobody"):
         try:
             return pwd.getpwnam(name)

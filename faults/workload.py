@@ -1,4 +1,4 @@
-"""Steps of one store in a process of its own: ``python -m faults.workload FOLDER STEPS [FULL|NORMAL|OFF]``.
+"""Steps of one store in a process of its own: ``python -m faults.workload STORE STEPS [FULL|NORMAL|OFF]``.
 
 After each step that the store has acknowledged, one line with the number of its event goes to stdout, at once. Exit
 codes: 0 done, 3 no space was left, 4 the disk failed, 5 the store could not be opened.
@@ -9,16 +9,15 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 from faults.world import CONTEXT, NAME, OPTIONS, new_store, outcome
 from goalbound.errors import StorageFailed, StorageFull, StoreError
 
 
-def main(folder: Path, steps: int, synchronous: str) -> int:
+def main(place: str, steps: int, synchronous: str) -> int:
     """Go on with the cases of the store."""
     try:
-        store = new_store(folder, replace(OPTIONS, synchronous=synchronous, snapshot_events=25))
+        store = new_store(place, replace(OPTIONS, synchronous=synchronous, snapshot_events=25))
     except StoreError as error:
         print(error, file=sys.stderr)
         return 5
@@ -45,4 +44,4 @@ def main(folder: Path, steps: int, synchronous: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else "FULL"))
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else "FULL"))

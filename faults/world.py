@@ -36,9 +36,9 @@ def learner() -> EpsilonGreedy:
     return EpsilonGreedy(SUPPORT, 2, loss_floor=0.1, explore=0.5, fade=0.0, rng=np.random.default_rng(7))
 
 
-def new_store(folder: Path, options: StoreOptions = OPTIONS) -> Store:
-    """A store with the learner."""
-    store = Store.open(folder, options=options)
+def new_store(place: Path | str, options: StoreOptions = OPTIONS) -> Store:
+    """A store with the learner, in a folder or a database."""
+    store = Store.open(place, options=options)
     if NAME not in store:
         store.create(NAME, learner())
     return store
@@ -110,11 +110,11 @@ class Acknowledged:
         self.different += kept != answer
 
 
-def check_against_log(result: Result, folder: Path, told: Acknowledged) -> None:
+def check_against_log(result: Result, place: Path | str, told: Acknowledged) -> None:
     """Every acknowledged step is in the log with the action that was told, and a replay gives the same actions."""
-    found = verify(folder)
-    result.counts["events replayed"] = found.replayed
-    log = read_only_log(folder)
+    found = verify(place)
+    result.add("events replayed", found.replayed)
+    log = read_only_log(place)
     steps: dict[tuple[str, int], Event] = {}
     ids: dict[int, str] = {}
     for event in log.events(0):
@@ -128,9 +128,9 @@ def check_against_log(result: Result, folder: Path, told: Acknowledged) -> None:
         key for key, answer in told.answers.items()
         if key in steps and (steps[key].action, steps[key].seq) != (answer["action"], answer["seq"])
     ]  # fmt: skip
-    result.counts["acknowledged"] = len(told.answers)
-    result.counts["lost"] = len(lost)
-    result.counts["wrong actions"] = len(wrong) + told.different
+    result.add("acknowledged", len(told.answers))
+    result.add("lost", len(lost))
+    result.add("wrong actions", len(wrong) + told.different)
     result.check(not lost, f"acknowledged steps are not in the log: {lost[:3]}")
     result.check(not wrong, f"the log has other actions than were told: {wrong[:3]}")
     result.check(not told.different, f"{told.different} steps were answered differently when asked again")

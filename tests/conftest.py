@@ -1,5 +1,7 @@
 """Settings and fixtures for all tests."""
 
+import itertools
+import os
 import signal
 import tracemalloc
 from collections import Counter
@@ -7,6 +9,8 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
+from faults.postgres import Cluster, missing
+from tests.support.required import absent
 from tests.support.strategies import EXAMPLES_FACTOR
 
 # The same examples at every run, so that a red build is red for everyone; with a factor, fresh ones, and more of them.
@@ -42,6 +46,31 @@ def ctrl_c():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server of our own, one for all tests of a process."""
+    reason = missing()
+    if reason is not None:
+        absent(reason)
+    with Cluster() as cluster:
+        yield cluster
+
+
+_SCHEMAS = itertools.count(1)
+
+
+@pytest.fixture
+def database(postgres):
+    """The URL of a store in PostgreSQL that does not exist yet."""
+    return postgres.url(f"test_{os.getpid()}_{next(_SCHEMAS)}")
+
+
+@pytest.fixture(params=["folder", "database"])
+def place(request, tmp_path):
+    """Where a new store may be: the path of a folder, then the URL of a database."""
+    return str(tmp_path / "store") if request.param == "folder" else request.getfixturevalue("database")
 
 
 @pytest.fixture

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from typing import NoReturn
 
 import pytest
+
+from tests.support.required import absent
 
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -14,17 +14,10 @@ FLAGS = (
 )  # fmt: skip
 
 
-def _missing(what: str) -> NoReturn:
-    """On a person's machine these tests may be left out; in CI they may not."""
-    if os.environ.get("CI", "").lower() not in ("", "0", "false"):
-        pytest.fail(f"{what}. CI is set, where this is an error, not a skip", pytrace=False)
-    pytest.skip(what)
-
-
 def _program(*names: str) -> str:
     found = next((path for name in names if (path := shutil.which(name))), None)
     if found is None:
-        _missing(f'no {names[0]} here; "make browser" installs it')
+        absent(f'no {names[0]} here; "make browser" installs it')
     return found
 
 
@@ -34,7 +27,7 @@ def browser(tmp_path_factory):
         from selenium import webdriver
         from selenium.webdriver.chrome.service import Service
     except ModuleNotFoundError:
-        _missing("selenium is not installed; pip install '.[dev]' in goalbound's folder brings it")
+        absent("selenium is not installed; pip install '.[dev]' in goalbound's folder brings it")
 
     options = webdriver.ChromeOptions()
     options.binary_location = _program("chromium", "chromium-browser", "google-chrome")

@@ -1,11 +1,18 @@
 """What docs/how_to/service.md and the README say of the service is run."""
 
+import re
+
 import pytest
 
+from goalbound.errors import StoreError
 from goalbound.service.routes import ROUTES
-from goalbound.store import Store
+from goalbound.service.tokens import Tokens
+from goalbound.store import Follower, Store
 from goalbound.store.audit import verify
+from goalbound.store.database_url import database_of
+from goalbound.store.postgres_log import connected
 from tests.support.documents import ROOT, block
+from tests.support.incidents_at_work import greedy
 from tests.support.services import running
 
 
@@ -39,6 +46,36 @@ def test_the_store_of_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys
     assert verify(tmp_path / "incidents").replayed == 4
     with Store.open(tmp_path / "incidents") as store:
         assert store.names == ("recovery",)
+
+
+def test_the_follower_of_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(block("docs/service.md", 'Store.open("incidents")'), {})
+    capsys.readouterr()
+    names: dict = {}
+    exec(block("docs/service.md", "Follower.open("), names)
+    assert f"```text\n{capsys.readouterr().out}```" in (ROOT / "docs" / "service.md").read_text()
+    assert names["seq"] == 4
+
+
+def test_the_roles_of_the_page_are_enough_to_lead_and_to_follow(postgres, database):
+    schema = database_of(database).schema
+    statements = re.search(r"```sql\n(.*?)```", (ROOT / "docs" / "operations.md").read_text(), re.DOTALL)[1]
+    statements = re.sub(r"\bgoalbound\b", f"{schema}_leader", statements)
+    statements = statements.replace("goalbound_follower", f"{schema}_follower").replace("incidents", schema)
+    before, after = statements[: statements.rindex("GRANT")], statements[statements.rindex("GRANT") :]
+    leader, follower = (postgres.url(schema, user=f"{schema}_{role}") for role in ("leader", "follower"))
+    with connected(database, writes=True) as admin:
+        admin.execute(before.encode())
+        with Store.open(leader) as store:
+            store.create("incidents", greedy()).begin([1.0, 0.0], "down", id="a")
+            admin.execute(after.encode())
+            Tokens(leader).create(["admin"])
+            with Follower.open(follower) as following:
+                assert following.digest() == store.digest()
+                assert Tokens(follower)
+        with pytest.raises(StoreError, match="may not do this"):
+            Store.open(follower)
 
 
 def test_every_route_is_in_the_table_of_the_page():

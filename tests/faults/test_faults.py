@@ -5,11 +5,14 @@ from functools import partial
 
 import pytest
 
-from faults import disk, messages, power, processes
+from faults import disk, leaders, messages, power, processes
 from faults.__main__ import PARTS
+from faults.postgres import missing
+from tests.support.required import absent
 
 SMALL = {
     "kill": partial(processes.kill, cycles=2, programs=4),
+    "leaders": partial(leaders.leaders, cycles=1, kills=1, takeovers=1),
     "power": partial(power.power_loss, steps=25, images=48),
     "full": partial(disk.full, cycles=1),
     "failing": partial(disk.failing, calls=2),
@@ -24,6 +27,8 @@ SMALL = {
 def test_nothing_is_lost_and_nothing_is_wrong(name, tmp_path):
     if name in ("power", "failing") and shutil.which("strace") is None:
         pytest.skip("there is no strace")
+    if name == "leaders" and missing() is not None:
+        absent(missing())
     result = SMALL[name](tmp_path)
     assert result.held, str(result)
     assert not result.skipped

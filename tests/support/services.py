@@ -14,12 +14,12 @@ import httpx
 
 from faults.world import environment, free_port, wait_until_ready
 from goalbound.service.app import Limits, Service
-from goalbound.store import Store
+from goalbound.store import Follower, Store
 
 
 def asked(
-    store: Store, ask: Callable[[httpx.AsyncClient], Coroutine[Any, Any, Any]], *, limits: Limits | None = None,
-    headers: dict[str, str] | None = None,
+    store: Store | Follower, ask: Callable[[httpx.AsyncClient], Coroutine[Any, Any, Any]], *,
+    limits: Limits | None = None, headers: dict[str, str] | None = None,
 ) -> Any:  # fmt: skip
     """What ``ask`` gives with a client of a service around the store."""
 
@@ -31,12 +31,12 @@ def asked(
     return asyncio.run(run())
 
 
-def command(folder: Path, port: int, *more: str) -> list[str]:
+def command(folder: Path | str, port: int, *more: str) -> list[str]:
     return [sys.executable, "-m", "goalbound", "serve", str(folder), "--port", str(port), "--cold", *more]
 
 
 @contextmanager
-def running(folder: Path, *more: str) -> Iterator[Any]:
+def running(folder: Path | str, *more: str) -> Iterator[Any]:
     """A service in a process of its own; its process, and its address."""
     port = free_port()
     process = subprocess.Popen(

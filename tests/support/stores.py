@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from goalbound import LRCSSP, EpsilonGreedy, GreedyRidge, ModelEnvironment
 from goalbound.store import Answer, Store, StoredLearner, StoreOptions
 from goalbound.store.engine import Engine
+from goalbound.store.events import FIRST_CHAIN, Event, Kind, chained
 from goalbound.store.files import DATABASE, SNAPSHOTS
 from goalbound.store.sqlite_log import SqliteLog
 from tests.support.incidents_at_work import BEFORE, contexts, greedy
@@ -97,5 +99,23 @@ def without_time(answers: Sequence[Answer]) -> list[tuple[Any, ...]]:
     return [tuple(answer[:7]) for answer in answers]
 
 
-def open_store(folder: Path, options: StoreOptions = SELDOM) -> Store:
-    return Store.open(folder, options=options)
+def open_store(place: Path | str, options: StoreOptions = SELDOM) -> Store:
+    return Store.open(place, options=options)
+
+
+def some_events(count: int, *, after: int = 0, chain: bytes = FIRST_CHAIN) -> list[Event]:
+    """A chain of events, each the only step of a case of its own."""
+    found = []
+    for seq in range(after + 1, after + count + 1):
+        event = Event(seq, Kind.OBSERVE, 1, seq, 1, None, 0.1 * seq, 2, None, 1, 1.0, None, 5, b"")
+        chain = chained(chain, event)
+        found.append(event._replace(chain=chain))
+    return found
+
+
+def until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not come to hold"
+        time.sleep(0.01)

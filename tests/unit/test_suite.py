@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from faults import postgres
+from tests.support.required import absent
+
 ROOT = Path(__file__).parents[2]
 BROWSER_TESTS = "tests/browser/test_many_learners.py"
 SOURCE, TESTS = ROOT / "src" / "goalbound", ROOT / "tests"
@@ -22,7 +25,6 @@ MIRRORED = (
 TESTED_ELSEWHERE: dict[str, str] = {
     "kernels/layout.py": "unit/kernels/planner",  # two structs without a function, which all of these kernels take
     "learners/protocol.py": "unit/testing/test_learner.py",  # protocols: what is checked of them at run time
-    "store/log.py": "unit/store/test_sqlite_log.py",  # a protocol, and what it is about
     "planning/robust_values.py": "unit/planning/test_policy_bounds.py",
 }
 """Modules without a test file of their own, by path, and where their tests are."""
@@ -83,49 +85,54 @@ def run_tests(*words: str, **environment: str) -> subprocess.CompletedProcess[st
     )  # fmt: skip
 
 
-@pytest.fixture
-def make_browser(tmp_path):
-    """Runs ``make browser`` where only these programs are, each of which notes that it was called."""
+BROUGHT = {"browser": ("chromium", "chromedriver"), "postgres": ("initdb",)}
+"""What ``make`` installs for tests, and the programs that are there then."""
+
+
+@pytest.fixture(params=list(BROUGHT))
+def make_brings(request, tmp_path):
+    """Runs ``make browser`` or ``make postgres`` where only these programs are, each of which notes that it was called.
+
+    An apt-get that really installs says ``{appear}``.
+    """
     if shutil.which("make") is None:
         pytest.skip("no make here")
     notes, place = tmp_path / "notes", tmp_path / "bin"
     place.mkdir()
+    names = " ".join(BROUGHT[request.param])
+    appear = f'[ "$1" = install ] && for one in {names}; do echo > {place}/$one; /bin/chmod +x {place}/$one; done'
 
     def add(name: str, does: str = "") -> None:
         (place / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {notes}\n{does}\n')
         (place / name).chmod(0o755)
 
-    def make_browser(user: int, **programs: str) -> tuple[int, str, list[str]]:
+    def make_brings(user: int, **programs: str) -> tuple[int, str, list[str]]:
         (place / "id").write_text(f"#!/bin/sh\necho {user}\n")
         (place / "id").chmod(0o755)
         for name, does in programs.items():
-            add(name.replace("_", "-"), does.format(place=place))
+            add(name.replace("_", "-"), does.format(place=place, appear=appear))
         ended = subprocess.run(
-            [shutil.which("make"), "--silent", "browser"], cwd=ROOT, check=False, capture_output=True, text=True,
-            env={"PATH": str(place)}, timeout=60,
+            [shutil.which("make"), "--silent", request.param, "POSTGRES_PLACES="], cwd=ROOT, check=False,
+            capture_output=True, text=True, env={"PATH": str(place)}, timeout=60,
         )  # fmt: skip
         return ended.returncode, ended.stderr, notes.read_text().splitlines() if notes.exists() else []
 
-    return make_browser
+    return make_brings
 
 
-APPEAR = (
-    '[ "$1" = install ] && for one in chromium chromedriver; do echo > {place}/$one; /bin/chmod +x {place}/$one; done'
-)
-"""An apt-get that really installs."""
 UPDATED = '[ "$1" = update ] && echo > {place}/updated; [ "$1" = install ] && [ ! -e {place}/updated ] && exit 100; '
-"""... where the lists of packages are empty before they are fetched."""
+"""An apt-get where the lists of packages are empty before they are fetched."""
 
 
-def test_make_browser_fetches_the_lists_of_packages_first(make_browser):
-    code, err, notes = make_browser(0, apt_get=UPDATED + APPEAR + "; exit 0")
+def test_make_fetches_the_lists_of_packages_first(make_brings):
+    code, err, notes = make_brings(0, apt_get=UPDATED + "{appear}; exit 0")
     assert code == 0, err
     assert [note.split()[1] for note in notes] == ["update", "install"]
-    assert make_browser(0) == (0, "", notes)  # what is there is not installed again
+    assert make_brings(0) == (0, "", notes)  # what is there is not installed again
 
 
-def test_make_browser_asks_sudo_where_it_is_not_root(make_browser):
-    code, err, notes = make_browser(1000, sudo='"$@"', apt_get=APPEAR + "; exit 0")
+def test_make_asks_sudo_where_it_is_not_root(make_brings):
+    code, err, notes = make_brings(1000, sudo='"$@"', apt_get="{appear}; exit 0")
     assert code == 0, err
     assert [note.split()[:2] for note in notes] == [
         ["sudo", "apt-get"], ["apt-get", "update"], ["sudo", "apt-get"], ["apt-get", "install"],
@@ -141,18 +148,37 @@ def test_make_browser_asks_sudo_where_it_is_not_root(make_browser):
         (0, {"apt_get": "exit 0"}, "could not be installed"),  # a package that brings something else
     ],
 )
-def test_make_browser_fails_with_a_remedy_where_it_cannot(make_browser, user, programs, said):
-    code, err, _ = make_browser(user, **programs)
+def test_make_fails_with_a_remedy_where_it_cannot_install(make_brings, user, programs, said):
+    code, err, _ = make_brings(user, **programs)
     assert code != 0
     assert said in err
-    assert "chromium" in err.lower()
+    assert "as your system does it" in err
 
 
-def test_in_ci_no_browser_is_an_error_of_the_whole_check():
+@pytest.mark.parametrize("target", list(BROUGHT))
+def test_in_ci_what_tests_need_is_an_error_of_the_whole_check(target):
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert re.search(r"^make browser$", script, re.M)  # under set -e
+    assert re.search(rf"^make {target}$", script, re.M)  # under set -e
     assert re.search(r"^set -e", script, re.M)
     assert re.search(r"^export CI=", script, re.M)
+
+
+@pytest.mark.parametrize(("ci", "error"), [("true", "CI is set, where this is an error"), ("false", None)])
+def test_in_ci_a_server_that_is_not_there_is_an_error(monkeypatch, ci, error):
+    monkeypatch.setenv("CI", ci)
+    with pytest.raises((pytest.fail.Exception, pytest.skip.Exception)) as caught:
+        absent("no PostgreSQL server here")
+    assert isinstance(caught.value, pytest.fail.Exception if error else pytest.skip.Exception)
+    assert "no PostgreSQL server here" in str(caught.value)
+
+
+def test_it_is_said_why_there_is_no_server(monkeypatch):
+    monkeypatch.setattr(postgres, "_programs", lambda: None)
+    assert postgres.missing() == 'no PostgreSQL server here; "make postgres" installs it'
+    monkeypatch.setattr(postgres, "_programs", lambda: ROOT)
+    monkeypatch.setattr(postgres, "_is_root", lambda: True)
+    monkeypatch.setattr(postgres, "_owner", lambda: None)
+    assert "does not run as root" in postgres.missing()
 
 
 @pytest.fixture

@@ -134,7 +134,10 @@ def understood(status: int, text: bytes) -> Any:
     if not isinstance(found, dict):
         found = {}
     detail, code = str(found.get("detail") or f"the service answered {status}"), str(found.get("code", ""))
-    raise error_of(status, code, detail, found.get("expected_step"))
+    error = error_of(status, code, detail, found.get("expected_step"))
+    if isinstance(error, errors.NotLeader) and isinstance(found.get("leader"), str):
+        error.leader = found["leader"]
+    raise error
 
 
 def error_of(status: int, code: str, detail: str, expected_step: Any = None) -> GoalboundError:

@@ -6,6 +6,7 @@ second is a method of a fresh learner, so that functions and streams it was made
 
 from __future__ import annotations
 
+import copy
 import inspect
 import tempfile
 import warnings
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,6 +132,28 @@ def unwrap(learner: Any) -> Any:
     while isinstance(learner, Wrapper):
         learner = learner.inner
     return learner
+
+
+def copy_with_episode(learner: Any, name: str | int) -> Any:
+    """A copy of a learner with one of its open episodes, that of this id, in the time that this one alone takes.
+
+    The copy is to be asked for actions in this episode, and thrown away: visits of other episodes whose outcome is
+    awaited are still those of the learner itself. Nobody else may use the learner meanwhile.
+
+    >>> from goalbound import LRCSSP, Support
+    >>> learner = LRCSSP(Support.full(2, 2), 1, loss_floor=0.1)
+    >>> episodes = [learner.begin([1.0], id=id) for id in "abc"]
+    >>> [episode.id for episode in copy_with_episode(learner, "b").open_episodes], len(learner.open_episodes)
+    (['b'], 3)
+    """
+    inner = unwrap(learner)
+    one = inner.episode(name)
+    every = (inner._open, inner._loaded, inner._named)
+    inner._open, inner._loaded, inner._named = WeakSet([one]), [], {one.id: one}
+    try:
+        return copy.deepcopy(learner, {id(other): other for other in every[0] if other is not one})
+    finally:
+        inner._open, inner._loaded, inner._named = every
 
 
 def can_be_saved(learner: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from goalbound.errors import ArgumentError
 
@@ -44,7 +44,7 @@ def database_of(url: str) -> Database:
     if not _NAME.fullmatch(schema):
         raise ArgumentError(f"the schema is {schema!r:.80}; use small letters, digits and _, at most 63")
     rest = urlencode([(name, value) for name, value in found if name != "schema"], quote_via=quote, safe="/")
-    return Database(urlunsplit((parts.scheme, parts.netloc, parts.path, rest, "")), schema)
+    return Database(f"{parts.scheme}://{parts.netloc}{parts.path}{'?' + rest if rest else ''}", schema)
 
 
 def shown_url(url: str) -> str:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self
@@ -24,7 +25,7 @@ from goalbound.errors import (
 )
 from goalbound.store.engine import Engine
 from goalbound.store.events import Event
-from goalbound.store.files import free_bytes
+from goalbound.store.files import check_local, free_bytes
 from goalbound.store.locations import Location, location_of
 from goalbound.store.replay import Restored, replay
 from goalbound.store.store import StoredLearner, StoreOptions
@@ -65,6 +66,8 @@ class Follower:
 
     def __init__(self, location: Location, options: StoreOptions, *, leader: str | None = None) -> None:
         self.location, self.options, self.leader = location, options, leader
+        if isinstance(location.place, Path):
+            check_local(location.place)  # SQLite's readers share memory with its writer
         self._complete = time.monotonic()  # what was committed before is in the state
         self._opened = location.open_to_read()
         try:

@@ -59,6 +59,7 @@ _PUT_META = f"""WITH {_HELD}
 INSERT INTO meta SELECT %s, %s FROM held ON CONFLICT (key) DO UPDATE SET value = excluded.value"""
 _PUT_LEARNER = f"""WITH {_HELD}
 INSERT INTO learner SELECT %s, %s FROM held ON CONFLICT (number) DO UPDATE SET file = excluded.file"""
+_HIDDEN = "SELECT to_regnamespace(%s) IS NOT NULL AND NOT has_schema_privilege(to_regnamespace(%s), 'USAGE')"
 _CONNECTION = {
     "connect_timeout": "10", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
     "tcp_user_timeout": "20000", "client_encoding": "utf8",
@@ -107,6 +108,8 @@ class PostgresLog:
         self._run("SET default_transaction_isolation = 'read committed'")
         connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(schema)))
         found = self._one("SELECT to_regclass('meta') IS NOT NULL")[0]
+        if not found and self._one(_HIDDEN, (schema, schema))[0]:
+            raise StoreError(f"{self.path}: the role may not use this schema; docs/operations.md says what it needs")
         if not found and (self._readonly or not create):
             raise StoreError(f"{self.path}: there is no store")
         if self._readonly:
@@ -154,7 +157,8 @@ class PostgresLog:
 
     def _make_tables(self, schema: str) -> None:
         with self._connection.transaction():
-            self._connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+            if not self._one("SELECT to_regnamespace(%s) IS NOT NULL", (schema,))[0]:  # only then it must be allowed
+                self._connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
             for statement in _TABLES.split(";\n"):
                 if statement.strip():
                     self._run(statement)

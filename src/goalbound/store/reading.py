@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from goalbound.errors import CaseNotFound, LearnerError
 from goalbound.learners.card import learner_card
 from goalbound.learners.checks import allowed_pairs
-from goalbound.learners.wrapper import Wrapper, unwrap
+from goalbound.learners.wrapper import Wrapper, copy_with_episode, unwrap
 from goalbound.models.validation import short_repr
 from goalbound.store.engine import Answer, Engine
 from goalbound.store.events import Event, Kind, content_of
@@ -88,7 +87,7 @@ def proposal_now(engine: Engine, name: str, id: str, allowed: Any = None) -> Ans
         return made
     asked = Case(case.number, case.id, case.learner, case.state, shadow=case.shadow)
     asked.step, asked.seq = case.step, case.seq
-    decider = copy.copy(engine.machine.learners[case.decider].learner)
+    decider = copy_with_episode(engine.machine.learners[case.decider].learner, case.number)
     episode = decider.episode(case.number)
     episode.take_back()
     asked.episodes = {case.decider: episode}

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from faults.postgres import GUARDED, SECRET
 from goalbound.cli import main
 from goalbound.service.tokens import Tokens
 from tests.support.stores import open_store
@@ -32,6 +33,10 @@ def test_tokens_are_made_listed_and_revoked(tmp_path, capsys):
         (["serve", "{none}"], 1, "there is no store"),
         (["serve", "{store}", "--learner", "x"], 2, "is not NAME=FILE"),
         (["serve", "{store}", "--host", "0.0.0.0"], 2, "there are no tokens"),
+        (["serve", "{store}", "--leader", "http://x"], 2, "give --follow with it"),
+        (["serve", "{store}", "--follow", "--learner", "x=y"], 2, "a follower puts no learner into the store"),
+        (["serve", "{store}", "--cache", "{none}"], 2, "for databases"),
+        (["serve", "{none}", "--follow"], 1, "there is no store"),
     ],
 )
 def test_what_cannot_be_done_is_said(tmp_path, capsys, words, code, message):
@@ -39,3 +44,22 @@ def test_what_cannot_be_done_is_said(tmp_path, capsys, words, code, message):
     names = {"store": tmp_path / "store", "none": tmp_path / "none"}
     assert main([word.format(**names) for word in words]) == code
     assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_tokens_of_a_store_in_a_database(database, capsys):
+    assert main(["token", database]) == 1
+    assert "there is no store" in capsys.readouterr().err
+    open_store(database).close()
+    assert main(["token", database, "--scope", "admin"]) == 0
+    token = capsys.readouterr().out.strip()
+    assert main(["token", database]) == 0
+    assert token.split("_")[1] in capsys.readouterr().out
+
+
+def test_a_password_in_a_url_is_not_said(postgres, capsys):
+    url = postgres.url("none", user=GUARDED, password=SECRET)
+    for words in (["serve", url], ["store", "verify", url], ["token", url.replace("host=", "no-such=")]):
+        assert main(words) == 1
+        error = capsys.readouterr().err
+        assert "postgresql://guarded@" in error
+        assert "horse" not in error

@@ -9,6 +9,25 @@ from tests.support.incidents_at_work import greedy
 from tests.support.stores import Handled, drawing, open_store
 
 
+def test_a_store_moves_to_a_database_and_is_looked_at_checked_and_compacted_there(folder, database, tmp_path, capsys):
+    assert main(["store", "export", str(folder), str(tmp_path / "log")]) == 0
+    assert main(["store", "import", database, str(tmp_path / "log")]) == 0
+    found = []
+    for place in (str(folder), database):
+        capsys.readouterr()
+        assert main(["store", "verify", place, "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert [found[0][name] for name in ("events", "seq", "chain", "state")] == [
+        found[1][name] for name in ("events", "seq", "chain", "state")
+    ]
+    assert main(["store", "status", database]) == 0
+    assert main(["store", "compact", database, "--archive", str(tmp_path / "old")]) == 0
+    assert "21 events moved" in capsys.readouterr().out
+    assert (tmp_path / "old").read_bytes() == (tmp_path / "log").read_bytes()
+    greedy().save(tmp_path / "other.npz")
+    assert main(["store", "create", database, "other", "--learner", str(tmp_path / "other.npz")]) == 0
+
+
 @pytest.fixture
 def folder(tmp_path):
     greedy().save(tmp_path / "learner.npz")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, MappedContexts, Step, Support
+from goalbound import LRCSSP, InUnits, LossScale, MappedContexts, Step, Support
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import WrongPriorWarning
 from goalbound.estimation import sharp
@@ -16,6 +16,7 @@ from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.discretized import Discretized
 from goalbound.learners.reference import RandomWalk
 from goalbound.learners.tabular import Method, TabularLearner
+from goalbound.learners.wrapper import bytes_of, copy_with_episode
 from tests.support.ridge import lr_cssp
 
 SUPPORT = Support.full(2, 2)
@@ -104,3 +105,20 @@ def test_cells_show_their_open_episodes_and_their_alarms() -> None:
     assert learner.alarms == {(0, 1): learner.cells[0, 1].alarm}
     assert repr(learner) == "Discretized(2 components in 2 parts, 2 cells)"
     assert repr(ContextBlind(learner.cells[0, 1])).startswith("ContextBlind(LRCSSP(2 states")
+
+
+def test_a_copy_with_one_episode_proposes_what_the_learner_would_and_leaves_it_as_it_was() -> None:
+    learner = InUnits(LRCSSP(Support.full(2, 3), 2, loss_floor=0.1), LossScale("min", cap=1))
+    episodes = [learner.begin([0.5, 0.5], id=number) for number in range(3)]
+    for episode in episodes:
+        episode.act(0)
+    before = bytes_of(learner).tobytes()
+    copied = copy_with_episode(learner, 1)
+    assert [one.id for one in copied.open_episodes] == [1]
+    mine = copied.episode(1)
+    mine.take_back()
+    proposed = mine.act(0, allowed=[1, 2])
+    assert bytes_of(learner).tobytes() == before
+    assert [one.id for one in learner.open_episodes] == [0, 1, 2]
+    episodes[1].take_back()
+    assert episodes[1].act(0, allowed=[1, 2]) == proposed

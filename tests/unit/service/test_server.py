@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+import threading
 
 import httpx
 import pytest
@@ -12,9 +13,11 @@ from goalbound.client import Client
 from goalbound.errors import ArgumentError
 from goalbound.service import server
 from goalbound.service.server import Address, check_address, warm_up_learners
+from goalbound.store import Follower
+from goalbound.store.audit import verify
 from tests.support.incidents_at_work import greedy
 from tests.support.services import command, running
-from tests.support.stores import open_store
+from tests.support.stores import open_store, until
 
 
 @pytest.mark.parametrize(
@@ -58,3 +61,37 @@ def test_what_learners_run_is_compiled_ahead(tmp_path, monkeypatch):
         store.create("incidents", InUnits(greedy(), LossScale("min", cap=60)))
         assert warm_up_learners(store) == 1.5
     assert [type(one) for one in asked[0]] == [GreedyRidge]  # the learner inside: the rest is not compiled
+
+
+def test_a_store_in_a_database_is_served_and_followed_by_processes_of_their_own(tmp_path, database):
+    """The leader is killed: the follower goes on answering; the next leader goes on, and is followed."""
+    greedy().save(tmp_path / "learner.npz")
+    learner = f"incidents={tmp_path / 'learner.npz'}"
+    with (
+        running(database, "--learner", learner) as (process, url),
+        running(database, "--follow", "--leader", url) as (follower, beside),
+    ):
+        with Client(url) as client:
+            case = client.learner("incidents").begin([1, 0], "down", id="a")
+        until(lambda: httpx.get(f"{beside}/healthz").headers["goalbound-seq"] == "2")
+        process.kill()
+        answer = httpx.post(f"{beside}/v1/learners/incidents/cases/a/proposal", json={})
+        assert answer.json()["action"] == case.proposal.action
+        refused = httpx.post(f"{beside}/v1/learners/incidents/cases/a/abandon", json={"step": 1, "reason": "x"})
+        assert (refused.status_code, refused.json()["leader"]) == (421, url)
+        with open_store(database) as store:  # at once: the server has noticed that the leader is gone
+            seq = store.learner("incidents").abandon("a", "why").seq
+        until(lambda: httpx.get(f"{beside}/healthz").headers["goalbound-seq"] == str(seq))
+        follower.send_signal(signal.SIGTERM)
+        assert follower.wait(30) == 0
+    assert verify(database).seq == seq
+
+
+def test_a_follower_warms_up_in_its_own_thread(tmp_path, monkeypatch):
+    names = []
+    monkeypatch.setattr(server, "warm_up", lambda *learners: names.append(threading.current_thread().name) or 1.5)
+    with open_store(tmp_path / "store") as store:
+        store.create("incidents", greedy())
+        with Follower.open(tmp_path / "store") as following:
+            assert warm_up_learners(following) == 1.5
+    assert names == ["goalbound follower"]

@@ -5,9 +5,12 @@ import stat
 
 import pytest
 
-from goalbound.errors import ArgumentError, FileFormatError
+from goalbound.errors import ArgumentError, FileFormatError, StorageFailed, StoreError
 from goalbound.service import tokens as module
 from goalbound.service.tokens import FILE, Tokens
+from goalbound.store.locations import location_of
+from goalbound.store.postgres_log import SharedText
+from tests.support.stores import until
 
 
 def bearer(token):
@@ -83,3 +86,30 @@ def test_a_file_that_is_damaged_while_it_is_used_changes_nothing_and_tells_nobod
     assert "the tokens stay as they were" in caplog.text
     with pytest.raises(FileFormatError):
         Tokens(tmp_path)
+
+
+def test_tokens_of_a_store_in_a_database_are_there_and_a_running_service_sees_changes(database, monkeypatch, caplog):
+    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.01)
+    with pytest.raises(StoreError, match="there is no store"):
+        Tokens(database)
+    location_of(database).open_to_write(create=True).close()
+    running, desk = Tokens(database), Tokens(database)
+    assert not running
+    token, other = desk.create(["cases:read"]), desk.create(["admin"])
+    until(lambda: running.find(bearer(token)) is not None)
+    assert token.split("_", 2)[2] not in SharedText(database, "tokens").read().decode()
+    desk.revoke(token.split("_")[1])
+    until(lambda: running.find(bearer(token)) is None)
+    read = SharedText.read
+
+    def fails(text):
+        raise StorageFailed("the server is gone")
+
+    monkeypatch.setattr(SharedText, "read", fails)
+    until(lambda: "the tokens stay as they were: the server is gone" in caplog.text)
+    assert running.find(bearer(other)) is not None
+    monkeypatch.setattr(SharedText, "read", read)
+    desk.revoke(other.split("_")[1])
+    until(lambda: running.find(bearer(other)) is None)
+    running.close()
+    desk.close()

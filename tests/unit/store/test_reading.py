@@ -7,7 +7,7 @@ import pytest
 from goalbound import InUnits, LossScale, Monitored
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import CaseFinished, CaseNotFound
-from goalbound.store.reading import alarms
+from goalbound.store.reading import alarms, proposal_now
 from tests.support.incidents_at_work import AFTER, BEFORE, greedy, people
 from tests.support.stores import drawing, open_store
 
@@ -59,3 +59,23 @@ def test_alarms_are_found_inside_wrappers():
     found = alarms(learner)
     assert [one["kind"] for one in found] == ["change"]
     assert "no longer holds" in found[0]["text"]
+
+
+def test_what_would_be_proposed_is_said_without_being_recorded(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", drawing())
+        made = learner.begin(CALM, "down", id="a")
+        digest = store.digest()
+
+        def asked(allowed):
+            return store.writer.call(lambda engine: proposal_now(engine, "incidents", "a", allowed), writes=False)
+
+        assert asked(None)[:5] == asked(["restart", "page"])[:5] == made[:5]
+        other = asked([1 - made.action])
+        assert (other.action, other.name, other.repeated) == (
+            1 - made.action,
+            ["restart", "page"][1 - made.action],
+            False,
+        )
+        assert store.digest() == digest
+        assert learner.act("a", allowed=[1 - made.action])[:5] == other[:5]
