@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from importlib import metadata
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from goalbound.cli.arguments import parser
-from goalbound.extras import EXTRAS, install_command
+from goalbound.extras import EXTRAS, install_command, missing_library
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +48,34 @@ def test_the_command_installs_from_the_clone_into_this_environment(installed_fro
     assert shlex.split(install_command("gym")) == [sys.executable, "-m", "pip", "install", f"{clone}[gym]"]
     installed_from(url(clone, editable=True))
     assert shlex.split(install_command("gym"))[3:] == ["install", "--editable", f"{clone}[gym]"]
+
+
+def test_an_installed_wheel_that_is_still_there_is_installed_from_again(installed_from, tmp_path):
+    wheel = tmp_path / "goalbound-1.0.0-py3-none-any.whl"
+    wheel.touch()
+    installed_from(json.dumps({"url": wheel.as_uri(), "archive_info": {}}))
+    assert shlex.split(install_command("gym"))[3:] == ["install", f"{wheel.name}[gym]"]
+
+
+def test_an_import_that_an_extra_would_mend_names_it_and_others_stay_as_they_are():
+    missing = ModuleNotFoundError("No module named 'httpx._api'", name="httpx._api")
+    assert str(missing_library(missing)) == f"this needs httpx: {install_command('client')}"
+    assert missing_library(missing).name == "httpx._api"
+    other = ModuleNotFoundError("No module named 'elsewhere'", name="elsewhere")
+    assert missing_library(other) is other
+
+
+@pytest.mark.parametrize(
+    ("library", "extra", "statement"),
+    [
+        ("httpx", "client", "import goalbound.client"),
+        ("pydantic", "experiments", "from goalbound.experiments import load"),
+    ],
+)
+def test_packages_that_need_an_extra_name_it_when_they_are_imported(library, extra, statement):
+    hidden = f"import sys; sys.modules[{library!r}] = None; {statement}"
+    ended = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
+    assert ended.stderr.splitlines()[-1] == f"ModuleNotFoundError: this needs {library}: {install_command(extra)}"
 
 
 def test_in_the_clone_the_command_is_short(installed_from, clone, monkeypatch):

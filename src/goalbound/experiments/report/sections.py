@@ -171,8 +171,11 @@ def bibtex(version: str) -> str:
   version = {{{version}}}
 }}
 @misc{{polikar_cohen_lcssp,
-  author = {{Polikar, Dor and Cohen, Alon}},
-  title  = {{Regret Guarantees for Linear Contextual Stochastic Shortest Path}}
+  author        = {{Polikar, Dor and Cohen, Alon}},
+  title         = {{Regret Guarantees for Linear Contextual Stochastic Shortest Path}},
+  year          = {{2025}},
+  eprint        = {{2511.12534}},
+  archiveprefix = {{arXiv}}
 }}"""
 
 

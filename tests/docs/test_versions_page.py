@@ -1,0 +1,78 @@
+"""docs/versions.md gives the numbers of the code, and the version of the package is the same everywhere."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import goalbound
+from goalbound import Apprentice, Guarded, Monitored
+from goalbound.adapters.covariates import learner as covariate_learner
+from goalbound.adapters.covariates import serialization
+from goalbound.learners import checkpoint, discretized, loss_units
+from goalbound.models.files import npz
+from goalbound.store import snapshots, sqlite_log, transfer
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
+
+
+def in_the_page() -> dict[str, tuple[str, str]]:
+    """The written and the read versions of each kind of file, as the page gives them."""
+    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| (\d+) \| ([\d, ]+) \|$", PAGE, re.M)
+    return {kind.replace("`", "").strip(): (written, read.strip()) for kind, written, read in rows}
+
+
+def test_the_format_versions_are_those_of_the_code():
+    pytest.importorskip("pyarrow", reason="the extra 'experiments' is not installed")
+    from goalbound.experiments import checkpoint as run_checkpoint
+    from goalbound.experiments import record_file
+
+    versions = {
+        "SSP, LinearCSSP": npz._VERSION,
+        "the class of the learner": checkpoint.VERSION,
+        covariate_learner.KIND: covariate_learner.VERSION,
+        loss_units.KIND: loss_units.VERSION,
+        discretized.KIND: discretized.VERSION,
+        **{cls._kind: cls._version for cls in (Apprentice, Guarded, Monitored)},
+        serialization.KIND: serialization.VERSION,
+        record_file._FORMAT["kind"]: record_file._FORMAT["version"],
+        run_checkpoint.KIND: run_checkpoint.VERSION,
+        "log.sqlite": int(sqlite_log.FORMAT),
+        snapshots.KIND: snapshots.VERSION,
+        transfer.FORMAT: transfer.VERSION,
+    }
+    assert in_the_page() == {kind: (str(number), str(number)) for kind, number in versions.items()}
+
+
+def test_the_version_stands_once_and_is_semantic():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", goalbound.__version__)
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" not in settings["project"]
+    assert settings["project"]["dynamic"] == ["version"]
+    assert settings["tool"]["hatch"]["version"]["path"] == "src/goalbound/__init__.py"
+    assert f"version: {goalbound.__version__}" in (ROOT / "CITATION.cff").read_text().splitlines()
+    assert f"## {goalbound.__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_pythons_of_the_page_are_those_of_the_classifiers():
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    versions = re.findall(r"Python :: (3\.\d+)\b", "\n".join(classifiers))
+    assert f"Python {versions[0]} to {versions[-1]}." in PAGE
+
+
+def test_names_are_exported_to_type_checkers_as_they_are_loaded():
+    assert sorted(goalbound.__all__) == sorted([*goalbound._HOMES, "__version__"])
+
+
+def test_what_to_cite_is_the_same_in_the_readme_the_citation_file_and_the_report():
+    pytest.importorskip("jinja2", reason="the extra 'experiments' is not installed")
+    from goalbound.experiments.report.sections import bibtex
+
+    assert bibtex(goalbound.__version__) in (ROOT / "README.md").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    for said in ("eprint        = {2511.12534}", "year          = {2025}"):
+        assert said in bibtex("")
+    assert "arXiv:2511.12534" in citation
+    assert "year: 2025" in citation
