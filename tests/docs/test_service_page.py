@@ -1,8 +1,7 @@
-"""What docs/how_to/service.md and the README say of the service is run."""
+"""What docs/how_to/service.md and the start page say of the service is run."""
 
 import pytest
 
-from goalbound.service.routes import ROUTES
 from goalbound.store import Store
 from goalbound.store.audit import verify
 from tests.support.documents import ROOT, block
@@ -26,8 +25,8 @@ def test_the_program_of_the_page_handles_its_case(served, capsys):
     assert printed[-1] == "done: True"
 
 
-def test_the_program_of_the_readme_handles_its_case(served, capsys):
-    exec(block("README.md", "Client(").replace("http://127.0.0.1:8765", served), {})
+def test_the_program_of_the_start_page_handles_its_case(served, capsys):
+    exec(block("docs/start/learner_loop.md", "Client(").replace("http://127.0.0.1:8765", served), {})
     assert capsys.readouterr().out.startswith("do: ")
 
 
@@ -39,10 +38,3 @@ def test_the_store_of_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys
     assert verify(tmp_path / "incidents").replayed == 4
     with Store.open(tmp_path / "incidents") as store:
         assert store.names == ("recovery",)
-
-
-def test_every_route_is_in_the_table_of_the_page():
-    text = (ROOT / "docs" / "how_to" / "service.md").read_text()
-    for route in ROUTES:
-        assert route.path.rsplit("/", 1)[1].removesuffix("{case}").removesuffix("{learner}") in text, route.path
-        assert route.scope is None or f"| {route.scope} |" in text
