@@ -29,8 +29,8 @@ nitpick_ignore_regex = [
     # Other libraries are not loaded from the network, and names of type variables and aliases have no page.
     (r"py:.*", r"(?!goalbound).*"),
 ]
-suppress_warnings = ["toc.empty_glob"]  # an index lists new pages of its folder, if there are any
 default_role = "code"
+highlight_language = "text"
 
 # Pages in Markdown. Notebooks are Markdown with {code-cell}; what they print is kept until they change.
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
@@ -39,6 +39,7 @@ myst_heading_anchors = 4
 nb_execution_mode = os.environ.get("GOALBOUND_NOTEBOOKS", "cache")
 nb_execution_cache_path = str(Path(__file__).parent.parent / "out" / "notebooks")
 nb_execution_timeout = 300
+nb_execution_in_temp = True  # as in the tests: what a notebook writes is not left in docs
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_merge_streams = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import re
 from collections.abc import Iterable
@@ -13,10 +14,28 @@ from public_names import PublicName, every_path, pages
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 logger = logging.getLogger(__name__)
+
+
+FOREIGN = {*dir(builtins), "Any", "ArrayLike", "NDArray", "PathLike", "Path", "Literal", "Self", "np", "numpy", "os",
+           "collections", "typing", "pathlib", "datetime", "pandas", "pyarrow", "matplotlib"}  # fmt: skip
+"""Names of others in annotations: they have no entry here."""
+
+
+class ForeignNames(SphinxPostTransform):
+    """Names of others stay plain text. Sphinx would compare each of them with every entry, a third of the build."""
+
+    default_priority = 5
+
+    def run(self, **_: Any) -> None:
+        """Replaces the references of a page."""
+        for node in list(self.document.findall(pending_xref)):
+            if node.get("refdomain") == "py" and str(node["reftarget"]).partition(".")[0] in FOREIGN:
+                node.replace_self(list(node.children))
 
 
 class PublicNames(SphinxDirective):
@@ -121,17 +140,16 @@ def _resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: no
     if node.get("refdomain") != "py":
         return None
     target = str(node["reftarget"])
-    covered = app.goalbound_paths  # type: ignore[attr-defined]
+    covered, by_name = app.goalbound_paths  # type: ignore[attr-defined]
     head, tail = target, ""
     while head and head not in covered:
         head, _, last = head.rpartition(".")
         tail = f".{last}{tail}"
     if not head:
-        names = [path for path in covered if path.rpartition(".")[2] == target]  # a bare name, as in annotations
-        paths = {covered[path] for path in names}
+        paths = by_name.get(target, set())  # a bare name, as in annotations
         if len(paths) != 1:
             return content if _exists(target) else None
-        head, tail = names[0], ""
+        (head,), tail = paths, ""
     found = f"{covered[head]}{tail}"
     domain = env.get_domain("py")
     if found != target:
@@ -170,7 +188,12 @@ def _check(app: Sphinx, env: BuildEnvironment) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Registers the directive, the references and the check."""
-    app.goalbound_paths = _known_paths()  # type: ignore[attr-defined]
+    known = _known_paths()
+    by_name: dict[str, set[str]] = {}
+    for path in known.values():
+        by_name.setdefault(path.rpartition(".")[2], set()).add(path)
+    app.goalbound_paths = known, by_name  # type: ignore[attr-defined]
+    app.add_post_transform(ForeignNames)
     app.add_directive("public-names", PublicNames)
     app.connect("autodoc-process-docstring", _adapt_docstring, priority=400)
     app.connect("missing-reference", _resolve)

@@ -18,7 +18,9 @@ class Generated(SphinxDirective):
         name = self.arguments[0]
         if name not in TEXTS:
             raise self.error(f"there is no generated text {name}; there are {', '.join(TEXTS)}")
-        return self.parse_text_to_nodes(TEXTS[name](), allow_section_headings=True)
+        lead, heading, rest = f"\n{TEXTS[name]()}".partition("\n## ")
+        found = self.parse_text_to_nodes(lead)  # on its own: next to sections it would be lost
+        return found + (self.parse_text_to_nodes(heading + rest, allow_section_headings=True) if rest else [])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
