@@ -4,11 +4,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check lint format bench paper faults browser postgres release-quick release-check clean
+.PHONY: help demo test docs gallery check lint format bench paper faults browser postgres release-quick release-check
+.PHONY: clean
 
 help:
 	@echo "make demo    learn a contextual problem and leave a page to look at in out/demo/"
 	@echo "make test    run the tests"
+	@echo "make docs    build the documentation into out/site/"
+	@echo "make gallery run the experiments whose reports the documentation shows (minutes); then make docs"
 	@echo "make check   linters, types, import layers, tests"
 	@echo "make bench   our planner and learner beside others, as ratios measured in one run (minutes)"
 	@echo "make paper   the guarantees of the paper, made visible at full size in out/guarantees/ (minutes)"
@@ -38,11 +41,26 @@ $(VENV)/.bench: $(VENV)/.made pyproject.toml constraints.txt
 	$(PIP) --editable '.[bench]'
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.made pyproject.toml constraints.txt
+	$(PIP) --editable '.[docs]'
+	@touch $@
+
 demo: $(VENV)/.experiments
 	$(BIN)/goalbound demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --quiet
+
+# Notebooks are executed, and their output is kept in out/notebooks until they change; NOTEBOOKS=off: not executed.
+NOTEBOOKS ?= cache
+docs: $(VENV)/.docs
+	GOALBOUND_NOTEBOOKS=$(NOTEBOOKS) $(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet \
+	  --doctree-dir out/doctrees docs out/site
+	@echo "open out/site/index.html"
+
+# The reports of the gallery; the next make docs includes them. GALLERY=--quick: one seed, few episodes.
+gallery: $(VENV)/.docs
+	$(BIN)/python docs/_ext/gallery.py out/gallery $(GALLERY)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

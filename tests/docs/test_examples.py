@@ -12,25 +12,28 @@ from goalbound.planning import hitting_times
 from tests.support.documents import ROOT, block, blocks
 
 
-def test_the_learner_of_the_readme_heals_everyone_and_knows_what_to_do_next(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_learner_of_the_start_page_heals_everyone_and_knows_what_to_do(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     names: dict = {}
-    exec(block("README.md", "LRCSSP"), names)
+    exec(block("docs/start/learner_loop.md", "LRCSSP"), names)
     learner = names["learner"]
     assert learner.open_episodes == ()
     assert names["episode"].ended
     healed = learner.statistics.next_sums[learner.support.next_state == learner.support.states]
     assert healed.sum() == pytest.approx(2000.0)  # contexts sum to 1, and each of the patients came to the goal once
     assert np.mean(names["losses"][-200:]) < 0.75 * np.mean(names["losses"][:200])  # something was learned
-    assert capsys.readouterr().out in (ROOT / "README.md").read_text()  # and what is printed stands there
+    page = (ROOT / "docs" / "start" / "learner_loop.md").read_text()
+    assert capsys.readouterr().out in page  # and what is printed stands there
     problem, bounds = names["environment"].problem, learner.policy_bounds([0.7, 0.2, 0.1])
     truth = evaluate(problem.at([0.7, 0.2, 0.1]), bounds.policy).values
     assert (bounds.lower <= truth).all()  # seed 0 is one of the nine in ten
     assert (truth <= bounds.upper).all()
 
 
-def test_the_planner_of_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_planner_of_the_start_page_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict = {}
-    exec(block("README.md", "Builder"), names)
+    exec(block("docs/start/planner.md", "Builder"), names)
     printed = capsys.readouterr().out.splitlines()
     # 90% young, 10% old: drug A heals with 0.54, so 0.2 / 0.54; drug B with 0.52, so 0.4 / 0.52.
     np.testing.assert_allclose(names["best"].values, [0.2 / 0.54, 0.0], rtol=1e-9)
@@ -40,10 +43,10 @@ def test_the_planner_of_the_readme_prints_what_it_says(capsys: pytest.CaptureFix
     assert printed[0].startswith("converged")
 
 
-def test_the_gymnasium_lines_of_the_readme_make_a_lake() -> None:
+def test_the_gymnasium_lines_of_the_start_page_make_a_lake() -> None:
     pytest.importorskip("gymnasium")
     names: dict = {}
-    exec(block("README.md", "gymnasium"), names)
+    exec(block("docs/start/planner.md", "gymnasium"), names)
     assert names["lake"].context_size == 2
 
 

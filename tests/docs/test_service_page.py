@@ -1,11 +1,10 @@
-"""What docs/how_to/service.md and the README say of the service is run."""
+"""What docs/how_to/service.md and the start page say of the service is run."""
 
 import re
 
 import pytest
 
 from goalbound.errors import StoreError
-from goalbound.service.routes import ROUTES
 from goalbound.service.tokens import Tokens
 from goalbound.store import Follower, Store
 from goalbound.store.audit import verify
@@ -33,8 +32,8 @@ def test_the_program_of_the_page_handles_its_case(served, capsys):
     assert printed[-1] == "done: True"
 
 
-def test_the_program_of_the_readme_handles_its_case(served, capsys):
-    exec(block("README.md", "Client(").replace("http://127.0.0.1:8765", served), {})
+def test_the_program_of_the_start_page_handles_its_case(served, capsys):
+    exec(block("docs/start/learner_loop.md", "Client(").replace("http://127.0.0.1:8765", served), {})
     assert capsys.readouterr().out.startswith("do: ")
 
 
@@ -50,17 +49,17 @@ def test_the_store_of_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys
 
 def test_the_follower_of_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(block("docs/service.md", 'Store.open("incidents")'), {})
+    exec(block("docs/how_to/service.md", 'Store.open("incidents")'), {})
     capsys.readouterr()
     names: dict = {}
-    exec(block("docs/service.md", "Follower.open("), names)
-    assert f"```text\n{capsys.readouterr().out}```" in (ROOT / "docs" / "service.md").read_text()
+    exec(block("docs/how_to/service.md", "Follower.open("), names)
+    assert f"```text\n{capsys.readouterr().out}```" in (ROOT / "docs" / "how_to" / "service.md").read_text()
     assert names["seq"] == 4
 
 
 def test_the_roles_of_the_page_are_enough_to_lead_and_to_follow(postgres, database):
     schema = database_of(database).schema
-    statements = re.search(r"```sql\n(.*?)```", (ROOT / "docs" / "operations.md").read_text(), re.DOTALL)[1]
+    statements = re.search(r"```sql\n(.*?)```", (ROOT / "docs" / "how_to" / "operations.md").read_text(), re.DOTALL)[1]
     statements = re.sub(r"\bgoalbound\b", f"{schema}_leader", statements)
     statements = statements.replace("goalbound_follower", f"{schema}_follower").replace("incidents", schema)
     before, after = statements[: statements.rindex("GRANT")], statements[statements.rindex("GRANT") :]
@@ -76,10 +75,3 @@ def test_the_roles_of_the_page_are_enough_to_lead_and_to_follow(postgres, databa
                 assert Tokens(follower)
         with pytest.raises(StoreError, match="may not do this"):
             Store.open(follower)
-
-
-def test_every_route_is_in_the_table_of_the_page():
-    text = (ROOT / "docs" / "how_to" / "service.md").read_text()
-    for route in ROUTES:
-        assert route.path.rsplit("/", 1)[1].removesuffix("{case}").removesuffix("{learner}") in text, route.path
-        assert route.scope is None or f"| {route.scope} |" in text

@@ -107,7 +107,7 @@ def test_nothing_tells_to_install_goalbound_from_an_index():
         assert not re.search(r"pip install ['\"]?goalbound", path.read_text(encoding="utf-8")), path
 
 
-def test_the_commands_of_the_readme_need_nothing_that_make_demo_does_not_install():
+def test_the_first_commands_need_nothing_that_make_demo_does_not_install():
     pytest.importorskip("pydantic")
     from goalbound.experiments.registry.problems import ENVIRONMENTS
     from goalbound.experiments.spec import ExperimentSpec
@@ -116,7 +116,8 @@ def test_the_commands_of_the_readme_need_nothing_that_make_demo_does_not_install
     stamp = re.search(r"^demo: (\S+)", makefile, re.M)[1]
     rule = re.search(rf"^{re.escape(stamp)}:.*\n((?:\t.*\n)+)", makefile, re.M)[1]
     assert "'.[experiments]'" in rule
-    blocks = (ROOT / "README.md").read_text().split("```")[1::2]
+    pages = [ROOT / "README.md", *(ROOT / "docs" / "start").glob("*.md")]
+    blocks = [block for page in pages for block in page.read_text().split("```")[1::2]]
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("goalbound ")]
     assert any(line.startswith("goalbound run ") for line in lines)
     for line in lines:

@@ -113,9 +113,9 @@ class LearnerEpisode:
         sets of LR-CSSP stay valid (docs/explanation/pending.md).
 
         ``overridden=True``: somebody played another action than the one proposed, or did not ask. The proposal is taken
-        back as if it had never been made, the step is learned from as :meth:`learner.learn <goalbound.learners.base.
-        LearnerBase.learn>` does, and the episode goes on from where the step led. The plan is kept until so much was
-        learned that a new one is due.
+        back as if it had never been made, the step is learned from as
+        :meth:`learner.learn <goalbound.learners.base.LearnerBase.learn>` does, and the episode goes on from where the
+        step led. The plan is kept until so much was learned that a new one is due.
         """
         support = self.learner.support
         if self.ended:
