@@ -47,14 +47,15 @@ def test_every_notebook_has_a_header_and_a_test() -> None:
 
 def test_a_problem_is_stated_checked_solved_and_learned(run: Run) -> None:
     names, printed = run("state_a_problem")
-    # local copy at share x large: loss 0.1 + 0.2 x; the tape wins from 0.795 on, on the grid of 0.005
     assert names["change"] == pytest.approx(0.795)
     np.testing.assert_allclose(
         names["bounds"].loss_bound.upper, 0.6 + 0.2 * (0.2 / 0.3), rtol=1e-6
     )  # tape, then repair
     assert names["bounds"].loss_floor == 0.1
-    for words in ('did you mean "partial"?', "sum to 0.9, not 1", "loss 30.0 is not in [0, 1]", "from 79.5% large on",
-                  "no proper policy at context (1 large)", "50% old: 0.400, by local copy", "100% old: 0.600, by tape"):  # fmt: skip
+    for words in (
+        'did you mean "partial"?', "sum to 0.9, not 1", "loss 30.0 is not in [0, 1]", "from 79.5% large on",
+        "no proper policy at context (1 large)", "50% old: 0.400, by local copy", "100% old: 0.600, by tape",
+    ):  # fmt: skip
         assert words in printed
     assert not names["found"].proper
     assert names["same"] == names["problem"]
