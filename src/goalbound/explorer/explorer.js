@@ -117,11 +117,11 @@ function showNumbers(solution) {
     const small = Object.assign(document.createElement("small"), { textContent: note });
     element(id)?.replaceChildren(text, ...(note ? [small] : []));
   };
-  const proven = (low, high) => (high - low < 1e-6 * high ? `certified within ${((high - low) / high).toExponential(0)}`
+  const proven = (low, high) => (high - low < 1e-6 * high ? `certified within ${((high - low) / high).toExponential(0).replace("-", "\u2011")}`
     : `certified: ${boundText(low * model.scale, -1)} to ${boundText(high * model.scale, 1)}`);
   const high = upper ?? (solution.certified ? values : null), one = law.filter((weight) => weight > 0).length === 1;
   put("start-value", exactly(mean(values, law) * model.scale), lower ? proven(mean(lower, law), mean(high, law)) : "");
-  put("start-steps", exactly(mean(steps, law)), one ? `from ${shortened(model.states[law.indexOf(1)] ?? "the start", 26)}` : "over the start states");
+  put("start-steps", exactly(mean(steps, law)), one ? `from ${shortened(model.states[law.indexOf(1)] ?? "the start", 22)}` : "over the start states");
   const worst = (numbers) => numbers.slice(0, -1).reduce((best, value, state) => (value > numbers[best] ? state : best), 0);
   for (const [id, numbers, scale] of [["largest-value", values, model.scale], ["largest-steps", steps, 1]]) {
     put(id, exactly(numbers[worst(numbers)] * scale), `from ${shortened(model.states[worst(numbers)], 26)}`);
@@ -363,6 +363,14 @@ function latticeRegions() {
   listPolicies(`Of the ${contexts.length} contexts that goalbound has solved; shares are shares of them.`);
 }
 
+/** Where the policy changes on the line, to six digits; what is even closer together, or to an end, is said once. */
+function changesText() {
+  const places = [...new Set(view.stretches.slice(1).map(({ from }) => +from.toFixed(6)))].filter((one) => one > 0 && one < 1);
+  const some = places.slice(0, 8).join(", ");
+  return places.length ? `The policy changes at ${names[1]} = ${some}${places.length > 8 ? ` and ${places.length - 8} more` : ""}.`
+    : "The same policy is best everywhere.";
+}
+
 /** The policies and what they do where they differ. */
 function listPolicies(note) {
   view.note = note;
@@ -372,7 +380,7 @@ function listPolicies(note) {
   const columns = differ.length > 12 ? ` They differ in ${differ.length} states; 12 are shown.` : "";
   element("policies-note").textContent = many + note + columns;
   element("simplex-note").textContent = view.stretches && explorer.exact
-    ? view.stretches.length > 1 ? `Changes at ${names[1]} = ${view.stretches.slice(1, 9).map(({ from }) => +from.toPrecision(6)).join(", ")}${view.stretches.length > 9 ? " and more" : ""}.` : "The same policy is best everywhere."
+    ? changesText()
     : view.policies.length ? `${view.policies.length} ${view.policies.length === 1 ? "policy is" : "policies are"} best somewhere. Drag, or use the arrow keys.` : "";
   if (!view.policies.length) { element("policy-table").replaceChildren(); return paintRegions(); }
   view.places ??= new Map();
