@@ -4,7 +4,7 @@
 const explorer = page.explorer, { certified, courses } = explorer, names = explorer.model.components;
 const model = explorer.exact ? prepared(explorer.model) : { ...explorer.model, count: explorer.model.states.length, size: names.length, pairState: pairStates(explorer.model) };
 const MOST_ROWS = 300, MOST_LISTED = 8, REGION_SECONDS = 4, STRIP_SECONDS = 0.4;
-const BASE = model.count <= 60 ? 24 : 12, DEPTH = 3, SAME = 1e-9;
+const BASE = model.count <= 60 ? 24 : 12, DEPTH = model.count <= 20 ? 3 : 2, SAME = 1e-9;
 const view = { context: null, state: startState(), course: 0, time: 0, colour: "policy", hint: null, policies: [], map: null, waiting: false };
 const element = (id) => document.getElementById(id);
 const exactly = (value) => (!Number.isFinite(value) ? "infinite" : value === 0 ? "0"
@@ -323,15 +323,23 @@ function findRegions() {
   const more = () => {
     const { map } = view, whole = map.work(14), late = performance.now() > until;
     const goes = whole ? !late && map.level < map.depth && map.mixed.length > 0 : map.level === 0 || !late;
-    if (whole || !goes) {
-      view.policies = policyShares(map);
-      listPolicies(`Solved at ${map.solved.size.toLocaleString("en")} contexts; borders are known to 1/${whole ? map.resolution : map.resolution / 2} of a side, `
-        + `and a region that is narrower than 1/${BASE} may be missing.${goes ? " Looking closer ..." : ""}`);
-    }
+    if (whole || !goes) tellRegions(`1/${whole ? map.resolution : map.resolution / 2} of a side`, " Looking closer ...");
     if (goes && whole) map.cut();
-    if (goes) setTimeout(more, 0); else document.body.dataset.regions = "done";
+    setTimeout(goes ? more : sharpen, 0);
+  };
+  const sharpen = () => {
+    const { map } = view, sharp = map.sharpen(14);
+    if (!sharp && performance.now() < until) { setTimeout(sharpen, 0); return; }
+    tellRegions(`1/${map.resolution} of a side${sharp ? `, and to 1/${map.resolution * 2 ** HALVINGS} where they cross the edges of that lattice` : ""}`);
+    document.body.dataset.regions = "done";
   };
   return more();
+}
+
+function tellRegions(resolution, more = "") {
+  view.policies = policyShares(view.map);
+  listPolicies(`Solved at ${view.map.solved.size.toLocaleString("en")} contexts; borders are known to ${resolution}. `
+    + `A region that is narrower than 1/${BASE} may be missing.${more}`);
 }
 
 function collectStretches() {
@@ -381,7 +389,7 @@ function listPolicies(note) {
   element("policies-note").textContent = many + note + columns;
   element("simplex-note").textContent = view.stretches && explorer.exact
     ? changesText()
-    : view.policies.length ? `${view.policies.length} ${view.policies.length === 1 ? "policy is" : "policies are"} best somewhere. Drag, or use the arrow keys.` : "";
+    : view.policies.length ? `${view.policies.length} best ${view.policies.length === 1 ? "policy" : "policies"} found. Drag, or use the arrow keys.` : "";
   if (!view.policies.length) { element("policy-table").replaceChildren(); return paintRegions(); }
   view.places ??= new Map();
   const body = document.createElement("tbody");

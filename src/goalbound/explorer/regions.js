@@ -2,6 +2,8 @@
 // of contexts that were solved, and borders are searched between contexts that differ.
 "use strict";
 
+const HALVINGS = 4; // of an edge whose ends differ, to find where the border crosses it
+
 const keyOf = (policy) => policy.join();
 
 /** The stretches of [0, 1] with the same policy, as at(x) gives it: [{from, to, policy}], ends found by halving. */
@@ -23,7 +25,7 @@ function stretchesOf(at, steps, resolution) {
 /** Triangles of the plane of three weights, [a, b, c] whole numbers that sum to n; those whose corners differ are cut. */
 class TriangleMap {
   constructor(at, base, depth) {
-    Object.assign(this, { at, depth, finest: base * 2 ** depth, level: 0, done: [], solved: new Map() });
+    Object.assign(this, { at, depth, finest: base * 2 ** depth, level: 0, done: [], solved: new Map(), crossings: new Map() });
     const side = 2 ** depth, corner = (i, j) => [i * side, j * side];
     this.waiting = [];
     for (let i = 0; i < base; i += 1) {
@@ -68,6 +70,40 @@ class TriangleMap {
     }
     this.mixed = [];
     return true;
+  }
+
+  /** Find where borders cross the edges of the last triangles, for some milliseconds at most; whether all are found. */
+  sharpen(milliseconds) {
+    const until = performance.now() + milliseconds;
+    this.unsharp ??= this.mixed.flatMap(({ corners: [a, b, c] }) => [[a, b], [b, c], [c, a]]);
+    while (this.unsharp.length && performance.now() < until) this.halve(...this.unsharp.pop());
+    return !this.unsharp.length;
+  }
+
+  halve(one, two) {
+    const name = this.edgeName(one, two), [from, to] = this.inOrder(one, two), policy = keyOf(this.policyAt(from));
+    if (this.crossings.has(name) || policy === keyOf(this.policyAt(to))) return;
+    let low = 0, high = 1;
+    for (let step = 0; step < HALVINGS; step += 1) {
+      const middle = (low + high) / 2;
+      if (keyOf(this.at(this.weights(from.map((place, side) => place + middle * (to[side] - place))))) === policy) low = middle;
+      else high = middle;
+    }
+    this.crossings.set(name, (low + high) / 2);
+  }
+
+  inOrder(one, two) {
+    return one[0] < two[0] || (one[0] === two[0] && one[1] < two[1]) ? [one, two] : [two, one];
+  }
+
+  edgeName(one, two) {
+    return this.inOrder(one, two).flat().join();
+  }
+
+  /** Where the border crosses an edge: found by halving, or half-way. */
+  crossing(one, two) {
+    const share = this.crossings.get(this.edgeName(one, two)) ?? 0.5, [from, to] = this.inOrder(one, two);
+    return this.weights(from.map((place, side) => place + share * (to[side] - place)));
   }
 
   /** All triangles that were solved. */

@@ -104,7 +104,7 @@ class TriangleControl extends SimplexControl {
         style: `text-anchor:${anchor[at]}` }, shortened(name, 24))));
   }
 
-  /** Parts of the same colour are one path. Where corners differ, the border goes half-way between them. */
+  /** Parts of the same colour are one path. Where corners differ, the border goes between them. */
   paint(map, keyFor, placeFor) {
     const paths = new Map(), borders = [];
     const text = (points) => `M${points.map((point) => point.map((one) => one.toFixed(2)).join(" ")).join("L")}`;
@@ -112,7 +112,7 @@ class TriangleControl extends SimplexControl {
     for (const { corners, policies } of map.triangles) {
       const keys = policies.map(keyFor), points = corners.map((corner) => this.placeOf(map.weights(corner)));
       const odd = [0, 1, 2].find((at) => keys[(at + 1) % 3] === keys[(at + 2) % 3]);
-      const middle = (one, two) => points[one].map((place, side) => (place + points[two][side]) / 2);
+      const middle = (one, two) => this.placeOf(map.crossing(corners[one], corners[two]));
       if (odd === undefined) {
         const centre = points[0].map((_, side) => (points[0][side] + points[1][side] + points[2][side]) / 3);
         for (const at of [0, 1, 2]) {
