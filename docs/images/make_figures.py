@@ -1,6 +1,7 @@
-"""The figures of README and of the pages width_scale and covariates, from results of experiments and of the demo.
+"""The figures of README and of the pages width_scale, covariates and explorer, from results, the demo and the explorer.
 
 goalbound demo
+goalbound explore windy-grid
 goalbound run experiments/first.toml
 goalbound run experiments/width-scale.toml
 goalbound run experiments/width-scale-gymnasium.toml
@@ -129,8 +130,13 @@ def draw_course(axes: Any, group: Group, look: LineStyle, label: str) -> None:
             axes.plot(at, np.interp(at, curve.episode, curve.mean), "|", color=INK, markersize=9)
 
 
-def photograph(page: Path, path: Path, *, chart: str, size: tuple[int, int], whole: bool = False) -> None:
-    """A page as PNG, in headless Chromium, when a chart has been drawn: the first screen, or the chart alone."""
+def photograph(
+    page: Path, path: Path, *, chart: str | None, size: tuple[int, int], whole: bool = False, at: str = ""
+) -> None:
+    """A page as PNG, in headless Chromium, when a chart has been drawn: the first screen, or the chart alone.
+
+    Without a chart it is the explorer, when the regions of its policies are drawn; ``at`` is the end of its address.
+    """
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.support.ui import WebDriverWait
@@ -143,9 +149,9 @@ def photograph(page: Path, path: Path, *, chart: str, size: tuple[int, int], who
     try:
         metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        browser.get(page.resolve().as_uri())
-        holder = browser.find_element("css selector", f"[data-chart='{chart}']")
-        drawn = "return Boolean(arguments[0]._fullLayout)"
+        browser.get(page.resolve().as_uri() + at)
+        holder = browser.find_element("css selector", "body" if chart is None else f"[data-chart='{chart}']")
+        drawn = "return Boolean(arguments[0]._fullLayout || arguments[0].dataset.regions)"
         WebDriverWait(browser, 60).until(lambda driver: driver.execute_script(drawn, holder))
         path.write_bytes(browser.get_screenshot_as_png() if whole else holder.screenshot_as_png)
     finally:
@@ -161,6 +167,11 @@ def main(results: Path) -> None:
         )
     if (results / "demo" / "index.html").exists():
         photograph(results / "demo" / "index.html", here / "demo.png", chart="regret", size=(1400, 720))
+    if (results / "explore-windy-grid.html").exists():
+        photograph(
+            results / "explore-windy-grid.html", here / "explorer.png", chart=None, size=(1400, 760), whole=True,
+            at="#c=0.55,0.2,0.25&state=8",
+        )  # fmt: skip
     with figure_style():
         width_scale = [results / name for name in ("width-scale", "width-scale-gymnasium") if (results / name).exists()]
         if width_scale:

@@ -1,4 +1,4 @@
-"""docs/versions.md gives the numbers of the code, and the version of the package is the same everywhere."""
+"""docs/reference/versions.md gives the numbers of the code, and the version of the package is the same everywhere."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ from goalbound.models.files import npz
 from goalbound.store import snapshots, sqlite_log, transfer
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "versions.md").read_text(encoding="utf-8")
 
 
 def in_the_page() -> dict[str, tuple[str, str]]:

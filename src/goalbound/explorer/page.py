@@ -23,7 +23,9 @@ from goalbound.pages.charts import Chart, axis
 from goalbound.pages.page import render
 from goalbound.terminal import pluralize
 
-SCRIPTS = ("solver.js", "regions.js", "pictures.js", "simplex.js", "explorer.js")
+SCRIPTS = (
+    "solver.js", "regions.js", "pictures.js", "simplex.js", "context.js", "tables.js", "policies.js", "explorer.js",
+)  # fmt: skip
 MOST_PAGE_STATES = 20_000
 """States that a table of the page still lists."""
 SECONDS = 10.0

@@ -1,6 +1,8 @@
-// Where in the simplex the policy changes: along a line, and in a triangle. Nothing is interpolated: every colour is that
-// of contexts that were solved, and borders are searched between contexts that differ.
+// Where in the simplex the policy changes: along a line, and in a triangle. Every colour is that of contexts that were
+// solved, and borders are searched between contexts that differ.
 "use strict";
+
+const HALVINGS = 4; // of an edge whose ends differ, to find where the border crosses it
 
 const keyOf = (policy) => policy.join();
 
@@ -10,8 +12,12 @@ function stretchesOf(at, steps, resolution) {
   const changes = [];
   const search = (low, high) => {
     if (keyOf(low[1]) === keyOf(high[1])) return;
-    if (high[0] - low[0] <= resolution) { changes.push([(low[0] + high[0]) / 2, high[1]]); return; }
-    const x = (low[0] + high[0]) / 2, middle = [x, at(x)];
+    if (high[0] - low[0] <= resolution) {
+      changes.push([(low[0] + high[0]) / 2, high[1]]);
+      return;
+    }
+    const x = (low[0] + high[0]) / 2,
+      middle = [x, at(x)];
     search(low, middle);
     search(middle, high);
   };
@@ -20,11 +26,20 @@ function stretchesOf(at, steps, resolution) {
   return starts.map(([from, policy], place) => ({ from, to: starts[place + 1]?.[0] ?? 1, policy }));
 }
 
-/** Triangles of the plane of three weights, [a, b, c] whole numbers that sum to n; those whose corners differ are cut. */
+/** Triangles of the plane of three weights, whole numbers that sum to n; those whose corners differ are cut. */
 class TriangleMap {
   constructor(at, base, depth) {
-    Object.assign(this, { at, depth, finest: base * 2 ** depth, level: 0, done: [], solved: new Map() });
-    const side = 2 ** depth, corner = (i, j) => [i * side, j * side];
+    Object.assign(this, {
+      at,
+      depth,
+      finest: base * 2 ** depth,
+      level: 0,
+      done: [],
+      solved: new Map(),
+      crossings: new Map(),
+    });
+    const side = 2 ** depth,
+      corner = (i, j) => [i * side, j * side];
     this.waiting = [];
     for (let i = 0; i < base; i += 1) {
       for (let j = 0; i + j < base; j += 1) {
@@ -53,7 +68,8 @@ class TriangleMap {
   }
 
   look(corners) {
-    const policies = corners.map((corner) => this.policyAt(corner)), [one, two, three] = policies.map(keyOf);
+    const policies = corners.map((corner) => this.policyAt(corner)),
+      [one, two, three] = policies.map(keyOf);
     (one === two && two === three ? this.done : this.mixed).push({ corners, policies });
   }
 
@@ -62,12 +78,57 @@ class TriangleMap {
     if (this.level === this.depth || !this.mixed.length) return false;
     this.level += 1;
     const middle = (one, two) => [(one[0] + two[0]) / 2, (one[1] + two[1]) / 2];
-    for (const { corners: [a, b, c] } of this.mixed) {
+    for (const {
+      corners: [a, b, c],
+    } of this.mixed) {
       const [ab, bc, ca] = [middle(a, b), middle(b, c), middle(c, a)];
       this.waiting.push([a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]);
     }
     this.mixed = [];
     return true;
+  }
+
+  /** Find where borders cross the edges of the last triangles, for some milliseconds at most; whether all are found. */
+  sharpen(milliseconds) {
+    const until = performance.now() + milliseconds;
+    this.unsharp ??= this.mixed.flatMap(({ corners: [a, b, c] }) => [
+      [a, b],
+      [b, c],
+      [c, a],
+    ]);
+    while (this.unsharp.length && performance.now() < until) this.halve(...this.unsharp.pop());
+    return !this.unsharp.length;
+  }
+
+  halve(one, two) {
+    const name = this.edgeName(one, two),
+      [from, to] = this.inOrder(one, two),
+      policy = keyOf(this.policyAt(from));
+    if (this.crossings.has(name) || policy === keyOf(this.policyAt(to))) return;
+    let low = 0,
+      high = 1;
+    for (let step = 0; step < HALVINGS; step += 1) {
+      const middle = (low + high) / 2;
+      if (keyOf(this.at(this.weights(from.map((place, side) => place + middle * (to[side] - place))))) === policy)
+        low = middle;
+      else high = middle;
+    }
+    this.crossings.set(name, (low + high) / 2);
+  }
+
+  inOrder(one, two) {
+    return one[0] < two[0] || (one[0] === two[0] && one[1] < two[1]) ? [one, two] : [two, one];
+  }
+
+  edgeName(one, two) {
+    return this.inOrder(one, two).flat().join();
+  }
+
+  /** Where the border crosses an edge: found by halving, or half-way. */
+  crossing(one, two) {
+    const share = this.crossings.get(this.edgeName(one, two)) ?? 0.5,
+      [from, to] = this.inOrder(one, two);
+    return this.weights(from.map((place, side) => place + share * (to[side] - place)));
   }
 
   /** All triangles that were solved. */
@@ -84,17 +145,23 @@ class TriangleMap {
 /** The share of the contexts at which each policy is best: [{policy, share, weights}], the largest first. */
 function policyShares(map) {
   const found = new Map();
-  for (const { corners: [a, b, c], policies } of map.done) {
+  for (const {
+    corners: [a, b, c],
+    policies,
+  } of map.done) {
     const area = Math.abs((b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])) / map.finest ** 2;
-    const key = keyOf(policies[0]), one = found.get(key) ?? { policy: policies[0], share: 0, middle: [0, 0] };
+    const key = keyOf(policies[0]),
+      one = found.get(key) ?? { policy: policies[0], share: 0, middle: [0, 0] };
     one.share += area;
-    one.middle = one.middle.map((sum, side) => sum + area * (a[side] + b[side] + c[side]) / 3);
+    one.middle = one.middle.map((sum, side) => sum + (area * (a[side] + b[side] + c[side])) / 3);
     found.set(key, one);
   }
-  return sharesInOrder([...found.values()].map(({ policy, share, middle }) => {
-    const [i, j] = middle.map((sum) => sum / share / map.finest);
-    return { policy, share, weights: [i, j, Math.max(0, 1 - i - j)] };
-  }));
+  return sharesInOrder(
+    [...found.values()].map(({ policy, share, middle }) => {
+      const [i, j] = middle.map((sum) => sum / share / map.finest);
+      return { policy, share, weights: [i, j, Math.max(0, 1 - i - j)] };
+    }),
+  );
 }
 
 const sharesInOrder = (found) => found.sort((one, two) => two.share - one.share);

@@ -9,13 +9,21 @@ const MOST_POLICIES = 1000;
 /** The model with its numbers in flat arrays, [pair, component] and [triple, component]. */
 function prepared(model) {
   const flat = (table) => Float64Array.from(table.flat());
-  return { ...model, count: model.states.length, size: model.components.length, losses: flat(model.losses),
-    rows: flat(model.rows), pairState: pairStates(model), properOf: new Map() };
+  return {
+    ...model,
+    count: model.states.length,
+    size: model.components.length,
+    losses: flat(model.losses),
+    rows: flat(model.rows),
+    pairState: pairStates(model),
+    properOf: new Map(),
+  };
 }
 
 function pairStates({ pairStart }) {
   const states = new Int32Array(pairStart.at(-1));
-  for (let state = 0; state + 1 < pairStart.length; state += 1) states.fill(state, pairStart[state], pairStart[state + 1]);
+  for (let state = 0; state + 1 < pairStart.length; state += 1)
+    states.fill(state, pairStart[state], pairStart[state + 1]);
   return states;
 }
 
@@ -58,13 +66,22 @@ function properStates(model, { rows }) {
   const { count, pairStart } = model;
   let inside = new Uint8Array(count + 1).fill(1);
   for (;;) {
-    const policy = new Int32Array(count).fill(-1), reached = new Uint8Array(count + 1);
+    const policy = new Int32Array(count).fill(-1),
+      reached = new Uint8Array(count + 1);
     reached[count] = 1;
     for (let grew = true; grew;) {
       grew = false;
       for (let state = 0; state < count; state += 1) {
-        for (let pair = pairStart[state]; inside[state] && !reached[state] && pair < pairStart[state + 1]; pair += 1) {
-          if (leadsWithin(model, rows, pair, inside, reached)) { policy[state] = pair; reached[state] = 1; grew = true; }
+        for (
+          let pair = pairStart[state];
+          inside[state] && !reached[state] && pair < pairStart[state + 1];
+          pair += 1
+        ) {
+          if (leadsWithin(model, rows, pair, inside, reached)) {
+            policy[state] = pair;
+            reached[state] = 1;
+            grew = true;
+          }
         }
       }
     }
@@ -75,17 +92,23 @@ function properStates(model, { rows }) {
 
 /** The states from which a policy (pairs; -1: left out) arrives with probability one: a set with the goal. */
 function arrivingStates(model, { rows }, policy) {
-  const { count, nextStart, nextState } = model, some = new Uint8Array(count + 1), sure = new Uint8Array(count + 1).fill(1);
+  const { count, nextStart, nextState } = model,
+    some = new Uint8Array(count + 1),
+    sure = new Uint8Array(count + 1).fill(1);
   const anyNext = (state, test) => {
     const pair = policy[state];
-    for (let at = nextStart[pair]; at < nextStart[pair + 1]; at += 1) if (rows[at] > 0 && test(nextState[at])) return true;
+    for (let at = nextStart[pair]; at < nextStart[pair + 1]; at += 1)
+      if (rows[at] > 0 && test(nextState[at])) return true;
     return false;
   };
   const spread = (set, value, test) => {
     for (let grew = true; grew;) {
       grew = false;
       for (let state = 0; state < count; state += 1) {
-        if (set[state] !== value && policy[state] >= 0 && anyNext(state, test)) { set[state] = value; grew = true; }
+        if (set[state] !== value && policy[state] >= 0 && anyNext(state, test)) {
+          set[state] = value;
+          grew = true;
+        }
       }
     }
   };
@@ -102,10 +125,19 @@ function arrivingStates(model, { rows }, policy) {
  * is accurate to some S roundings, however far the goal is.
  */
 function evaluatedPolicy(model, mixed, policy) {
-  const { count, nextStart, nextState } = model, sure = arrivingStates(model, mixed, policy);
-  const order = [], place = new Int32Array(count + 1).fill(-1);
-  for (let state = 0; state < count; state += 1) if (sure[state]) { place[state] = order.length; order.push(state); }
-  const n = order.length, width = n + 1, chain = new Float64Array(n * width), leaving = new Float64Array(n);
+  const { count, nextStart, nextState } = model,
+    sure = arrivingStates(model, mixed, policy);
+  const order = [],
+    place = new Int32Array(count + 1).fill(-1);
+  for (let state = 0; state < count; state += 1)
+    if (sure[state]) {
+      place[state] = order.length;
+      order.push(state);
+    }
+  const n = order.length,
+    width = n + 1,
+    chain = new Float64Array(n * width),
+    leaving = new Float64Array(n);
   place[count] = n;
   const sums = [order.map((state) => mixed.losses[policy[state]]), order.map(() => 1)];
   for (let i = 0; i < n; i += 1) {
@@ -141,11 +173,15 @@ function evaluatedPolicy(model, mixed, policy) {
   return { values, steps };
 }
 
-/** What a pair is worth if one goes on by the values; the first move away counts, so loops at the state are taken out. */
+/** What a pair is worth if one goes on by the values; it is repeated until the state is left. */
 function pairValue({ nextStart, nextState, pairState }, { losses, rows }, pair, values) {
-  let total = losses[pair], leaving = 0;
+  let total = losses[pair],
+    leaving = 0;
   for (let at = nextStart[pair]; at < nextStart[pair + 1]; at += 1) {
-    if (rows[at] > 0 && nextState[at] !== pairState[pair]) { total += rows[at] * values[nextState[at]]; leaving += rows[at]; }
+    if (rows[at] > 0 && nextState[at] !== pairState[pair]) {
+      total += rows[at] * values[nextState[at]];
+      leaving += rows[at];
+    }
   }
   return leaving > 0 ? total / leaving : Infinity;
 }
@@ -155,12 +191,19 @@ function improve(model, mixed, proper, values, policy) {
   let switched = 0;
   for (let state = 0; state < model.count; state += 1) {
     if (!proper[state]) continue;
-    let best = values[state] * (1 - STRICT), choice = -1;
+    let best = values[state] * (1 - STRICT),
+      choice = -1;
     for (let pair = model.pairStart[state]; pair < model.pairStart[state + 1]; pair += 1) {
       const worth = pairValue(model, mixed, pair, values);
-      if (worth < best) { best = worth; choice = pair; }
+      if (worth < best) {
+        best = worth;
+        choice = pair;
+      }
     }
-    if (choice >= 0) { policy[state] = choice; switched += 1; }
+    if (choice >= 0) {
+      policy[state] = choice;
+      switched += 1;
+    }
   }
   return switched;
 }
@@ -171,7 +214,10 @@ function lowestTies(model, mixed, proper, found, policy) {
   for (let state = 0; state < model.count; state += 1) {
     if (!proper[state] || found.values[state] === 0) continue;
     for (let pair = model.pairStart[state]; pair < policy[state]; pair += 1) {
-      if (pairValue(model, mixed, pair, found.values) <= found.values[state] * (1 + TIED)) { lowest[state] = pair; break; }
+      if (pairValue(model, mixed, pair, found.values) <= found.values[state] * (1 + TIED)) {
+        lowest[state] = pair;
+        break;
+      }
     }
   }
   if (lowest.every((pair, state) => pair === policy[state])) return { policy, ...found };
@@ -186,11 +232,13 @@ function lowestTies(model, mixed, proper, found, policy) {
  * hint: a policy to begin with, such as that of a context nearby.
  */
 function solvedAt(model, context, hint = null) {
-  const mixed = mixedAt(model, context), { policy: start, proper } = properUnder(model, mixed, context);
+  const mixed = mixedAt(model, context),
+    { policy: start, proper } = properUnder(model, mixed, context);
   let policy = start;
   if (hint) {
     const sure = arrivingStates(model, mixed, hint);
-    if (proper.every((one, state) => !one || sure[state])) policy = hint.map((pair, state) => (proper[state] ? pair : -1));
+    if (proper.every((one, state) => !one || sure[state]))
+      policy = hint.map((pair, state) => (proper[state] ? pair : -1));
   }
   let found = evaluatedPolicy(model, mixed, policy);
   for (let tried = 1; tried < MOST_POLICIES && improve(model, mixed, proper, found.values, policy); tried += 1) {
