@@ -38,7 +38,7 @@ from goalbound.kernels.forecasts import (
     worst_log_loss,
 )
 from goalbound.kernels.lattice import Lattice, interpolate, locate, nearest_vertex
-from goalbound.kernels.likelihood_bounds import ROUNDING, least_value, sum_rounding
+from goalbound.kernels.likelihood_bounds import ROUNDING, least_value_from, sum_rounding
 from goalbound.kernels.likelihood_state import FORECASTERS, begin_pair, row_of
 from goalbound.kernels.pending import UNIT, in_units
 from goalbound.kernels.struct import Struct
@@ -162,11 +162,12 @@ def bound_number(lattice, state, number, pair, failure_log):
         mean = forecast_mean(state, number, pair)
         for j in range(size):
             work.point[j] = mean
+        value = np.nan
         for vertex in range(len(lattice.vertices)):
             for j in range(size):
                 weight = lattice.vertices[vertex, j] / lattice.steps
                 work.target[j] = weight if side == 0 else -weight
-            bound = least_value(state, number, pair, beta)
+            bound, value = least_value_from(state, number, pair, beta, value)
             if side == 0:
                 state.low[number, vertex] = min(max(state.low[number, vertex], bound), 1.0)
             else:

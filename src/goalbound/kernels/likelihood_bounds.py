@@ -103,7 +103,8 @@ def certificate(work, value, beta, s, visits):
 
 @lean
 def factorise(work):
-    """The Cholesky factor of the Hessian over the free entries, in place; a little is added where it is singular."""
+    """The Cholesky factor of the Hessian over the free entries into ``work.factor``; a little is added where it is
+    singular."""
     size = len(work.point)
     trace = 0.0
     for j in range(size):
@@ -118,8 +119,8 @@ def factorise(work):
             total = work.hessian[j, k] + (ridge if j == k else 0.0)
             for i in range(k):
                 if work.free[i]:
-                    total -= work.hessian[j, i] * work.hessian[k, i]
-            work.hessian[j, k] = sqrt(max(total, ridge)) if j == k else total / work.hessian[k, k]
+                    total -= work.factor[j, i] * work.factor[k, i]
+            work.factor[j, k] = sqrt(max(total, ridge)) if j == k else total / work.factor[k, k]
 
 
 @lean
@@ -133,16 +134,16 @@ def solve_free(work, right, out):
             total = right[j]
             for i in range(j):
                 if work.free[i]:
-                    total -= work.hessian[j, i] * out[i]
-            out[j] = total / work.hessian[j, j]
+                    total -= work.factor[j, i] * out[i]
+            out[j] = total / work.factor[j, j]
             square += out[j] * out[j]
     for j in range(size - 1, -1, -1):
         if work.free[j]:
             total = out[j]
             for i in range(j + 1, size):
                 if work.free[i]:
-                    total -= work.hessian[i, j] * out[i]
-            out[j] = total / work.hessian[j, j]
+                    total -= work.factor[i, j] * out[i]
+            out[j] = total / work.factor[j, j]
     return square
 
 
@@ -156,7 +157,16 @@ def set_free(work, s):
 
 @lean
 def least_value(state, number, pair, beta):
+    """:func:`least_value_from` where nothing is known of ``work.point`` yet; the bound alone."""
+    return least_value_from(state, number, pair, beta, np.nan)[0]
+
+
+@lean
+def least_value_from(state, number, pair, beta, value):
     """A lower bound of ``work.target`` times p over the set, by Newton's method from ``work.point``, which moves.
+
+    ``value`` is D there, whose gradient and Hessian ``work`` holds; NaN where they are not known. Returns the bound, and
+    D where the point is then, likewise: the bounds at the next vertex begin there.
 
     For D + s target the step is - H^-1 (g + s target), and the quadratic model of D after it is
     D - g H^-1 g / 2 + s^2 target H^-1 target / 2: s is chosen so that this is beta. Steps are at most STRIDE long in
@@ -166,9 +176,10 @@ def least_value(state, number, pair, beta):
     size = len(work.point)
     best = -np.inf
     s = 0.0
-    value = evaluate(state, number, pair, work.point, work.gradient, work.hessian)
+    if np.isnan(value):
+        value = evaluate(state, number, pair, work.point, work.gradient, work.hessian)
     if not value < np.inf:
-        return best  # a certificate needs a point at which D is a number
+        return best, value  # a certificate needs a point at which D is a number
     for _ in range(MOST_STEPS):
         if s > 0.0:
             set_free(work, s)
@@ -195,10 +206,10 @@ def least_value(state, number, pair, beta):
             value = evaluate(state, number, pair, work.trial, work.gradient, work.hessian)
             length *= 0.5
         if not value < np.inf:
-            break
+            return best, np.nan
         for j in range(size):
             work.point[j] = work.trial[j]
-    return best
+    return best, value
 
 
 @lean

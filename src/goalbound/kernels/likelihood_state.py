@@ -42,6 +42,8 @@ class LikelihoodWorkspace(Struct):
     """[d]"""
     hessian: NDArray[np.float64]
     """[d, d]"""
+    factor: NDArray[np.float64]
+    """[d, d] of the Hessian"""
     free: NDArray[np.bool_]
     """[d]"""
     vertices: Located
@@ -125,6 +127,7 @@ def new_likelihood_state(pairs: int, triples: int, size: int, vertices: int, cel
             across=np.zeros(size),
             trial=np.zeros(size),
             hessian=np.zeros((size, size)),
+            factor=np.zeros((size, size)),
             free=np.zeros(size, dtype=np.bool_),
             vertices=new_located(size),
             cells=new_located(size),

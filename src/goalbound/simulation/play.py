@@ -29,7 +29,7 @@ from goalbound.simulation.history import PER_EPISODE, EpisodeBuffer, History, re
 from goalbound.simulation.regret import not_optimal
 from goalbound.terminal import console
 
-CHUNK = 4000
+CHUNK = 16_000
 """The most episodes that are prepared at once. Results do not depend on it."""
 FULL_CHUNK_TRIPLES = 50
 """Problems up to this size get whole chunks, others smaller ones, so that progress is told often enough."""
@@ -70,7 +70,7 @@ def play(
         environment: an environment, or a function that makes one from ``rng=``, the environment's stream, such as
             ``partial(ModelEnvironment, problem, losses=bernoulli())``. Without: ``ModelEnvironment(problem, rng=...)``.
         progress: True for a bar in the terminal or notebook; or a function that is called after each chunk (1000
-            episodes; up to 4000 of a tiny problem) with the episodes done, their total, and the realised regret so far.
+            episodes; up to 16,000 of a tiny problem) with the episodes done, their total, and the realised regret so far.
         compiled: whether learners that have a compiled loop may use it; the results are the same.
         audit: whether to audit an :class:`~goalbound.LRCSSP` against ``problem``, which changes nothing of what it
             plays: ``history.diagnostics`` has the good event, the regret decomposition and the regret bounds.

@@ -36,12 +36,10 @@ class Components(Struct):
 def mix(components, context, out_mixed):
     """``components[d, n]`` mixed by ``context[d]``, in the order of the components: the bits of ``LinearCSSP.at``."""
     for k in range(len(out_mixed)):
-        out_mixed[k] = components[0, k] * context[0]
-    for j in range(1, len(context)):
-        for k in range(len(out_mixed)):
-            out_mixed[k] += components[j, k] * context[j]
-    for k in range(len(out_mixed)):
-        out_mixed[k] = min(out_mixed[k], 1.0)
+        total = components[0, k] * context[0]
+        for j in range(1, len(context)):
+            total += components[j, k] * context[j]
+        out_mixed[k] = min(total, 1.0)
 
 
 @kernel
