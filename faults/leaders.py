@@ -7,12 +7,13 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from faults.postgres import Cluster, missing
 from faults.result import Result
-from faults.world import CONTEXT, NAME, Acknowledged, check_against_log, environment, new_store, outcome
+from faults.world import CONTEXT, NAME, OPTIONS, Acknowledged, check_against_log, environment, new_store, outcome
 from goalbound.errors import StoreError
 from goalbound.store import Store
 from goalbound.store.store import read_only_log
@@ -26,6 +27,7 @@ def leaders(folder: Path, *, cycles: int, kills: int = 0, takeovers: int = 0, pr
         result.skipped = reason
         return result
     with Cluster() as cluster:
+        _control(result, cluster, programs)
         _take_over(result, cluster, takeovers, programs)
         _kill(result, cluster, kills)
         _stop_the_server(result, cluster, cycles, programs)
@@ -97,6 +99,28 @@ def _stop_the_server(result: Result, cluster: Cluster, cycles: int, programs: in
         handled.join()
     if cycles:
         check_against_log(result, url, told)
+
+
+def _control(result: Result, cluster: Cluster, programs: int) -> None:
+    """With commits that are not waited for, acknowledged steps must be lost, or the test finds nothing."""
+    lost = 0
+    for number in range(10):
+        url, told = cluster.url(f"control{number}"), Acknowledged()
+        store = new_store(url, replace(OPTIONS, synchronous="OFF"))
+        handled = Programs(told, programs)
+        handled.start(store)
+        time.sleep(0.3)
+        cluster.stop("immediate")
+        handled.join()
+        store.close()
+        cluster.start()
+        log = read_only_log(url)
+        lost = max([0, *(answer["seq"] for answer in told.answers.values())]) - log.last()[0]
+        log.close()
+        if lost > 0:
+            break
+    result.add("lost by the control", lost)
+    result.check(lost > 0, "without waiting for commits nothing was lost: the test finds nothing")
 
 
 def _kill(result: Result, cluster: Cluster, kills: int) -> None:

@@ -49,6 +49,8 @@ class Cluster:
         with open(self._data / "postgresql.conf", "a") as file:
             file.writelines(f"{name} = {value}\n" for name, value in SETTINGS.items())
             file.write(f"unix_socket_directories = '{self.folder}'\n")
+            if int((self._data / "PG_VERSION").read_text()) >= 14:  # a recovery need not sync each file by itself
+                file.write("recovery_init_sync_method = syncfs\n")
         access = self._data / "pg_hba.conf"
         access.write_text(f"local all {GUARDED} scram-sha-256\n{access.read_text()}")
 

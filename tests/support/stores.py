@@ -113,7 +113,7 @@ def some_events(count: int, *, after: int = 0, chain: bytes = FIRST_CHAIN) -> li
     return found
 
 
-def until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until something holds."""
     end = time.monotonic() + seconds
     while not holds():

@@ -29,7 +29,7 @@ from goalbound.store.files import check_local, free_bytes
 from goalbound.store.locations import Location, location_of
 from goalbound.store.replay import Restored, replay
 from goalbound.store.store import StoredLearner, StoreOptions
-from goalbound.store.writer import MOST_BATCH, Counts, Job, Operation, as_failure, deliver
+from goalbound.store.writer import MOST_BATCH, Counts, Job, Operation, as_failure, deliver, wait_for
 
 log = logging.getLogger("goalbound.store")
 
@@ -275,16 +275,7 @@ class Reader:
 
     def call(self, operation: Operation, *, writes: bool = True) -> Any:
         """Do one thing, and wait for it."""
-        done = threading.Event()
-        job = Job([operation], lambda jobs: done.set(), writes=writes)
-        self.submit(job)
-        while not done.wait(1.0):
-            if not self._thread.is_alive() and not done.is_set():
-                raise self.failure or StoreClosed("the follower is closed; open it again")
-        result = job.results[0]
-        if isinstance(result, BaseException):
-            raise result
-        return result
+        return wait_for(self, operation, writes=writes)
 
     def close(self) -> None:
         """Do what waits, and end."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from goalbound.errors import StoreDamaged
 from goalbound.store.events import Event
 
 
@@ -23,6 +24,19 @@ class LogBase(NamedTuple):
 
     seq: int
     chain: bytes
+
+
+def base_of(text: str | None, where: object) -> LogBase:
+    """Where a log begins, from what is kept of it: the number of an event, and its chain.
+
+    >>> base_of("7 00ff", "a log")
+    LogBase(seq=7, chain=b'\\x00\\xff')
+    """
+    seq, _, chain = (text or "").partition(" ")
+    try:
+        return LogBase(int(seq), bytes.fromhex(chain))
+    except ValueError:
+        raise StoreDamaged(f"{where}: it does not say where its log begins") from None
 
 
 class LossCounts(NamedTuple):

@@ -27,7 +27,7 @@ from goalbound.errors import StorageFailed, StorageFull, StoreDamaged, StoreErro
 from goalbound.models.files.io import atomic_write
 from goalbound.store.database_url import database_of, scrubbed, shown_url
 from goalbound.store.events import FIRST_CHAIN, Event
-from goalbound.store.log import LogBase, LossCounts, SnapshotEntry
+from goalbound.store.log import LogBase, LossCounts, SnapshotEntry, base_of
 from goalbound.store.snapshots import is_whole
 
 FORMAT = "1"
@@ -285,11 +285,7 @@ class PostgresLog:
 
     def base(self) -> LogBase:
         """Where the log begins."""
-        seq, _, chain = (self.get_meta("base") or "").partition(" ")
-        try:
-            return LogBase(int(seq), bytes.fromhex(chain))
-        except ValueError:
-            raise StoreDamaged(f"{self.path}: it does not say where its log begins") from None
+        return base_of(self.get_meta("base"), self.path)
 
     def chain_at(self, seq: int) -> bytes | None:
         """The chain of an event; None: there is none."""

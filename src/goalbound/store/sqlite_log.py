@@ -17,7 +17,7 @@ from typing import Any
 from goalbound.errors import StorageFailed, StorageFull, StoreDamaged, StoreError
 from goalbound.models.files.io import sync_folder
 from goalbound.store.events import FIRST_CHAIN, Event
-from goalbound.store.log import LogBase, LossCounts, SnapshotEntry
+from goalbound.store.log import LogBase, LossCounts, SnapshotEntry, base_of
 
 FORMAT = "1"
 """The version of the tables."""
@@ -185,11 +185,7 @@ class SqliteLog:
 
     def base(self) -> LogBase:
         """Where the log begins."""
-        seq, _, chain = (self.get_meta("base") or "").partition(" ")
-        try:
-            return LogBase(int(seq), bytes.fromhex(chain))
-        except ValueError:
-            raise StoreDamaged(f"{self.path}: it does not say where its log begins") from None
+        return base_of(self.get_meta("base"), self.path)
 
     def chain_at(self, seq: int) -> bytes | None:
         """The chain of an event; None: there is none."""

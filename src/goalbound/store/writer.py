@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 from goalbound.errors import (
     GoalboundError,
@@ -128,16 +128,7 @@ class Writer:
 
     def call(self, operation: Operation, *, writes: bool = True) -> Any:
         """Do one thing, and wait for it."""
-        done = threading.Event()
-        job = Job([operation], lambda jobs: done.set(), writes=writes)
-        self.submit(job)
-        while not done.wait(1.0):
-            if not self._thread.is_alive() and not done.is_set():
-                raise self.failure or StoreClosed("the store is closed; open it again")
-        result = job.results[0]
-        if isinstance(result, BaseException):
-            raise result
-        return result
+        return wait_for(self, operation, writes=writes)
 
     def close(self) -> None:
         """Do what waits, and end."""
@@ -320,6 +311,35 @@ class Writer:
                     deliver([job])
         if self.on_failure is not None:
             self.on_failure(self.failure)
+
+
+class Worker(Protocol):
+    """A thread that does jobs."""
+
+    failure: BaseException | None
+
+    @property
+    def alive(self) -> bool:
+        """Whether it works."""
+        ...
+
+    def submit(self, job: Job) -> None:
+        """Put a job into its queue."""
+        ...
+
+
+def wait_for(worker: Worker, operation: Operation, *, writes: bool) -> Any:
+    """Let a worker do one thing, and wait for it."""
+    done = threading.Event()
+    job = Job([operation], lambda jobs: done.set(), writes=writes)
+    worker.submit(job)
+    while not done.wait(1.0):
+        if not worker.alive and not done.is_set():
+            raise worker.failure or StoreClosed("the store is closed; open it again")
+    result = job.results[0]
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
 def deliver(batch: Sequence[Job]) -> None:

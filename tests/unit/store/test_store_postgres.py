@@ -151,3 +151,18 @@ def test_an_idle_leader_stops_once_it_is_replaced(database):
         old._log._connection.execute("SELECT pg_advisory_unlock_all()")
         with open_store(database, SELDOM):
             until(lambda: not old.writer.alive)
+
+
+def test_with_many_open_cases_a_copy_of_the_process_takes_the_snapshot_and_the_connection_stays(database):
+    options = StoreOptions(snapshot_events=100, snapshot_seconds=1e9)
+    with Store.open(database, options=options) as store:
+        learner = store.create("incidents", greedy())
+        for number in range(110):
+            learner.begin(CALM, "down", id=f"c{number}")
+        until(lambda: store.status()["snapshots"] > 0)
+        learner.override("c1", "restart", 0.1, "down", step=1)
+        until(lambda: store._log.snapshots() != [])
+        taken = store._log.snapshots()[0]
+        assert store._log._sha256_of(taken.seq) == taken.sha256
+        digest = store.digest()
+    assert verify(database).state == digest["state"]
