@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from release.build import Built
-from release.environment import ROOT, Environment, new_environment, uv
+from release.environment import ROOT, Environment, new_environment, resolve
 from release.extras import DEVELOPMENT, Use, extras_of, use
-from release.index import index_options
 from release.pythons import declared_versions, find_python, smoke
 
 
@@ -31,10 +30,8 @@ def check(built: Built, folder: Path) -> list[str]:
 
 def install_lowest(environment: Environment, built: Built, extras: tuple[str, ...], constraints: Path) -> list[str]:
     """Install the wheel with extras and the lowest versions that pyproject.toml admits; those of direct ones."""
-    project = ROOT / "pyproject.toml"
-    uv("pip", "compile", "--quiet", "--resolution", "lowest-direct", "--python", str(environment.python),
-       *(word for name in extras for word in ("--extra", name)), "--only-binary", ":all:",
-       "--output-file", str(constraints), str(project), *index_options())  # fmt: skip
+    words = ["--resolution", "lowest-direct", *(word for name in extras for word in ("--extra", name))]
+    resolve(environment.python, *words, "--output-file", str(constraints), str(ROOT / "pyproject.toml"))
     pins = lowest_pins(constraints.read_text())
     constraints.write_text("\n".join(pins) + "\n")
     wanted = f"goalbound[{','.join(extras)}]" if extras else "goalbound"
