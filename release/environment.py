@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from release.index import index_options
+from release.index import index_options, without_extra_indexes
 
 ROOT = Path(__file__).parents[1]
 CONSTRAINTS = ROOT / "constraints.txt"
@@ -31,8 +31,7 @@ class Environment:
         pins = self.python.parents[1] / "resolved.txt"
         wanted.write_text("\n".join(requirements) + "\n")
         limits = [] if constraints is None else ["--constraints", str(constraints)]
-        uv("pip", "compile", "--quiet", "--python", str(self.python), "--output-file", str(pins), str(wanted), *limits,
-           "--only-binary", ":all:", *index_options())  # fmt: skip
+        resolve(self.python, "--output-file", str(pins), str(wanted), *limits)
         uv("pip", "sync", "--quiet", "--python", str(self.python), "--only-binary", ":all:", str(pins),
            *index_options())  # fmt: skip
 
@@ -47,6 +46,17 @@ def new_environment(folder: Path, *, python: str = sys.executable) -> Environmen
     """An empty environment; no pip in it either."""
     uv("venv", "--quiet", "--no-project", "--python", python, str(folder))
     return Environment(folder / ("Scripts" if os.name == "nt" else "bin") / "python")
+
+
+def resolve(python: Path, *words: str) -> None:
+    """``uv pip compile`` for an interpreter, from wheels alone."""
+    words = ("pip", "compile", "--quiet", "--python", str(python), "--only-binary", ":all:", *words)
+    try:
+        uv(*words, *index_options())
+    except ReleaseError:
+        if (fewer := without_extra_indexes(index_options())) == index_options():
+            raise
+        uv(*words, *fewer)
 
 
 def uv(*words: str) -> subprocess.CompletedProcess[str]:

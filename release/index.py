@@ -28,6 +28,18 @@ def index_options() -> tuple[str, ...]:
     return tuple(as_uv_options(told.stdout.splitlines()))
 
 
+def without_extra_indexes(options: tuple[str, ...]) -> tuple[str, ...]:
+    """The options with the main index alone.
+
+    uv takes all wheels of a version from one index, pip from all of them: where an extra index has a version for one
+    Python only, uv may find nothing for another although the main index has it.
+
+    >>> without_extra_indexes(("--index", "https://more/simple", "--find-links", "here"))
+    ('--find-links', 'here')
+    """
+    return tuple(word for before, word in pairwise(("", *options)) if "--index" not in (before, word))
+
+
 def as_uv_options(lines: Iterable[str]) -> list[str]:
     """Lines of ``pip config list`` as options of uv.
 

@@ -14,9 +14,8 @@ from release.build import Built
 from release.environment import CONSTRAINTS, ROOT, Environment, new_environment
 
 SMOKE = (
-    "tests/unit/models", "tests/unit/planning", "tests/unit/learners/test_lr_cssp.py",
-    "tests/unit/learners/test_ridge.py", "tests/unit/learners/test_plan.py",
-    "tests/unit/learners/test_checkpoint.py", "tests/unit/learners/tabular", "tests/unit/simulation/test_play.py",
+    "tests/unit/models", "tests/unit/planning", "tests/unit/learners/test_base.py", "tests/unit/learners/test_plan.py",
+    "tests/unit/learners/test_ridge.py", "tests/unit/simulation/test_play.py",
 )  # fmt: skip
 """The tests of models, planning and learners that are run with the installed wheel."""
 
