@@ -8,9 +8,10 @@ from goalbound.errors import CaseNotFound, LearnerError
 from goalbound.learners.card import learner_card
 from goalbound.learners.wrapper import Wrapper, unwrap
 from goalbound.models.validation import short_repr
+from goalbound.store.cases import Managed
 from goalbound.store.engine import Engine
 from goalbound.store.events import Event, Kind, content_of
-from goalbound.store.machine import Machine, Managed
+from goalbound.store.machine import Machine
 
 RECENT = 100
 """The losses of so many cases are shown."""
