@@ -15,7 +15,7 @@ def test_actions_are_numbers_in_order_once_each():
 
 @pytest.mark.parametrize("allowed", ["page", [["page"]], 7])
 def test_what_is_no_list_of_actions_is_refused(allowed):
-    with pytest.raises(ArgumentError, match="give a list of actions"):
+    with pytest.raises(ArgumentError):
         actions_of(WORLD.support, allowed)
 
 

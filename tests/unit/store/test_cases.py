@@ -12,7 +12,7 @@ def test_plain_learners_are_advanced_in_one_go_and_those_that_mix_or_count_early
 
 
 def test_a_learner_says_what_it_is_but_for_itself():
-    one = Managed(3, "a", InUnits(drawing(), LossScale(10.0, "minutes")), follows=1)
+    one = Managed(3, "a", InUnits(drawing(), LossScale("minutes", 10.0)), follows=1)
     assert one.support == WORLD.support
     assert one.draws
     assert one.as_json() == {"name": "a", "follows": 1, "mixing": 0.0, "seed": 0, "learns_from_shadow": True}
