@@ -10,10 +10,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from faults import disk, leaders, messages, power, processes
+from faults import (
+    bombs,
+    disk,
+    leaders,
+    messages,
+    moments,
+    power,
+    processes,
+    resume,
+    short_writes,
+    slow,
+    soak,
+    states,
+)
 
 PARTS: dict[str, Any] = {
     "kill": (processes.kill, {"cycles": 10}, {"cycles": 200, "programs": 64}),
+    "moments": (moments.kill_at, {"times": 3}, {"times": 50}),
     "stop": (processes.stop, {"seconds": 7.0}, {"seconds": 30.0}),
     "twice": (processes.twice, {"times": 2}, {"times": 100}),
     "leaders": (
@@ -24,12 +38,16 @@ PARTS: dict[str, Any] = {
     "power": (power.power_loss, {"steps": 60, "images": 200}, {"steps": 400, "images": 5000}),
     "full": (disk.full, {"cycles": 3}, {"cycles": 20}),
     "failing": (disk.failing, {"calls": 8}, {"calls": 200}),
+    "short": (short_writes.short_writes, {"runs": 4}, {"runs": 120}),
     "flips": (disk.flips, {"cases": 60}, {"cases": 1000}),
     "clock": (messages.clock, {"steps": 200}, {"steps": 2000}),
     "duplicates": (messages.duplicates, {"requests": 1500}, {"requests": 1_000_000}),
+    "states": (states.states, {"examples": 30, "steps": 50}, {"examples": 1000, "steps": 100}),
+    "resume": (resume.resume, {"seeds": 5, "steps": 100}, {"seeds": 100, "steps": 300}),
     "hostile": (messages.hostile, {"examples": 5}, {"examples": 150}),
-    "slow": (messages.slow, {"connections": 50, "seconds": 3.0}, {"connections": 500, "seconds": 20.0}),
-    "soak": (processes.soak, {"seconds": 10.0}, {"seconds": 1800.0}),
+    "bombs": (bombs.bombs, {"times": 2}, {"times": 40}),
+    "slow": (slow.slow, {"connections": 50, "seconds": 3.0}, {"connections": 500, "seconds": 20.0}),
+    "soak": (soak.soak, {"seconds": 20.0, "noise": 100.0}, {"seconds": 1800.0, "noise": 0.5}),
 }
 """Each part: the function, and its small and its full size."""
 

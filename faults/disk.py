@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from faults.result import Result
-from faults.world import CONTEXT, NAME, OPTIONS, environment, new_store, outcome
+from faults.world import CONTEXT, NAME, OPTIONS, check_told, environment, new_store, outcome, told_by
 from goalbound.errors import GoalboundError, StorageFull
 from goalbound.store import Store
 from goalbound.store.audit import verify
@@ -89,9 +89,9 @@ def limited(folder: Path, result: Result) -> Result:
         [sys.executable, "-m", "faults.workload", str(folder / "store"), "1000"], env=environment(), preexec_fn=limit,
         capture_output=True, check=False, text=True,
     )  # fmt: skip
-    told = [int(line) for line in done.stdout.split() if line.isdigit()]
+    told = told_by(done.stdout)
     result.check(done.returncode in (3, 4), f"the workload ended with {done.returncode}: {done.stderr[-300:]}")
-    _check_told(result, folder / "store", told)
+    check_told(result, folder / "store", told)
     return result
 
 
@@ -112,26 +112,16 @@ def failing(folder: Path, *, calls: int) -> Result:
         strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", inject, *paths]
         words = [*strace, sys.executable, "-m", "faults.workload", str(store), "60"]
         done = subprocess.run(words, env=environment(), capture_output=True, text=True, check=False)
-        told = [int(line) for line in done.stdout.split() if line.isdigit()]
+        told = told_by(done.stdout)
         result.add("runs")
         result.add(f"ended with {done.returncode}")
         result.check(
             done.returncode in (0, 3, 4, 5), f"{inject}: it ended with {done.returncode}: {done.stderr[-300:]}"
         )
         if (store / "log.sqlite").exists():
-            _check_told(result, store, told)
+            check_told(result, store, told)
         shutil.rmtree(store, ignore_errors=True)
     return result
-
-
-def _check_told(result: Result, folder: Path, told: list[int]) -> None:
-    """The store opens, and has all events that were told."""
-    with Store.open(folder, options=OPTIONS) as store:
-        seq = store.digest()["seq"]
-    verify(folder)
-    result.add("acknowledged", len(told))
-    result.add("lost", sum(one > seq for one in told))
-    result.check(max(told, default=0) <= seq, f"event {max(told, default=0)} was told, and the log ends at {seq}")
 
 
 def flips(folder: Path, *, cases: int) -> Result:

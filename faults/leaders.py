@@ -115,7 +115,7 @@ def _control(result: Result, cluster: Cluster, programs: int) -> None:
         store.close()
         cluster.start()
         log = read_only_log(url)
-        lost = max([0, *(answer["seq"] for answer in told.answers.values())]) - log.last()[0]
+        lost = max([0, *(answer[1] for answer in told.answers.values())]) - log.last()[0]
         log.close()
         if lost > 0:
             break
@@ -161,7 +161,7 @@ def _take_over(result: Result, cluster: Cluster, takeovers: int, programs: int) 
         handled.join()
         result.add("takeovers")
         result.check(old.writer.failure is not None or _refused(old), "the old leader wrote after the takeover")
-        late = [answer for answer in told.answers.values() if answer["seq"] > seq]
+        late = [answer for answer in told.answers.values() if answer[1] > seq]
         result.check(not late, f"the old leader acknowledged events after event {seq}: {late[:2]}")
         result.add("rows of a fenced leader", new.digest()["seq"] - seq)
         result.check(new.digest()["seq"] == seq, "rows came that the new leader did not write")

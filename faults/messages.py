@@ -1,20 +1,15 @@
-"""Messages that come twice, in another order, slowly, or that mean harm; and clocks that jump."""
+"""Messages that come twice, in another order, or that mean harm; and clocks that jump."""
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import httpx
-import numpy as np
-
-from faults.load import Load
 from faults.result import Result
-from faults.world import CONTEXT, NAME, Acknowledged, check_against_log, free_port, new_store, outcome, served
+from faults.world import CONTEXT, NAME, new_store, outcome
 from goalbound.errors import CaseError
 from goalbound.service.app import Service
 from goalbound.store import Store
@@ -151,63 +146,3 @@ def _given(operation: Any) -> Any:
     from hypothesis import given
 
     return given(case=operation.as_strategy())
-
-
-def slow(folder: Path, *, connections: int, seconds: float) -> Result:
-    """Many connections that send a byte a second: those that do not are answered as before."""
-    result, told = Result("slow clients"), Acknowledged()
-    store, port = folder / "store", free_port()
-    new_store(store).close()
-
-    async def measured() -> list[float]:
-        times: list[float] = []
-        load = Load(port, told, programs=4, seed=random.randrange(10**9))
-        send = load.send
-
-        async def timed(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> Any:
-            begun = time.perf_counter()
-            answer = await send(client, path, body)
-            times.append(time.perf_counter() - begun)
-            return answer
-
-        load.send = timed  # type: ignore[method-assign]
-        await load.run(seconds)
-        return times
-
-    async def dribble(number: int) -> None:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-            head = f"POST /v1/learners/{NAME}/cases HTTP/1.1\r\nhost: localhost\r\n".encode()
-            head += b"content-type: application/json\r\ncontent-length: 5000\r\n\r\n"
-            first = len(head) if number % 2 else 1  # every other one is slow with its head, too
-            writer.write(head[:first])
-            for byte in head[first:] + bytes(b" " * 5000):
-                writer.write(bytes([byte]))
-                await writer.drain()
-                await asyncio.sleep(1.0)
-        except OSError:
-            return
-
-    async def run() -> tuple[list[float], list[float]]:
-        await measured()  # what is done once
-        before = await measured()
-        slow_ones = [asyncio.create_task(dribble(number)) for number in range(connections)]
-        await asyncio.sleep(0.5)
-        during = await measured()
-        for one in slow_ones:
-            one.cancel()
-        return before, during
-
-    with served(store, port) as process:
-        before, during = asyncio.run(run())
-        process.terminate()
-        process.wait(60)
-    first, second = (float(np.percentile(times, 99)) for times in (before, during))
-    result.counts |= {
-        "connections": connections,
-        "p99 in ms without": round(first * 1e3),
-        "p99 in ms with": round(second * 1e3),
-    }
-    result.check(len(during) > 0.3 * len(before), "honest programs were hardly answered")
-    check_against_log(result, store, told)
-    return result

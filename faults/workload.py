@@ -1,12 +1,14 @@
-"""Steps of one store in a process of its own: ``python -m faults.workload STORE STEPS [FULL|NORMAL|OFF]``.
+"""Steps of one store in a process of its own: ``python -m faults.workload STORE STEPS [FULL|NORMAL|OFF [killed]]``.
 
 After each step that the store has acknowledged, one line with the number of its event goes to stdout, at once. Exit
-codes: 0 done, 3 no space was left, 4 the disk failed, 5 the store could not be opened.
+codes: 0 done, 3 no space was left, 4 the disk failed, 5 the store could not be opened. ``killed``: it kills itself at
+the end, so that the store is not closed.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from dataclasses import replace
 
@@ -14,7 +16,7 @@ from faults.world import CONTEXT, NAME, OPTIONS, new_store, outcome
 from goalbound.errors import StorageFailed, StorageFull, StoreError
 
 
-def main(place: str, steps: int, synchronous: str) -> int:
+def main(place: str, steps: int, synchronous: str, *, killed: bool = False) -> int:
     """Go on with the cases of the store."""
     try:
         store = new_store(place, replace(OPTIONS, synchronous=synchronous, snapshot_events=25))
@@ -39,9 +41,12 @@ def main(place: str, steps: int, synchronous: str) -> int:
     except StorageFailed as error:
         print(error, file=sys.stderr)
         os._exit(4)
+    if killed:
+        os.kill(os.getpid(), signal.SIGKILL)
     store.close()
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else "FULL"))
+    how = sys.argv[3] if len(sys.argv) > 3 else "FULL"
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), how, killed="killed" in sys.argv))

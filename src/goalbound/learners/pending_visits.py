@@ -53,6 +53,8 @@ class PendingVisits:
             del self._awaited[episode._acted]
             self.acts = self.acts if self._awaited else 0
         episode._acted = None
+        if not self._uncounted:  # on the way of every step
+            return
         place = self.class_of(episode._pair)
         waiting = self._uncounted.get(place, [])
         if episode in waiting:

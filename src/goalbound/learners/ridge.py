@@ -167,7 +167,12 @@ class PosteriorSampling(RidgeLearner):
         return exploration.code == POSTERIOR
 
     def _draw(self, episode_state: EpisodeState) -> None:
-        self._effort.engine(self.support.triples)(kernels.draw_noise)(self._constants, episode_state, self._rng)
+        # As kernels.draw_noise, number for number: handing a generator to compiled code takes longer than the draws.
+        optimism = self._constants.optimism
+        episode_state.progress["optimistic"] = int(optimism > 0.0 and self._rng.random() < optimism)
+        self._rng.standard_normal(out=episode_state.noise)
+        episode_state.revision.fill(-1)
+        episode_state.iteration.progress["residual"] = np.inf
 
     def _described(self) -> list[str]:
         exploration = self.settings.exploration

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from goalbound.errors import ArgumentError
+from goalbound.service.deadlines import Deadlines
 from goalbound.service.metrics import Metrics
 from goalbound.service.problems import RETRY_AFTER, Refused, problem_of
 from goalbound.service.routes import BINARY, JSON, LARGE, ROUTES, SMALL, Request, Response, Route
@@ -72,6 +73,7 @@ class Service:
         self.tokens = Tokens(store.location.place) if tokens is None else tokens
         self.limits = limits or Limits()
         self.metrics = Metrics()
+        self._deadlines = Deadlines(self.limits.body_seconds)
         self._routes = _Table(ROUTES)
         self._buckets: dict[str, tuple[float, float]] = {}
         self.guarded = bool(self.tokens)
@@ -92,7 +94,22 @@ class Service:
             headers = dict(scope["headers"])
             _seen.set(None)
             self._admit(route, headers)
-            body = None if route.body is None else await self._body(route, headers, receive)
+            body = None
+            if route.body is not None:
+                most = _most_bytes(route, headers)
+                task = self._deadlines.begin()  # from the start: the first byte may never come
+                try:
+                    message = await receive()
+                    data = message["body"] if _is_whole(message) else await _rest(message, receive, most)
+                except asyncio.CancelledError:
+                    if self._deadlines.is_late(task):
+                        raise self._too_slow() from None
+                    raise
+                finally:
+                    self._deadlines.end(task)
+                if len(data) > most:
+                    raise _too_large(most)
+                body = bytes(data) if route.body is bytes else self._routes.decode(route, data)
             response = await route.handler(
                 Request(self, names, scope["query_string"], body, headers.get(b"idempotency-key"), request_id)
             )
@@ -104,7 +121,9 @@ class Service:
             found = problem_of(error, request_id)
             response = Response(_encode(found), found.status, PROBLEM)
         self.metrics.count(name, response.status, time.perf_counter() - begun)
-        await _send(send, response, request_id, self._age())
+        headers_sent = _headers(response, request_id, self._age())
+        await send({"type": "http.response.start", "status": response.status, "headers": headers_sent})
+        await send({"type": "http.response.body", "body": response.body})
 
     def _age(self) -> tuple[int, float] | None:
         """Of a follower: the last event that it had seen when it answered, and how far it was behind."""
@@ -146,49 +165,25 @@ class Service:
             raise Refused(429, "too-many-requests", f"more than {rate:g} requests a second by this token")
         self._buckets[token.sha256] = (left - 1.0, now)
 
-    # What is asked.
-
-    async def _body(self, route: Route, headers: dict[bytes, bytes], receive: Receive) -> Any:
-        """The body, decoded; its bytes are counted while they come."""
-        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        wanted = BINARY if route.body is bytes else JSON
-        if kind != wanted:
-            raise Refused(415, "content-type", f"the body is to be {wanted.decode()}")
-        most = LARGE if route.body is bytes else SMALL
-        length = headers.get(b"content-length")
-        if length is not None and length.isdigit() and int(length[:20]) > most:
-            raise Refused(413, "too-large", f"the body may have {most} bytes")
-        try:
-            async with asyncio.timeout(self.limits.body_seconds):  # from the start: the first byte may never come
-                data = await _received(receive, most)
-        except TimeoutError:
-            raise Refused(408, "too-slow", f"the body took over {self.limits.body_seconds:g} s") from None
-        if len(data) > most:
-            raise Refused(413, "too-large", f"the body may have {most} bytes")
-        if route.body is bytes:
-            return bytes(data)
-        return self._routes.decode(route, data)
+    def _too_slow(self) -> Refused:
+        return Refused(408, "too-slow", f"the body took over {self.limits.body_seconds:g} s")
 
     # What is done.
 
     async def call(self, operation: Callable[[Engine], Any], *, writes: bool = True) -> Any:
         """One operation; its result, once it is on the disk."""
-        result = (await self.call_all((operation,), writes=writes))[0]
+        result = (await self.submit((operation,), writes=writes))[0]
         if isinstance(result, BaseException):
             raise result
         return result
 
-    async def call_all(self, operations: Sequence[Callable[[Engine], Any]], *, writes: bool = True) -> list[Any]:
-        """Several operations; their results or errors, once all are on the disk."""
-        loop = asyncio.get_running_loop()
-        self._loop = loop
+    def submit(self, operations: Sequence[Callable[[Engine], Any]], *, writes: bool = True) -> Awaitable[list[Any]]:
+        """Several operations; their results or errors come once all are on the disk."""
+        loop = self._loop = asyncio.get_running_loop()
         future: asyncio.Future[list[Any]] = loop.create_future()
         job = Job(operations, self._deliver, writes=writes, tag=future)
         self.store.writer.submit(job)
-        results = await future
-        if job.seen is not None:
-            _seen.set(job.seen)
-        return results
+        return _note_seen(job, future) if isinstance(self.store, Follower) else future
 
     def _deliver(self, jobs: list[Job]) -> None:
         """Called by the writer: all that was committed together is answered together."""
@@ -207,33 +202,68 @@ class Service:
                 return
 
 
+async def _note_seen(job: Job, future: asyncio.Future[list[Any]]) -> list[Any]:
+    """The results of a follower's job; what it had seen of the log then goes with the answer."""
+    results = await future
+    if job.seen is not None:
+        _seen.set(job.seen)
+    return results
+
+
 def _resolve(jobs: list[Job]) -> None:
     for job in jobs:
         if not job.tag.done():
             job.tag.set_result(job.results)
 
 
-async def _received(receive: Receive, most: int) -> bytearray:
-    """The body, or as much of it as is too much."""
+def _most_bytes(route: Route, headers: dict[bytes, bytes]) -> int:
+    """How many bytes a body may have; an error if its head says that it has more, or is of another type."""
+    wanted, most = (BINARY, LARGE) if route.body is bytes else (JSON, SMALL)
+    kind = headers.get(b"content-type", b"")
+    if kind != wanted and kind.partition(b";")[0].strip().lower() != wanted:
+        raise Refused(415, "content-type", f"the body is to be {wanted.decode()}")
+    length = headers.get(b"content-length")
+    if length is not None and length.isdigit() and int(length[:20]) > most:
+        raise _too_large(most)
+    return most
+
+
+def _too_large(most: int) -> Refused:
+    return Refused(413, "too-large", f"the body may have {most} bytes")
+
+
+def _is_whole(message: MutableMapping[str, Any]) -> bool:
+    """Whether a message is all of a body."""
+    return message["type"] == "http.request" and "body" in message and not message.get("more_body")
+
+
+async def _rest(message: MutableMapping[str, Any], receive: Receive, most: int) -> bytearray:
+    """The body that begins with a message, or as much of it as is too much: bytes are counted while they come."""
     data = bytearray()
-    while len(data) <= most:
-        message = await receive()
+    while True:
         if message["type"] == "http.disconnect":
             raise Refused(400, "broken", "the connection was closed before the body was complete")
         data += message.get("body", b"")
-        if not message.get("more_body"):
-            break
-    return data
+        if len(data) > most or not message.get("more_body"):
+            return data
+        message = await receive()
 
 
-async def _send(send: Send, response: Response, request_id: str, age: tuple[int, float] | None) -> None:
+def _headers(response: Response, request_id: str, age: tuple[int, float] | None) -> list[tuple[bytes, bytes]]:
     headers = [
         (b"content-type", response.kind),
-        (b"content-length", str(len(response.body)).encode()),
+        (b"content-length", b"%d" % len(response.body)),
         (b"x-request-id", request_id.encode()),
     ]
     if age is not None:
         headers += [(b"goalbound-seq", b"%d" % age[0]), (b"goalbound-behind", b"%.3f" % age[1])]
+    if response.status != 200 or response.repeated or response.policy is not None:
+        headers += _other_headers(response)
+    return headers
+
+
+def _other_headers(response: Response) -> list[tuple[bytes, bytes]]:
+    headers = []
     if response.policy is not None:
         headers.append((b"content-security-policy", response.policy))
     if response.repeated:
@@ -242,8 +272,7 @@ async def _send(send: Send, response: Response, request_id: str, age: tuple[int,
         headers.append((b"retry-after", RETRY_AFTER[response.status]))
     if response.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    await send({"type": "http.response.body", "body": response.body})
+    return headers
 
 
 class _Table:

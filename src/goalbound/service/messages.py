@@ -10,7 +10,10 @@ Place = Annotated[int, Meta(ge=0)] | Annotated[str, Meta(max_length=200)]
 """A state or an action, by number or name."""
 Allowed = Annotated[list[Place], Meta(description="the actions that are possible now", max_length=10_000)] | None
 Number = Annotated[int, Meta(ge=1, description="the number of this step in its case: 1, 2, ...")]
-Id = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._~-]{1,64}$", description="a name of yours, without personal data")]
+_ID = r"^[A-Za-z0-9._~-]{1,64}$"
+Id = Annotated[str, Meta(pattern=_ID, description="a name of yours, without personal data")]
+KnownId = Annotated[str, Meta(min_length=1, max_length=64, extra_json_schema={"pattern": _ID})]
+"""The id of a case that was begun: it is looked up, so that the pattern need not be checked for each of 256 steps."""
 Context = Annotated[
     Any, Meta(description="a point of the simplex [d]; where the learner has a map, the covariates by their names")
 ]
@@ -41,7 +44,7 @@ class StepReport(Struct, forbid_unknown_fields=True):
 class CaseStep(StepReport, forbid_unknown_fields=True, kw_only=True):
     """A step of a batch."""
 
-    case: Id
+    case: KnownId
 
 
 class Batch(Struct, forbid_unknown_fields=True):
@@ -89,6 +92,12 @@ class Reply(Struct):
     propensity: float | None
     seq: int
     done: bool
+
+
+class BatchReply(Reply):
+    """What is proposed after a step of a batch; and whether the step had been recorded before."""
+
+    repeated: bool
 
 
 class Problem(Struct, omit_defaults=True):

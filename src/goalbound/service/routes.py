@@ -13,7 +13,7 @@ import numpy as np
 
 from goalbound.errors import CaseExists, InputError
 from goalbound.planning import PolicyBounds
-from goalbound.service.messages import Abandon, Ask, Batch, Begin, PolicyQuestion, Reply, StepReport
+from goalbound.service.messages import Abandon, Ask, Batch, BatchReply, Begin, PolicyQuestion, Reply, StepReport
 from goalbound.service.page import page
 from goalbound.service.problems import Refused, problem_of
 from goalbound.store import Follower
@@ -33,7 +33,7 @@ _encode = msgspec.json.Encoder().encode
 _MOST_EVENTS, _MOST_LISTED = 1000, 1000
 
 
-@dataclass
+@dataclass(slots=True)
 class Request:
     """What a handler is given.
 
@@ -54,7 +54,7 @@ class Request:
     id: str = ""
 
 
-@dataclass
+@dataclass(slots=True)
 class Response:
     """What is answered."""
 
@@ -121,28 +121,31 @@ async def begin(request: Request) -> Response:
 
 
 def _step(name: str, case: str, body: StepReport) -> Callable[[Engine], Answer]:
-    if body.loss is None:
+    step, loss, state, allowed = body.step, body.loss, body.next_state, body.allowed
+    if loss is None:
         if body.action is not None:
             raise Refused(422, "invalid", "an action without a loss; give the loss, or leave the action out")
-        return lambda engine: engine.move(name, case, body.next_state, step=body.step, allowed=body.allowed)
-    return lambda engine: engine.observe(
-        name, case, body.loss, body.next_state, taken=body.action, step=body.step, allowed=body.allowed
-    )
+        return lambda engine: engine.move(name, case, state, step=step, allowed=allowed)
+    taken = body.action
+    return lambda engine: engine.observe(name, case, loss, state, taken=taken, step=step, allowed=allowed)
 
 
 async def step(request: Request) -> Response:
     """What came of an action; what is proposed next."""
-    operation = _step(request.names["learner"], request.names["case"], request.body)
-    return _reply(await request.service.call(operation))
+    names = request.names
+    [answer] = await request.service.submit((_step(names["learner"], names["case"], request.body),))
+    if isinstance(answer, BaseException):
+        raise answer
+    return _reply(answer)
 
 
 async def batch(request: Request) -> Response:
     """Steps of several cases; each is durable before the answer, and has its own result."""
     name = request.names["learner"]
     operations = [_step(name, one.case, one) for one in request.body.steps]
-    results = await request.service.call_all(operations)
+    results = await request.service.submit(operations)
     answers = [
-        answer._asdict() if isinstance(answer, Answer) else {"problem": problem_of(answer, request.id)}
+        BatchReply(*answer) if isinstance(answer, Answer) else {"problem": problem_of(answer, request.id)}
         for answer in results
     ]
     return Response(_encode({"results": answers}))

@@ -20,38 +20,18 @@ from goalbound.errors import (
     StepConflict,
     StepGap,
     StorageFull,
-    StoreDamaged,
     TooManyCases,
 )
 from goalbound.models.validation import check_bool, check_float, check_int, short_repr
-from goalbound.store.events import Event, Kind, canonical, chain_of, content_of
+from goalbound.store.bodies import abandon_body, actions_of, begin_body, body_allowed, checked_loss
+from goalbound.store.cases import Case, Change, Managed
+from goalbound.store.compaction import compact, keep_snapshot, take_snapshot
+from goalbound.store.events import Event, Kind, canonical, chain_of, chain_of_step, content_of
 from goalbound.store.head import Head, check_head
 from goalbound.store.log import EventLog, SnapshotEntry
-from goalbound.store.machine import (
-    MOST_STEPS,
-    WARM_CASES,
-    Case,
-    Change,
-    Machine,
-    Managed,
-    abandon_body,
-    actions_of,
-    begin_body,
-    body_allowed,
-    checked_loss,
-    finished,
-)
+from goalbound.store.machine import MOST_STEPS, WARM_CASES, Machine, finished
 from goalbound.store.replay import Restored, restore
-from goalbound.store.snapshots import (
-    KEPT,
-    digest_of,
-    is_whole,
-    learner_from,
-    loadable,
-    prune,
-    read_snapshot,
-    write_snapshot,
-)
+from goalbound.store.snapshots import digest_of, learner_from, loadable
 
 _NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._~-]{1,64}")  # clients take . and .. out of the paths of addresses
 
@@ -259,6 +239,14 @@ class Engine:
     ) -> Answer:  # fmt: skip
         """What came of the proposed action, or of the one that was ``taken``."""
         lead = self.machine.named(name)
+        if taken is None and allowed is None and type(id) is str:
+            found = self.machine.find(lead.number, id)
+            if (
+                found is not None
+                and (step is None or (type(step) is int and step == found.step + 1))
+                and self.machine.advance(found, loss, next_state)
+            ):
+                return self._advanced(lead, found, loss + 0.0)
         actions = actions_of(lead.support, allowed)
         case = self._case_at(lead, id, step)
         if isinstance(case, Case):
@@ -270,6 +258,22 @@ class Engine:
             body_allowed(actions),
         )  # fmt: skip
         return self._again(lead, id, case, given)
+
+    def _advanced(self, lead: Managed, case: Case, loss: float) -> Answer:
+        """A case was advanced (:meth:`Machine.advance <goalbound.store.machine.Machine.advance>`): record it."""
+        seq, now = self.seq + 1, time.time_ns() // 1_000_000
+        number, step, state, action, propensity = case.number, case.step, case.state, case.action, case.propensity
+        done = action < 0
+        proposed = None if done else action
+        chain = chain_of_step(self.chain, seq, lead.number, number, step, loss, state, proposed, propensity, now)
+        event = (
+            seq, 2, lead.number, number, step, None, loss, state, None, proposed, propensity, None, now, chain,
+        )  # fmt: skip
+        self._pending.append(tuple.__new__(Event, event))
+        self.seq, self.chain, case.seq = seq, chain, seq
+        names = lead.support.action_names
+        name = None if names is None or done else names[action]
+        return tuple.__new__(Answer, (case.id, step, proposed, name, propensity, seq, done, False))
 
     def move(
         self, name: str, id: str, next_state: int | str, *, step: int | None = None, allowed: Any = None
@@ -388,41 +392,13 @@ class Engine:
     def snapshot(self) -> SnapshotEntry:
         """Take a snapshot; the oldest are removed, but for the one that the log begins with."""
         self.commit()
-        entries = self.log.snapshots()
-        for entry in entries:
-            if entry.seq == self.seq and entry.chain == self.chain and is_whole(self.snapshots, entry):
-                return entry
-        try:
-            entry = write_snapshot(self.snapshots, self.machine, seq=self.seq, chain=self.chain)
-        except OSError as error:
-            raise StorageFull(f"{self.snapshots}: no snapshot could be written ({error.strerror})") from error
-        self.keep_snapshot(entry)
-        return entry
+        return take_snapshot(self)
 
     def keep_snapshot(self, entry: SnapshotEntry) -> None:
         """A snapshot was written: the log lists it, and the oldest are removed, but for the one it begins with."""
-        self.log.put_snapshot(entry, self.snapshots)
-        base = self.log.base().seq
-        others = [one for one in self.log.snapshots() if one.seq != entry.seq]
-        kept = [entry, *others[: KEPT - 1], *(one for one in others[KEPT - 1 :] if one.seq == base)]
-        self.log.set_snapshots(kept)
-        prune(self.snapshots, kept)
-        self.snapshot_seq = entry.seq
+        keep_snapshot(self, entry)
 
     def compact(self) -> int:
         """Let the log begin here: a snapshot is taken, and all events before it are removed; how many."""
         entry = self.snapshot()
-        if entry.seq == 0:
-            return 0
-        if self.log.chain_at(entry.seq) != entry.chain:
-            raise StoreDamaged(f"the snapshot after event {entry.seq} is of another log")
-        # The events are about to be removed, and then there is nothing else to read the state from.
-        if digest_of(read_snapshot(self.snapshots, entry)) != digest_of(self.machine):
-            raise StoreDamaged(
-                f"the snapshot after event {entry.seq} holds another state than this one; nothing was removed"
-            )
-        count = self.log.rebase(entry.seq)
-        kept = [one for one in self.log.snapshots() if one.seq >= entry.seq]
-        self.log.set_snapshots(kept)
-        prune(self.snapshots, kept)
-        return count
+        return compact(self, entry)

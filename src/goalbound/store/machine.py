@@ -6,13 +6,9 @@ nothing; where something has changed before the error, it is :class:`Poisoned`, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from goalbound.errors import (
     ArgumentError,
@@ -22,11 +18,15 @@ from goalbound.errors import (
     LearnerNotFound,
     StoreDamaged,
 )
+from goalbound.learners.advance import ENDED, IMPOSSIBLE
 from goalbound.learners.checks import allowed_pairs, checked_state
-from goalbound.learners.wrapper import Wrapper, unwrap
+from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.wrapper import Wrapper
 from goalbound.models import Step, Support
-from goalbound.models.validation import check_bool, short_repr
-from goalbound.store.events import Event, Kind, canonical, content_of
+from goalbound.models.validation import short_repr
+from goalbound.store.bodies import abandon_body, begin_body, body_allowed, checked_loss
+from goalbound.store.cases import Case, Change, Managed
+from goalbound.store.events import Event, Kind, content_of
 from goalbound.store.proposals import Proposal, propose
 
 MOST_STEPS = 2**40
@@ -36,86 +36,6 @@ WARM_CASES = 16_384
 
 class Poisoned(Exception):
     """An error after something had changed. Its cause is what went wrong."""
-
-
-class Change(NamedTuple):
-    """What an event is, before it has a number, a time and a chain: the fields of :class:`Event`."""
-
-    kind: Kind
-    learner: int
-    case: int | None = None
-    step: int | None = None
-    taken: int | None = None
-    loss: float | None = None
-    next_state: int | None = None
-    body: bytes | None = None
-    action: int | None = None
-    propensity: float | None = None
-    others: bytes | None = None
-
-
-@dataclass
-class Managed:
-    """A learner of the store.
-
-    Attributes:
-        number, name: of it.
-        learner: what decides and learns.
-        follows: the number of the learner whose cases it follows as a challenger; None: it has cases of its own.
-        mixing: with which probability an action is drawn uniformly from the possible ones.
-        seed: of these draws.
-        learns_from_shadow: whether it learns from the steps of shadow cases.
-        support: of the learner.
-    """
-
-    number: int
-    name: str
-    learner: Any
-    follows: int | None = None
-    mixing: float = 0.0
-    seed: int = 0
-    learns_from_shadow: bool = True
-    support: Support = field(init=False)
-    draws: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        inside = unwrap(self.learner)
-        self.support = inside.support
-        self.draws = bool(inside.settings.draws)
-
-    def as_json(self) -> dict[str, Any]:
-        """All but the learner itself."""
-        return {
-            "name": self.name, "follows": self.follows, "mixing": self.mixing, "seed": self.seed,
-            "learns_from_shadow": self.learns_from_shadow,
-        }  # fmt: skip
-
-
-class Case:
-    """An open case: where it is, what is proposed, and its episodes, one for each learner that takes part.
-
-    The first of the episodes is the one that decides: that of the learner under which the case was begun, or, where a
-    challenger that had not followed the case was promoted, still that of the learner which decided before.
-    """
-
-    __slots__ = ("action", "episodes", "id", "learner", "number", "propensity", "seq", "shadow", "state", "step")
-
-    def __init__(self, number: int, id: str, learner: int, state: int, *, shadow: bool) -> None:
-        self.number = number
-        self.id = id
-        self.learner = learner
-        self.state = state
-        self.shadow = shadow
-        self.step = 0
-        self.action = -1
-        self.propensity: float | None = None
-        self.seq = 0
-        self.episodes: dict[int, Any] = {}
-
-    @property
-    def decider(self) -> int:
-        """The number of the learner that decides."""
-        return next(iter(self.episodes))
 
 
 class Machine:
@@ -240,6 +160,42 @@ class Machine:
             Kind.OBSERVE if taken is None else Kind.OVERRIDE, case.learner, case.number, case.step,
             played if taken is not None else None, amount, following, body_allowed(allowed), *proposal,
         )  # fmt: skip
+
+    def advance(self, case: Case, loss: Any, next_state: Any) -> bool:
+        """:meth:`observe` of the proposed action of a case with one plain learner, in one go; the case says the rest.
+
+        False: that cannot be done here, and nothing has changed; :meth:`observe` does it, or says what is wrong.
+        """
+        episodes = case.episodes
+        if len(episodes) != 1 or case.shadow or type(loss) is not float:
+            return False
+        [(number, episode)] = episodes.items()
+        one = self.learners[number]
+        advance = one.advance
+        if advance is None or type(episode) is not LearnerEpisode or episode.learner is not advance.learner:
+            return False
+        if not 0.0 <= loss <= 1.0 or (number != case.learner and self.learners[case.learner].mixing):
+            return False
+        if type(next_state) is str:
+            next_state = one.support.state(next_state)
+        elif type(next_state) is not int:
+            return False
+        place = advance.place(episode, next_state)
+        if place == IMPOSSIBLE:
+            return False
+        try:
+            action = advance(episode, place, loss, next_state)
+        except Exception as error:
+            raise Poisoned(str(error)) from error
+        case.step += 1
+        case.state, case.action = next_state, action
+        if action == ENDED:
+            case.propensity = None
+            self._end(case)
+        else:
+            case.propensity = None if one.draws else 1.0
+            self._touch(case)
+        return True
 
     def _outcome(self, case: Case, one: Managed, step: Step, *, overridden: bool) -> None:
         episode = case.episodes[one.number]
@@ -369,6 +325,12 @@ class Machine:
         if kind in (Kind.OBSERVE, Kind.OVERRIDE):
             assert event.loss is not None
             assert event.next_state is not None
+            if kind is Kind.OBSERVE and event.body is None and self.advance(case, event.loss, event.next_state):
+                action = None if case.action == ENDED else case.action
+                return Change(
+                    kind, case.learner, case.number, case.step, None, event.loss, case.state, None, action,
+                    case.propensity,
+                )  # fmt: skip
             return self.observe(case, event.loss, event.next_state, taken=event.taken, allowed=allowed)
         if kind is Kind.MOVE:
             assert event.next_state is not None
@@ -394,18 +356,6 @@ class _poisons:  # noqa: N801 - a context manager, written as a class because it
             raise Poisoned(str(error)) from error
 
 
-def actions_of(support: Support, allowed: Any) -> list[int] | None:
-    """Actions by number or name, as increasing numbers; None: all."""
-    if allowed is None:
-        return None
-    if not isinstance(allowed, list | tuple) or len(allowed) > 100_000:
-        raise ArgumentError(f"allowed is {short_repr(allowed)}; give a list of actions, by number or name")
-    try:
-        return sorted({support.action(action) for action in allowed})
-    except TypeError:
-        raise ArgumentError(f"allowed is {short_repr(allowed)}; give a list of actions, by number or name") from None
-
-
 def _change_places(case: Case, other: dict[int, int]) -> None:
     """Two learners of a case change places; one that comes to decide makes the proposal that was made its own."""
     before = case.episodes[case.decider]
@@ -426,64 +376,3 @@ def finished(id: str) -> CaseFinished:
 
 def _check_allowed(support: Support, state: int, allowed: list[int] | None) -> Any:
     return None if allowed is None else allowed_pairs(support, state, allowed)
-
-
-def begin_body(id: str, context: Any, allowed: list[int] | None, *, shadow: bool) -> bytes:
-    """What a case is begun with."""
-    try:
-        body = {"id": id, "context": _plain(context)}
-    except RecursionError:
-        raise ArgumentError("the context has lists inside of lists beyond measure; give a list of numbers") from None
-    if allowed is not None:
-        body["allowed"] = allowed
-    if check_bool(shadow, "shadow"):
-        body["shadow"] = True
-    return _encoded(body)
-
-
-def abandon_body(reason: str, *, missing_at_random: bool) -> bytes:
-    """What a case is abandoned with."""
-    if not isinstance(reason, str) or not reason:
-        raise ArgumentError(f"reason is {short_repr(reason)}; give a few words, such as 'lost contact'")
-    return _encoded({"reason": reason} | ({"missing_at_random": True} if missing_at_random else {}))
-
-
-def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy as JSON has them."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value
-
-
-def checked_loss(loss: Any) -> float:
-    """A loss as it is recorded."""
-    if isinstance(loss, np.generic):
-        loss = loss.item()
-    if isinstance(loss, bool) or not isinstance(loss, int | float):
-        raise ArgumentError(f"loss is {short_repr(loss)}; it is a number")
-    try:
-        amount = float(loss) + 0.0  # no negative zero, which the database would not keep
-    except OverflowError:
-        raise ArgumentError(f"loss is {short_repr(loss)}; it is a number that is too large") from None
-    if not math.isfinite(amount):  # the database would keep NaN as nothing, and the hash would not fit any more
-        raise ArgumentError(f"loss is {amount}; it is a finite number")
-    return amount
-
-
-def body_allowed(allowed: list[int] | None) -> bytes | None:
-    """What is recorded of a step besides its columns."""
-    return None if allowed is None else canonical({"allowed": allowed})
-
-
-def _encoded(body: dict[str, Any]) -> bytes:
-    try:
-        return canonical(body)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ArgumentError(
-            f"the context or another text cannot be written as JSON ({error}); give numbers, texts, lists or "
-            "dictionaries of them, and no NaN"
-        ) from None

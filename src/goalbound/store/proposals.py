@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from goalbound.store.events import canonical
 
 if TYPE_CHECKING:
-    from goalbound.store.machine import Case, Managed
+    from goalbound.store.cases import Case, Managed
 
 _DRAWN = struct.Struct("<QQ")
 _NUMBERS = struct.Struct("<qqqq")

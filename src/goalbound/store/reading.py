@@ -9,9 +9,11 @@ from goalbound.learners.card import learner_card
 from goalbound.learners.checks import allowed_pairs
 from goalbound.learners.wrapper import Wrapper, copy_with_episode, unwrap
 from goalbound.models.validation import short_repr
+from goalbound.store.bodies import actions_of
+from goalbound.store.cases import Case, Managed
 from goalbound.store.engine import Answer, Engine
 from goalbound.store.events import Event, Kind, content_of
-from goalbound.store.machine import Case, Machine, Managed, actions_of
+from goalbound.store.machine import Machine
 from goalbound.store.proposals import propose
 
 RECENT = 100

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from goalbound.errors import GoalboundError, ReplayDifference, StoreDamaged
+from goalbound.store.cases import Managed
 from goalbound.store.events import Event, Kind, check_chain, content_of
 from goalbound.store.log import EventLog
-from goalbound.store.machine import Machine, Managed, Poisoned
+from goalbound.store.machine import Machine, Poisoned
 from goalbound.store.snapshots import learner_from, read_snapshot
 
 

@@ -16,9 +16,10 @@ from goalbound.errors import FileFormatError, InputError, StoreDamaged
 from goalbound.learners.wrapper import bytes_of, loaded_from
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, strict_json, sync_folder
+from goalbound.store.cases import Case, Managed
 from goalbound.store.events import canonical
 from goalbound.store.log import SnapshotEntry
-from goalbound.store.machine import Case, Machine, Managed
+from goalbound.store.machine import Machine
 
 KIND, VERSION = "StoreSnapshot", 1
 KEPT = 3

@@ -7,6 +7,7 @@ writes and checkpoints by this connection alone; others only read.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -154,7 +155,7 @@ class SqliteLog:
                 part = events[first : first + _MOST_ROWS]
                 # One statement for many rows: sqlite3 hands the interpreter to other threads once for each statement.
                 rows = ", ".join([_ROW] * len(part))
-                self._run(f"INSERT INTO event ({_COLUMNS}) VALUES {rows}", [value for one in part for value in one])
+                self._run(f"INSERT INTO event ({_COLUMNS}) VALUES {rows}", list(itertools.chain.from_iterable(part)))
         self._written_pages += _PAGES_PER_COMMIT + (len(events) + len(cases)) // _EVENTS_PER_PAGE
 
     def add_learner(self, number: int, file: bytes) -> None:

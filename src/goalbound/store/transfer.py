@@ -5,20 +5,35 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterator
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from goalbound.errors import FileFormatError, StoreDamaged, StoreError
-from goalbound.models.files.io import as_format_errors, atomic_write, open_regular, strict_json
+from goalbound.models.files.io import (
+    as_format_errors,
+    atomic_write,
+    open_regular,
+    strict_json,
+    sync_folder,
+)
 from goalbound.store.events import Event, Kind, check_chain, content_of
-from goalbound.store.locations import location_of
+from goalbound.store.files import DATABASE, LOCK, SNAPSHOTS, FolderLock, check_local
+from goalbound.store.head import FILE as HEAD
+from goalbound.store.locations import Location, location_of
 from goalbound.store.log import EventLog
+from goalbound.store.snapshots import copy_snapshots
+from goalbound.store.sqlite_log import SqliteLog
 from goalbound.store.store import Store
 
 FORMAT, VERSION = "goalbound-log", 1
 _CHUNK = 1000
 _LONGEST_LINE = 2**30
+_DRAFT = ".import-"
 
 
 def export_log(path: str | PathLike[str], target: str | PathLike[str]) -> int:
@@ -66,20 +81,107 @@ def event_line(event: Event) -> dict[str, Any]:
 def import_log(path: str | PathLike[str], source: str | PathLike[str]) -> int:
     """Read a file of :func:`export_log` into a store: a new one, or one whose last event is where the file begins.
 
-    Every event is held against its hash; then the store is opened, which replays all of them. How many events there
-    were.
+    All of it or nothing: it is read into a copy inside of the folder, every event is held against its hash and
+    replayed there, and only then the copy takes the place of what was. (In PostgreSQL the whole file is checked before
+    the first event is written.) How many events there were.
     """
-    opened = location_of(path).open_to_write(create=True)
+    location = location_of(path)
+    if isinstance(location.place, str):
+        return _import_into_database(location, source)
+    folder = location.place
+    if folder.is_dir() and not (folder / DATABASE).is_file() and any(map(_is_foreign, folder.iterdir())):
+        raise StoreError(f"{folder} is not empty and holds no store; give a new folder")
+    is_new = not folder.exists()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = FolderLock(folder)
+    try:
+        check_local(folder)
+        for left in folder.glob(f"{_DRAFT}*"):  # by an import that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=_DRAFT, dir=folder) as draft:
+            count = _import_into(Path(draft), folder, source)
+            _take_over(Path(draft), folder)
+        return count
+    finally:
+        lock.release()
+        if is_new and not (folder / DATABASE).is_file():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _import_into_database(location: Location, source: str | PathLike[str]) -> int:
+    """The same for a database, which has no copy to read into: the file is checked as a whole, then read again.
+
+    A replay that differs is found last, and leaves the events: they are those of the file, by their hashes.
+    """
+    opened = location.open_to_write(create=True)
     try:
         with as_format_errors(source, "log"):
+            _append_lines(_OnlyChecks(*opened.log.last()), source)
             count = _append_lines(opened.log, source)
     finally:
         opened.close()
-    with Store.open(path, create=False):
+    with Store.open(location.place, create=False):
         return count
 
 
-def _append_lines(log: EventLog, source: str | PathLike[str]) -> int:
+class _OnlyChecks:
+    """In the place of a log: takes all, and writes nothing."""
+
+    def __init__(self, seq: int, chain: bytes) -> None:
+        self._last = seq, chain
+
+    def last(self) -> tuple[int, bytes]:
+        return self._last
+
+    def add_learner(self, number: int, file: bytes) -> None:
+        pass
+
+    def append(self, events: Sequence[Event], *, cases: Sequence[tuple[int, int, str]] = ()) -> None:
+        pass
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether a file is none that an earlier import may have left."""
+    return path.name != LOCK and not path.name.startswith(_DRAFT)
+
+
+def _import_into(draft: Path, folder: Path, source: str | PathLike[str]) -> int:
+    """Make a store in a folder of its own: what there is already, and the events of the file."""
+    if (folder / DATABASE).is_file():
+        log = SqliteLog(folder / DATABASE)
+        try:
+            log.back_up(draft / DATABASE)
+            copy_snapshots(folder / SNAPSHOTS, draft / SNAPSHOTS, log.snapshots())
+        finally:
+            log.close()
+    log = SqliteLog(draft / DATABASE)
+    try:
+        with as_format_errors(source, "log"):
+            count = _append_lines(log, source)
+    finally:
+        log.close()
+    with Store.open(draft, create=False):
+        return count
+
+
+def _take_over(draft: Path, folder: Path) -> None:
+    """The store in ``draft`` takes the place of the one in ``folder``, durably; both are closed.
+
+    The database comes first: without the snapshots that it lists all is replayed, and snapshots after its end would be
+    taken for a log that has lost events.
+    """
+    if (folder / f"{DATABASE}-wal").exists():  # it would be applied to the new database
+        raise StoreError(f"{folder}: another process reads this store; end it, and import again. Nothing was changed")
+    os.replace(draft / DATABASE, folder / DATABASE)
+    sync_folder(folder)
+    (folder / SNAPSHOTS).mkdir(exist_ok=True)
+    for snapshot in (draft / SNAPSHOTS).iterdir():
+        os.replace(snapshot, folder / SNAPSHOTS / snapshot.name)
+    sync_folder(folder / SNAPSHOTS)
+    os.replace(draft / HEAD, folder / HEAD)
+
+
+def _append_lines(log: EventLog | _OnlyChecks, source: str | PathLike[str]) -> int:
     seq, chain = log.last()
     count, ended = 0, False
     events: list[Event] = []
@@ -111,7 +213,7 @@ def _append_lines(log: EventLog, source: str | PathLike[str]) -> int:
     return count
 
 
-def _append(log: EventLog, events: list[Event]) -> None:
+def _append(log: EventLog | _OnlyChecks, events: list[Event]) -> None:
     begun = [
         (one.case, one.learner, str(content_of(one.body)["id"]))
         for one in events

@@ -24,8 +24,9 @@ from goalbound.store.engine import Engine
 from goalbound.store.machine import Poisoned
 
 Operation = Callable[[Engine], Any]
-MOST_BATCH = 256
+MOST_BATCH = 1024
 _IDLE_SECONDS = 0.5
+_WAIT_SHARE, _LONGEST_WAIT = 0.25, 0.002  # of what a commit takes, and in seconds: how long others are waited for
 _MANY_CASES = 100  # of so many open ones a copy of the process takes the snapshot
 _SNAPSHOT_SHARE = 20  # snapshots take a twentieth of the time at most
 
@@ -99,6 +100,8 @@ class Writer:
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._closing = False
         self._copy: BackgroundSnapshot | None = None
+        self._answered = 0  # jobs of the last batch
+        self._commit_takes = 0.0  # about so many seconds
         self.counts = Counts(last_snapshot=time.monotonic())
         self.failure: BaseException | None = None
         self.on_failure: Callable[[BaseException], None] | None = None
@@ -161,9 +164,13 @@ class Writer:
                 self._copy.end()
 
     def _gather(self) -> tuple[list[Job], bool]:
-        """The jobs that wait, the first of which is waited for; and whether there will be no more."""
+        """The jobs that wait, the first of which is waited for; and whether there will be no more.
+
+        Whoever was answered last will soon ask again. If fewer have by now, the rest is waited for, for a fraction of
+        what a commit takes: else half of them would be committed alone, and the others had to wait for it.
+        """
         batch: list[Job] = []
-        count = 0
+        count, expected, until = 0, self._answered, 0.0
         try:
             job = self._queue.get(timeout=_IDLE_SECONDS)
             while job is not None:
@@ -171,7 +178,12 @@ class Writer:
                 count += len(job.operations)
                 if count >= MOST_BATCH:
                     return batch, False
-                job = self._queue.get_nowait()
+                if self._queue.empty() and len(batch) < expected:
+                    now = time.perf_counter()
+                    until = until or now + min(_WAIT_SHARE * self._commit_takes, _LONGEST_WAIT)
+                    job = self._queue.get(timeout=max(until - now, 0.0))
+                else:
+                    job = self._queue.get_nowait()
         except Empty:
             return batch, False
         return batch, True
@@ -196,6 +208,7 @@ class Writer:
                 job.results += [error] * (len(job.operations) - len(job.results))
             raise
         finally:
+            self._answered = len(batch)
             deliver(batch)
 
     def _withdraw(self, error: BaseException) -> None:
@@ -248,6 +261,7 @@ class Writer:
             counts.committed += count
             counts.commit_seconds += took
             counts.slowest_commit = max(counts.slowest_commit, took)
+            self._commit_takes += 0.1 * (took - self._commit_takes)
 
     def _snapshot_is_due(self) -> bool:
         engine, counts = self._engine, self.counts

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from goalbound.errors import FileFormatError, InputError
+from goalbound.kernels import algorithm
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.exploration import kwik_threshold
@@ -374,3 +375,20 @@ def test_an_episode_of_known_pairs_that_go_round_comes_to_its_end() -> None:
             episode.observe(Step(0, action, [0.01, 1.0][action], action))
             played += 1
         assert played < 2000
+
+
+def test_posterior_sampling_draws_the_numbers_of_the_kernel() -> None:
+    drawn = []
+    for by_kernel in (False, True):
+        learner = PosteriorSampling(
+            Support.full(3, 2), 2, loss_floor=0.1, optimism=0.4, rng=np.random.Generator(np.random.Philox(5))
+        )
+        arrays = learner.begin([0.5, 0.5])._arrays
+        for _ in range(6):
+            if by_kernel:
+                algorithm.draw_noise.python(learner._constants, arrays, learner._rng)
+            else:
+                learner._draw(arrays)
+            drawn.append((int(arrays.progress["optimistic"]), arrays.noise.tolist(), arrays.revision.tolist()))
+    assert drawn[:6] == drawn[6:]
+    assert {one[0] for one in drawn} == {0, 1}

@@ -1,5 +1,7 @@
 """What a store does with requests: new ones are recorded, the same again are answered as before."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -19,8 +21,11 @@ from goalbound.errors import (
     TooManyCases,
 )
 from goalbound.learners.context_map import ContextBlind
+from goalbound.store.cases import Managed
 from goalbound.store.events import Kind
-from goalbound.store.machine import Machine, Managed
+from goalbound.store.machine import Machine
+from goalbound.store.replay import restore
+from goalbound.store.snapshots import digest_of
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import drawing, new_engine
 
@@ -274,7 +279,7 @@ def test_before_events_are_removed_their_snapshot_is_read(tmp_path, monkeypatch)
     engine = new_engine(tmp_path / "store")
     assert engine.digest() == state
     engine.observe("incidents", "a", 0.1, "down", step=1)
-    monkeypatch.setattr("goalbound.store.engine.read_snapshot", lambda folder, entry: Machine())
+    monkeypatch.setattr("goalbound.store.compaction.read_snapshot", lambda folder, entry: Machine())
     with pytest.raises(StoreDamaged, match="nothing was removed"):
         engine.compact()
     assert [event.seq for event in engine.log.events(0)] == [3]
@@ -305,3 +310,28 @@ def test_a_learner_that_cannot_be_used_leaves_no_event(engine, monkeypatch):
         engine.create("odd", drawing())
     assert engine.uncommitted == 0
     assert not engine.machine.has("odd")
+
+
+def test_plain_steps_in_one_go_are_those_of_the_long_way_to_the_bit(tmp_path, monkeypatch):
+    found = []
+    monkeypatch.setattr("goalbound.store.engine.time.time_ns", lambda: 10**18)
+    for name in ("short", "long"):
+        engine = new_engine(tmp_path / name, drawing())
+        if name == "long":
+            monkeypatch.setattr(Machine, "advance", lambda *_: False)
+        answers = [engine.begin("incidents", CALM, "down", id=id) for id in "abc"]
+        for number, id in itertools.product(range(1, 9), "abc"):
+            # Not every action leads everywhere: what cannot be is refused, and something else happens.
+            for state in [2] if number == 8 else ["down", 1, 2][number % 3 :]:
+                try:
+                    answers.append(engine.observe("incidents", id, number / 8, state, step=number))
+                    break
+                except InputError as error:
+                    answers.append(f"{type(error).__name__}: {error}")
+        engine.commit()
+        found.append((answers, list(engine.log.events(0)), engine.digest()))
+        replayed = restore(engine.log, engine.snapshots)
+        assert (replayed.chain, digest_of(replayed.machine)) == (engine.chain, engine.digest()["state"])
+        engine.log.close()
+    assert found[0] == found[1]
+    assert sum(isinstance(one, str) for one in found[0][0]) > 0

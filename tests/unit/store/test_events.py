@@ -3,7 +3,7 @@
 import pytest
 
 from goalbound.errors import StoreDamaged
-from goalbound.store.events import FIRST_CHAIN, Event, Kind, canonical, chained, check_chain, content_of
+from goalbound.store.events import FIRST_CHAIN, Event, Kind, canonical, chain_of_step, chained, check_chain, content_of
 
 EVENT = Event(1, Kind.OVERRIDE, 1, 4, 2, 0, 0.25, 3, b'{"allowed":[0]}', 1, 0.5, b'{"2":0}', 1_700_000_000_000, b"")
 CHANGED = {
@@ -56,3 +56,10 @@ def test_the_same_content_has_the_same_bytes():
 def test_a_body_that_is_no_object_is_damage(data):
     with pytest.raises(StoreDamaged, match="the body of an event"):
         content_of(data)
+
+
+@pytest.mark.parametrize(("action", "propensity"), [(None, None), (0, None), (1, 1.0), (2, 0.25)])
+def test_the_chain_of_a_plain_step_is_that_of_any_event(action, propensity):
+    event = Event(7, Kind.OBSERVE, 2, 4, 3, None, 0.25, 5, None, action, propensity, None, 1_700_000_000_000, b"")
+    found = chain_of_step(b"x" * 16, 7, 2, 4, 3, 0.25, 5, action, propensity, event.time)
+    assert found == chained(b"x" * 16, event)

@@ -6,7 +6,7 @@ from goalbound import GreedyRidge, InUnits, LossScale, Support
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.learners.core import RidgeLearner
 from goalbound.store.events import content_of
-from goalbound.store.machine import Poisoned, actions_of
+from goalbound.store.machine import Poisoned
 from goalbound.store.reading import explanation
 from tests.support.incidents_at_work import contexts, greedy
 from tests.support.stores import WORLD, drawing, new_engine
@@ -129,11 +129,6 @@ def test_cases_that_were_not_used_for_longest_are_packed_and_go_on_to_the_bit(tm
         digests.append(engine.digest()["state"])
         engine.log.close()
     assert digests[0] == digests[1]
-
-
-def test_actions_are_numbers_in_order_once_each():
-    assert actions_of(WORLD.support, ["page", 0, "restart"]) == [0, 1]
-    assert actions_of(WORLD.support, None) is None
 
 
 def test_a_case_that_the_promoted_challenger_did_not_follow_goes_on_with_the_learner_that_it_had(tmp_path):

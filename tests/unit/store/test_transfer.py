@@ -5,6 +5,7 @@ import json
 import pytest
 
 from goalbound.errors import FileFormatError, StoreError
+from goalbound.store.store import read_only_log
 from goalbound.store.transfer import export_log, import_log
 from tests.support.stores import Handled, drawing, open_store
 
@@ -72,6 +73,36 @@ def test_a_file_that_was_changed_is_refused(folder, tmp_path, change, message):
     (tmp_path / "bad").write_bytes(b"\n".join(change(lines)) + b"\n")
     with pytest.raises(FileFormatError, match=message):
         import_log(tmp_path / "copy", tmp_path / "bad")
+    assert not (tmp_path / "copy").exists()  # no part of a store is left
+
+
+def test_an_import_that_fails_leaves_the_store_as_it_was(folder, tmp_path, handled, monkeypatch):
+    with open_store(folder) as store:
+        export_log(folder, tmp_path / "archive")
+        store.compact()
+        handled.go_on(store.learner("incidents"), 12)
+    export_log(folder, tmp_path / "rest")
+    copy = tmp_path / "copy"
+    import_log(copy, tmp_path / "archive")
+    (copy / ".import-left-by-a-crash").mkdir()
+    before = digest(copy), sorted(path.name for path in copy.iterdir() if not path.name.startswith("."))
+    lines = (tmp_path / "rest").read_bytes().splitlines()
+    (tmp_path / "bad").write_bytes(b"\n".join(lines[:-1]) + b"\n")
+    with pytest.raises(FileFormatError, match="no last line"):
+        import_log(copy, tmp_path / "bad")
+    assert (digest(copy), sorted(path.name for path in copy.iterdir())) == before
+    with monkeypatch.context() as patch:  # what is in the file is as it was written, and cannot be replayed
+        patch.setattr("goalbound.store.machine.Machine.replay", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            import_log(copy, tmp_path / "rest")
+    assert digest(copy) == before[0]
+    reader = read_only_log(copy)
+    reader.last()
+    with pytest.raises(StoreError, match="another process reads"):
+        import_log(copy, tmp_path / "rest")
+    reader.close()
+    assert import_log(copy, tmp_path / "rest") == 12
+    assert digest(copy) == digest(folder)
 
 
 def test_a_folder_with_other_files_is_not_imported_into(folder, tmp_path):

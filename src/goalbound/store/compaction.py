@@ -1,0 +1,54 @@
+"""Snapshots of an engine, and logs that begin with one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from goalbound.errors import StorageFull, StoreDamaged
+from goalbound.store.log import SnapshotEntry
+from goalbound.store.snapshots import KEPT, digest_of, is_whole, prune, read_snapshot, write_snapshot
+
+if TYPE_CHECKING:
+    from goalbound.store.engine import Engine
+
+
+def take_snapshot(engine: Engine) -> SnapshotEntry:
+    """Write a snapshot of a state that is committed, unless there is one; the oldest are removed."""
+    for entry in engine.log.snapshots():
+        if entry.seq == engine.seq and entry.chain == engine.chain and is_whole(engine.snapshots, entry):
+            return entry
+    try:
+        entry = write_snapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
+    except OSError as error:
+        raise StorageFull(f"{engine.snapshots}: no snapshot could be written ({error.strerror})") from error
+    keep_snapshot(engine, entry)
+    return entry
+
+
+def keep_snapshot(engine: Engine, entry: SnapshotEntry) -> None:
+    """A snapshot was written: the log lists it, and the oldest are removed, but for the one it begins with."""
+    engine.log.put_snapshot(entry, engine.snapshots)
+    base = engine.log.base().seq
+    others = [one for one in engine.log.snapshots() if one.seq != entry.seq]
+    kept = [entry, *others[: KEPT - 1], *(one for one in others[KEPT - 1 :] if one.seq == base)]
+    engine.log.set_snapshots(kept)
+    prune(engine.snapshots, kept)
+    engine.snapshot_seq = entry.seq
+
+
+def compact(engine: Engine, entry: SnapshotEntry) -> int:
+    """Remove the events up to this snapshot, which is of the end of the log; how many there were."""
+    if entry.seq == 0:
+        return 0
+    if engine.log.chain_at(entry.seq) != entry.chain:
+        raise StoreDamaged(f"the snapshot after event {entry.seq} is of another log")
+    # The events are about to be removed, and then there is nothing else to read the state from.
+    if digest_of(read_snapshot(engine.snapshots, entry)) != digest_of(engine.machine):
+        raise StoreDamaged(
+            f"the snapshot after event {entry.seq} holds another state than this one; nothing was removed"
+        )
+    count = engine.log.rebase(entry.seq)
+    kept = [one for one in engine.log.snapshots() if one.seq >= entry.seq]
+    engine.log.set_snapshots(kept)
+    prune(engine.snapshots, kept)
+    return count

@@ -1,0 +1,33 @@
+"""Logs that earlier versions wrote are replayed, and gone on with, by this one."""
+
+import pytest
+
+from goalbound.store import Store
+from goalbound.store.audit import verify
+from goalbound.store.events import Kind
+from goalbound.store.sqlite_log import FORMAT
+from goalbound.store.transfer import import_log
+from tests.support.released_logs import STORES, go_on, unpacked
+from tests.support.stores import SELDOM
+
+RELEASED = sorted(path.name for path in STORES.iterdir())
+
+
+def test_there_is_a_log_of_the_present_format():
+    assert f"format-{FORMAT}" in RELEASED
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_a_released_log_is_replayed_to_the_last_action_and_gone_on_with(name, tmp_path):
+    exported, compacted, expected = unpacked(name, tmp_path)
+    assert import_log(tmp_path / "store", exported) == expected["seq"]
+    found = verify(tmp_path / "store")
+    assert found.replayed == expected["seq"]
+    with Store.open(tmp_path / "store", options=SELDOM) as store:
+        assert {event.kind for event in store.events()} == set(Kind)  # something of every kind
+        assert store.digest()["chain"] == expected["chain"]
+        store.learner("mixed").begin([1.0, 0.0], "down", id="after")
+        assert go_on(store) == expected["next"]
+    with Store.open(compacted, options=SELDOM) as store:  # begins with a snapshot, which is all there is of the past
+        assert store.status()["replayed"] == 1
+        assert go_on(store) == expected["next"]
