@@ -96,7 +96,7 @@ def test_the_age_of_an_answer_is_that_of_its_moment(store, following):
     async def ask():
         transport = httpx.ASGITransport(service)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            original = service.call_all
+            original = service.submit
 
             async def slowed(operations, *, writes=True):
                 found = await original(operations, writes=writes)
@@ -104,7 +104,7 @@ def test_the_age_of_an_answer_is_that_of_its_moment(store, following):
                 until(lambda: following.seen()[0] == 4)
                 return found
 
-            service.call_all = slowed
+            service.submit = slowed
             return await client.get(f"{ONE}/cases")
 
     answer = asyncio.run(ask())
