@@ -26,36 +26,36 @@ class Exhibit:
     Attributes:
         name: of its file.
         title, text: what is shown, and what to look at.
-        spec: the experiment; None: the demo.
-        changes: to the spec, to be done within a minute or so on two processors.
+        command: of goalbound; it is given ``--out FOLDER`` too.
+        page: that the command leaves in this folder.
     """
 
     name: str
     title: str
     text: str
-    spec: str | None = None
-    changes: tuple[str, ...] = ()
+    command: tuple[str, ...]
+    page: str = "report.html"
 
 
 EXHIBITS = (
     Exhibit(
         "demo", "The demo",
         "What `make demo` leaves: learners with and without the context, and a grid where the policy that is best on "
-        "average never arrives.",
+        "average never arrives.", ("demo",), "index.html",
     ),
     Exhibit(
         "first", "What is it worth to look at the patient?",
-        "The experiment of [the first report](../start/first_report.md).", "experiments/first.toml",
+        "The experiment of [the first report](../start/first_report.md).", ("run", "experiments/first.toml"),
     ),
     Exhibit(
         "theorem", "Does the regret grow like the square root of the episodes?",
         "A tenth of the published size, which has a million episodes. Look at the growth exponent against the number "
-        "of episodes.", "experiments/theorem.toml", ("episodes=100_000",),
+        "of episodes.", ("run", "experiments/theorem.toml", "--set", "episodes=100_000"),
     ),
     Exhibit(
         "structure", "What are declared ties and noise-free losses worth?",
         "A part of the published size. All learners here are proven; they differ in what they were told.",
-        "experiments/structure.toml", ("episodes=2_000",),
+        ("run", "experiments/structure.toml", "--set", "episodes=2_000"),
     ),
 )  # fmt: skip
 
@@ -71,17 +71,14 @@ def build(folder: Path, *, quick: bool) -> None:
         print("goalbound", *command, flush=True)
         subprocess.run([sys.executable, "-m", "goalbound", *command, "--out", str(out)], cwd=ROOT, check=True,
                        stdout=subprocess.DEVNULL)  # fmt: skip
-        shutil.copyfile(out / ("index.html" if one.spec is None else "report.html"), pages / f"{one.name}.html")
+        shutil.copyfile(out / one.page, pages / f"{one.name}.html")
         listing.append({"name": one.name, "command": " ".join(("goalbound", *command)), **_size(out)})
     (folder / "manifest.json").write_text(json.dumps(listing, indent=2) + "\n")
 
 
 def _command(one: Exhibit, quick: bool) -> list[str]:
-    if one.spec is None:
-        return ["demo"]
-    if quick:
-        return ["run", one.spec, "--quick"]
-    return ["run", one.spec, *(["--set", *one.changes] if one.changes else [])]
+    """With ``quick`` an experiment has the size that its file says for a quick look."""
+    return [*one.command[:2], "--quick"] if quick and one.command[0] == "run" else [*one.command]
 
 
 def _size(folder: Path) -> dict[str, Any]:

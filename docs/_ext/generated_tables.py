@@ -1,29 +1,28 @@
-"""The directive ``{generated} NAME``: a part of the reference, made from the code by :mod:`reference_text`."""
+"""```` ```{generated} NAME``` ````: a part of the reference, made from the code by :mod:`reference_text`.
+
+The text is put into the page before it is parsed, so that its headings are those of the page.
+"""
 
 from __future__ import annotations
 
-from docutils import nodes
+import re
+
 from reference_text import TEXTS
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
+from sphinx.errors import ExtensionError
+
+PLACE = re.compile(r"^```\{generated\} (\S+)\n```$", re.MULTILINE)
 
 
-class Generated(SphinxDirective):
-    """Parses a generated text as if it stood in the page."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """The nodes of the text."""
-        name = self.arguments[0]
+def _fill(app: Sphinx, page: str, source: list[str]) -> None:
+    """Replaces each place of a page by its text."""
+    for name in PLACE.findall(source[0]):
         if name not in TEXTS:
-            raise self.error(f"there is no generated text {name}; there are {', '.join(TEXTS)}")
-        lead, heading, rest = f"\n{TEXTS[name]()}".partition("\n## ")
-        found = self.parse_text_to_nodes(lead)  # on its own: next to sections it would be lost
-        return found + (self.parse_text_to_nodes(heading + rest, allow_section_headings=True) if rest else [])
+            raise ExtensionError(f"{page}: there is no generated text {name}; there are {', '.join(TEXTS)}")
+    source[0] = PLACE.sub(lambda found: TEXTS[found[1]](), source[0])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Registers the directive."""
-    app.add_directive("generated", Generated)
+    """Registers the event."""
+    app.connect("source-read", _fill)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

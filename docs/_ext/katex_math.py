@@ -7,15 +7,6 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-RENDER = """\
-document.addEventListener("DOMContentLoaded", () => {
-  for (const place of document.querySelectorAll(".tex")) {
-    const display = place.tagName === "DIV";
-    katex.render(place.textContent, place, { displayMode: display, throwOnError: false, strict: "error" });
-  }
-});
-"""
-
 
 def _inline(translator: Any, node: nodes.math) -> None:
     translator.body.append(translator.starttag(node, "span", "", CLASS="tex"))
@@ -34,5 +25,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_math_renderer("katex", (_inline, None), (_display, None))
     app.add_css_file("katex/katex.min.css")
     app.add_js_file("katex/katex.min.js")
-    app.add_js_file(None, body=RENDER)
+    app.add_js_file("formulas.js")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
