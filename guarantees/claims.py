@@ -1,11 +1,12 @@
 """The paper, claim by claim: the table of ``claims.toml``, as Markdown for the documentation and as rows of the page.
 
-``python -m guarantees.claims`` writes the table of ``docs/theory/paper_checked.md`` anew.
+``python -m guarantees.claims`` writes the table and the list of ``docs/theory/paper_checked.md`` anew.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -109,36 +110,39 @@ def count_by_status(claims: Sequence[Claim]) -> str:
 
 
 def markdown_table(claims: Sequence[Claim]) -> str:
-    """The table of the documentation."""
-    lines = ["| claim | what it says | found | how | look at |", "|---|---|---|---|---|"]
+    """The table of the documentation: what each claim says, and what was found."""
+    lines = ["| claim | what it says | found |", "|---|---|---|"]
     for claim in claims:
         title = f"[{claim.title}](#{claim.key})" if claim.change else claim.title
-        cells = [f"**{title}**<br>{claim.place}", claim.says, _found(claim), claim.how, _places(claim)]
-        lines.append("| " + " | ".join(_cell(text) for text in cells) + " |")
+        found = f"**corrected.** {claim.change}" if claim.change else f"{claim.status}: {claim.how}"
+        cells = [f"**{title}**<br>{claim.place}", claim.says, found]
+        lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
     return "\n".join(lines)
 
 
+def markdown_places(claims: Sequence[Claim]) -> str:
+    """Where each claim is implemented, tested and measured, as a list."""
+    lines = []
+    for claim in claims:
+        places = (name.replace("::", "`: `") for name in (*claim.functions, *claim.tests))
+        names = ", ".join(f"`{name}`" for name in places)
+        parts = f"; measured in part {', '.join(claim.parts)}" if claim.parts else ""
+        lines.append(f"- **{claim.title}** ({claim.how}): {names}{parts}")
+    return "\n".join("\n  ".join(_wrapped(line)) for line in lines)
+
+
 def updated_document(text: str, claims: Sequence[Claim]) -> str:
-    """The page with the table between its two marks."""
-    before, found, rest = text.partition(BEGIN)
-    _, closed, after = rest.partition(END)
-    if not (found and closed):
-        raise ValueError(f"{DOCUMENT.name} has no place for the table: it begins with {BEGIN!r}, ends with {END!r}")
+    """The page with the table between the first two marks, and the list of places between the next two."""
+    if (text.count(BEGIN), text.count(END)) != (2, 2):
+        raise ValueError(f"{DOCUMENT.name} needs two places for what is written here, from {BEGIN!r} to {END!r}")
     count = f"{len(claims)} claims: {count_by_status(claims)}."
-    return f"{before}{BEGIN}\n\n{count}\n\n{markdown_table(claims)}\n\n{END}{after}"
+    written = iter((f"{count}\n\n{markdown_table(claims)}", markdown_places(claims)))
+    pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+    return pattern.sub(lambda _: f"{BEGIN}\n\n{next(written)}\n\n{END}", text)
 
 
-def _found(claim: Claim) -> str:
-    return f"{claim.status}. {claim.change}" if claim.change else claim.status
-
-
-def _places(claim: Claim) -> str:
-    parts = [f"part {letter} of `make paper`" for letter in claim.parts]
-    return "<br>".join([*(f"`{name}`" for name in (*claim.functions, *claim.tests)), *parts])
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, 118, break_long_words=False, break_on_hyphens=False)
 
 
 if __name__ == "__main__":

@@ -64,5 +64,5 @@ def test_a_claim_that_is_corrected_says_what_has_to_be_changed(tmp_path: Path) -
         table.write_text(f'[[claim]]\n{fields}status = "{status}"\n')
         with pytest.raises(ValueError, match=status):
             load_claims(table)
-    with pytest.raises(ValueError, match="no place for the table"):
+    with pytest.raises(ValueError, match="two places"):
         updated_document("# A page\n", CLAIMS)
