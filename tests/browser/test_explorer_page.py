@@ -72,6 +72,7 @@ def grid(tmp_path_factory):
 def page(browser, grid):
     sized(browser, 1400)
     open_page(browser, grid)
+    drawn(browser)
     return browser
 
 
@@ -227,7 +228,8 @@ def test_regions_have_the_policies_of_the_planner(page):
 def test_triangles_cover_the_simplex_at_every_level_that_is_shown(page):
     script = """
         const map = new TriangleMap(policyAt, 6, 2), areas = [];
-        const area = ({ corners: [a, b, c] }) => Math.abs((b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]));
+        const area = ({ corners: [a, b, c] }) => Math.abs(
+            (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]));
         for (;;) {
             while (!map.work(5));
             areas.push([map.resolution, map.triangles.reduce((sum, one) => sum + area(one), 0) / map.finest ** 2]);
