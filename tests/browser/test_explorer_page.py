@@ -72,6 +72,7 @@ def grid(tmp_path_factory):
 def page(browser, grid):
     sized(browser, 1400)
     open_page(browser, grid)
+    drawn(browser)
     return browser
 
 
@@ -222,6 +223,27 @@ def test_regions_have_the_policies_of_the_planner(page):
         < page.execute_script("return 100 * view.policies.reduce((sum, { share }) => sum + share, 0)")
         <= 100.0 + 1e-9
     )
+
+
+def test_triangles_cover_the_simplex_at_every_level_that_is_shown(page):
+    script = """
+        const map = new TriangleMap(policyAt, 6, 2), areas = [];
+        const area = ({ corners: [a, b, c] }) => Math.abs(
+            (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]));
+        for (;;) {
+            while (!map.work(5));
+            areas.push([map.resolution, map.triangles.reduce((sum, one) => sum + area(one), 0) / map.finest ** 2]);
+            if (!map.canCut) break;
+            map.cut();
+        }
+        while (!map.sharpen(5));
+        const shares = [...map.crossings.values()];
+        return [areas, shares.length, Math.min(...shares), Math.max(...shares)];
+    """
+    areas, crossings, least, most = page.execute_script(script)
+    assert areas == [[6, 1.0], [12, 1.0], [24, 1.0]]
+    assert crossings > 10
+    assert 0.0 < least <= most < 1.0
 
 
 def test_the_simplex_is_coloured_by_the_action_of_the_chosen_state(page):

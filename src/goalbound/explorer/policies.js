@@ -54,36 +54,31 @@ function findRegions() {
         "and the others keep their proportions.",
     );
   view.map = new TriangleMap(policyAt, BASE, DEPTH);
-  const until = performance.now() + 1000 * REGION_SECONDS;
+  const { map } = view,
+    limit = 1000 * REGION_SECONDS;
   const more = () => {
-    const { map } = view,
-      whole = map.work(14),
-      late = performance.now() > until;
-    const goes = whole ? !late && map.level < map.depth && map.mixed.length > 0 : map.level === 0 || !late;
-    if (whole || !goes)
-      tellRegions(`1/${whole ? map.resolution : map.resolution / 2} of a side`, " Looking closer ...");
-    if (goes && whole) map.cut();
-    setTimeout(goes ? more : sharpen, 0);
+    if (!map.work(14)) return setTimeout(more, 0);
+    const closer = map.canCut && map.nextCost() <= limit - map.spent; // a level that is begun is ended
+    tellRegions(`1/${map.resolution} of a side`, closer);
+    if (closer) map.cut();
+    return setTimeout(closer ? more : sharpen, 0);
   };
   const sharpen = () => {
-    const { map } = view,
-      sharp = map.sharpen(14);
-    if (!sharp && performance.now() < until) {
-      setTimeout(sharpen, 0);
-      return;
-    }
+    const sharp = map.sharpen(14);
+    if (!sharp && map.spent < 1.5 * limit) return setTimeout(sharpen, 0);
     const finer = `, and to 1/${map.resolution * 2 ** HALVINGS} where they cross the edges of that lattice`;
-    tellRegions(`1/${map.resolution} of a side${sharp ? finer : ""}`);
+    tellRegions(`1/${map.resolution} of a side${sharp ? finer : ""}`, false);
     document.body.dataset.regions = "done";
+    return null;
   };
   return more();
 }
 
-function tellRegions(resolution, more = "") {
+function tellRegions(resolution, closer) {
   view.policies = policyShares(view.map);
   listPolicies(
     `Solved at ${view.map.solved.size.toLocaleString("en")} contexts; borders are known to ${resolution}. ` +
-      `A region that is narrower than 1/${BASE} may be missing.${more}`,
+      `A region that is narrower than 1/${BASE} may be missing.${closer ? " Looking closer ..." : ""}`,
   );
 }
 

@@ -34,6 +34,7 @@ class TriangleMap {
       depth,
       finest: base * 2 ** depth,
       level: 0,
+      spent: 0,
       done: [],
       solved: new Map(),
       crossings: new Map(),
@@ -62,9 +63,20 @@ class TriangleMap {
 
   /** Solve the triangles that wait, for some milliseconds at most; whether all of this level are solved. */
   work(milliseconds) {
-    const until = performance.now() + milliseconds;
-    while (this.waiting.length && performance.now() < until) this.look(this.waiting.pop());
-    return !this.waiting.length;
+    return this.spend(milliseconds, this.waiting, (triangle) => this.look(triangle));
+  }
+
+  /** Take one after the other from a list, until it is empty or the time is over; whether it is empty. */
+  spend(milliseconds, list, act) {
+    const began = performance.now();
+    while (list.length && performance.now() < began + milliseconds) act(list.pop());
+    this.spent += performance.now() - began;
+    return !list.length;
+  }
+
+  /** About how many milliseconds the next level takes: of each triangle that is cut, three middles, shared by two. */
+  nextCost() {
+    return (1.5 * this.mixed.length * this.spent) / this.solved.size;
   }
 
   look(corners) {
@@ -73,9 +85,12 @@ class TriangleMap {
     (one === two && two === three ? this.done : this.mixed).push({ corners, policies });
   }
 
-  /** Cut all triangles whose corners differ into four; whether there were any, and they may be smaller. */
+  get canCut() {
+    return this.level < this.depth && this.mixed.length > 0;
+  }
+
+  /** Cut all triangles whose corners differ into four. */
   cut() {
-    if (this.level === this.depth || !this.mixed.length) return false;
     this.level += 1;
     const middle = (one, two) => [(one[0] + two[0]) / 2, (one[1] + two[1]) / 2];
     for (const {
@@ -85,19 +100,16 @@ class TriangleMap {
       this.waiting.push([a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]);
     }
     this.mixed = [];
-    return true;
   }
 
   /** Find where borders cross the edges of the last triangles, for some milliseconds at most; whether all are found. */
   sharpen(milliseconds) {
-    const until = performance.now() + milliseconds;
     this.unsharp ??= this.mixed.flatMap(({ corners: [a, b, c] }) => [
       [a, b],
       [b, c],
       [c, a],
     ]);
-    while (this.unsharp.length && performance.now() < until) this.halve(...this.unsharp.pop());
-    return !this.unsharp.length;
+    return this.spend(milliseconds, this.unsharp, (edge) => this.halve(...edge));
   }
 
   halve(one, two) {
