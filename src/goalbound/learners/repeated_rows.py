@@ -103,10 +103,10 @@ def _repeats(array: NDArray[np.float64]) -> NDArray[np.uint8]:
         same = alike[(bits[alike] == bits[alike - distance]).all(axis=1)]
         repeats[same] = distance
     # A row of which others are multiples is no multiple itself, since the factor would be 1.
-    last = array[:, -1].copy()
+    entry, last = array[:, 0].copy(), array[:, -1].copy()
     for distance in range(1, min(REACH, len(array) - 1) + 1):
         may = (last[:-distance] == 1.0) & (last[distance:] != 1.0) & (repeats[distance:] == 0)
-        at = np.flatnonzero(may & (array[:-distance, 0] * last[distance:] == array[distance:, 0])) + distance
+        at = np.flatnonzero(may & (entry[:-distance] * last[distance:] == entry[distance:])) + distance
         multiple = last[at, None] * array[at - distance]
         repeats[at[(multiple.view(np.int64) == bits[at]).all(axis=1)]] = SCALED + distance
     return repeats
