@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -17,6 +20,9 @@ from goalbound.store.database_url import is_database, shown_url
 from goalbound.store.files import DATABASE, SNAPSHOTS, FolderLock, check_local
 from goalbound.store.log import EventLog
 from goalbound.store.sqlite_log import SqliteLog
+
+_COPIES = "goalbound-copies-"
+_LEFT_SECONDS = 60.0  # a folder that was made just now may not be locked yet
 
 
 @dataclass(frozen=True)
@@ -105,8 +111,13 @@ class Location:
 
     def _with_cache(self, opened: Callable[[], EventLog]) -> OpenLog:
         if self.cache is None:
-            folder = Path(tempfile.mkdtemp(prefix="goalbound-"))
-            release: Callable[[], None] = lambda: shutil.rmtree(folder, ignore_errors=True)  # noqa: E731
+            remove_left_copies()
+            folder = Path(tempfile.mkdtemp(prefix=_COPIES))
+            lock = FolderLock(folder)
+
+            def release() -> None:
+                shutil.rmtree(folder, ignore_errors=True)
+                lock.release()
         else:
             folder = self.cache
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -118,6 +129,18 @@ class Location:
         except BaseException:
             release()
             raise
+
+
+def remove_left_copies() -> None:
+    """Remove the temporary folders that processes of this user left which were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_COPIES}*"):
+        with suppress(OSError, StoreError):  # somebody uses it, or removes it, too
+            about = folder.stat()
+            mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
+            if mine and time.time() - about.st_mtime > _LEFT_SECONDS:
+                lock = FolderLock(folder)
+                shutil.rmtree(folder, ignore_errors=True)
+                lock.release()
 
 
 def location_of(path: str | PathLike[str], *, cache: str | PathLike[str] | None = None) -> Location:

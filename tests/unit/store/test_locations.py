@@ -1,7 +1,10 @@
 """Where stores are."""
 
 import builtins
+import os
 import sys
+import tempfile
+import time
 
 import pytest
 
@@ -73,3 +76,20 @@ def test_without_psycopg_it_is_said_how_to_install_it(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(InputError, match=r"needs psycopg: .*pip install.*\[postgres\]"):
         location_of("postgresql://db/x").open_to_read()
+
+
+def test_folders_that_killed_processes_left_are_removed_and_those_in_use_stay(database, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, new = tmp_path / "goalbound-copies-1", tmp_path / "goalbound-copies-2"
+    for folder, age in ((left, 3600), (new, 0)):
+        (folder / SNAPSHOTS).mkdir(parents=True)
+        os.utime(folder, (time.time() - age,) * 2)
+    opened = location_of(database).open_to_write(create=True)
+    os.utime(opened.folder, (time.time() - 3600,) * 2)
+    reader = location_of(database).open_to_read()
+    assert not left.exists()
+    assert new.is_dir()
+    assert opened.folder.is_dir()
+    reader.close()
+    opened.close()
+    assert [one.name for one in tmp_path.iterdir()] == [new.name]
