@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check lint format bench paper faults browser clean
+.PHONY: help demo test check lint format bench paper faults browser strace clean
 
 help:
 	@echo "make demo    learn a contextual problem and leave a page to look at in out/demo/"
@@ -14,6 +14,7 @@ help:
 	@echo "make paper   the guarantees of the paper, made visible at full size in out/guarantees/ (minutes)"
 	@echo "make faults  kill, stop and damage the decision service at full size: nothing acknowledged is lost (hours)"
 	@echo "make browser install Chromium for the tests of the report (Debian and Ubuntu; as root, or by sudo)"
+	@echo "make strace  install strace for the tests of failing disks and lost power (Debian and Ubuntu; likewise)"
 	@echo "make clean   remove the environment and everything that was built"
 
 $(VENV)/.made:
@@ -83,6 +84,17 @@ browser:
 	if ! { $(HAVE_BROWSER); }; then \
 	  echo "make browser: Chromium could not be installed by apt-get (see above); $(BY_HAND)" >&2; exit 1; \
 	fi
+
+# Tests of lost power and failing disks need strace; without it they are skipped, and say so.
+strace:
+	@if command -v strace >/dev/null; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo "make strace: no apt-get here; install strace by hand" >&2; exit 1; fi; \
+	if [ "$$(id -u)" = 0 ]; then root=; elif command -v sudo >/dev/null; then root=sudo; else \
+	  echo "make strace: only root can install packages, and there is no sudo: become root, or install it by hand" >&2; \
+	  exit 1; \
+	fi; \
+	$$root apt-get update --quiet >/dev/null && $$root apt-get install --yes --quiet strace >/dev/null; \
+	if ! command -v strace >/dev/null; then echo "make strace: it could not be installed by apt-get" >&2; exit 1; fi
 
 clean:
 	rm -rf $(VENV) out build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
