@@ -4,8 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test docs gallery check lint format bench paper faults browser postgres release-quick release-check
-.PHONY: clean
+.PHONY: help demo test docs gallery check lint format bench paper faults browser postgres strace
+.PHONY: release-quick release-check clean
 
 help:
 	@echo "make demo    learn a contextual problem and leave a page to look at in out/demo/"
@@ -18,6 +18,7 @@ help:
 	@echo "make faults  kill, stop and damage the decision service at full size: nothing acknowledged is lost (hours)"
 	@echo "make browser install Chromium for the tests of the report (Debian and Ubuntu; as root, or by sudo)"
 	@echo "make postgres  install a PostgreSQL server for the tests of stores (Debian and Ubuntu; as root, or by sudo)"
+	@echo "make strace  install strace for the tests of failing disks and lost power (Debian and Ubuntu; likewise)"
 	@echo "make release-quick  build wheel and sdist, install them into empty environments, use core and each extra"
 	@echo "make release-check  ... under every Python that is found, and with the lowest versions allowed (many minutes)"
 	@echo "make clean   remove the environment and everything that was built"
@@ -125,6 +126,12 @@ GET_POSTGRES = $$root apt-get install --yes --quiet postgresql >/dev/null
 POSTGRES_BY_HAND = install a PostgreSQL server as your system does it, and put initdb and pg_ctl on the PATH
 postgres:
 	$(call by_apt,postgres,$(HAVE_POSTGRES),$(GET_POSTGRES),$(POSTGRES_BY_HAND))
+
+# Tests of lost power and failing disks trace the system calls of a store.
+HAVE_STRACE = command -v strace >/dev/null
+GET_STRACE = $$root apt-get install --yes --quiet strace >/dev/null
+strace:
+	$(call by_apt,strace,$(HAVE_STRACE),$(GET_STRACE),install strace as your system does it)
 
 clean:
 	rm -rf $(VENV) out build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

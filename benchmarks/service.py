@@ -203,6 +203,30 @@ def steps(folder: Path, seconds: float, rounds: int) -> list[Goal]:
     ]
 
 
+def engine(folder: Path, batches: int) -> list[Goal]:
+    """The processor time of a step without HTTP: what the engine takes, and a commit of 256; the least of all batches,
+    as other programs only make it more."""
+    store, cases, size = filled(folder / "store", 2048), 2048, 256
+    least = [float("inf")] * 2
+
+    def run(one: Any, number: int) -> None:
+        first = number * size
+        ids = [(f"c{at % cases + 1}", at // cases + 1) for at in range(first, first + size)]
+        begun = time.thread_time()
+        for id, step in ids:
+            one.observe("bench", id, 0.25, 0, step=step)
+        applied = time.thread_time()
+        one.commit()
+        for place, took in enumerate((applied - begun, time.thread_time() - applied)):
+            least[place] = min(least[place], took / size * 1e6)
+
+    for number in range(batches):
+        store.writer.call(lambda one, number=number: run(one, number))
+    store.close()
+    print(f"  a step: {least[0]:.1f} us in the engine, {least[1]:.1f} us in a commit of {size}")
+    return []
+
+
 def open_loop(folder: Path, seconds: float) -> list[Goal]:
     """Steps at a fixed rate, whatever the answers do: how long they take."""
     port, cases, rate = free_port(), 4096, 2000
@@ -312,6 +336,7 @@ def memory() -> float:
 
 
 PARTS: dict[str, tuple[Callable[..., list[Goal]], dict[str, Any], dict[str, Any]]] = {
+    "engine": (engine, {"batches": 50}, {"batches": 400}),
     "steps": (steps, {"seconds": 3.0, "rounds": 2}, {"seconds": 10.0, "rounds": 3}),
     "open-loop": (open_loop, {"seconds": 4.0}, {"seconds": 30.0}),
     "restart": (restart, {"events": 50_000, "replayed": 2_000}, {"events": 1_000_000, "replayed": 10_000}),

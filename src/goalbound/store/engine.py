@@ -81,7 +81,9 @@ class Engine:
         self.snapshots = snapshots
         self.most_cases, self._warm_cases, self._follows = most_cases, warm_cases, follows
         self._pending: list[Event] = []
-        self._begun: list[tuple[int, int, str]] = []
+        self._by_step: dict[tuple[int | None, int | None], Event] = {}  # the first so many of them
+        self._indexed = 0
+        self._begun: dict[tuple[int, str], int] = {}  # the numbers of new cases
         self.rebuilt = 0
         self.head = Head(snapshots.parent)
         check_head(snapshots.parent, snapshots, log)
@@ -98,8 +100,7 @@ class Engine:
 
     def rebuild(self) -> None:
         """Forget what was not committed, and what it did to the learners."""
-        self._pending.clear()
-        self._begun.clear()
+        self._forget_pending()
         self.rebuilt += 1
         self.restored = restore(self.log, self.snapshots)
         self._take_over(self.restored)
@@ -116,12 +117,17 @@ class Engine:
         if not self._pending:
             return
         try:
-            self.log.append(self._pending, cases=self._begun)
+            begun = [(number, learner, id) for (learner, id), number in self._begun.items()]
+            self.log.append(self._pending, cases=begun)
         except StorageFull:
             self.rebuild()
             raise
-        self._pending.clear()
-        self._begun.clear()
+        self._forget_pending()
+
+    def _forget_pending(self) -> None:
+        for kept in (self._pending, self._by_step, self._begun):
+            kept.clear()
+        self._indexed = 0
 
     def _record(self, change: Change) -> Event:
         fields = (self.seq + 1, *change, time.time_ns() // 1_000_000)
@@ -132,19 +138,17 @@ class Engine:
         return event
 
     def _step_of(self, case: int, step: int) -> Event | None:
-        for event in self._pending:
-            if event.case == case and event.step == step:
-                return event
-        return self.log.step_of(case, step)
+        while self._indexed < len(self._pending):
+            event = self._pending[self._indexed]
+            self._by_step[event.case, event.step] = event
+            self._indexed += 1
+        return self._by_step.get((case, step)) or self.log.step_of(case, step)
 
     def _number_of(self, learner: int, id: str) -> int | None:
         case = self.machine.find(learner, id)
         if case is not None:
             return case.number
-        for number, its_learner, its_id in self._begun:
-            if (its_learner, its_id) == (learner, id):
-                return number
-        return self.log.case_number(learner, id)
+        return self._begun.get((learner, id)) or self.log.case_number(learner, id)
 
     # Learners.
 
@@ -219,7 +223,7 @@ class Engine:
             )
         change = self.machine.begin(lead.number, id, context, state, allowed=actions, shadow=shadow)
         assert change.case is not None
-        self._begun.append((change.case, lead.number, id))
+        self._begun[lead.number, id] = change.case
         return self._answer(lead, id, self._recorded(change))
 
     def _begun_before(self, lead: Managed, id: str, number: int, state: int | str, body: bytes) -> Answer:

@@ -21,6 +21,7 @@ from goalbound.errors import (
 from goalbound.learners.advance import ENDED, IMPOSSIBLE
 from goalbound.learners.checks import allowed_pairs, checked_state
 from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.loss_units import EpisodeInUnits
 from goalbound.learners.wrapper import Wrapper
 from goalbound.models import Step, Support
 from goalbound.models.validation import short_repr
@@ -172,6 +173,8 @@ class Machine:
         [(number, episode)] = episodes.items()
         one = self.learners[number]
         advance = one.advance
+        if type(episode) is EpisodeInUnits and loss <= episode.learner.loss_scale.cap:  # what is above it is counted
+            loss, episode = loss / episode.learner.loss_scale.cap, episode.inner
         if advance is None or type(episode) is not LearnerEpisode or episode.learner is not advance.learner:
             return False
         if not 0.0 <= loss <= 1.0 or (number != case.learner and self.learners[case.learner].mixing):

@@ -312,11 +312,15 @@ def test_a_learner_that_cannot_be_used_leaves_no_event(engine, monkeypatch):
     assert not engine.machine.has("odd")
 
 
-def test_plain_steps_in_one_go_are_those_of_the_long_way_to_the_bit(tmp_path, monkeypatch):
+@pytest.mark.parametrize("minutes", [None, 0.75, 3.0])
+def test_plain_steps_in_one_go_are_those_of_the_long_way_to_the_bit(tmp_path, monkeypatch, minutes):
+    def learner():
+        return drawing() if minutes is None else InUnits(drawing(), LossScale("min", cap=minutes, beyond="clip"))
+
     found = []
     monkeypatch.setattr("goalbound.store.engine.time.time_ns", lambda: 10**18)
     for name in ("short", "long"):
-        engine = new_engine(tmp_path / name, drawing())
+        engine = new_engine(tmp_path / name, learner())
         if name == "long":
             monkeypatch.setattr(Machine, "advance", lambda *_: False)
         answers = [engine.begin("incidents", CALM, "down", id=id) for id in "abc"]
