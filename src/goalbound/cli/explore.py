@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import sys
 from argparse import Namespace
@@ -33,12 +35,16 @@ from goalbound.problems.catalog import CATALOG
 from goalbound.terminal import one_line, pluralize
 
 Grid = tuple[int, int] | None
+FILES = (".npz", ".umb", ".drn", ".toml", ".parquet")
+"""The endings of files that can be explored."""
 
 
 def run(arguments: Namespace) -> int:
     """Find out what is to be explored, write its page and print where it is."""
     target = arguments.target
     path = Path(target)
+    if path.suffix in FILES and not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), target)
     if path.is_dir() or path.suffix in (".toml", ".parquet"):
         _refuse(arguments, "a run", "loss", "goal", "settings", "truth")
         title, page = _explore_runs(arguments)

@@ -64,6 +64,7 @@ def test_a_page_without_a_place_goes_to_out(capsys, files, monkeypatch):
     [
         (["windy-gird"], 'no problem is called "windy-gird"'),
         (["nowhere.npz"], "nowhere.npz: no such file"),
+        (["nowhere.npz", "--contexts", "3"], "nowhere.npz: no such file"),
         (["windy-grid", "--grid", "4"], '--grid "4" is no grid; give rows x columns'),
         (["treatment-ladder", "--grid", "1x2"], "has no place on a grid"),
         (["windy-grid", "--seed", "1"], "windy-grid is a problem; --seed is not for that"),
