@@ -26,9 +26,9 @@ from tests.support.sweep_cases import HERE, EventLog, records_in, small_spec
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="workers are killed with signals of POSIX")
 
 
-def workers(count):
+def workers(count, *, threads=1):
     return distributed.LocalCluster(
-        n_workers=count, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+        n_workers=count, threads_per_worker=threads, processes=True, dashboard_address=":0", silence_logs=50
     )
 
 
@@ -137,7 +137,7 @@ def test_a_scheduler_that_goes_away_is_one_error_and_what_came_back_is_kept(tmp_
     pids.mkdir()
     waiter = {"use": f"{HERE}:waiting", "pid": str(pids), "until": str(tmp_path / "never")}
     spec = small_spec(seeds=1, learners=[waiter, {"use": "clairvoyant"}])
-    cluster = workers(2)
+    cluster = workers(1, threads=2)  # one waits, the other finishes
 
     def close_after_one(event) -> None:
         if event.kind == "finished":

@@ -97,6 +97,8 @@ def test_every_link_of_the_documents_leads_somewhere() -> None:
     for document in [
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
+        ROOT / "CHANGELOG.md",
+        ROOT / "SECURITY.md",
         *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("benchmarks/*.md"),
     ]:
