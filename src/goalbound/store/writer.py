@@ -191,8 +191,8 @@ class Writer:
     def _do(self, batch: list[Job]) -> None:
         """Apply a batch, commit it, and only then say what came of it."""
         self._uncommitted: list[tuple[Job, int]] = []  # results that are said only if the next commit succeeds
-        has_space = self._has_space() or not any(job.writes for job in batch)
         try:
+            has_space = self._has_space() or not any(job.writes for job in batch)
             for job in batch:
                 for operation in job.operations:
                     result = self._apply(operation, job, has_space=has_space)
@@ -203,9 +203,10 @@ class Writer:
             except StorageFull as error:
                 self._withdraw(error)
         except BaseException as error:
-            self._withdraw(error)
+            told = error if isinstance(error, GoalboundError) else _as_failure(error)
+            self._withdraw(told)
             for job in batch:
-                job.results += [error] * (len(job.operations) - len(job.results))
+                job.results += [told] * (len(job.operations) - len(job.results))
             raise
         finally:
             self._answered = len(batch)

@@ -1,6 +1,7 @@
 """The thread that applies and writes."""
 
 import threading
+import time
 
 import pytest
 
@@ -189,3 +190,37 @@ def test_snapshots_are_taken_after_so_many_events(engine):
     writer.close()
     assert writer.counts.snapshots >= 1
     assert engine.log.snapshots()[0].seq >= 5
+
+
+def test_those_who_were_answered_together_are_waited_for_and_committed_together(writer, monkeypatch):
+    monkeypatch.setattr("goalbound.store.writer._LONGEST_WAIT", 20.0)
+    monkeypatch.setattr("goalbound.store.writer._WAIT_SHARE", 1e9)  # as if a commit took very long
+
+    def ask(name, pause):
+        asked = []
+        for number in range(3):
+            id = f"{name}-{number}"
+            asked.append(submit(writer, lambda one, id=id: one.begin("incidents", CALM, "down", id=id)))
+            time.sleep(pause)
+        return asked
+
+    go = held(writer)
+    together = ask("a", 0.0)
+    go.set()
+    assert all(done.wait(10) for _, done in together)
+    commits = writer.counts.commits
+    again = ask("b", 0.05)
+    assert all(done.wait(10) for _, done in again)
+    assert writer.counts.commits == commits + 1
+
+
+def test_if_nobody_knows_whether_there_is_space_everyone_is_told(engine):
+    def broken():
+        raise OSError(5, "Input/output error")
+
+    writer = Writer(engine, most_waiting=64, has_space=broken, snapshot_events=10**9, snapshot_seconds=1e9)
+    job, done = submit(writer, lambda one: one.begin("incidents", CALM, "down", id="a"))
+    assert done.wait(10)
+    assert isinstance(job.results[0], StorageFailed)
+    writer.close()
+    assert not writer.alive
