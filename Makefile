@@ -55,7 +55,7 @@ test: $(VENV)/.dev
 # Notebooks are executed, and their output is kept in out/notebooks until they change; NOTEBOOKS=off: not executed.
 NOTEBOOKS ?= cache
 docs: $(VENV)/.docs
-	GOALBOUND_NOTEBOOKS=$(NOTEBOOKS) $(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet \
+	GOALBOUND_NOTEBOOKS=$(NOTEBOOKS) $(BIN)/python -m sphinx --jobs auto --fail-on-warning --keep-going --fresh-env --quiet \
 	  --doctree-dir out/doctrees docs out/site
 	@echo "open out/site/index.html"
 

@@ -51,6 +51,7 @@ autodoc_preserve_defaults = True
 autodoc_use_legacy_class_based = False
 napoleon_use_rtype = False
 napoleon_use_ivar = False
+napoleon_attr_annotations = False  # signatures have the types
 python_maximum_signature_line_length = 88
 toc_object_entries = False  # names are sections already; methods would make every page slow
 

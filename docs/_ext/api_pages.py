@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 FOREIGN = {*dir(builtins), "Any", "ArrayLike", "NDArray", "PathLike", "Path", "Literal", "Self", "np", "numpy", "os",
            "collections", "typing", "pathlib", "datetime", "pandas", "pyarrow", "matplotlib"}  # fmt: skip
 """Names of others in annotations: they have no entry here."""
+ARRAY = re.compile(r"~?numpy\.ndarray\[~?tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[~?([\w.]+)\]\]")
 
 
 class ForeignNames(SphinxPostTransform):
@@ -96,11 +97,22 @@ def _adapt_docstring(app: Sphinx, what: str, name: str, value: Any, options: Any
     lines[:] = _with_links(_without_substitutions("\n".join(lines))).split("\n")
 
 
+def _short_arrays(text: str | None) -> str | None:
+    """``NDArray[float64]``, as it is written in the code, for the type that it stands for."""
+    return text and ARRAY.sub(r"NDArray[~\1]", text)
+
+
+def _adapt_signature(
+    app: Sphinx, what: str, name: str, value: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    return _short_arrays(signature), _short_arrays(returned)
+
+
 def _entry(one: PublicName) -> list[str]:
     kind = {"class": "autoclass", "exc": "autoexception", "func": "autofunction", "data": "autodata"}[_role(one)]
     lines = [f".. {kind}:: {one.path}"]
     if kind == "autoclass":
-        lines += ["   :members:", "   :show-inheritance:"]
+        lines += ["   :members:", *(["   :show-inheritance:"] if _has_bases(one.value) else [])]
         if hasattr(one.value, "_fields"):  # of a NamedTuple: its docstring has them
             lines += [f"   :exclude-members: {', '.join(one.value._fields)}"]
     if kind == "autoexception":
@@ -112,6 +124,10 @@ def _entry(one: PublicName) -> list[str]:
     if kind == "autoclass":
         lines += _inherited(one)
     return lines
+
+
+def _has_bases(value: type) -> bool:
+    return any(base.__module__.startswith("goalbound") for base in value.__bases__)
 
 
 def _inherited(one: PublicName) -> list[str]:
@@ -196,6 +212,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_post_transform(ForeignNames)
     app.add_directive("public-names", PublicNames)
     app.connect("autodoc-process-docstring", _adapt_docstring, priority=400)
+    app.connect("autodoc-process-signature", _adapt_signature)
     app.connect("missing-reference", _resolve)
     app.connect("env-check-consistency", _check)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -189,6 +189,8 @@ def pages() -> dict[str, list[PublicName]]:
         every = sorted({*paths[key]}, key=lambda path: (path.count("."), path))
         every = [homes[key], *(path for path in every if path != homes[key])] if key in homes else every
         found.setdefault(page_name, []).append(PublicName(every[0], tuple(every[1:]), value))
+    for names in found.values():  # what most programs need comes first; otherwise the order is that of the modules
+        names.sort(key=lambda one: one.path not in homes.values())
     return found
 
 

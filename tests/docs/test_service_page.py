@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from goalbound import load_learner
 from goalbound.errors import StoreError
 from goalbound.service.tokens import Tokens
 from goalbound.store import Follower, Store
@@ -30,6 +31,14 @@ def test_the_program_of_the_page_handles_its_case(served, capsys):
     assert printed[0] == "proposed: restart"
     assert "possible: restart" in printed
     assert printed[-1] == "done: True"
+
+
+def test_the_learner_of_the_start_page_is_one_that_its_program_can_ask(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(block("docs/start/learner_loop.md", "GreedyRidge("), {})
+    learner = load_learner("learner.npz")
+    assert learner.support.state_names == ("down",)
+    assert learner.begin([0.8, 0.2]).act("down") in (0, 1)
 
 
 def test_the_program_of_the_start_page_handles_its_case(served, capsys):
