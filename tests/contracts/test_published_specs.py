@@ -29,6 +29,13 @@ UNSEEN = (
 """Learned policies are not looked at here: it takes seconds, and those of the other files are."""
 
 
+@pytest.fixture(autouse=True)
+def _bounds_of_problems_are_kept(monkeypatch):
+    """Several files have the same problems (the treatment ladder is in five), whose bounds take seconds."""
+    monkeypatch.setattr("goalbound.experiments.run.MAX_PROBLEMS", 100)
+    monkeypatch.setattr("goalbound.experiments.registry.learners.MAX_BOUNDS", 100)
+
+
 def test_the_published_experiments_are_these():
     assert {file.stem for file in FILES} == {
         "first", "theorem", "gymnasium", "adversary", "covariates",

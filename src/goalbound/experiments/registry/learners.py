@@ -35,6 +35,8 @@ from goalbound.problems.treatment import biomarker
 
 BOUNDS_TOLERANCE = 0.1
 """Tolerance of the bounds given to learners: tighter ones cost more than they gain, and would change results."""
+MAX_BOUNDS = 8
+"""The bounds of so many problems are kept."""
 _BOUNDS_CACHE: dict[int, tuple[LinearCSSP, ContextBounds]] = {}
 
 
@@ -42,7 +44,7 @@ def certified_bounds(problem: LinearCSSP) -> ContextBounds:
     """B*, T* and the loss floor of a problem, to 10%; cached for the last few problems."""
     found = _BOUNDS_CACHE.get(id(problem))
     if found is None or found[0] is not problem:
-        if len(_BOUNDS_CACHE) >= 8:
+        if len(_BOUNDS_CACHE) >= MAX_BOUNDS:
             _BOUNDS_CACHE.clear()
         found = _BOUNDS_CACHE[id(problem)] = (problem, context_bounds(problem, tolerance=BOUNDS_TOLERANCE))
     return found[1]
