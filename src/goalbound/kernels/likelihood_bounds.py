@@ -165,8 +165,8 @@ def least_value(state, number, pair, beta):
 def least_value_from(state, number, pair, beta, value):
     """A lower bound of ``work.target`` times p over the set, by Newton's method from ``work.point``, which moves.
 
-    ``value`` is D there, whose gradient and Hessian ``work`` holds; NaN where they are not known. Returns the bound, and
-    D where the point is then, likewise: the bounds at the next vertex begin there.
+    ``value`` is D there, whose gradient and Hessian ``work`` holds; NaN where they are not known. Returns the bound,
+    and D where the point is then, likewise: the bounds at the next vertex begin there.
 
     For D + s target the step is - H^-1 (g + s target), and the quadratic model of D after it is
     D - g H^-1 g / 2 + s^2 target H^-1 target / 2: s is chosen so that this is beta. Steps are at most STRIDE long in

@@ -70,7 +70,7 @@ def play(
         environment: an environment, or a function that makes one from ``rng=``, the environment's stream, such as
             ``partial(ModelEnvironment, problem, losses=bernoulli())``. Without: ``ModelEnvironment(problem, rng=...)``.
         progress: True for a bar in the terminal or notebook; or a function that is called after each chunk (1000
-            episodes; up to 16,000 of a tiny problem) with the episodes done, their total, and the realised regret so far.
+            episodes; up to 16,000 of a tiny problem) with the episodes done, their total, and the realised regret.
         compiled: whether learners that have a compiled loop may use it; the results are the same.
         audit: whether to audit an :class:`~goalbound.LRCSSP` against ``problem``, which changes nothing of what it
             plays: ``history.diagnostics`` has the good event, the regret decomposition and the regret bounds.
