@@ -1,4 +1,4 @@
-"""The pages of the gallery: experiments that are run when the site is built, and the text about them.
+"""The pages of the gallery: experiments and pages that are made when the site is built, and the text about them.
 
 python docs/_ext/gallery.py out/gallery            # a few minutes the first time; finished runs are reused
 python docs/_ext/gallery.py out/gallery --quick    # seconds: one seed, few episodes; the pages say so
@@ -26,7 +26,7 @@ class Exhibit:
     Attributes:
         name: of its file.
         title, text: what is shown, and what to look at.
-        command: of goalbound; it is given ``--out FOLDER`` too.
+        command: of goalbound; it is given ``--out FOLDER`` too, or the page in it if it writes nothing else.
         page: that the command leaves in this folder.
     """
 
@@ -46,6 +46,11 @@ EXHIBITS = (
     Exhibit(
         "first", "What is it worth to look at the patient?",
         "The experiment of [the first report](../start/first_report.md).", ("run", "experiments/first.toml"),
+    ),
+    Exhibit(
+        "explorer", "Which way when the wind turns?",
+        "A page of [the explorer](../how_to/explorer.md): drag the weather, and see the best way, its loss, and where "
+        "it changes. The page solves the problem at every context.", ("explore", "windy-grid"), "explorer.html",
     ),
     Exhibit(
         "theorem", "Does the regret grow like the square root of the episodes?",
@@ -69,7 +74,8 @@ def build(folder: Path, *, quick: bool) -> None:
         out = runs / f"{one.name}{'-quick' if quick else ''}"
         command = _command(one, quick)
         print("goalbound", *command, flush=True)
-        subprocess.run([sys.executable, "-m", "goalbound", *command, "--out", str(out)], cwd=ROOT, check=True,
+        target = out / one.page if one.command[0] == "explore" else out
+        subprocess.run([sys.executable, "-m", "goalbound", *command, "--out", str(target)], cwd=ROOT, check=True,
                        stdout=subprocess.DEVNULL)  # fmt: skip
         shutil.copyfile(out / one.page, pages / f"{one.name}.html")
         listing.append({"name": one.name, "command": " ".join(("goalbound", *command)), **_size(out)})

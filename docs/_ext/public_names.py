@@ -101,6 +101,7 @@ PAGES: tuple[Page, ...] = (
             "goalbound.experiments.figures": None,
         },
     ),
+    Page("explorer", {"goalbound.explorer": None}),
     Page("logs", {"goalbound.logs": None}),
     Page("covariates", {"goalbound.adapters.covariates": None}),
     Page("gymnasium", {"goalbound.adapters.gymnasium": None}),

@@ -203,7 +203,7 @@ class Writer:
             except StorageFull as error:
                 self._withdraw(error)
         except BaseException as error:
-            told = error if isinstance(error, GoalboundError) else _as_failure(error)
+            told = error if isinstance(error, GoalboundError) else as_failure(error)
             self._withdraw(told)
             for job in batch:
                 job.results += [told] * (len(job.operations) - len(job.results))
