@@ -152,6 +152,9 @@ def local(*, bonus: float, ceiling: float = 1000.0) -> Exploration:
 
     Values are capped at ``ceiling``, as those of :func:`greedy` are.
     """
+    bonus = check_float(bonus, "bonus", "the factor of the bonus of an action, from 0 on")
+    if not (isfinite(bonus) and bonus >= 0.0):
+        raise ArgumentError(f"bonus {bonus} is not a finite number from 0 on")
     return Exploration("local", spread=bonus, ceiling=ceiling)
 
 

@@ -162,8 +162,9 @@ class LocalOptimism(RidgeLearner):
         planned = int(episode_state.iteration.policy[state])
         if planned not in allowed:
             planned = super()._select_among(episode_state, state, allowed)
-        deviations = bonus_deviations(self._constants, episode_state, planned)
-        worth = [optimistic_worth(self._constants, episode_state, pair, deviations) for pair in allowed]
+        engine = self._effort.engine(0)
+        deviations = engine(bonus_deviations)(self._constants, episode_state, planned)
+        worth = [engine(optimistic_worth)(self._constants, episode_state, pair, deviations) for pair in allowed]
         return planned if worth[list(allowed).index(planned)] == min(worth) else int(allowed[int(np.argmin(worth))])
 
     def _described(self) -> list[str]:
