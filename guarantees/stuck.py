@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound import LRCSSP, Dirichlet, GreedyRidge, LinearCSSP, PosteriorSampling
+from goalbound import LRCSSP, Dirichlet, GreedyRidge, LinearCSSP, LocalOptimism, PosteriorSampling
 from goalbound.problems import long_corridor, random_cssp
 from guarantees.result import Check, Notify, Result, ignore_progress
 from guarantees.settings import Instance, certified, run_episodes, simulation
 
 GROWTH = 0.1
 """A run is stuck if its expected regret grows by more than this an episode, in the second half of its episodes."""
-DEFAULT, GREEDY = "posterior sampling", "greedy"
+DEFAULT, GREEDY = "local optimism", "greedy"
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,10 @@ def _greedy(instance: Instance, seed: int) -> GreedyRidge:
     return GreedyRidge(instance.problem.support, instance.problem.context_size, loss_floor=instance.loss_floor)
 
 
+def _local(instance: Instance, seed: int) -> LocalOptimism:
+    return LocalOptimism(instance.problem.support, instance.problem.context_size, loss_floor=instance.loss_floor)
+
+
 def _scaled(instance: Instance, seed: int) -> LRCSSP:
     return LRCSSP.scaled(
         instance.problem.support, instance.problem.context_size, loss_floor=instance.loss_floor,
@@ -62,7 +66,8 @@ def _scaled(instance: Instance, seed: int) -> LRCSSP:
 
 
 CANDIDATES: tuple[Candidate, ...] = (
-    Candidate(DEFAULT, _sampling()),
+    Candidate(DEFAULT, _local),
+    Candidate("posterior sampling", _sampling()),
     Candidate(
         "posterior sampling, fixed spread 0.1", _sampling(spread=0.1, by_variance=False, optimism=0.0, patience=np.inf)
     ),

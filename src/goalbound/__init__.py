@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from goalbound.learners.prior import PriorKnowledge
     from goalbound.learners.protocol import Episode, Learner
     from goalbound.learners.reference import Clairvoyant
-    from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
+    from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, LocalOptimism, PosteriorSampling
     from goalbound.learners.settings import LearnerOptions
     from goalbound.learners.tabular import TabularLearner
     from goalbound.models import (
@@ -93,7 +93,7 @@ _NAMES = {
     "goalbound.learners.prior": ("PriorKnowledge",),
     "goalbound.learners.protocol": ("Episode", "Learner"),
     "goalbound.learners.reference": ("Clairvoyant",),
-    "goalbound.learners.ridge": ("EpsilonGreedy", "GreedyRidge", "KwikRmax", "PosteriorSampling"),
+    "goalbound.learners.ridge": ("EpsilonGreedy", "GreedyRidge", "KwikRmax", "LocalOptimism", "PosteriorSampling"),
     "goalbound.learners.settings": ("LearnerOptions",),
     "goalbound.learners.tabular": ("TabularLearner",),
     "goalbound.models": ("BallSet", "Builder", "IntervalSet", "LinearCSSP", "LossScale", "SSP", "Step", "Support"),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.exploration import Exploration, greedy, rmax, sampled
+from goalbound.learners.exploration import Exploration, greedy, local, rmax, sampled
 from goalbound.learners.plan import Plan
 from goalbound.models import Step, Support
 from tests.reference import ridge_baselines as naive
@@ -53,7 +53,8 @@ class Kind:
         given = self.exploration
         return NaiveRidge(
             support, size, loss_floor=FLOOR, exploration=self.look, factor=self.factor, ceiling=given.ceiling,
-            explore=given.explore, fade=given.fade, draws=given.name == "sampled", rng=np.random.default_rng(seed),
+            explore=given.explore, fade=given.fade, draws=given.name == "sampled",
+            bonus=given.spread if given.name == "local" else 0.0, rng=np.random.default_rng(seed),
         )  # fmt: skip
 
 
@@ -66,6 +67,8 @@ KINDS = {
         sampled(spread=0.5, by_variance=True, ceiling=CEILING), naive.drawn(0.5, by_variance=True)
     ),
     "sampled widely, planning rarely": Kind(sampled(spread=2.0, ceiling=CEILING), naive.drawn(2.0), factor=5.0),
+    "local": Kind(local(bonus=0.7), naive.estimated),
+    "local, with a large bonus, at every step": Kind(local(bonus=3.0), naive.estimated, factor=1.0),
     "rmax": Kind(rmax(threshold=THRESHOLD), naive.known_or_goal(THRESHOLD), factor=1.0),
 }
 
@@ -191,6 +194,21 @@ def test_a_draw_without_spread_is_the_estimate(seen: list[Seen], context: NDArra
     np.testing.assert_allclose(other.plan.values, one.values, rtol=1e-8)
     np.testing.assert_allclose(other.plan.losses, one.losses, rtol=1e-12)
     np.testing.assert_allclose(other.plan.rows, one.rows, atol=1e-12)
+
+
+@examples(10)
+@given(data(SUPPORT, 2), contexts(2))
+def test_optimism_about_the_next_step_plans_as_greedy_does_and_without_a_bonus_plays_so_too(
+    seen: list[Seen], context: NDArray[np.float64]
+) -> None:
+    greedily = teach(learner_with(greedy(), 2), seen).begin(context)
+    for bonus in (0.0, 2.0):
+        other = teach(learner_with(local(bonus=bonus), 2), seen).begin(context)
+        action = other.act(0)
+        assert bonus > 0.0 or action == greedily.act(0)
+        greedily.act(0)
+        assert other.plan is not None and greedily.plan is not None
+        assert other.plan.values.tobytes() == greedily.plan.values.tobytes()
 
 
 @examples(10)

@@ -363,6 +363,9 @@ CASES: dict[str, Case] = {
         "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "explore": 1.0, "fade": 0.3, "rng": None,
         "options": None,
     }),
+    "LocalOptimism": (gb.LocalOptimism, {
+        "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "bonus": 0.2, "options": None,
+    }),
     "PosteriorSampling": (gb.PosteriorSampling, {
         "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "spread": 0.5, "ceiling": 9.0, "rng": None,
         "options": None,
@@ -373,6 +376,7 @@ CASES: dict[str, Case] = {
     }),
     "greedy": (exploration.greedy, {"explore": 0.5, "fade": 0.5, "ceiling": 9.0}),
     "sampled": (exploration.sampled, {"spread": 0.5, "ceiling": 9.0}),
+    "local": (exploration.local, {"bonus": 0.5, "ceiling": 9.0}),
     "rmax": (exploration.rmax, {"threshold": 0.5, "ceiling": 9.0}),
     "kwik_threshold": (exploration.kwik_threshold, {"context_size": 2, "accuracy": 0.1, "delta": 0.1}),
     "Knowledge.nothing": (gb.PriorKnowledge.nothing, {"support": SUPPORT, "context_size": 2}),

@@ -120,7 +120,7 @@ def known_or_goal(threshold: float) -> Exploration:
 class NaiveRidge:
     """The learner, and its one open episode: ``begin``, then ``choices`` and ``observe`` by turns.
 
-    ``explore`` and ``fade`` make it epsilon-greedy. Draws, all from ``rng``: for each new plan of :func:`drawn` a
+    ``explore`` and ``fade`` make it epsilon-greedy, ``bonus`` optimistic about the next step. Draws, all from ``rng``: for each new plan of :func:`drawn` a
     normal per triple and then one per pair; for each step that may explore a uniform, and one more if it does.
     """
 
@@ -137,11 +137,12 @@ class NaiveRidge:
         explore: float = 0.0,
         fade: float = 0.0,
         draws: bool = False,
+        bonus: float = 0.0,
         rng: np.random.Generator | None = None,
     ) -> None:
         self.support, self.size, self.loss_floor, self.exploration = support, size, loss_floor, exploration
         self.factor, self.ceiling, self.regularization = factor, ceiling, regularization
-        self.explore, self.fade, self.draws = explore, fade, draws
+        self.explore, self.fade, self.draws, self.bonus = explore, fade, draws, bonus
         self.rng = np.random.default_rng(0) if rng is None else rng
         self.data: list[Sample] = []
         self.episodes = 0
@@ -151,6 +152,7 @@ class NaiveRidge:
         self.noise = Noise(np.zeros(0), np.zeros(0))
         self.pair_models: list[Look] | None = None
         self._determinants: list[float] = []
+        self._widths: list[float] = []
         self._regressions: dict[int, Regression] = {}
 
     def begin(self, context: ArrayLike) -> None:
@@ -166,12 +168,35 @@ class NaiveRidge:
         if self.explore > 0.0 and self.rng.random() < self.explore * self.episodes**-self.fade:
             return [int(self.support.pair_action[first + math.floor(self.rng.random() * (last - first))])]
         worth = [self.worth(pair) for pair in range(first, last)]
+        if self.bonus > 0.0:
+            planned = [first + k for k, w in enumerate(worth) if w <= min(worth) + closer]
+            return sorted({one for pair in planned for one in self._optimistic_choices(first, last, pair, closer)})
         return [int(self.support.pair_action[first + k]) for k, w in enumerate(worth) if w <= min(worth) + closer]
 
     def worth(self, pair: int) -> float:
         """The backup of a pair in the plan that is held."""
         assert self.pair_models is not None
         return self.loss(pair) + float(self.pair_models[pair].row @ self.values[next_states(self.support, pair)])
+
+    def _optimistic_choices(self, first: int, last: int, planned: int, closer: float) -> list[int]:
+        """The actions whose worth less the bonus may be the least, where the plan says ``planned``."""
+        assert self.pair_models is not None
+        times = self.bonus * math.sqrt(math.log(1.0 + 1.0 / self._widths[planned] ** 2))
+        worth = []
+        for pair in range(first, last):
+            row, width, loss = self.pair_models[pair].row, self._widths[pair], self.loss(pair)
+            values = self.values[next_states(self.support, pair)]
+            variance = loss * (1.0 - loss) + max(row @ values**2 - (row @ values) ** 2, 0.0) + width**2 + 0.01
+            worth.append(self.worth(pair) - times * width * math.sqrt(variance))
+        return [int(self.support.pair_action[first + k]) for k, w in enumerate(worth) if w <= min(worth) + closer]
+
+    def _left_plan(self, state: int, pair: int, *, closer: float = 1e-6) -> float | None:
+        """Whether a step that is optimistic ends its interval: infinity if it is not the plan's, 1 where a tie leaves
+        open what the plan's is, else None."""
+        worth = [self.worth(one) for one in range(*(int(self.support.pair_start[s]) for s in (state, state + 1)))]
+        if self.worth(pair) > min(worth) + closer:
+            return math.inf
+        return 1.0 if sum(w <= min(worth) + closer for w in worth) > 1 else None
 
     def loss(self, pair: int) -> float:
         """The loss of a pair in the plan that is held: in [floor, 1]."""
@@ -183,10 +208,13 @@ class NaiveRidge:
         infinity at the goal, or 0 for a known pair: from 1 on the interval ends."""
         assert self.pair_models is not None
         pair = self.support.pair(step.state, step.action)
+        left = self._left_plan(step.state, pair) if self.bonus > 0.0 else None
         self.data.append(Sample(self.context, pair, step.loss, step.next_state))
         self._regressions.pop(pair, None)
         if step.next_state == self.support.states:
             return math.inf
+        if left is not None:
+            return left
         if self.pair_models[pair].known:
             return 0.0
         return float(np.linalg.det(self.regression(pair).gram)) / self._determinants[pair] / self.factor
@@ -215,6 +243,8 @@ class NaiveRidge:
                 self.rng.standard_normal(self.support.triples), self.rng.standard_normal(self.support.pairs)
             )
         self.pair_models = [self.exploration(self, pair) for pair in pairs]
+        inverses = [np.linalg.inv(self.regression(pair).gram) for pair in pairs]
+        self._widths = [math.sqrt(self.context @ inverse @ self.context) for inverse in inverses]
         self._determinants = [float(np.linalg.det(self.regression(pair).gram)) for pair in pairs]
         following = [next_states(self.support, pair) for pair in pairs]
         self.values = best_of_all_policies(

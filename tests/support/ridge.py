@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.estimation import paper
-from goalbound.kernels.state import GREEDY, OPTIMISTIC, POSTERIOR
+from goalbound.kernels.state import GREEDY, LOCAL, OPTIMISTIC, POSTERIOR
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.exploration import Exploration
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
+from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, LocalOptimism, PosteriorSampling
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Support
 
@@ -41,6 +41,8 @@ def exploring(
         names = ("spread", "by_variance", "optimism", "patience", "ceiling")
         own = {name: getattr(exploration, name) for name in names}
         return PosteriorSampling(support, context_size, rng=rng, **own, **given)
+    if exploration.code == LOCAL:
+        return LocalOptimism(support, context_size, bonus=exploration.spread, **given)
     if exploration.code != GREEDY:
         return KwikRmax(support, context_size, threshold=exploration.threshold, **given)
     if exploration.explore == 0.0:
@@ -53,6 +55,7 @@ Make = Callable[[Support, int, np.random.Generator], RidgeLearner]
 LEARNERS: dict[str, Make] = {
     "greedy": lambda support, size, rng: GreedyRidge(support, size, loss_floor=0.1),
     "epsilon": lambda support, size, rng: EpsilonGreedy(support, size, loss_floor=0.1, rng=rng),
+    "local": lambda support, size, rng: LocalOptimism(support, size, loss_floor=0.1, bonus=0.5),
     "ps": lambda support, size, rng: PosteriorSampling(support, size, loss_floor=0.1, spread=0.5, rng=rng),
     "kwik": lambda support, size, rng: KwikRmax(support, size, loss_floor=0.1, threshold=0.2),
     "zero losses": lambda support, size, rng: PosteriorSampling(

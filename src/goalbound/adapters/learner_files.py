@@ -16,7 +16,10 @@ from goalbound.models.validation import short_repr
 LEARNER_KINDS: Mapping[str, str] = MappingProxyType(
     {
         "LRCSSP": "goalbound.learners.lr_cssp",
-        **dict.fromkeys(("GreedyRidge", "EpsilonGreedy", "PosteriorSampling", "KwikRmax"), "goalbound.learners.ridge"),
+        **dict.fromkeys(
+            ("GreedyRidge", "EpsilonGreedy", "LocalOptimism", "PosteriorSampling", "KwikRmax"),
+            "goalbound.learners.ridge",
+        ),
         "TabularLearner": "goalbound.learners.tabular",
     }
 )

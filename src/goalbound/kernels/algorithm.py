@@ -12,7 +12,7 @@ from math import log, sqrt
 import numpy as np
 
 from goalbound.kernels.compile import lean
-from goalbound.kernels.confidence import pair_set
+from goalbound.kernels.confidence import bonus_deviations, optimistic_worth, pair_set
 from goalbound.kernels.environment import uniform_pair
 from goalbound.kernels.intervals import count_variance, variance_log_det_bound
 from goalbound.kernels.likelihood import add_pending_forecasts, learn_likelihood
@@ -34,6 +34,7 @@ from goalbound.kernels.regression import (
 )
 from goalbound.kernels.state import (
     CHANGE_LOG_SIZE,
+    LOCAL,
     OPTIMISTIC,
     RMAX,
 )
@@ -249,9 +250,27 @@ def invalidate(episode):
 
 
 @lean
+def locally_optimistic_pair(constants, episode, state):
+    """LOCAL: the pair of the least worth less its bonus; ties go to the plan's, then to the first. O(m) for m next
+    states of the state's pairs."""
+    planned = episode.iteration.policy[state]
+    deviations = bonus_deviations(constants, episode, planned)
+    chosen = planned
+    best = optimistic_worth(constants, episode, planned, deviations)
+    for pair in range(constants.pair_start[state], constants.pair_start[state + 1]):
+        worth = optimistic_worth(constants, episode, pair, deviations)
+        if worth < best:
+            best = worth
+            chosen = pair
+    return chosen
+
+
+@lean
 def select_pair(constants, episode, state, rng):
-    """The pair to play: that of the plan, or now and then any."""
+    """The pair to play: that of the plan, or now and then any; LOCAL: the one of the least worth less its bonus."""
     pair = episode.iteration.policy[state]
+    if constants.exploration == LOCAL:
+        return locally_optimistic_pair(constants, episode, state)
     if constants.explore > 0.0 and rng.random() < constants.explore * episode.progress["number"] ** -constants.fade:
         return uniform_pair(constants.pair_start, state, rng.random())
     return pair
@@ -601,6 +620,8 @@ def observe(constants, learner, episode, scratch, pair, place, loss):
                     restart(constants, learner)
     update_regression(constants, learner, episode, scratch, pair, place, loss)
     ended = ended or at_goal or has_outgrown_plan(constants, learner, episode, pair, known)
+    if constants.exploration == LOCAL and pair != episode.iteration.policy[constants.pair_state[pair]]:
+        ended = True  # the bonus is of before the step, and would be paid again
     for s in range(len(learner.policy)):
         learner.values[s] = episode.iteration.values[s]
         learner.policy[s] = episode.iteration.policy[s]

@@ -1,6 +1,6 @@
 """The confidence set of a pair under a context: its most optimistic loss, and the rows that are plausible."""
 
-from math import sqrt
+from math import log, sqrt
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from goalbound.kernels.value_iteration import INTERVAL_SET
 
 LEAST_VARIANCE = 0.04
 """Added to the estimated variance of an outcome, where draws are by the variance."""
+LEAST_LOCAL_VARIANCE = 0.01
+"""LOCAL: the same, of what a step and what follows it lose."""
 OPTIMISTIC_DEVIATIONS = 1.5
 """Optimistic plans of POSTERIOR: so many standard deviations are taken from the estimate of a loss."""
 OPTIMISTIC_RADIUS = 0.7
@@ -49,6 +51,43 @@ def deviation(constants, spread, estimate, norm):
         return spread * norm
     mean = min(max(estimate, 0.0), 1.0)
     return spread * norm * sqrt(mean * (1.0 - mean) + norm * norm + LEAST_VARIANCE)
+
+
+@lean
+def bonus_deviations(constants, episode, planned):
+    """LOCAL: how many standard deviations the bonus of a pair is, in a state whose pair of the plan is ``planned``.
+
+    It grows with the logarithm of the visits of that pair, 1 / w^2 of them for contexts like this one, so that no pair
+    is given up for ever.
+    """
+    norm = episode.norm[planned]
+    return constants.spread * sqrt(log(1.0 + 1.0 / (norm * norm)))
+
+
+@lean
+def optimistic_worth(constants, episode, pair, deviations):
+    """LOCAL: the backup of a pair at the values of the plan, less so many standard deviations of its estimate. O(m).
+
+    The variance of an outcome is that of the loss and that of the value of the next state; the mean itself has w^2 of
+    it while little was seen. What is known has no variance.
+    """
+    sets = episode.sets
+    loss = sets.losses[pair]
+    mean = 0.0
+    square = 0.0
+    for k in range(sets.next_start[pair], sets.next_start[pair] + sets.used[pair]):
+        value = episode.iteration.values[sets.state[k]]
+        mean += sets.centre[k] * value
+        square += sets.centre[k] * value * value
+    if constants.prior.loss_known[pair] and constants.prior.row_known[pair]:
+        return loss + mean
+    norm = episode.norm[pair]
+    variance = norm * norm + LEAST_LOCAL_VARIANCE
+    if not constants.prior.loss_known[pair]:
+        variance += min(loss, 1.0) * (1.0 - min(loss, 1.0))
+    if not constants.prior.row_known[pair]:
+        variance += max(square - mean * mean, 0.0)
+    return loss + mean - deviations * norm * sqrt(variance)
 
 
 @lean

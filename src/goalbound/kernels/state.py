@@ -30,9 +30,10 @@ from goalbound.kernels.value_iteration import (
     new_value_iteration_state,
 )
 
-OPTIMISTIC, GREEDY, POSTERIOR, RMAX = 0, 1, 2, 3
+OPTIMISTIC, GREEDY, POSTERIOR, RMAX, LOCAL = 0, 1, 2, 3, 4
 """Ways of exploring. OPTIMISTIC: the most optimistic model of the sets (LR-CSSP). GREEDY: the estimate. POSTERIOR: a
-draw from the Gaussian posterior around it. RMAX: the estimate where it is known, else straight to the goal."""
+draw from the Gaussian posterior around it. RMAX: the estimate where it is known, else straight to the goal. LOCAL: the
+estimate, but for the step that is to be made, which is optimistic."""
 
 LEARNER_TOTALS = record_type(
     reals=("loss_bound", "restart_log"),
@@ -139,7 +140,8 @@ class Constants(Struct):
     growth: float
     """an unknown step ends its interval if the log-determinant of its Gram matrix has grown by this since the plan"""
     spread: float
-    """POSTERIOR: the standard deviation of a coefficient is this in the norm of the Gram matrix"""
+    """POSTERIOR: the standard deviation of a coefficient is this in the norm of the Gram matrix; LOCAL: the factor of
+    the bonus of a pair"""
     spread_by_variance: bool
     """POSTERIOR: times the estimated standard deviation of an outcome"""
     optimism: float

@@ -34,9 +34,7 @@ class Advance:
         self._next_start, self._next_state = support.next_start, support.next_state
         self._actions = support.pair_action
         self._failed = np.asarray(learner._state.totals)["failed_projections"]
-        self._follows_plans = (
-            type(learner)._select is RidgeLearner._select or learner.settings.exploration.explore == 0.0
-        )
+        self._follows_plans = type(learner)._select is RidgeLearner._select
         self._program: Callable[..., Any] | None = None
         self._places: dict[tuple[int, int], int] = {}
         self._declared = learner.prior is not None

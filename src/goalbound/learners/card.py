@@ -12,6 +12,7 @@ from math import isfinite
 from typing import Any
 
 from goalbound.errors import ArgumentError
+from goalbound.kernels.state import LOCAL
 from goalbound.kernels.tabular.state import BERNSTEIN, EB, HOEFFDING, PSRL, UC, ULCVI
 from goalbound.models.validation import short_repr
 
@@ -264,7 +265,10 @@ def _declared(learner: Any) -> tuple[str, ...]:
 
 def exploration_card(learner: Any) -> LearnerCard:
     """The card of a ridge learner that is not optimistic: its way of exploring has no bound of the regret."""
-    found = {name: getattr(learner.settings.exploration, name) for name in ("explore", "fade", "spread", "threshold")}
+    exploration = learner.settings.exploration
+    found = {name: getattr(exploration, name) for name in ("explore", "fade", "spread", "threshold")}
+    if exploration.code == LOCAL:
+        found["bonus"] = found.pop("spread")
     others = {name: float(value) for name, value in found.items() if value}
     return LearnerCard(
         sees=CONTEXTS, has_known_test="threshold" in others, guarantee=NONE, constants="", others=others,

@@ -1,4 +1,5 @@
-"""How a learner by ridge regression explores: by optimism, not at all, by posterior sampling, or as R-max does."""
+"""How a learner by ridge regression explores: by optimism, not at all, by posterior sampling, as R-max does, or
+by optimism about the next step only."""
 
 from __future__ import annotations
 
@@ -7,17 +8,18 @@ from math import e, inf, isfinite, log, sqrt
 from typing import Any
 
 from goalbound.errors import ArgumentError
-from goalbound.kernels.state import GREEDY, OPTIMISTIC, POSTERIOR, RMAX
+from goalbound.kernels.state import GREEDY, LOCAL, OPTIMISTIC, POSTERIOR, RMAX
 from goalbound.models.validation import check_bool, check_float, check_fraction, check_size
 
 
 @dataclass(frozen=True)
 class Exploration:
-    """Made by :func:`optimistic`, :func:`greedy`, :func:`sampled` and :func:`rmax`.
+    """Made by :func:`optimistic`, :func:`greedy`, :func:`sampled`, :func:`rmax` and :func:`local`.
 
     Attributes:
         name: what it is called where results are recorded.
-        spread: of ``sampled``: the standard deviation of a coefficient, in the norm of the pair's Gram matrix.
+        spread: of ``sampled``: the standard deviation of a coefficient, in the norm of the pair's Gram matrix; of
+            ``local``: the factor of the bonus.
         by_variance: of ``sampled``: that is multiplied by the estimated standard deviation of an outcome.
         optimism: of ``sampled``: the share of plans that are optimistic instead of drawn.
         patience: a plan ends once more is lost under it than this times 1 plus what it expected; not ``optimistic``.
@@ -106,7 +108,7 @@ _MEANINGS = {
     "patience": "how many times what a plan expected may be lost under it",
     "ceiling": "what no value of a plan is above, from 1 on",
 }
-_CODES = {"optimistic": OPTIMISTIC, "greedy": GREEDY, "sampled": POSTERIOR, "rmax": RMAX}
+_CODES = {"optimistic": OPTIMISTIC, "greedy": GREEDY, "sampled": POSTERIOR, "rmax": RMAX, "local": LOCAL}
 
 
 def optimistic() -> Exploration:
@@ -142,6 +144,18 @@ def rmax(*, threshold: float, ceiling: float = 1000.0) -> Exploration:
     Values are capped at ``ceiling``, as those of :func:`greedy` are.
     """
     return Exploration("rmax", threshold=threshold, ceiling=ceiling)
+
+
+def local(*, bonus: float, ceiling: float = 1000.0) -> Exploration:
+    """Plan in the estimate; in each state play the action of the least worth less ``bonus`` times sqrt(log(1 + n))
+    standard deviations, for n visits of the plan's action under contexts like this one.
+
+    Values are capped at ``ceiling``, as those of :func:`greedy` are.
+    """
+    bonus = check_float(bonus, "bonus", "the factor of the bonus of an action, from 0 on")
+    if not (isfinite(bonus) and bonus >= 0.0):
+        raise ArgumentError(f"bonus {bonus} is not a finite number from 0 on")
+    return Exploration("local", spread=bonus, ceiling=ceiling)
 
 
 def kwik_threshold(context_size: int, *, accuracy: float, delta: float) -> float:

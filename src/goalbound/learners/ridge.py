@@ -6,16 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels import algorithm as kernels
-from goalbound.kernels.state import GREEDY, POSTERIOR, RMAX, EpisodeState
+from goalbound.kernels.confidence import bonus_deviations, optimistic_worth
+from goalbound.kernels.state import GREEDY, LOCAL, POSTERIOR, RMAX, EpisodeState
 from goalbound.learners.card import Card, exploration_card
 from goalbound.learners.core import RidgeLearner
-from goalbound.learners.exploration import Exploration, greedy, kwik_threshold, rmax, sampled
+from goalbound.learners.exploration import Exploration, greedy, kwik_threshold, local, rmax, sampled
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.models import Support
 
 DOUBLING = 2.0
 """Within an episode they plan anew when the Gram determinant of a pair has doubled."""
+LOCAL_REGULARIZATION = 2.0
+"""lambda of :class:`LocalOptimism` by default: rows and losses that were hardly seen are pulled to 0 longer."""
 OPTIMISM = 0.03
 """The share of optimistic plans of posterior sampling, where nothing was guessed."""
 
@@ -109,9 +112,67 @@ class EpsilonGreedy(RidgeLearner):
         return [*super()._described(), f"explore {exploration.explore:.3g}", f"fade {exploration.fade:.3g}"]
 
 
+class LocalOptimism(RidgeLearner):
+    """Plans in the ridge estimate, as :class:`GreedyRidge` does, and is optimistic about the next step only. Our choice
+    for use, where no proof is asked for (docs/how_to/which_learner.md).
+
+    In a state it plays the action of the least ``Q - bonus sqrt(log(1 + n)) w sqrt(v + w^2 + 0.01)``: Q is the loss of
+    the action plus the values of the plan after it, w the norm of the context in its inverse Gram matrix, v the
+    estimated variance of the loss and of the value of the next state, and n = 1 / w^2 for the action of the plan. So
+    what seems worse than the plan is tried again at a logarithmic rate, where it is cheap or uncertain; and only the
+    uncertainty of one step counts, where optimism in the whole model, or noise in it, adds it up along the way.
+
+    Plans at each episode, after a step that was not the plan's, and when the Gram determinant of a pair doubles. Draws
+    nothing. No guarantee is known. ``options``: lambda is 2 unless they say otherwise.
+
+    >>> from goalbound import LocalOptimism, Support
+    >>> learner = LocalOptimism(Support.full(2, 2), 3, loss_floor=0.1)
+    >>> learner.begin([0.2, 0.3, 0.5]).act(0)
+    0
+    """
+
+    kind = "LocalOptimism"
+    card = Card(exploration_card)
+
+    def __init__(
+        self,
+        support: Support,
+        context_size: int,
+        *,
+        loss_floor: float,
+        bonus: float = 0.2,
+        prior: PriorKnowledge | None = None,
+        options: LearnerOptions | None = None,
+    ) -> None:
+        settings = Settings.of(
+            context_size, loss_floor=loss_floor, exploration=local(bonus=bonus), replan_factor=DOUBLING,
+            options=LearnerOptions(regularization=LOCAL_REGULARIZATION) if options is None else options,
+        )  # fmt: skip
+        self._set_up(support, settings, prior, None)
+
+    @classmethod
+    def _explores(cls, exploration: Exploration) -> bool:
+        return exploration.code == LOCAL
+
+    def _select(self, episode_state: EpisodeState, state: int) -> int:
+        run = self._effort.engine(0)(kernels.locally_optimistic_pair)
+        return int(run(self._constants, episode_state, state))
+
+    def _select_among(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64]) -> int:
+        planned = int(episode_state.iteration.policy[state])
+        if planned not in allowed:
+            planned = super()._select_among(episode_state, state, allowed)
+        engine = self._effort.engine(0)
+        deviations = engine(bonus_deviations)(self._constants, episode_state, planned)
+        worth = [engine(optimistic_worth)(self._constants, episode_state, pair, deviations) for pair in allowed]
+        return planned if worth[list(allowed).index(planned)] == min(worth) else int(allowed[int(np.argmin(worth))])
+
+    def _described(self) -> list[str]:
+        return [*super()._described(), f"bonus {self.settings.exploration.spread:.3g} x the estimated deviation"]
+
+
 class PosteriorSampling(RidgeLearner):
-    """Thompson sampling (PS-CSSP): plans in a draw around the ridge estimate. Our choice for use, where no proof is
-    asked for (docs/how_to/which_learner.md).
+    """Thompson sampling (PS-CSSP): plans in a draw around the ridge estimate.
 
     The coefficients of a row have posterior N(P^, spread^2 V^-1), independently; so under a context c the row itself
     is N(P^ c, (spread w)^2 I) with w the norm of c in V^-1. That is drawn, for every next state of the support, and

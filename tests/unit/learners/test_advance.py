@@ -12,6 +12,7 @@ from goalbound import (
     EpsilonGreedy,
     GreedyRidge,
     KwikRmax,
+    LocalOptimism,
     PosteriorSampling,
     PriorKnowledge,
     Step,
@@ -32,6 +33,7 @@ def rng() -> np.random.Generator:
 LEARNERS: dict[str, Any] = {
     "greedy": lambda: GreedyRidge(SUPPORT, 2, loss_floor=0.1),
     "epsilon": lambda: EpsilonGreedy(SUPPORT, 2, loss_floor=0.1, explore=0.5, fade=0.0, rng=rng()),
+    "local": lambda: LocalOptimism(SUPPORT, 2, loss_floor=0.1),
     "posterior": lambda: PosteriorSampling(SUPPORT, 2, loss_floor=0.1, rng=rng()),
     "rmax": lambda: KwikRmax(SUPPORT, 2, loss_floor=0.1, threshold=0.5),
 }

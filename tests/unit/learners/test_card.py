@@ -75,6 +75,7 @@ def test_only_learners_with_a_known_test_say_so() -> None:
         "lr-cssp": lr_cssp(),
         "greedy": ridge.GreedyRidge(SUPPORT, 2, **arguments),
         "epsilon": ridge.EpsilonGreedy(SUPPORT, 2, **arguments),
+        "local": ridge.LocalOptimism(SUPPORT, 2, **arguments),
         "posterior": ridge.PosteriorSampling(SUPPORT, 2, **arguments),
         "rmax": ridge.KwikRmax(SUPPORT, 2, **arguments),
         "hoeffding": TabularLearner(SUPPORT, Method("hoeffding-ssp", loss_bound=2.0), **arguments),

@@ -17,7 +17,7 @@ from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.exploration import kwik_threshold
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
-from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
+from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, LocalOptimism, PosteriorSampling
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import BallSet, LinearCSSP, Step, Support
 from goalbound.planning import extended_value_iteration
@@ -119,6 +119,54 @@ def plain_draws(support: Support) -> PosteriorSampling:
         support, 1, loss_floor=0.1, spread=0.5, by_variance=False, optimism=0.0, patience=np.inf,
         rng=np.random.default_rng(0),
     )  # fmt: skip
+
+
+def taught_two_actions(**settings: Any) -> LocalOptimism:
+    """Both actions end at once. The first lost 0.5 five times, the second 1 once, with lambda 1: 2.5 / 6 and 1 / 2."""
+    learner = LocalOptimism(
+        Support.from_pairs([{0: [1], 1: [1]}]), 1, loss_floor=0.1, options=LearnerOptions(), **settings
+    )
+    for action, loss, times in ((0, 0.5, 5), (1, 1.0, 1)):
+        for _ in range(times):
+            learner.learn([1.0], Step(0, action, loss, 1))
+    return learner
+
+
+@pytest.mark.parametrize(("bonus", "action"), [(0.1, 0), (0.2, 1)])
+def test_the_bonus_decides_when_what_seems_worse_is_tried_again(bonus: float, action: int) -> None:
+    # w^2 is 1/6 and 1/2, sqrt(log(1 + 6)) = 1.395. The first: 0.4167 - 1.395 bonus 0.4082 sqrt(0.2431 + 0.1667 + 0.01),
+    # that is 0.4167 - 0.3689 bonus; the second: 0.5 - 1.395 bonus 0.7071 sqrt(0.25 + 0.5 + 0.01) = 0.5 - 0.8599 bonus.
+    # They are equal at a bonus of 0.170.
+    learner = taught_two_actions(bonus=bonus)
+    assert learner.plan([1.0]).policy.tolist() == [0]
+    assert learner.begin([1.0]).act(0) == action
+
+
+def test_what_is_known_has_no_bonus_and_only_allowed_actions_are_tried() -> None:
+    assert taught_two_actions(bonus=5.0).begin([1.0]).act(0, allowed=[0]) == 0
+    assert taught_two_actions(bonus=5.0).begin([1.0]).act(0, allowed=[0, 1]) == 1
+    support = Support.from_pairs([{0: [1], 1: [1]}])
+    known = PriorKnowledge.nothing(support, 1).with_losses({(0, 0): 0.4, (0, 1): 0.5}).with_rows(
+        {(0, 0): {1: 1.0}, (0, 1): {1: 1.0}}
+    )  # fmt: skip
+    learner = LocalOptimism(support, 1, loss_floor=0.1, bonus=50.0, prior=known)
+    assert learner.begin([1.0]).act(0) == 0
+
+
+def test_a_step_that_is_not_the_plans_ends_the_plan() -> None:
+    # lambda is 2. The first: loss 20 / 102, and 50 / 102 of the steps stay, so it is worth 0.385; the second 3 / 5, with
+    # a bonus of sqrt(log 103) sqrt(1 / 5) sqrt(0.24 + 0.2 + 0.01) = 0.65.
+    learner = LocalOptimism(Support.full(1, 2), 1, loss_floor=0.1, bonus=1.0)
+    for _ in range(50):
+        learner.learn([1.0], Step(0, 0, 0.2, 0))
+        learner.learn([1.0], Step(0, 0, 0.2, 1))
+    for _ in range(3):
+        learner.learn([1.0], Step(0, 1, 1.0, 1))
+    episode = learner.begin([1.0])
+    assert learner.plan([1.0]).policy.tolist() == [0]
+    assert episode.act(0) == 1
+    episode.observe(Step(0, 1, 1.0, 0))
+    assert episode.plan is None
 
 
 def test_an_optimistic_plan_is_the_best_one_in_balls_around_the_estimate() -> None:
@@ -311,7 +359,7 @@ def test_each_is_reported_what_its_name_says() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["greedy", "epsilon", "ps", "kwik"])
+@pytest.mark.parametrize("name", ["greedy", "epsilon", "local", "ps", "kwik"])
 def test_each_is_of_its_own_class_and_comes_back_as_it(name: str, tmp_path: Path) -> None:
     learner = LEARNERS[name](BOTH, 2, np.random.default_rng(1))
     learner.save(tmp_path / "learner")
@@ -339,6 +387,8 @@ def test_a_file_whose_settings_are_those_of_another_class_is_refused(tmp_path: P
         (partial(GreedyRidge, loss_floor=0.0), r"loss_floor is 0 and episodes is not given.*LearnerOptions\(episodes="),
         (partial(EpsilonGreedy, loss_floor=0.1, explore=1.5), r"explore 1\.5 and fade .* explore is in \[0, 1\]"),
         (partial(EpsilonGreedy, loss_floor=0.1, fade=-1.0), r"fade -1\.0 do not fit; .* fade >= 0"),
+        (partial(LocalOptimism, loss_floor=0.1, bonus=-0.5), r"bonus -0\.5 is not a finite number from 0 on"),
+        (partial(LocalOptimism, loss_floor=0.1, bonus=np.inf), r"bonus inf is not a finite number from 0 on"),
         (partial(PosteriorSampling, loss_floor=0.1, spread=-0.5), r"spread -0\.5 and threshold .* finite numbers"),
         (partial(PosteriorSampling, loss_floor=0.1, ceiling=0.5), r"ceiling 0\.5 is below 1, .* use a larger one"),
         (partial(KwikRmax, loss_floor=0.1, accuracy=0.0), r"accuracy 0\.0 is not in \(0, 1\]"),

@@ -124,6 +124,19 @@ def epsilon_greedy(
     return warm_started(learner, problem, log_share, episodes, rng, log_law)
 
 
+def local_optimism(
+    problem: LinearCSSP, *, episodes: int, bonus: float = 0.2, support: str = "true",
+    loss_floor: str | float = "certified", regularization: float = ridge.LOCAL_REGULARIZATION, guess: str = "nothing",
+    guess_strength: float = GUESS_STRENGTH, log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,
+) -> ridge.LocalOptimism:  # fmt: skip
+    """Greedy, and optimistic about the next step only."""
+    learner = ridge.LocalOptimism(
+        _support(problem, support), problem.context_size, bonus=bonus, prior=guessed(problem, guess, guess_strength),
+        **_ridge_arguments(problem, episodes, loss_floor, regularization),
+    )  # fmt: skip
+    return warm_started(learner, problem, log_share, episodes, rng, log_law)
+
+
 def ps_cssp(
     problem: LinearCSSP, *, episodes: int, spread: float = 0.15, by_variance: bool = True,
     optimism: float | None = None, patience: float = 1.0, ceiling: float = 1000.0,
@@ -362,8 +375,14 @@ LEARNERS = Catalog(
         Entry("greedy-ridge", "plans in the ridge estimate as it is", greedy_ridge, also=("greedy", "ridge")),
         Entry("epsilon-greedy", "greedy, with random steps that fade", epsilon_greedy, also=("eps-greedy", "e-greedy")),
         Entry(
+            "local-optimism",
+            "greedy, and optimistic about the next step only: our choice for use",
+            local_optimism,
+            also=("local-ucb", "greedy-ucb"),
+        ),
+        Entry(
             "ps-cssp",
-            "posterior (Thompson) sampling around the ridge estimate: our choice for use",
+            "posterior (Thompson) sampling around the ridge estimate",
             ps_cssp,
             also=("thompson", "thompson-sampling", "ts", "posterior", "posterior-sampling"),
         ),

@@ -23,6 +23,7 @@ MEANINGS: Mapping[str, str] = {
     "parts": "the parts into which cells, hats or splines cut the contexts",
     "explore": "the share of random steps in the first episode",
     "fade": "in episode k the share of random steps is explore k^-fade",
+    "bonus": "optimism about a step: so many deviations, times the root of the logarithm of the visits",
     "spread": "the deviation of what is drawn, in widths of the estimate",
     "by_variance": "whether the deviation follows the estimated variance too",
     "optimism": "the share of plans that are optimistic, not drawn; if left out, 0.03, or 0 with a guess",
