@@ -17,7 +17,7 @@ from goalbound.models import Support
 
 DOUBLING = 2.0
 """Within an episode they plan anew when the Gram determinant of a pair has doubled."""
-LOCAL_REGULARIZATION = 2.0
+LOCAL_REGULARIZATION = 3.0
 """lambda of :class:`LocalOptimism` by default: rows and losses that were hardly seen are pulled to 0 longer."""
 OPTIMISM = 0.03
 """The share of optimistic plans of posterior sampling, where nothing was guessed."""
@@ -123,7 +123,7 @@ class LocalOptimism(RidgeLearner):
     uncertainty of one step counts, where optimism in the whole model, or noise in it, adds it up along the way.
 
     Plans at each episode, after a step that was not the plan's, and when the Gram determinant of a pair doubles. Draws
-    nothing. No guarantee is known. ``options``: lambda is 2 unless they say otherwise.
+    nothing. No guarantee is known. ``options``: lambda is 3 unless they say otherwise.
 
     >>> from goalbound import LocalOptimism, Support
     >>> learner = LocalOptimism(Support.full(2, 2), 3, loss_floor=0.1)
@@ -140,7 +140,7 @@ class LocalOptimism(RidgeLearner):
         context_size: int,
         *,
         loss_floor: float,
-        bonus: float = 0.2,
+        bonus: float = 0.3,
         prior: PriorKnowledge | None = None,
         options: LearnerOptions | None = None,
     ) -> None:
