@@ -207,7 +207,8 @@ def test_optimism_about_the_next_step_plans_as_greedy_does_and_without_a_bonus_p
         action = other.act(0)
         assert bonus > 0.0 or action == greedily.act(0)
         greedily.act(0)
-        assert other.plan is not None and greedily.plan is not None
+        assert other.plan is not None
+        assert greedily.plan is not None
         assert other.plan.values.tobytes() == greedily.plan.values.tobytes()
 
 

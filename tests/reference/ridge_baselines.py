@@ -120,8 +120,9 @@ def known_or_goal(threshold: float) -> Exploration:
 class NaiveRidge:
     """The learner, and its one open episode: ``begin``, then ``choices`` and ``observe`` by turns.
 
-    ``explore`` and ``fade`` make it epsilon-greedy, ``bonus`` optimistic about the next step. Draws, all from ``rng``: for each new plan of :func:`drawn` a
-    normal per triple and then one per pair; for each step that may explore a uniform, and one more if it does.
+    ``explore`` and ``fade`` make it epsilon-greedy, ``bonus`` optimistic about the next step. Draws, all from
+    ``rng``: for each new plan of :func:`drawn` a normal per triple and then one per pair; for each step that may
+    explore a uniform, and one more if it does.
     """
 
     def __init__(

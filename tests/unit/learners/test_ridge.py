@@ -154,8 +154,8 @@ def test_what_is_known_has_no_bonus_and_only_allowed_actions_are_tried() -> None
 
 
 def test_a_step_that_is_not_the_plans_ends_the_plan() -> None:
-    # lambda is 3. The first: loss 20 / 103, and 50 / 103 of the steps stay, so it is worth 0.377; the second 3 / 6, with
-    # a bonus of sqrt(log 104) sqrt(1 / 6) sqrt(0.25 + 0.167 + 0.01) = 0.575.
+    # lambda is 3. The first: loss 20 / 103, and 50 / 103 of the steps stay, so it is worth 0.377; the second 3 / 6,
+    # with a bonus of sqrt(log 104) sqrt(1 / 6) sqrt(0.25 + 0.167 + 0.01) = 0.575.
     learner = LocalOptimism(Support.full(1, 2), 1, loss_floor=0.1, bonus=1.0)
     for _ in range(50):
         learner.learn([1.0], Step(0, 0, 0.2, 0))
