@@ -40,10 +40,9 @@ def smoke(environment: Environment, built: Built, place: Path) -> str:
         archive.extractall(place, filter="data")
     (root,) = place.iterdir()
     shutil.rmtree(root / "src")
-    ended = environment.run(
-        "-m", "pytest", "--quiet", "--numprocesses", "2", "--dist", "worksteal", *SMOKE, cwd=root, timeout=3600.0,
-        isolated=False,
-    )  # fmt: skip
+    words = ["-m", "pytest", "--quiet", "--numprocesses", "2", "--dist", "worksteal"]
+    words += ["--timeout", "1800"]  # nothing is compiled yet
+    ended = environment.run(*words, *SMOKE, cwd=root, timeout=7200.0, isolated=False)
     return ended.stdout.strip().splitlines()[-1]
 
 
