@@ -153,6 +153,7 @@ __all__ = [
     "LearnerError",
     "LearnerOptions",
     "LinearCSSP",
+    "LocalOptimism",
     "LossScale",
     "MappedContexts",
     "ModelEnvironment",

@@ -43,7 +43,8 @@ def test_the_format_versions_are_those_of_the_code():
         snapshots.KIND: snapshots.VERSION,
         transfer.FORMAT: transfer.VERSION,
     }
-    assert in_the_page() == {kind: (str(number), str(number)) for kind, number in versions.items()}
+    read = {"the class of the learner": ", ".join(map(str, checkpoint.READABLE))}
+    assert in_the_page() == {kind: (str(number), read.get(kind, str(number))) for kind, number in versions.items()}
 
 
 def test_the_version_stands_once_and_is_semantic():
@@ -66,11 +67,11 @@ def test_names_are_exported_to_type_checkers_as_they_are_loaded():
     assert sorted(goalbound.__all__) == sorted([*goalbound._HOMES, "__version__"])
 
 
-def test_what_to_cite_is_the_same_in_the_readme_the_citation_file_and_the_report():
+def test_what_to_cite_is_the_same_in_the_docs_the_citation_file_and_the_report():
     pytest.importorskip("jinja2", reason="the extra 'experiments' is not installed")
     from goalbound.experiments.report.sections import bibtex
 
-    assert bibtex(goalbound.__version__) in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert bibtex(goalbound.__version__) in (ROOT / "docs" / "how_to" / "cite.md").read_text(encoding="utf-8")
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     for said in ("eprint        = {2511.12534}", "year          = {2025}"):
         assert said in bibtex("")

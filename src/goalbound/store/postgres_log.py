@@ -109,7 +109,7 @@ class PostgresLog:
         connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(schema)))
         found = self._one("SELECT to_regclass('meta') IS NOT NULL")[0]
         if not found and self._one(_HIDDEN, (schema, schema))[0]:
-            raise StoreError(f"{self.path}: the role may not use this schema; docs/operations.md says what it needs")
+            raise StoreError(f"{self.path}: the role may not use this schema: see docs/how_to/operations.md")
         if not found and (self._readonly or not create):
             raise StoreError(f"{self.path}: there is no store")
         if self._readonly:
@@ -509,7 +509,7 @@ def store_error(error: psycopg.Error, url: str) -> StoreError:
     if isinstance(error, errors.IntegrityError):
         return StoreDamaged(f"{where}: {words}; the log holds what it should not")
     if isinstance(error, errors.InsufficientPrivilege):
-        return StoreError(f"{where}: the role may not do this ({words}); docs/operations.md says what it needs")
+        return StoreError(f"{where}: the role may not do this ({words}); see docs/how_to/operations.md")
     return StorageFailed(f"{where}: reading or writing failed ({type(error).__name__}: {words}); {_REOPEN}")
 
 
