@@ -1,4 +1,4 @@
-"""Logs of released formats, kept so that every later version is held against them (docs/how_to/operations.md, "Formats").
+"""Logs of released formats, kept so that later versions are held against them (docs/how_to/operations.md, "Formats").
 
 ``python -m tests.support.released_logs NAME`` writes one, by the version that it is run with, to tests/fixtures/stores.
 A log that is there is never written again: that it was written by an earlier version is what it is for.
