@@ -27,7 +27,7 @@ PAGE = Path(__file__).with_name("patients.md")
 PICTURE = Path(__file__).parents[1] / "images" / "patients.png"
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<text>.*?)```\n)?", re.DOTALL)
 BINS = 12
-COLOURS = ("#1b6ca8", "#c8553d", "#6a994e", "#8d8d8d")
+COLOURS = ("#1b6ca8", "#8e5ea2", "#c8553d", "#6a994e", "#8d8d8d")
 
 
 def run_page(*, change: Callable[[str], str] = lambda code: code) -> tuple[dict, list[str]]:

@@ -110,7 +110,7 @@ class LRCSSP(RidgeLearner):
         little optimistic may settle for a bad plan and never find out. At 0.5 the regret was 0.36 to 0.57 of that of
         the proven intervals on the problems that we measured, and none of 200 runs of the hardest was stuck with a bad
         plan; at 0.1 nearly one in four was (docs/how_to/width_scale.md). Where no proof is asked for,
-        :class:`~goalbound.PosteriorSampling` does better on most problems (docs/how_to/which_learner.md).
+        :class:`~goalbound.LocalOptimism` does better on most problems (docs/how_to/which_learner.md).
 
         Args:
             support: the pairs and where each may lead; a narrow one helps, and costs no guarantee.

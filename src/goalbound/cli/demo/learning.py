@@ -12,7 +12,7 @@ from goalbound.estimation import likelihood
 from goalbound.learners.card import learner_card
 from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.ridge import PosteriorSampling
+from goalbound.learners.ridge import LocalOptimism
 from goalbound.models import LinearCSSP
 from goalbound.planning import optimal_values
 from goalbound.problems.catalog import catalog_entry
@@ -86,7 +86,7 @@ class LearnerSetup(NamedTuple):
 
 LEARNER_SETUPS = (
     LearnerSetup("LR-CSSP", "LR-CSSP", "proven"),
-    LearnerSetup("posterior sampling", "sampling", "practical"),
+    LearnerSetup("local optimism", "local", "practical"),
     LearnerSetup("LR-CSSP, blind to the context", "blind", "blind"),
 )
 
@@ -124,8 +124,8 @@ regret        expected loss beyond the clairvoyant's, who knows the problem; all
 loss          expected loss of one patient: mean over the first tenth of them, and over the last
 abandoned     patients given up after {STEP_LIMIT:,} doses; what they lost counts, the true regret is larger
 
-LR-CSSP has likelihood-ratio sets, and its regret is bounded. Posterior sampling is what we would use where no proof is
-asked for: it explores by noise in its estimates, and nothing is proven of it.
+LR-CSSP has likelihood-ratio sets, and its regret is bounded. Local optimism is what we would use where no proof is
+asked for: it plans in its estimate, is optimistic about the next dose only, and nothing is proven of it.
 
 The regret of LR-CSSP grows as patients^{proven.growth:.2f} by now; the theorem promises 0.5 at most in the long run.
 That of the blind learner, to whom all patients look the same, grows as patients^{blind.growth:.2f}."""
@@ -136,7 +136,7 @@ def _run(problem: LinearCSSP, setup: LearnerSetup, patients: NDArray[np.float64]
     size = 1 if blind else problem.context_size
     floor = float(problem.losses.min())
     learner = (
-        PosteriorSampling(problem.support, size, loss_floor=floor, rng=np.random.default_rng(SEED))
+        LocalOptimism(problem.support, size, loss_floor=floor)
         if setup.kind == "practical"
         else LRCSSP(problem.support, size, delta=DELTA, loss_floor=floor, widths=likelihood())
     )

@@ -10,6 +10,7 @@ from goalbound.cli.demo import policy_grids
 from goalbound.cli.demo.charts import demo_charts
 from goalbound.cli.demo.learning import DELTA, SEED, STEP_LIMIT, Learning
 from goalbound.cli.demo.planning import Weather, outcome
+from goalbound.learners.ridge import LOCAL_REGULARIZATION
 from goalbound.models import LinearCSSP
 from goalbound.pages.page import render
 from goalbound.pages.tables import Table, text_rows
@@ -29,6 +30,7 @@ def page(learning: Learning, weather: Weather) -> str:
         ],
         "weather": weather, "grids": policy_grids,
         "floor": float(learning.problem.losses.min()), "delta": DELTA, "seed": SEED, "step_limit": STEP_LIMIT,
+        "local_regularization": LOCAL_REGULARIZATION,
         "version": __version__, "python": platform.python_version(),
         "versions": ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba")),
     }  # fmt: skip

@@ -17,7 +17,7 @@ def test_the_demo_learns_the_same_at_every_run(learned):
 def test_the_learners_meet_the_same_patients_and_only_the_blind_one_does_not_look(learned):
     proven, practical, blind = learned.runs
     assert proven.card == blind.card == "widths: likelihood; delta 0.1"  # the same constants
-    assert practical.card == "spread 0.15"
+    assert practical.card == "bonus 0.3"
     assert "blind" in blind.name
     # What a patient loses is what the clairvoyant would, the same for all, and the regret.
     assert all(run.early >= learned.early_best and run.late >= learned.late_best for run in learned.runs)
@@ -50,5 +50,5 @@ def test_progress_runs_from_the_first_patient_to_the_last(log, learned):
 def test_the_text_says_what_is_not_proven_and_counts_the_abandoned(learned):
     hurt = learned._replace(runs=[*learned.runs[:2], learned.runs[2]._replace(abandoned=17)])
     calls = learning_text(hurt)
-    assert "it explores by noise in its estimates, and nothing is proven of it" in calls
+    assert "is optimistic about the next dose only, and nothing is proven of it" in calls
     assert re.search(r"blind to the context +[\d,]+ +[\d.]+ +[\d.]+ +17\n", calls)
