@@ -16,6 +16,7 @@ from goalbound.learners.base import LearnerBase
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.protocol import Learner
+from goalbound.learners.ridge import LocalOptimism
 from goalbound.learners.wrapper import unwrap
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.validation import short_repr
@@ -33,7 +34,8 @@ def warm_up(*learners: Learner) -> float:
     What is compiled is cached on disk: processes that start later load it in about a second. Programs do not depend on
     the size of a problem or on the number of components. Without learners, the programs of :class:`LRCSSP` by default
     (``widths.likelihood()``), with intervals (``widths.sharp()``) and with balls (``widths.paper()``) are compiled;
-    greedy, epsilon-greedy, posterior sampling and R-max learners run the last too.
+    greedy, epsilon-greedy, posterior sampling and R-max learners run the last too, and so does
+    :class:`~goalbound.LocalOptimism`, whose own kernels are compiled as well.
 
     The learners are copied, and learn nothing.
 
@@ -51,7 +53,8 @@ def warm_up(*learners: Learner) -> float:
 
 def _standard() -> list[Learner]:
     support = Support.full(2, 2)
-    return [LRCSSP(support, 2, loss_floor=0.1, widths=widths) for widths in (likelihood(), sharp(), paper())]
+    proven = [LRCSSP(support, 2, loss_floor=0.1, widths=widths) for widths in (likelihood(), sharp(), paper())]
+    return [*proven, LocalOptimism(support, 2, loss_floor=0.1)]
 
 
 def _exercise(learner: Any) -> None:
