@@ -1,6 +1,7 @@
 """``goalbound serve`` and ``goalbound token``; that a service runs is tested in tests/unit/service/test_server.py."""
 
 import re
+import socket
 
 import pytest
 
@@ -58,6 +59,16 @@ def test_a_learner_that_is_in_the_store_stays_and_its_file_is_not_read(tmp_path,
     assert "none.npz is not read" in caplog.text
     with open_store(tmp_path / "store") as store:
         assert store.digest() == before
+
+
+def test_a_port_that_is_taken_is_said_with_what_to_do(tmp_path, capsys):
+    open_store(tmp_path / "store").close()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert main(["serve", str(tmp_path / "store"), "--port", str(port)]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert f"another program listens on port {port}" in error
+    assert "give another --port" in error
 
 
 def test_tokens_of_a_store_in_a_database(database, capsys):
