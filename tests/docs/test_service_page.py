@@ -36,7 +36,7 @@ def test_the_program_of_the_page_handles_its_case(served, capsys):
 def test_the_learner_of_the_start_page_is_one_that_its_program_can_ask(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(block("docs/start/learner_loop.md", "GreedyRidge("), {})
-    learner = load_learner("learner.npz")
+    learner = load_learner("first.npz")
     assert learner.support.state_names == ("down",)
     assert learner.begin([0.8, 0.2]).act("down") in (0, 1)
 
@@ -48,17 +48,17 @@ def test_the_program_of_the_start_page_handles_its_case(served, capsys):
 
 def test_the_store_of_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    code = block("docs/how_to/service.md", 'Store.open("incidents")')
+    code = block("docs/how_to/service.md", 'Store.open("cases")')
     exec(code, {})
     assert f"```text\n{capsys.readouterr().out}```" in (ROOT / "docs" / "how_to" / "service.md").read_text()
-    assert verify(tmp_path / "incidents").replayed == 4
-    with Store.open(tmp_path / "incidents") as store:
+    assert verify(tmp_path / "cases").replayed == 4
+    with Store.open(tmp_path / "cases") as store:
         assert store.names == ("recovery",)
 
 
 def test_the_follower_of_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(block("docs/how_to/service.md", 'Store.open("incidents")'), {})
+    exec(block("docs/how_to/service.md", 'Store.open("cases")'), {})
     capsys.readouterr()
     names: dict = {}
     exec(block("docs/how_to/service.md", "Follower.open("), names)

@@ -17,6 +17,8 @@ from goalbound.store import Store, StoreOptions
 from goalbound.store.locations import location_of
 from goalbound.terminal import table
 
+log = logging.getLogger("goalbound.service")
+
 
 def serve(arguments: Namespace) -> int:
     """Serve a store until the process is told to end."""
@@ -52,6 +54,12 @@ def _create_missing(folder: str, learners: list[str], options: StoreOptions) -> 
         for name, path in wanted.items():
             if name not in store:
                 store.create(name, load_learner(path))
+            else:
+                log.info(
+                    '"%s" is in the store already and goes on with what it has learned; %s is not read '
+                    '(to let it take over: "goalbound store create" with --follows %s, then "promote")',
+                    name, path, name,
+                )  # fmt: skip
 
 
 def token(arguments: Namespace) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -86,6 +88,7 @@ def serve(
     )  # fmt: skip
     try:
         _say_what_was_found(store, time.perf_counter() - begun)
+        check_free(address)  # before compiling, which may take a minute
         if ahead:
             warm_up_learners(store)
         sys.setswitchinterval(_SWITCH_SECONDS)
@@ -117,6 +120,23 @@ def check_address(address: Address, *, has_tokens: bool) -> None:
             f"{address.host} can be reached from other machines, and there are no tokens: anybody could ask and report "
             "anything. Make one first (goalbound token FOLDER --scope cases:write), or listen on 127.0.0.1"
         )
+
+
+def check_free(address: Address) -> None:
+    """An error if another program listens on the port; any other trouble is left to the server itself."""
+    if address.socket is not None:
+        return
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ArgumentError(
+                f"another program listens on port {address.port} of {address.host}, perhaps another goalbound serve: "
+                "stop it, or give another --port"
+            ) from None
 
 
 def warm_up_learners(store: Store | Follower) -> float:

@@ -1,12 +1,14 @@
 """``goalbound serve`` and ``goalbound token``; that a service runs is tested in tests/unit/service/test_server.py."""
 
 import re
+import socket
 
 import pytest
 
 from faults.postgres import GUARDED, SECRET
 from goalbound.cli import main
 from goalbound.service.tokens import Tokens
+from tests.support.incidents_at_work import greedy
 from tests.support.stores import open_store
 
 
@@ -44,6 +46,29 @@ def test_what_cannot_be_done_is_said(tmp_path, capsys, words, code, message):
     names = {"store": tmp_path / "store", "none": tmp_path / "none"}
     assert main([word.format(**names) for word in words]) == code
     assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_learner_that_is_in_the_store_stays_and_its_file_is_not_read(tmp_path, caplog):
+    caplog.set_level("INFO", logger="goalbound.service")
+    with open_store(tmp_path / "store") as store:
+        store.create("recovery", greedy())
+        before = store.digest()
+    words = ["serve", str(tmp_path / "store"), "--learner", "recovery=none.npz", "--host", "0.0.0.0"]
+    assert main(words) == 2  # there are no tokens, so it ends before it listens
+    assert '"recovery" is in the store already' in caplog.text
+    assert "none.npz is not read" in caplog.text
+    with open_store(tmp_path / "store") as store:
+        assert store.digest() == before
+
+
+def test_a_port_that_is_taken_is_said_with_what_to_do(tmp_path, capsys):
+    open_store(tmp_path / "store").close()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert main(["serve", str(tmp_path / "store"), "--port", str(port)]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert f"another program listens on port {port}" in error
+    assert "give another --port" in error
 
 
 def test_tokens_of_a_store_in_a_database(database, capsys):
