@@ -124,8 +124,8 @@ regret        expected loss beyond the clairvoyant's, who knows the problem; all
 loss          expected loss of one patient: mean over the first tenth of them, and over the last
 abandoned     patients given up after {STEP_LIMIT:,} doses; what they lost counts, the true regret is larger
 
-LR-CSSP has likelihood-ratio sets, and its regret is bounded. Posterior sampling is what we would use where no proof is
-asked for: it explores by noise in its estimates, and nothing is proven of it.
+LR-CSSP has likelihood-ratio sets, and its regret is bounded. Posterior sampling explores by noise in its estimates,
+and nothing is proven of it.
 
 The regret of LR-CSSP grows as patients^{proven.growth:.2f} by now; the theorem promises 0.5 at most in the long run.
 That of the blind learner, to whom all patients look the same, grows as patients^{blind.growth:.2f}."""
