@@ -123,7 +123,10 @@ def _explore_problem(arguments: Namespace) -> tuple[str, str]:
     else:
         problem = _contextual(_problem(arguments, name))
     title = Path(name).stem if Path(name).is_file() else " ".join([name, *arguments.settings])
-    return title, explorer_page(problem, title=title, layout=_layout(problem, grid), seconds=arguments.seconds)
+    layout = _layout(problem, grid)
+    if problem.context_size > 1:
+        _say(f"{title}: searching for B* and T* over all contexts, {arguments.seconds:g} s at most (--seconds)")
+    return title, explorer_page(problem, title=title, layout=layout, seconds=arguments.seconds)
 
 
 def _problem(arguments: Namespace, name: str) -> SSP | LinearCSSP:

@@ -56,7 +56,9 @@ def test_problems_records_and_learners_become_pages(capsys, files, monkeypatch, 
 
 def test_a_page_without_a_place_goes_to_out(capsys, files, monkeypatch):
     monkeypatch.chdir(files)
-    assert explore(capsys, "problem.npz", "--seconds", "1")[1] == "out/explore-problem.html"
+    _, out, err = explore(capsys, "problem.npz", "--seconds", "1")
+    assert out == "out/explore-problem.html"
+    assert "searching for B* and T* over all contexts, 1 s at most (--seconds)" in err
 
 
 @pytest.mark.parametrize(

@@ -92,4 +92,8 @@ def _kind(path: str | PathLike[str]) -> str:
     for kind in ("npz", "umb", "drn"):
         if f".{kind}" in suffixes[-1:]:
             return kind
-    raise FileFormatError(f"{os.fspath(path)}: neither its bytes nor its suffix match a format; known are {_KNOWN}")
+    sources = {".prism", ".nm", ".pm", ".jani"}
+    remedy = "; let PRISM or Storm build the model and export it as .umb" if sources & set(suffixes[-1:]) else ""
+    raise FileFormatError(
+        f"{os.fspath(path)}: neither its bytes nor its suffix match a format; known are {_KNOWN}{remedy}"
+    )

@@ -38,6 +38,13 @@ def test_load_goes_by_the_bytes_and_not_by_the_suffix(tmp_path):
         load(tmp_path / "model")
 
 
+def test_the_source_of_a_model_is_refused_with_what_to_do(tmp_path):
+    for suffix in ("prism", "nm", "jani"):
+        (tmp_path / f"model.{suffix}").write_bytes(b"mdp\n")
+        with pytest.raises(FileFormatError, match=r"let PRISM or Storm build the model and export it as \.umb"):
+            load(tmp_path / f"model.{suffix}")
+
+
 def test_loss_and_goal_are_refused_for_a_file_that_holds_one_problem(tmp_path):
     small().save(tmp_path / "drug.npz")
     with pytest.raises(InputError, match="loss= and goal= are for UMB and DRN"):
