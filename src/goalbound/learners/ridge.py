@@ -114,7 +114,7 @@ class EpsilonGreedy(RidgeLearner):
 
 class LocalOptimism(RidgeLearner):
     """Plans in the ridge estimate, as :class:`GreedyRidge` does, and is optimistic about the next step only. Our choice
-    for use, where no proof is asked for (docs/how_to/which_learner.md).
+    up to some 25 states, where no proof is asked for (docs/how_to/which_learner.md).
 
     In a state it plays the action of the least ``Q - bonus sqrt(log(1 + n)) w sqrt(v + w^2 + 0.01)``: Q is the loss of
     the action plus the values of the plan after it, w the norm of the context in its inverse Gram matrix, v the
