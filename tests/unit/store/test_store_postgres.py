@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from goalbound.errors import CaseExists, StorageFailed, StoreDamaged, StoreError, StoreLocked
+from goalbound.errors import CaseExists, FileFormatError, StorageFailed, StoreDamaged, StoreError, StoreLocked
 from goalbound.store import Store, StoreOptions
 from goalbound.store.audit import verify
 from goalbound.store.database_url import database_of
@@ -74,6 +74,18 @@ def test_a_log_moves_to_postgresql_and_back_with_the_same_chain_and_state(databa
     for place in (database, tmp_path / "two"):
         found = verify(place)
         assert {"seq": found.seq, "chain": found.chain, "state": found.state} == digest
+
+
+def test_of_a_broken_file_nothing_is_written(database, tmp_path, monkeypatch):
+    monkeypatch.setattr("goalbound.store.transfer._CHUNK", 5)  # the damage is far behind what would be written first
+    with open_store(tmp_path / "one") as store:
+        Handled(seed=2).go_on(store.create("incidents", drawing()), 20)
+    export_log(tmp_path / "one", tmp_path / "log")
+    lines = (tmp_path / "log").read_bytes().splitlines(keepends=True)
+    (tmp_path / "broken").write_bytes(b"".join(lines[:-1]))
+    with pytest.raises(FileFormatError, match="no last line"):
+        import_log(database, tmp_path / "broken")
+    assert import_log(database, tmp_path / "log") == 21  # so it was still empty
 
 
 def test_a_compacted_store_goes_on_from_the_snapshot_in_the_database(database, tmp_path):
