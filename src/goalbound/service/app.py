@@ -19,7 +19,7 @@ from goalbound.errors import ArgumentError
 from goalbound.service.deadlines import Deadlines
 from goalbound.service.metrics import Metrics
 from goalbound.service.problems import RETRY_AFTER, Refused, problem_of
-from goalbound.service.routes import BINARY, JSON, LARGE, ROUTES, SMALL, Request, Response, Route
+from goalbound.service.routes import BINARY, JSON, LARGE, ROUTES, SMALL, Direct, Request, Response, Route
 from goalbound.service.tokens import Token, Tokens
 from goalbound.store import Follower, Store
 from goalbound.store.engine import Engine
@@ -87,7 +87,7 @@ class Service:
             return
         if scope["type"] != "http":
             return
-        begun, name, request_id = time.perf_counter(), "none", f"{self._prefix}{next(self._numbers):x}"
+        begun, name, request_id = time.perf_counter(), "none", self.next_id()
         try:
             route, names = self._routes.find(scope["method"], scope["path"], scope.get("raw_path"))
             name = route.path
@@ -107,21 +107,16 @@ class Service:
                     raise
                 finally:
                     self._deadlines.end(task)
-                if len(data) > most:
-                    raise _too_large(most)
-                body = bytes(data) if route.body is bytes else self._routes.decode(route, data)
+                body = self._decoded(route, data, most)
             response = await route.handler(
                 Request(self, names, scope["query_string"], body, headers.get(b"idempotency-key"), request_id)
             )
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt | SystemExit):
-                raise
-            found = problem_of(error, request_id)
-            response = Response(_encode(found), found.status, PROBLEM)
+            response = refusal(error, request_id)
         self.metrics.count(name, response.status, time.perf_counter() - begun)
-        headers_sent = _headers(response, request_id, self._age())
+        headers_sent = headers_of(response, request_id, self._age())
         await send({"type": "http.response.start", "status": response.status, "headers": headers_sent})
         await send({"type": "http.response.body", "body": response.body})
 
@@ -191,6 +186,38 @@ class Service:
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(_resolve, jobs)
 
+    # What needs no coroutine.
+
+    def next_id(self) -> str:
+        """The id of a request."""
+        return f"{self._prefix}{next(self._numbers):x}"
+
+    def find_direct(self, url: bytes) -> tuple[Route, dict[str, str]] | None:
+        """The route of a POST that the connection may answer itself, and the names in its path."""
+        return None if isinstance(self.store, Follower) else self._routes.find_direct(url)
+
+    def submit_direct(
+        self, route: Route, names: dict[str, str], headers: dict[bytes, bytes], data: bytes,
+        finish: Callable[[list[Any]], None],
+    ) -> None:  # fmt: skip
+        """Hand a whole request of a direct route to the writer; ``finish`` is called in this event loop with the
+        results, once they are on the disk. Whatever is wrong with it is raised here."""
+        assert isinstance(route.handler, Direct)
+        self._admit(route, headers)
+        body = self._decoded(route, data, _most_bytes(route, headers))
+        self._loop = asyncio.get_running_loop()
+        self.store.writer.submit(Job(route.handler.operations(names, body), self._deliver_direct, tag=finish))
+
+    def _deliver_direct(self, jobs: list[Job]) -> None:
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(_finish, jobs)
+
+    def _decoded(self, route: Route, data: bytes | bytearray, most: int) -> Any:
+        if len(data) > most:
+            raise _too_large(most)
+        return bytes(data) if route.body is bytes else self._routes.decode(route, data)
+
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
             message = await receive()
@@ -214,6 +241,19 @@ def _resolve(jobs: list[Job]) -> None:
     for job in jobs:
         if not job.tag.done():
             job.tag.set_result(job.results)
+
+
+def _finish(jobs: list[Job]) -> None:
+    for job in jobs:
+        job.tag(job.results)
+
+
+def refusal(error: BaseException, request_id: str) -> Response:
+    """An error as an answer; what ends the process is raised."""
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        raise error
+    found = problem_of(error, request_id)
+    return Response(_encode(found), found.status, PROBLEM)
 
 
 def _most_bytes(route: Route, headers: dict[bytes, bytes]) -> int:
@@ -249,7 +289,8 @@ async def _rest(message: MutableMapping[str, Any], receive: Receive, most: int) 
         message = await receive()
 
 
-def _headers(response: Response, request_id: str, age: tuple[int, float] | None) -> list[tuple[bytes, bytes]]:
+def headers_of(response: Response, request_id: str, age: tuple[int, float] | None = None) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer; ``age``: what a follower had seen."""
     headers = [
         (b"content-type", response.kind),
         (b"content-length", b"%d" % len(response.body)),
@@ -286,6 +327,11 @@ class _Table:
             self._patterns.setdefault(route.method, []).append((pattern, route))
             if route.body not in (None, bytes):
                 self._decoders[route.body] = msgspec.json.Decoder(route.body).decode
+        self._direct = [
+            (re.compile(pattern.pattern.encode()), route)
+            for pattern, route in self._patterns["POST"]
+            if isinstance(route.handler, Direct)
+        ]
         self._all = [pair for pairs in self._patterns.values() for pair in pairs]
 
     def find(self, method: str, path: str, raw: bytes | None) -> tuple[Route, dict[str, str]]:
@@ -300,6 +346,14 @@ class _Table:
         if others:
             raise Refused(405, "method", f"this takes {', '.join(others)}")
         raise Refused(404, "not-found", "there is nothing here; /openapi.json says what there is")
+
+    def find_direct(self, url: bytes) -> tuple[Route, dict[str, str]] | None:
+        """The direct route of a POST, and the names in it; None: it has none, or more than a path."""
+        for pattern, route in self._direct:
+            match = pattern.fullmatch(url)
+            if match is not None:
+                return route, {name: value.decode("ascii") for name, value in match.groupdict().items()}
+        return None
 
     def decode(self, route: Route, data: bytes | bytearray) -> Any:
         """A body of the type of the route."""

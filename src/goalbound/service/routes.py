@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -69,12 +69,30 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True)
+class Direct:
+    """A handler that is operations of the store and an answer made of their results: it needs no coroutine.
+
+    Attributes:
+        operations: of the names in the path and the body; what cannot be is an error.
+        answer: of the result of each operation, which may be its error, and the id of the request; errors are raised.
+    """
+
+    operations: Callable[[dict[str, str], Any], Sequence[Callable[[Engine], Any]]]
+    answer: Callable[[list[Any], str], Response]
+
+    async def __call__(self, request: Request) -> Response:
+        """The same as a coroutine."""
+        results = await request.service.submit(self.operations(request.names, request.body))
+        return self.answer(results, request.id)
+
+
+@dataclass(frozen=True)
 class Route:
     """Something that can be asked.
 
     Attributes:
         method, path: with names in braces.
-        handler: answers.
+        handler: answers; a :class:`Direct` one is answered by the connection itself where it can.
         scope: what a token must allow; None: nobody needs one.
         summary: for the description.
         body: the type of the JSON body; bytes: a file; None: no body.
@@ -130,25 +148,33 @@ def _step(name: str, case: str, body: StepReport) -> Callable[[Engine], Answer]:
     return lambda engine: engine.observe(name, case, loss, state, taken=taken, step=step, allowed=allowed)
 
 
-async def step(request: Request) -> Response:
+def _one_step(names: dict[str, str], body: StepReport) -> Sequence[Callable[[Engine], Answer]]:
     """What came of an action; what is proposed next."""
-    names = request.names
-    [answer] = await request.service.submit((_step(names["learner"], names["case"], request.body),))
+    return (_step(names["learner"], names["case"], body),)
+
+
+def _one_answer(results: list[Any], request_id: str) -> Response:
+    [answer] = results
     if isinstance(answer, BaseException):
         raise answer
     return _reply(answer)
 
 
-async def batch(request: Request) -> Response:
+def _many_steps(names: dict[str, str], body: Batch) -> Sequence[Callable[[Engine], Answer]]:
     """Steps of several cases; each is durable before the answer, and has its own result."""
-    name = request.names["learner"]
-    operations = [_step(name, one.case, one) for one in request.body.steps]
-    results = await request.service.submit(operations)
+    name = names["learner"]
+    return [_step(name, one.case, one) for one in body.steps]
+
+
+def _many_answers(results: list[Any], request_id: str) -> Response:
     answers = [
-        BatchReply(*answer) if isinstance(answer, Answer) else {"problem": problem_of(answer, request.id)}
+        BatchReply(*answer) if isinstance(answer, Answer) else {"problem": problem_of(answer, request_id)}
         for answer in results
     ]
     return Response(_encode({"results": answers}))
+
+
+step, batch = Direct(_one_step, _one_answer), Direct(_many_steps, _many_answers)
 
 
 async def ask(request: Request) -> Response:

@@ -20,6 +20,7 @@ import uvicorn
 from goalbound.errors import ArgumentError
 from goalbound.learners.wrapper import unwrap
 from goalbound.service.app import Limits, Service
+from goalbound.service.connection import Connection
 from goalbound.service.tokens import Tokens
 from goalbound.simulation.warm_up import warm_up
 from goalbound.store import Follower, Store, StoreOptions
@@ -165,7 +166,7 @@ def stop_at_once(failure: BaseException) -> None:
 def _config(service: Service, address: Address) -> uvicorn.Config:
     where = {"uds": address.socket} if address.socket else {"host": address.host, "port": address.port}
     return uvicorn.Config(
-        service, **where, loop="uvloop", http="httptools", ws="none", lifespan="on", access_log=False,
+        service, **where, loop="uvloop", http=Connection, ws="none", lifespan="on", access_log=False,
         log_level="warning", server_header=False, date_header=False, timeout_keep_alive=75,
         timeout_graceful_shutdown=10, backlog=2048, proxy_headers=False,
     )  # fmt: skip

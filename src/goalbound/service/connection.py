@@ -1,0 +1,126 @@
+"""Connections of the server. Reports of steps, most of what a service is asked, are answered without a coroutine.
+
+All of HTTP is uvicorn's. A request of a :class:`~goalbound.service.routes.Direct` route whose body came together with
+its head goes to the writer at once, and is answered when it is on the disk. Every other one (slow bodies, requests sent
+before the last was answered, clients that do not read their answers, followers) goes the way of any ASGI application.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from goalbound.service.app import Service, headers_of, refusal
+from goalbound.service.routes import JSON, Direct, Response, Route
+
+_PLAIN = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\nx-request-id: %s\r\n\r\n%s"
+
+
+class Connection(HttpToolsProtocol):
+    """One connection of a client; uvicorn makes it."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._service: Service = self.config.app  # type: ignore[assignment]
+        self._found: tuple[Route, dict[str, str]] | None = None  # of a request whose body may come with its head
+        self._data = b""
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come."""
+        super().data_received(data)
+        if self._found is not None:
+            self._leave_to_asgi()
+
+    def on_headers_complete(self) -> None:
+        """The head of a request has come."""
+        self._found, self._data = None, b""
+        cycle = self.cycle
+        if (
+            (cycle is None or cycle.response_complete)
+            and not (self.expect_100_continue or self.flow.write_paused or self.parser.should_upgrade())
+            and self.parser.get_method() == b"POST"
+            and self.parser.get_http_version() == "1.1"
+        ):
+            self._found = self._service.find_direct(self.url)
+        if self._found is None:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Some of a body has come."""
+        if self._found is None:
+            super().on_body(body)
+        else:
+            self._data += body
+
+    def on_message_complete(self) -> None:
+        """A request has come whole."""
+        found, self._found = self._found, None
+        if found is None:
+            super().on_message_complete()
+            return
+        exchange = _Exchange(self, self._service, found[0], keep_alive=self.parser.should_keep_alive())
+        self.cycle = exchange  # type: ignore[assignment]
+        try:
+            self._service.submit_direct(*found, dict(self.headers), self._data, exchange.finish)
+        except Exception as error:
+            exchange.answer(refusal(error, exchange.id))
+
+    def _leave_to_asgi(self) -> None:
+        """The rest of the body comes later, if ever: the application waits for it, and not for ever."""
+        data, self._found, self._data = self._data, None, b""
+        if self.parser is None or self.transport.is_closing():
+            return
+        super().on_headers_complete()
+        if data:
+            super().on_body(data)
+
+
+class _Exchange:
+    """A request that waits for the writer. To uvicorn it is the cycle of a request and its response."""
+
+    __slots__ = ("begun", "connection", "disconnected", "id", "keep_alive", "response_complete", "route", "service")
+
+    class message_event:  # noqa: N801  uvicorn's name
+        """Nobody waits for more."""
+
+        @staticmethod
+        def set() -> None:
+            """Nothing."""
+
+    def __init__(self, connection: Connection, service: Service, route: Route, *, keep_alive: bool) -> None:
+        self.begun = time.perf_counter()
+        self.connection, self.service, self.route = connection, service, route
+        self.id = service.next_id()
+        self.keep_alive = keep_alive
+        self.disconnected = self.response_complete = False
+
+    def finish(self, results: list[Any]) -> None:
+        """The results are on the disk."""
+        assert isinstance(self.route.handler, Direct)
+        try:
+            response = self.route.handler.answer(results, self.id)
+        except Exception as error:
+            response = refusal(error, self.id)
+        self.answer(response)
+
+    def answer(self, response: Response) -> None:
+        """Send it, if somebody is there still."""
+        self.service.metrics.count(self.route.path, response.status, time.perf_counter() - self.begun)
+        self.response_complete = True
+        connection = self.connection
+        if not connection.transport.is_closing():
+            connection.transport.write(_as_bytes(response, self.id, keep_alive=self.keep_alive))
+            if not self.keep_alive:
+                connection.transport.close()
+        connection.on_response_complete()
+
+
+def _as_bytes(response: Response, request_id: str, *, keep_alive: bool) -> bytes:
+    if response.status == 200 and response.kind is JSON and keep_alive and not response.repeated:
+        return _PLAIN % (len(response.body), request_id.encode(), response.body)
+    lines = [b"%s: %s\r\n" % header for header in headers_of(response, request_id)]
+    if not keep_alive:
+        lines.append(b"connection: close\r\n")
+    return b"".join([STATUS_LINE[response.status], *lines, b"\r\n", response.body])

@@ -1,0 +1,271 @@
+"""Connections: what they answer themselves is what the application answers, whatever comes by the socket."""
+
+import asyncio
+import re
+import socket
+import threading
+from contextlib import contextmanager
+from itertools import pairwise
+
+import pytest
+import uvicorn
+
+from faults.world import free_port
+from goalbound.service.app import Limits, Service
+from goalbound.service.connection import Connection
+from goalbound.service.tokens import Tokens
+from tests.support.incidents_at_work import greedy
+from tests.support.stores import open_store, until
+
+STEPS, BATCH = "/v1/learners/incidents/cases/a/steps", "/v1/learners/incidents/steps:batch"
+STEP = b'{"step":%d,"loss":0.1,"next_state":"degraded"}'
+
+
+@contextmanager
+def served(store, http, *, limits=None):
+    """A port where a service around a store answers, by this kind of connection; and the server."""
+    port = free_port()
+    service = Service(store, limits=limits)
+    server = uvicorn.Server(
+        uvicorn.Config(service, port=port, http=http, log_level="error", lifespan="off", date_header=False,
+                       server_header=False, access_log=False)
+    )  # fmt: skip
+    thread = threading.Thread(target=asyncio.run, args=(server._serve(),), daemon=True)
+    thread.start()
+    until(lambda: server.started)
+    try:
+        yield port, server
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """The same service twice: one whose connections answer, one that is any ASGI application."""
+    folder = tmp_path_factory.mktemp("connections")
+    with open_store(folder / "one") as one, open_store(folder / "two") as two:
+        for store in (one, two):
+            store.create("incidents", greedy())
+            store.learner("incidents").begin([1, 0], "degraded", id="a")
+        with served(one, Connection) as (first, _), served(two, "httptools") as (second, _):
+            yield one, (first, second)
+        assert one.digest()["state"] == two.digest()["state"]
+
+
+def request(path, body, *, headers=b"content-type: application/json\r\n", method=b"POST", version=b"1.1"):
+    head = b"%s %s HTTP/%s\r\nhost: localhost\r\n%scontent-length: %d\r\n\r\n"
+    return head % (method, path.encode(), version, headers, len(body)) + body
+
+
+def talk(port, *parts, answers):
+    """Send the parts one by one, and read so many answers; "closed" where the server ends the connection after."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        for before, part in pairwise((None, *parts)):
+            if before is not None:
+                threading.Event().wait(0.05)  # so that it comes by itself
+            connection.sendall(part)
+        found = read(connection, answers)
+        connection.settimeout(0.05)
+        try:
+            found.append("closed" if connection.recv(1) == b"" else "more")
+        except TimeoutError:
+            found.append("open")
+        return found
+
+
+def read(connection, answers):
+    data, found = b"", []
+    while len(found) < answers:
+        head, there, rest = data.partition(b"\r\n\r\n")
+        length = int(re.search(rb"content-length: (\d+)", head)[1]) if there else 0
+        if not there or len(rest) < length:
+            more = connection.recv(65536)
+            assert more, (found, data)
+            data += more
+            continue
+        status, *headers = head.split(b"\r\n")
+        headers = sorted(re.sub(rb"(x-request-id: ).*", rb"\1-", line) for line in headers)
+        found.append((status, headers, re.sub(rb'"request_id":"[^"]*"', b"", rest[:length])))
+        data = rest[length:]
+    assert data == b"", data
+    return found
+
+
+def next_step(store):
+    return STEP % (store.learner("incidents").act("a").step + 1)
+
+
+WRONG = {
+    "nobody": request("/v1/learners/incidents/cases/nobody/steps", STEP % 1),
+    "no learner": request("/v1/learners/other/cases/a/steps", STEP % 1),
+    "gap": request(STEPS, STEP % 1000),
+    "malformed": request(STEPS, b"{"),
+    "invalid": request(STEPS, b'{"step":0,"next_state":"degraded"}'),
+    "no loss": request(STEPS, b'{"step":1,"next_state":"degraded","action":0}'),
+    "empty": request(STEPS, b""),
+    "large": request(STEPS, b" " * 70_000),
+    "other type": request(STEPS, STEP % 1, headers=b"content-type: text/plain\r\n"),
+    "other host": request(STEPS, STEP % 1).replace(b"localhost", b"example.org"),
+    "other origin": request(
+        STEPS, STEP % 1, headers=b"content-type: application/json\r\norigin: http://example.org\r\n"
+    ),
+    "query": request(STEPS + "?a=b", STEP % 1000),
+    "escape": request(STEPS.replace("incidents", "in%63idents"), STEP % 1),
+    "method": request(STEPS, STEP % 1, method=b"PUT"),
+    "batch": request(BATCH, b'{"steps":[{"case":"a","step":1000,"loss":0.1,"next_state":"degraded"}]}'),
+    "batch of none": request(BATCH, b'{"steps":[]}'),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_errors_are_those_of_the_application_and_the_connection_goes_on(pair, name):
+    _, ports = pair
+    after = request("/v1/learners/other/cases/a/steps", STEP % 1)
+    first, second = (talk(port, WRONG[name], after, answers=2) for port in ports)
+    assert first == second
+    assert first[0][0] != b"HTTP/1.1 200 OK" or name == "batch"
+
+
+FORMS = {
+    "whole": lambda body: (request(STEPS, body),),
+    "again": lambda body: (request(STEPS, body), request(STEPS, body)),
+    "in three parts": lambda body: (request(STEPS, body)[:30], request(STEPS, body)[30:-5], body[-5:]),
+    "body after its head": lambda body: (request(STEPS, body)[: -len(body)], body),
+    "two at once": lambda body: (request(STEPS, body) * 2,),
+    "three at once": lambda body: (request(STEPS, body) * 3,),
+    "one and a half": lambda body: (request(STEPS, body) + request(STEPS, body)[:-9], request(STEPS, body)[-9:]),
+    "after a page": lambda body: (request("/healthz", b"", method=b"GET") + request(STEPS, body),),
+    "before a page": lambda body: (request(STEPS, body) + request("/healthz", b"", method=b"GET"),),
+    "chunked": lambda body: (
+        request(STEPS, b"", headers=b"content-type: application/json\r\ntransfer-encoding: chunked\r\n").replace(
+            b"content-length: 0\r\n", b"") + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body),),
+    "expects": lambda body: (
+        request(STEPS, body, headers=b"content-type: application/json\r\nexpect: nothing\r\n"),),
+    "close": lambda body: (request(STEPS, body, headers=b"content-type: application/json\r\nconnection: close\r\n"),),
+    "old": lambda body: (request(STEPS, body, version=b"1.0"),),
+    "batch": lambda body: (request(BATCH, b'{"steps":[%s]}' % body.replace(b"{", b'{"case":"a",')),),
+}  # fmt: skip
+ANSWERS = {"again": 2, "two at once": 2, "three at once": 3, "one and a half": 2, "after a page": 2, "before a page": 2}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_step_in_any_form_is_answered_as_by_the_application(pair, name):
+    store, ports = pair
+    parts = FORMS[name](next_step(store))
+    first, second = (talk(port, *parts, answers=ANSWERS.get(name, 1)) for port in ports)
+    assert first == second
+    assert all(status == b"HTTP/1.1 200 OK" for status, _, _ in first[:-1])
+    assert first[-1] == ("closed" if name in ("close", "old") else "open")
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        store.create("incidents", greedy())
+        store.learner("incidents").begin([1, 0], "degraded", id="a")
+        yield store
+
+
+def test_whole_steps_need_no_coroutine(store, monkeypatch):
+    monkeypatch.setattr(Service, "__call__", None)
+    with served(store, Connection) as (port, _):
+        [answer, _] = talk(port, request(STEPS, STEP % 1), answers=1)
+    assert answer[0] == b"HTTP/1.1 200 OK"
+
+
+def test_tokens_are_asked_for_and_counted(store):
+    tokens = Tokens(store.location.place)
+    reads, writes = tokens.create(["cases:read"]), tokens.create(["cases:write"])
+    with served(store, Connection, limits=Limits(requests_a_second=1.0)) as (port, _):
+        found = []
+        for token in (None, "gb_x_y", reads, writes, writes):
+            word = b"" if token is None else b"authorization: Bearer %s\r\n" % token.encode()
+            sent = request(STEPS, next_step(store), headers=b"content-type: application/json\r\n" + word)
+            found.append(talk(port, sent, answers=1)[0])
+    assert [status[9:12] for status, _, _ in found] == [b"401", b"401", b"403", b"200", b"429"]
+    assert b"www-authenticate: Bearer" in found[0][1]
+    assert any(line.startswith(b"retry-after") for line in found[-1][1])
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(store):
+    with served(store, Connection, limits=Limits(body_seconds=0.2)) as (port, _):
+        [answer, _] = talk(port, request(STEPS, STEP % 1)[:-5], answers=1)
+    assert answer[0].startswith(b"HTTP/1.1 408")
+
+
+def test_who_leaves_before_the_answer_has_reported_and_others_are_answered(store):
+    blocked, release = threading.Event(), threading.Event()
+    with served(store, Connection) as (port, server):
+
+        def block(engine):
+            blocked.set()
+            release.wait(20)
+
+        threading.Thread(target=lambda: store.writer.call(block)).start()
+        assert blocked.wait(20)
+        gone = socket.create_connection(("127.0.0.1", port))
+        gone.sendall(request(STEPS, STEP % 1))
+        until(lambda: store.writer.waiting == 1)
+        gone.close()
+        until(lambda: not server.server_state.connections)
+        stays = socket.create_connection(("127.0.0.1", port), timeout=20)
+        stays.sendall(request(STEPS, STEP % 2))
+        until(lambda: store.writer.waiting == 2)
+        release.set()
+        [answer] = read(stays, 1)
+        stays.close()
+    assert answer[0] == b"HTTP/1.1 200 OK"
+    assert store.learner("incidents").act("a").step == 2
+
+
+def test_a_stop_answers_who_waits_and_ends_the_connection(store):
+    blocked, release = threading.Event(), threading.Event()
+    with served(store, Connection) as (port, server):
+
+        def block(engine):
+            blocked.set()
+            release.wait(20)
+
+        threading.Thread(target=lambda: store.writer.call(block)).start()
+        assert blocked.wait(20)
+        waits = socket.create_connection(("127.0.0.1", port), timeout=20)
+        waits.sendall(request(STEPS, STEP % 1))
+        until(lambda: store.writer.waiting == 1)
+        server.should_exit = True
+        until(lambda: not next(iter(server.server_state.connections)).cycle.keep_alive)
+        release.set()
+        [answer] = read(waits, 1)
+        assert b"connection: close" in answer[1]
+        assert waits.recv(1) == b""
+        waits.close()
+
+
+def test_a_closed_store_and_a_full_queue_are_answered(store):
+    with served(store, Connection) as (port, _):
+        store.close()
+        [answer, state] = talk(port, request(STEPS, STEP % 1), answers=1)
+    assert answer[0].startswith(b"HTTP/1.1 503")
+    assert state == "open"
+
+
+def test_who_does_not_read_is_not_answered_without_end(store):
+    """Answers that nobody reads stay in the transport up to its limit; then the connection is not read either."""
+    body, sent = b'{"step":1000,"loss":0.1,"next_state":"degraded"}', 0
+    with served(store, Connection) as (port, server):
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall(request(STEPS, body))
+            until(lambda: server.server_state.total_requests == 1)
+            [one] = server.server_state.connections
+            one.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+            connection.settimeout(0.5)
+            try:
+                while sent < 2**26:
+                    sent += connection.send(request(STEPS, body))
+            except TimeoutError:
+                pass
+            held = one.transport.get_write_buffer_size()
+        assert sent < 2**26
+        assert held < 2**20
