@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import resource
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import uvloop
 
 from benchmarks.service_load.baselines import opened
 from faults.world import free_port
@@ -232,7 +235,7 @@ def open_loop(folder: Path, seconds: float) -> list[Goal]:
     port, cases, rate = free_port(), 4096, 2000
     filled(folder / "store", cases).close()
     with serving("goalbound", "serve", str(folder / "store"), "--port", str(port), port=port):
-        times = asyncio.run(_open_loop(port, cases, rate, seconds))
+        times = uvloop.run(_open_loop(port, cases, rate, seconds))
     # After a start every case is unpacked at its first step: told by itself, as it happens once.
     for name, part in (("the first step of each case", times[:cases]), ("the others", times[cases:])):
         middle, high = np.percentile(part, [50, 99]) * 1e3
@@ -242,34 +245,72 @@ def open_loop(folder: Path, seconds: float) -> list[Goal]:
 
 async def _open_loop(port: int, cases: int, rate: int, seconds: float) -> list[float]:
     """Requests are sent when they are due; the time counts from then, also if no connection was free."""
-    free: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
-    for _ in range(128):
-        free.put_nowait(await asyncio.open_connection("127.0.0.1", port))
-    times = [0.0] * int(rate * seconds)
+    loop, times = asyncio.get_running_loop(), [0.0] * int(rate * seconds)
+    free: list[_Asking] = []
+    waiting: deque[tuple[int, float]] = deque()
+    left, done = len(times), loop.create_future()
 
-    async def one(place: int, due: float) -> None:
-        case, number = place % cases + 1, place // cases + 1
-        reader, writer = await free.get()
-        body = b'{"step":%d,"loss":0.25,"next_state":0}' % number
-        head = b"POST /v1/learners/bench/cases/c%d/steps HTTP/1.1\r\nhost: localhost\r\n"
-        head += b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
-        writer.write(head % (case, len(body)) + body)
-        answer = await reader.readuntil(b"\r\n\r\n")
-        assert answer.startswith(b"HTTP/1.1 200"), answer
-        length = int(answer.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-        await reader.readexactly(length)
+    def answered(connection: _Asking, place: int, due: float) -> None:
+        nonlocal left
         times[place] = time.perf_counter() - due
-        free.put_nowait((reader, writer))
+        left -= 1
+        if left == 0:
+            done.set_result(None)
+        elif waiting:
+            connection.ask(*waiting.popleft())
+        else:
+            free.append(connection)
 
-    begun, tasks = time.perf_counter(), []
-    for place in range(len(times)):
+    for _ in range(128):
+        free.append((await loop.create_connection(lambda: _Asking(cases, answered, done), "127.0.0.1", port))[1])
+    begun, place = time.perf_counter(), 0
+    gc.collect()
+    gc.disable()  # nothing here is a cycle, and its pauses would be counted
+    while place < len(times):
         due = begun + place / rate
         wait = due - time.perf_counter()
         if wait > 0:
             await asyncio.sleep(wait)
-        tasks.append(asyncio.create_task(one(place, due)))
-    await asyncio.gather(*tasks)
+        while place < len(times) and begun + place / rate <= time.perf_counter():
+            if free:
+                free.pop().ask(place, begun + place / rate)
+            else:
+                waiting.append((place, begun + place / rate))
+            place += 1
+    await done
+    gc.enable()
     return times
+
+
+class _Asking(asyncio.Protocol):
+    """A connection that reports one step at a time."""
+
+    def __init__(self, cases: int, answered: Callable[[_Asking, int, float], None], done: asyncio.Future[None]) -> None:
+        self._cases, self._answered, self._done = cases, answered, done
+        self._asked: tuple[int, float] = (0, 0.0)
+        self._data = b""
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self._done.done():
+            self._done.set_exception(ConnectionError("the service closed a connection"))
+
+    def ask(self, place: int, due: float) -> None:
+        self._asked = (place, due)
+        body = b'{"step":%d,"loss":0.25,"next_state":0}' % (place // self._cases + 1)
+        head = b"POST /v1/learners/bench/cases/c%d/steps HTTP/1.1\r\nhost: localhost\r\n"
+        head += b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        self._transport.write(head % (place % self._cases + 1, len(body)) + body)
+
+    def data_received(self, data: bytes) -> None:
+        self._data += data
+        if not self._data.endswith(b"}"):  # of the answer, which is one object
+            return
+        assert self._data.startswith(b"HTTP/1.1 200"), self._data
+        self._data = b""
+        self._answered(self, *self._asked)
 
 
 def restart(folder: Path, events: int, replayed: int) -> list[Goal]:

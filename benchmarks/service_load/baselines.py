@@ -88,5 +88,5 @@ if __name__ == "__main__":
     app: Any = empty if sys.argv[1] == "empty" else Durable(sys.argv[3])
     uvicorn.run(
         app, port=int(sys.argv[2]), loop="uvloop", http="httptools", ws="none", lifespan="off", access_log=False,
-        log_level="warning", server_header=False, date_header=False,
+        log_level="warning", server_header=False, date_header=False, timeout_keep_alive=75,
     )  # fmt: skip
