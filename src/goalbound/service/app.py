@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -33,6 +33,16 @@ PROBLEM = b"application/problem+json"
 _LOCAL = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?")
 _encode = msgspec.json.Encoder().encode
 _seen: ContextVar[tuple[int, float] | None] = ContextVar("seen", default=None)  # what a follower had, when it answered
+
+
+class Asker(Protocol):
+    """Who waits for a direct request."""
+
+    def finish(self, results: list[Any]) -> None:
+        """They are on the disk."""
+
+    def fail(self, error: Exception) -> None:
+        """The writer does not take it."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,7 @@ class Service:
         self._buckets: dict[str, tuple[float, float]] = {}
         self.guarded = bool(self.tokens)
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._direct: list[Job] = []
         self._prefix, self._numbers = f"{secrets.token_hex(4)}-", itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -197,16 +208,27 @@ class Service:
         return None if isinstance(self.store, Follower) else self._routes.find_direct(url)
 
     def submit_direct(
-        self, route: Route, names: dict[str, str], headers: dict[bytes, bytes], data: bytes,
-        finish: Callable[[list[Any]], None],
-    ) -> None:  # fmt: skip
-        """Hand a whole request of a direct route to the writer; ``finish`` is called in this event loop with the
-        results, once they are on the disk. Whatever is wrong with it is raised here."""
+        self, route: Route, names: dict[str, str], headers: dict[bytes, bytes], data: bytes, asker: Asker
+    ) -> None:
+        """Hand a whole request of a direct route to the writer, together with what else has come by now; ``asker`` is
+        told in this event loop what came of it. Whatever is wrong with the request is raised here."""
         assert isinstance(route.handler, Direct)
         self._admit(route, headers)
         body = self._decoded(route, data, _most_bytes(route, headers))
-        self._loop = asyncio.get_running_loop()
-        self.store.writer.submit(Job(route.handler.operations(names, body), self._deliver_direct, tag=finish))
+        self._direct.append(Job(route.handler.operations(names, body), self._deliver_direct, tag=asker))
+        if len(self._direct) == 1:
+            self._loop = asyncio.get_running_loop()
+            self._loop.call_soon(self._hand_over)
+
+    def _hand_over(self) -> None:
+        """All that was readable has been read. One by one, each would wake the writer, which would take the interpreter
+        away from who reads."""
+        jobs, self._direct = self._direct, []
+        for job in jobs:
+            try:
+                self.store.writer.submit(job)
+            except Exception as error:
+                job.tag.fail(error)
 
     def _deliver_direct(self, jobs: list[Job]) -> None:
         loop = self._loop
@@ -245,7 +267,7 @@ def _resolve(jobs: list[Job]) -> None:
 
 def _finish(jobs: list[Job]) -> None:
     for job in jobs:
-        job.tag(job.results)
+        job.tag.finish(job.results)
 
 
 def refusal(error: BaseException, request_id: str) -> Response:

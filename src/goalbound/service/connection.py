@@ -63,9 +63,9 @@ class Connection(HttpToolsProtocol):
         exchange = _Exchange(self, self._service, found[0], keep_alive=self.parser.should_keep_alive())
         self.cycle = exchange  # type: ignore[assignment]
         try:
-            self._service.submit_direct(*found, dict(self.headers), self._data, exchange.finish)
+            self._service.submit_direct(*found, dict(self.headers), self._data, exchange)
         except Exception as error:
-            exchange.answer(refusal(error, exchange.id))
+            exchange.fail(error)
 
     def _leave_to_asgi(self) -> None:
         """The rest of the body comes later, if ever: the application waits for it, and not for ever."""
@@ -102,8 +102,13 @@ class _Exchange:
         try:
             response = self.route.handler.answer(results, self.id)
         except Exception as error:
-            response = refusal(error, self.id)
-        self.answer(response)
+            self.fail(error)
+        else:
+            self.answer(response)
+
+    def fail(self, error: Exception) -> None:
+        """There are no results."""
+        self.answer(refusal(error, self.id))
 
     def answer(self, response: Response) -> None:
         """Send it, if somebody is there still."""
