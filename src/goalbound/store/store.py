@@ -48,7 +48,7 @@ class StoreOptions:
     warm_cases: int = WARM_CASES
     most_waiting: int = 4096
     reserve_bytes: int = 16 * 2**20
-    snapshot_events: int = 20_000
+    snapshot_events: int = 50_000
     snapshot_seconds: float = 60.0
     synchronous: str = "FULL"
     cache: str | PathLike[str] | None = None

@@ -1,5 +1,6 @@
 """Serving: addresses, start, stop."""
 
+import gc
 import signal
 import subprocess
 import threading
@@ -95,3 +96,15 @@ def test_a_follower_warms_up_in_its_own_thread(tmp_path, monkeypatch):
         with Follower.open(tmp_path / "store") as following:
             assert warm_up_learners(following) == 1.5
     assert names == ["goalbound follower"]
+
+
+def test_what_is_there_at_the_start_is_not_looked_through_for_cycles():
+    before = gc.get_threshold()
+    try:
+        kept = [[] for _ in range(1000)]
+        server.collect_seldom()
+        assert gc.get_freeze_count() >= len(kept)
+        assert gc.get_threshold()[0] > before[0]
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
