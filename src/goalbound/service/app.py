@@ -142,11 +142,11 @@ class Service:
         # Once there was a token, everybody needs one: a file that is gone must not let anybody in.
         self.guarded = self.guarded or bool(self.tokens)
         if not self.guarded:
-            host = headers.get(b"host", b"localhost")
+            host, origin = headers.get(b"host", b"localhost"), headers.get(b"origin")
             if not _LOCAL.fullmatch(host):
                 raise Refused(403, "host", "without tokens only local names of this host are answered")
             # A page of another site may not read answers, but a browser lets it send a POST without a body.
-            if headers.get(b"origin", b"http://" + host) not in (b"http://" + host, b"https://" + host):
+            if origin is not None and origin not in (b"http://" + host, b"https://" + host):
                 raise Refused(403, "origin", "without tokens no page of another site is answered")
             return
         if route.scope is None:
@@ -349,11 +349,7 @@ class _Table:
             self._patterns.setdefault(route.method, []).append((pattern, route))
             if route.body not in (None, bytes):
                 self._decoders[route.body] = msgspec.json.Decoder(route.body).decode
-        self._direct = [
-            (re.compile(pattern.pattern.encode()), route)
-            for pattern, route in self._patterns["POST"]
-            if isinstance(route.handler, Direct)
-        ]
+        self._direct = [pair for pair in self._patterns["POST"] if isinstance(pair[1].handler, Direct)]
         self._all = [pair for pairs in self._patterns.values() for pair in pairs]
 
     def find(self, method: str, path: str, raw: bytes | None) -> tuple[Route, dict[str, str]]:
@@ -371,10 +367,11 @@ class _Table:
 
     def find_direct(self, url: bytes) -> tuple[Route, dict[str, str]] | None:
         """The direct route of a POST, and the names in it; None: it has none, or more than a path."""
+        path = url.decode("latin-1")
         for pattern, route in self._direct:
-            match = pattern.fullmatch(url)
+            match = pattern.fullmatch(path)
             if match is not None:
-                return route, {name: value.decode("ascii") for name, value in match.groupdict().items()}
+                return route, match.groupdict()
         return None
 
     def decode(self, route: Route, data: bytes | bytearray) -> Any:

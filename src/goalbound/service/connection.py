@@ -26,12 +26,23 @@ class Connection(HttpToolsProtocol):
         self._service: Service = self.config.app  # type: ignore[assignment]
         self._found: tuple[Route, dict[str, str]] | None = None  # of a request whose body may come with its head
         self._data = b""
+        self._answered = 0.0  # when the last answer was sent
 
     def data_received(self, data: bytes) -> None:
         """Bytes have come."""
         super().data_received(data)
         if self._found is not None:
             self._leave_to_asgi()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection has ended."""
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        self.url, self.headers, self.expect_100_continue = b"", [], False
 
     def on_headers_complete(self) -> None:
         """The head of a request has come."""
@@ -45,7 +56,7 @@ class Connection(HttpToolsProtocol):
         ):
             self._found = self._service.find_direct(self.url)
         if self._found is None:
-            super().on_headers_complete()
+            self._begin_cycle()
 
     def on_body(self, body: bytes) -> None:
         """Some of a body has come."""
@@ -72,9 +83,45 @@ class Connection(HttpToolsProtocol):
         data, self._found, self._data = self._data, None, b""
         if self.parser is None or self.transport.is_closing():
             return
-        super().on_headers_complete()
+        self._begin_cycle()
         if data:
             super().on_body(data)
+
+    def _begin_cycle(self) -> None:
+        """A request for the application; its scope is made only now."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.headers.extend(headers)
+        self.url, self.expect_100_continue = url, expects
+        super().on_headers_complete()
+
+    # One timer for a connection that is idle, instead of a new one after each answer.
+
+    def on_response_complete(self) -> None:
+        """An answer was sent."""
+        if self.pipeline or self.transport.is_closing():
+            super().on_response_complete()
+            return
+        self.server_state.total_requests += 1
+        self.flow.resume_reading()
+        self._answered = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._look_again(self.timeout_keep_alive)
+
+    def _unset_keepalive_if_required(self) -> None:
+        """The timer finds out itself that there was something."""
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close the connection if it has been idle for long enough."""
+        left = self._answered + self.timeout_keep_alive - self.loop.time()
+        busy = self.cycle is not None and not self.cycle.response_complete
+        if busy or left > 0.0:
+            self._look_again(self.timeout_keep_alive if busy else left)
+        else:
+            super().timeout_keep_alive_handler()
+
+    def _look_again(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
 
 
 class _Exchange:

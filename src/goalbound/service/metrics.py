@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections import Counter
 from typing import Any
 
@@ -42,12 +43,7 @@ class Metrics:
         """An answer was sent."""
         self.answers[route, status] += 1
         self._seconds += seconds
-        place = 0
-        for limit in _BUCKETS:
-            if seconds <= limit:
-                break
-            place += 1
-        self._slots[place] += 1
+        self._slots[bisect_left(_BUCKETS, seconds)] += 1
 
     def text(self, status: dict[str, Any]) -> str:
         """All of it, in the text format of Prometheus."""

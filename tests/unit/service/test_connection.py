@@ -161,6 +161,25 @@ def test_a_step_in_any_form_is_answered_as_by_the_application(pair, name):
     assert first[-1] == ("closed" if name in ("close", "old") else "open")
 
 
+@contextmanager
+def writer_busy(store):
+    """While this lasts the writer works on something else; what is given sets it free before."""
+    blocked, release = threading.Event(), threading.Event()
+
+    def block(engine):
+        blocked.set()
+        release.wait(20)
+
+    thread = threading.Thread(target=lambda: store.writer.call(block))
+    thread.start()
+    assert blocked.wait(20)
+    try:
+        yield release.set
+    finally:
+        release.set()
+        thread.join(20)
+
+
 @pytest.fixture
 def store(tmp_path):
     with open_store(tmp_path / "store") as store:
@@ -197,15 +216,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(store):
 
 
 def test_who_leaves_before_the_answer_has_reported_and_others_are_answered(store):
-    blocked, release = threading.Event(), threading.Event()
-    with served(store, Connection) as (port, server):
-
-        def block(engine):
-            blocked.set()
-            release.wait(20)
-
-        threading.Thread(target=lambda: store.writer.call(block)).start()
-        assert blocked.wait(20)
+    with served(store, Connection) as (port, server), writer_busy(store) as release:
         gone = socket.create_connection(("127.0.0.1", port))
         gone.sendall(request(STEPS, STEP % 1))
         until(lambda: store.writer.waiting == 1)
@@ -214,7 +225,7 @@ def test_who_leaves_before_the_answer_has_reported_and_others_are_answered(store
         stays = socket.create_connection(("127.0.0.1", port), timeout=20)
         stays.sendall(request(STEPS, STEP % 2))
         until(lambda: store.writer.waiting == 2)
-        release.set()
+        release()
         [answer] = read(stays, 1)
         stays.close()
     assert answer[0] == b"HTTP/1.1 200 OK"
@@ -222,21 +233,13 @@ def test_who_leaves_before_the_answer_has_reported_and_others_are_answered(store
 
 
 def test_a_stop_answers_who_waits_and_ends_the_connection(store):
-    blocked, release = threading.Event(), threading.Event()
-    with served(store, Connection) as (port, server):
-
-        def block(engine):
-            blocked.set()
-            release.wait(20)
-
-        threading.Thread(target=lambda: store.writer.call(block)).start()
-        assert blocked.wait(20)
+    with served(store, Connection) as (port, server), writer_busy(store) as release:
         waits = socket.create_connection(("127.0.0.1", port), timeout=20)
         waits.sendall(request(STEPS, STEP % 1))
         until(lambda: store.writer.waiting == 1)
         server.should_exit = True
         until(lambda: not next(iter(server.server_state.connections)).cycle.keep_alive)
-        release.set()
+        release()
         [answer] = read(waits, 1)
         assert b"connection: close" in answer[1]
         assert waits.recv(1) == b""
@@ -271,3 +274,20 @@ def test_who_does_not_read_is_not_answered_without_end(store):
                     time.sleep(0.001)
                     waited += 0.001
         assert 1 < sent < 1000
+
+
+def test_only_an_idle_connection_is_closed_after_a_while(store):
+    with served(store, Connection) as (port, server):
+        server.config.timeout_keep_alive = 0.3
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            for step in (1, 2, 3):  # together they take longer than it may be idle
+                connection.sendall(request(STEPS, STEP % step))
+                assert read(connection, 1)[0][0] == b"HTTP/1.1 200 OK"
+                time.sleep(0.2)
+            with writer_busy(store):  # it waits for its answer, and is not idle
+                connection.sendall(request(STEPS, STEP % 4))
+                time.sleep(0.5)
+            assert read(connection, 1)[0][0] == b"HTTP/1.1 200 OK"
+            begun = time.perf_counter()
+            assert connection.recv(1) == b""
+            assert 0.2 < time.perf_counter() - begun < 10.0
