@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import math
 import re
 import secrets
@@ -29,6 +30,8 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
+log = logging.getLogger("goalbound.service")
+
 PROBLEM = b"application/problem+json"
 _LOCAL = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?")
 _encode = msgspec.json.Encoder().encode
@@ -43,6 +46,9 @@ class Asker(Protocol):
 
     def fail(self, error: Exception) -> None:
         """The writer does not take it."""
+
+    def abort(self) -> None:
+        """There is no answer."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +214,7 @@ class Service:
         return None if isinstance(self.store, Follower) else self._routes.find_direct(url)
 
     def submit_direct(
-        self, route: Route, names: dict[str, str], headers: dict[bytes, bytes], data: bytes, asker: Asker
+        self, route: Route, names: dict[str, str], headers: dict[bytes, bytes], data: bytearray, asker: Asker
     ) -> None:
         """Hand a whole request of a direct route to the writer, together with what else has come by now; ``asker`` is
         told in this event loop what came of it. Whatever is wrong with the request is raised here."""
@@ -228,7 +234,7 @@ class Service:
             try:
                 self.store.writer.submit(job)
             except Exception as error:
-                job.tag.fail(error)
+                _tell(job.tag, job.tag.fail, error)
 
     def _deliver_direct(self, jobs: list[Job]) -> None:
         loop = self._loop
@@ -267,7 +273,15 @@ def _resolve(jobs: list[Job]) -> None:
 
 def _finish(jobs: list[Job]) -> None:
     for job in jobs:
-        job.tag.finish(job.results)
+        _tell(job.tag, job.tag.finish, job.results)
+
+
+def _tell(asker: Asker, tell: Callable[[Any], None], what: Any) -> None:
+    try:
+        tell(what)
+    except Exception:  # a defect; the others are to have their answers
+        log.exception("an answer could not be sent")
+        asker.abort()
 
 
 def refusal(error: BaseException, request_id: str) -> Response:

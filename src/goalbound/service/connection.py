@@ -25,11 +25,13 @@ class Connection(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._service: Service = self.config.app  # type: ignore[assignment]
         self._found: tuple[Route, dict[str, str]] | None = None  # of a request whose body may come with its head
-        self._data = b""
-        self._answered = 0.0  # when the last answer was sent
+        self._head: dict[bytes, bytes] = {}  # its headers
+        self._data = bytearray()
+        self._active = 0.0  # when something came or was sent last
 
     def data_received(self, data: bytes) -> None:
         """Bytes have come."""
+        self._active = self.loop.time()
         super().data_received(data)
         if self._found is not None:
             self._leave_to_asgi()
@@ -46,7 +48,7 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The head of a request has come."""
-        self._found, self._data = None, b""
+        self._found = None
         cycle = self.cycle
         if (
             (cycle is None or cycle.response_complete)
@@ -57,6 +59,8 @@ class Connection(HttpToolsProtocol):
             self._found = self._service.find_direct(self.url)
         if self._found is None:
             self._begin_cycle()
+        else:
+            self._head = dict(self.headers)
 
     def on_body(self, body: bytes) -> None:
         """Some of a body has come."""
@@ -73,19 +77,20 @@ class Connection(HttpToolsProtocol):
             return
         exchange = _Exchange(self, self._service, found[0], keep_alive=self.parser.should_keep_alive())
         self.cycle = exchange  # type: ignore[assignment]
+        headers, data, self._data = self._head, self._data, bytearray()
         try:
-            self._service.submit_direct(*found, dict(self.headers), self._data, exchange)
+            self._service.submit_direct(*found, headers, data, exchange)
         except Exception as error:
             exchange.fail(error)
 
     def _leave_to_asgi(self) -> None:
         """The rest of the body comes later, if ever: the application waits for it, and not for ever."""
-        data, self._found, self._data = self._data, None, b""
+        data, self._found, self._data = self._data, None, bytearray()
         if self.parser is None or self.transport.is_closing():
             return
         self._begin_cycle()
         if data:
-            super().on_body(data)
+            super().on_body(bytes(data))
 
     def _begin_cycle(self) -> None:
         """A request for the application; its scope is made only now."""
@@ -94,6 +99,7 @@ class Connection(HttpToolsProtocol):
         self.headers.extend(headers)
         self.url, self.expect_100_continue = url, expects
         super().on_headers_complete()
+        self.headers = []  # what follows a chunked body is no header of the request
 
     # One timer for a connection that is idle, instead of a new one after each answer.
 
@@ -104,7 +110,7 @@ class Connection(HttpToolsProtocol):
             return
         self.server_state.total_requests += 1
         self.flow.resume_reading()
-        self._answered = self.loop.time()
+        self._active = self.loop.time()
         if self.timeout_keep_alive_task is None:
             self._look_again(self.timeout_keep_alive)
 
@@ -113,7 +119,7 @@ class Connection(HttpToolsProtocol):
 
     def timeout_keep_alive_handler(self) -> None:
         """Close the connection if it has been idle for long enough."""
-        left = self._answered + self.timeout_keep_alive - self.loop.time()
+        left = self._active + self.timeout_keep_alive - self.loop.time()
         busy = self.cycle is not None and not self.cycle.response_complete
         if busy or left > 0.0:
             self._look_again(self.timeout_keep_alive if busy else left)
@@ -157,6 +163,10 @@ class _Exchange:
         """There are no results."""
         self.answer(refusal(error, self.id))
 
+    def abort(self) -> None:
+        """Nothing can be answered: whoever waits is to notice."""
+        self.connection.transport.abort()
+
     def answer(self, response: Response) -> None:
         """Send it, if somebody is there still."""
         self.service.metrics.count(self.route.path, response.status, time.perf_counter() - self.begun)
@@ -167,6 +177,7 @@ class _Exchange:
             if not self.keep_alive:
                 connection.transport.close()
         connection.on_response_complete()
+        del self.connection  # which knows this exchange: no cycle is left
 
 
 def _as_bytes(response: Response, request_id: str, *, keep_alive: bool) -> bytes:

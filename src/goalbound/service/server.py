@@ -96,6 +96,7 @@ def serve(
             warm_up_learners(store)
         sys.setswitchinterval(_SWITCH_SECONDS)
         collect_seldom()
+        store._engine.on_rebuilt = collect_seldom
         service = Service(store, tokens, limits=limits)
         check_address(address, has_tokens=service.guarded)  # replaying took a while, and the tokens may be gone
         server = uvicorn.Server(_config(service, address))
@@ -162,7 +163,10 @@ def warm_up_learners(store: Store | Follower) -> float:
 
 def collect_seldom() -> None:
     """Cycles are looked for seldom, and not among what is there now: with thousands of open cases that takes 0.1 s, for
-    which everybody waits, and requests leave none."""
+    which everybody waits, and answered requests leave none but those that were refused.
+
+    A learner and its open cases are one cycle, so this is to be called again when they were replaced."""
+    gc.unfreeze()
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_COLLECT)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,6 +73,7 @@ class Engine:
 
     Attributes:
         rebuilt: how often the state was rebuilt from the log.
+        on_rebuilt: is called after each time.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Engine:
         self._indexed = 0
         self._begun: dict[tuple[int, str], int] = {}  # the numbers of new cases
         self.rebuilt = 0
+        self.on_rebuilt: Callable[[], None] | None = None
         self.head = Head(snapshots.parent)
         check_head(snapshots.parent, snapshots, log)
         self.restored: Restored = restore(log, snapshots)
@@ -104,6 +107,8 @@ class Engine:
         self.rebuilt += 1
         self.restored = restore(self.log, self.snapshots)
         self._take_over(self.restored)
+        if self.on_rebuilt is not None:
+            self.on_rebuilt()
 
     # Recording.
 

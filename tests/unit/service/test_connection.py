@@ -1,22 +1,24 @@
 """Connections: what they answer themselves is what the application answers, whatever comes by the socket."""
 
-import asyncio
+import gc
 import re
 import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 import uvicorn
+import uvloop
 
 from faults.world import free_port
 from goalbound.service.app import Limits, Service
-from goalbound.service.connection import Connection
+from goalbound.service.connection import Connection, _Exchange
 from goalbound.service.tokens import Tokens
 from tests.support.incidents_at_work import greedy
-from tests.support.stores import open_store, until
+from tests.support.stores import SELDOM, open_store, until
 
 STEPS, BATCH = "/v1/learners/incidents/cases/a/steps", "/v1/learners/incidents/steps:batch"
 STEP = b'{"step":%d,"loss":0.1,"next_state":"degraded"}'
@@ -31,7 +33,7 @@ def served(store, http, *, limits=None):
         uvicorn.Config(service, port=port, http=http, log_level="error", lifespan="off", date_header=False,
                        server_header=False, access_log=False)
     )  # fmt: skip
-    thread = threading.Thread(target=asyncio.run, args=(server._serve(),), daemon=True)
+    thread = threading.Thread(target=uvloop.run, args=(server._serve(),), daemon=True)
     thread.start()
     until(lambda: server.started)
     try:
@@ -246,12 +248,73 @@ def test_a_stop_answers_who_waits_and_ends_the_connection(store):
         waits.close()
 
 
-def test_a_closed_store_and_a_full_queue_are_answered(store):
+def test_a_closed_store_is_answered(store):
     with served(store, Connection) as (port, _):
         store.close()
         [answer, state] = talk(port, request(STEPS, STEP % 1), answers=1)
     assert answer[0].startswith(b"HTTP/1.1 503")
     assert state == "open"
+
+
+def test_a_full_queue_is_answered(tmp_path):
+    with open_store(tmp_path / "store", replace(SELDOM, most_waiting=2)) as store:
+        store.create("incidents", greedy())
+        for id in "abcd":
+            store.learner("incidents").begin([1, 0], "degraded", id=id)
+        with served(store, Connection) as (port, _), ExitStack() as stack:
+            with writer_busy(store):
+                asking = []
+                for id in "abcd":
+                    asking.append(stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20)))
+                    asking[-1].sendall(request(STEPS.replace("/a/", f"/{id}/"), STEP % 1))
+                    if len(asking) <= 2:
+                        until(lambda: store.writer.waiting == len(asking))
+                refused = [read(one, 1)[0] for one in asking[2:]]
+            taken = [read(one, 1)[0] for one in asking[:2]]
+    assert [status[9:12] for status, _, _ in taken + refused] == [b"200"] * 2 + [b"503"] * 2
+
+
+def test_a_defect_in_one_answer_leaves_the_others_theirs(store, monkeypatch, caplog):
+    answer = _Exchange.answer
+
+    def broken(self, response):
+        if b'"step":1,' in response.body:
+            raise ZeroDivisionError
+        answer(self, response)
+
+    monkeypatch.setattr(_Exchange, "answer", broken)
+    with served(store, Connection) as (port, _), ExitStack() as stack:
+        with writer_busy(store):
+            asking = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20)) for _ in range(2)]
+            for number, one in enumerate(asking, 1):
+                one.sendall(request(STEPS, STEP % number))
+                until(lambda: store.writer.waiting == number)  # noqa: B023
+        assert read(asking[1], 1)[0][0] == b"HTTP/1.1 200 OK"
+        assert asking[0].recv(1) == b""
+    assert "could not be sent" in caplog.text
+
+
+def test_connections_that_have_ended_leave_no_cycle_and_no_body(store):
+    with served(store, Connection) as (port, server):
+        talk(port, request(STEPS, STEP % 1), answers=1)  # what is made once
+        gc.collect()
+        gc.disable()
+        try:
+            for number in range(2, 8):
+                talk(port, request(STEPS, STEP % number), answers=1)
+            until(lambda: not server.server_state.connections)
+            assert sum(isinstance(one, Connection | _Exchange) for one in gc.get_objects()) <= 1
+        finally:
+            gc.enable()
+
+
+def test_what_follows_a_chunked_body_is_no_header(pair):
+    _, ports = pair
+    head = request(STEPS, b"", headers=b"content-type: application/json\r\ntransfer-encoding: chunked\r\n")
+    head = head.replace(b"content-length: 0\r\n", b"").replace(b"localhost", b"example.org")
+    sent = head + b"%x\r\n%s\r\n0\r\nhost: localhost\r\n\r\n" % (len(STEP % 1), STEP % 1)
+    for parts in ((sent,), (sent[:-60], sent[-60:])):
+        assert talk(ports[0], *parts, answers=1)[0][0].startswith(b"HTTP/1.1 403")
 
 
 def test_who_does_not_read_is_not_answered_without_end(store):
@@ -284,8 +347,11 @@ def test_only_an_idle_connection_is_closed_after_a_while(store):
                 connection.sendall(request(STEPS, STEP % step))
                 assert read(connection, 1)[0][0] == b"HTTP/1.1 200 OK"
                 time.sleep(0.2)
+            head = request(STEPS, STEP % 4)
+            connection.sendall(head[:40])  # the rest of it comes later
+            time.sleep(0.2)
             with writer_busy(store):  # it waits for its answer, and is not idle
-                connection.sendall(request(STEPS, STEP % 4))
+                connection.sendall(head[40:])
                 time.sleep(0.5)
             assert read(connection, 1)[0][0] == b"HTTP/1.1 200 OK"
             begun = time.perf_counter()

@@ -4,6 +4,7 @@ import gc
 import signal
 import subprocess
 import threading
+import weakref
 
 import httpx
 import pytest
@@ -96,6 +97,22 @@ def test_a_follower_warms_up_in_its_own_thread(tmp_path, monkeypatch):
         with Follower.open(tmp_path / "store") as following:
             assert warm_up_learners(following) == 1.5
     assert names == ["goalbound follower"]
+
+
+def test_learners_from_before_a_rebuild_are_gone_after_it(tmp_path):
+    before = gc.get_threshold()
+    with open_store(tmp_path / "store") as store:
+        store.create("incidents", greedy()).begin([1, 0], "down", id="a")
+        old = weakref.ref(store.writer.call(lambda engine: engine.machine.named("incidents").learner))
+        try:
+            server.collect_seldom()
+            store._engine.on_rebuilt = server.collect_seldom
+            store.writer.call(lambda engine: engine.rebuild())
+            store.writer.call(lambda engine: None)
+            assert old() is None
+        finally:
+            gc.unfreeze()
+            gc.set_threshold(*before)
 
 
 def test_what_is_there_at_the_start_is_not_looked_through_for_cycles():
