@@ -24,6 +24,8 @@ from faults import (
     soak,
     states,
 )
+from faults.world import learner
+from goalbound.simulation.warm_up import warm_up
 
 PARTS: dict[str, Any] = {
     "kill": (processes.kill, {"cycles": 10}, {"cycles": 200, "programs": 64}),
@@ -59,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS), metavar="part")
     options = parser.parse_args(arguments)
     held = True
+    if not options.quick:
+        warm_up(learner())  # a service that is killed while it compiles begins anew each time, and ends late
     for name in options.only:
         part, small, full = PARTS[name]
         begun = time.perf_counter()
