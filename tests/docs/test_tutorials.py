@@ -103,8 +103,8 @@ def test_a_city_is_learned_and_the_map_as_a_guess_saves_more_than_half(run: Run)
     )
     assert with_map["local optimism"].sum() < 0.25 * nothing["local optimism"].sum()
     assert with_map["posterior sampling"].sum() < 0.5 * nothing["posterior sampling"].sum()
-    # With the map they are about equal; without one local optimism needs more days than these.
-    assert 0.6 < with_map["local optimism"].sum() / with_map["posterior sampling"].sum() < 1.4
+    # With the map local optimism is ahead (206 to 299 minutes over ten seeds); without one it needs more days.
+    assert with_map["local optimism"].sum() < 0.9 * with_map["posterior sampling"].sum()
     assert nothing["local optimism"].sum() > 1.4 * nothing["posterior sampling"].sum()
     by_map = (names["map_only"] - names["best"]).mean()
     last = {

@@ -12,7 +12,7 @@ from math import log, sqrt
 import numpy as np
 
 from goalbound.kernels.compile import lean
-from goalbound.kernels.confidence import bonus_deviations, optimistic_worth, pair_set
+from goalbound.kernels.confidence import bonus_visits, optimistic_worth, pair_set
 from goalbound.kernels.environment import uniform_pair
 from goalbound.kernels.intervals import count_variance, variance_log_det_bound
 from goalbound.kernels.likelihood import add_pending_forecasts, learn_likelihood
@@ -254,11 +254,11 @@ def locally_optimistic_pair(constants, episode, state):
     """LOCAL: the pair of the least worth less its bonus; ties go to the plan's, then to the first. O(m) for m next
     states of the state's pairs."""
     planned = episode.iteration.policy[state]
-    deviations = bonus_deviations(constants, episode, planned)
+    visits = bonus_visits(episode, planned)
     chosen = planned
-    best = optimistic_worth(constants, episode, planned, deviations)
+    best = optimistic_worth(constants, episode, planned, visits)
     for pair in range(constants.pair_start[state], constants.pair_start[state + 1]):
-        worth = optimistic_worth(constants, episode, pair, deviations)
+        worth = optimistic_worth(constants, episode, pair, visits)
         if worth < best:
             best = worth
             chosen = pair

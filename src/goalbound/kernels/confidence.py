@@ -8,7 +8,7 @@ from goalbound.kernels.compile import lean
 from goalbound.kernels.intervals import certain_row, loss_interval, row_intervals, vacuous_row
 from goalbound.kernels.likelihood import intersect_loss, intersect_row
 from goalbound.kernels.regression import dot, solve_context
-from goalbound.kernels.state import OPTIMISTIC, POSTERIOR, RMAX
+from goalbound.kernels.state import LOCAL, OPTIMISTIC, POSTERIOR, RMAX
 from goalbound.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal
 from goalbound.kernels.ties import exact_loss_interval
 from goalbound.kernels.value_iteration import INTERVAL_SET
@@ -16,7 +16,9 @@ from goalbound.kernels.value_iteration import INTERVAL_SET
 LEAST_VARIANCE = 0.04
 """Added to the estimated variance of an outcome, where draws are by the variance."""
 LEAST_LOCAL_VARIANCE = 0.01
-"""LOCAL: the same, of what a step and what follows it lose."""
+"""LOCAL: the same of the value of the next state, in units of the squared range of the values that may follow."""
+LOCAL_LOSS_SHRINKAGE = 2.0
+"""LOCAL: losses are pulled to 0 as by this much more lambda than rows are."""
 OPTIMISTIC_DEVIATIONS = 1.5
 """Optimistic plans of POSTERIOR: so many standard deviations are taken from the estimate of a loss."""
 OPTIMISTIC_RADIUS = 0.7
@@ -54,22 +56,34 @@ def deviation(constants, spread, estimate, norm):
 
 
 @lean
-def bonus_deviations(constants, episode, planned):
-    """LOCAL: how many standard deviations the bonus of a pair is, in a state whose pair of the plan is ``planned``.
-
-    It grows with the logarithm of the visits of that pair, 1 / w^2 of them for contexts like this one, so that no pair
-    is given up for ever.
-    """
+def bonus_visits(episode, planned):
+    """LOCAL: the visits that the bonus of a pair grows with, in a state whose pair of the plan is ``planned``: those of
+    that pair, 1 / w^2 of them for contexts like this one, but no more than there were episodes."""
     norm = episode.norm[planned]
-    return constants.spread * sqrt(log(1.0 + 1.0 / (norm * norm)))
+    return min(1.0 / (norm * norm), float(episode.progress["number"]))
 
 
 @lean
-def optimistic_worth(constants, episode, pair, deviations):
-    """LOCAL: the backup of a pair at the values of the plan, less so many standard deviations of its estimate. O(m).
+def value_range(constants, episode, pair):
+    """How far the values of the states that may follow a pair are apart, by the plan of the episode."""
+    least = np.inf
+    most = 0.0
+    for k in range(constants.next_start[pair], constants.next_start[pair + 1]):
+        value = episode.iteration.values[constants.next_state[k]]
+        least = min(least, value)
+        most = max(most, value)
+    return most - least
 
-    The variance of an outcome is that of the loss and that of the value of the next state; the mean itself has w^2 of
-    it while little was seen. What is known has no variance.
+
+@lean
+def optimistic_worth(constants, episode, pair, visits):
+    """LOCAL: the backup of a pair at the values of the plan, less the bonus of its estimate. O(m).
+
+    The variance of an outcome is that of the loss and that of the value of the next state. While little was seen the
+    latter has w^2 of the squared range of the values that may follow: where all next states are alike, there is nothing
+    to find out. What is known has no variance. The bonus grows with the logarithm of ``visits`` over those of the pair
+    itself, 1 / w^2, so that no pair is given up for ever; after a log, which has many visits and no episodes, it is
+    nearly nothing.
     """
     sets = episode.sets
     loss = sets.losses[pair]
@@ -79,15 +93,15 @@ def optimistic_worth(constants, episode, pair, deviations):
         value = episode.iteration.values[sets.state[k]]
         mean += sets.centre[k] * value
         square += sets.centre[k] * value * value
-    if constants.prior.loss_known[pair] and constants.prior.row_known[pair]:
-        return loss + mean
     norm = episode.norm[pair]
-    variance = norm * norm + LEAST_LOCAL_VARIANCE
+    variance = 0.0
     if not constants.prior.loss_known[pair]:
         variance += min(loss, 1.0) * (1.0 - min(loss, 1.0))
     if not constants.prior.row_known[pair]:
-        variance += max(square - mean * mean, 0.0)
-    return loss + mean - deviations * norm * sqrt(variance)
+        apart = value_range(constants, episode, pair)
+        variance += max(square - mean * mean, 0.0) + apart * apart * (norm * norm + LEAST_LOCAL_VARIANCE)
+    reach = log(1.0 + visits * norm * norm)
+    return loss + mean - constants.spread * norm * sqrt(reach * variance)
 
 
 @lean
@@ -305,6 +319,8 @@ def pair_loss(constants, learner, episode, pair, norm):
         loss += learner.losses[pair, j] * episode.context[j]
     if constants.exploration == OPTIMISTIC:
         loss -= learner.loss_radius[pair] * norm
+    elif constants.exploration == LOCAL and not (constants.model.on and constants.model.guessed[pair]):
+        loss /= 1.0 + LOCAL_LOSS_SHRINKAGE * norm * norm
     elif constants.exploration == POSTERIOR and episode.progress["optimistic"] == 1:
         loss -= deviation(constants, OPTIMISTIC_DEVIATIONS, loss, norm)
     elif constants.exploration == POSTERIOR:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.kernels import algorithm as kernels
-from goalbound.kernels.confidence import bonus_deviations, optimistic_worth
+from goalbound.kernels.confidence import bonus_visits, optimistic_worth
 from goalbound.kernels.state import GREEDY, LOCAL, POSTERIOR, RMAX, EpisodeState
 from goalbound.learners.card import Card, exploration_card
 from goalbound.learners.core import RidgeLearner
@@ -17,8 +17,10 @@ from goalbound.models import Support
 
 DOUBLING = 2.0
 """Within an episode they plan anew when the Gram determinant of a pair has doubled."""
-LOCAL_REGULARIZATION = 3.0
+LOCAL_REGULARIZATION = 2.0
 """lambda of :class:`LocalOptimism` by default: rows and losses that were hardly seen are pulled to 0 longer."""
+LOCAL_BONUS = 0.2
+"""The bonus of :class:`LocalOptimism` by default."""
 OPTIMISM = 0.03
 """The share of optimistic plans of posterior sampling, where nothing was guessed."""
 
@@ -114,16 +116,20 @@ class EpsilonGreedy(RidgeLearner):
 
 class LocalOptimism(RidgeLearner):
     """Plans in the ridge estimate, as :class:`GreedyRidge` does, and is optimistic about the next step only. Our choice
-    up to some 25 states, where no proof is asked for (docs/how_to/which_learner.md).
+    where no proof is asked for (docs/how_to/which_learner.md).
 
-    In a state it plays the action of the least ``Q - bonus sqrt(log(1 + n)) w sqrt(v + w^2 + 0.01)``: Q is the loss of
-    the action plus the values of the plan after it, w the norm of the context in its inverse Gram matrix, v the
-    estimated variance of the loss and of the value of the next state, and n = 1 / w^2 for the action of the plan. So
-    what seems worse than the plan is tried again at a logarithmic rate, where it is cheap or uncertain; and only the
+    In a state it plays the action of the least ``Q - bonus w sqrt(log(1 + n w^2) (v + r^2 (w^2 + 0.01)))``: Q is the
+    loss of the action plus the values of the plan after it, w the norm of the context in its inverse Gram matrix, v the
+    estimated variance of the loss and of the value of the next state, and r the range of the values of the states that
+    may follow by the support. n is 1 / w^2 for the action of the plan, and no more than there were episodes. So what
+    seems worse than the plan is tried again at a logarithmic rate, where it is cheap or uncertain, and not where it
+    makes no difference which state follows; and after a log, whose steps are no episodes, hardly at all. Only the
     uncertainty of one step counts, where optimism in the whole model, or noise in it, adds it up along the way.
 
-    Plans at each episode, after a step that was not the plan's, and when the Gram determinant of a pair doubles. Draws
-    nothing. No guarantee is known. ``options``: lambda is 3 unless they say otherwise.
+    Losses, but for those of which there is a guess, are divided by 1 + 2 w^2, as if lambda was larger by 2 than for
+    rows, so that a few unlucky ones do not decide. Plans at each episode, after a step that was not the plan's, and
+    when the Gram determinant of a pair doubles. Draws nothing. No guarantee is known. ``options``: lambda is 2 unless
+    they say otherwise.
 
     >>> from goalbound import LocalOptimism, Support
     >>> learner = LocalOptimism(Support.full(2, 2), 3, loss_floor=0.1)
@@ -140,7 +146,7 @@ class LocalOptimism(RidgeLearner):
         context_size: int,
         *,
         loss_floor: float,
-        bonus: float = 0.3,
+        bonus: float = LOCAL_BONUS,
         prior: PriorKnowledge | None = None,
         options: LearnerOptions | None = None,
     ) -> None:
@@ -163,8 +169,8 @@ class LocalOptimism(RidgeLearner):
         if planned not in allowed:
             planned = super()._select_among(episode_state, state, allowed)
         engine = self._effort.engine(0)
-        deviations = engine(bonus_deviations)(self._constants, episode_state, planned)
-        worth = [engine(optimistic_worth)(self._constants, episode_state, pair, deviations) for pair in allowed]
+        visits = engine(bonus_visits)(episode_state, planned)
+        worth = [engine(optimistic_worth)(self._constants, episode_state, pair, visits) for pair in allowed]
         return planned if worth[list(allowed).index(planned)] == min(worth) else int(allowed[int(np.argmin(worth))])
 
     def _described(self) -> list[str]:

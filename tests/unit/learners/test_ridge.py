@@ -122,21 +122,22 @@ def plain_draws(support: Support) -> PosteriorSampling:
 
 
 def taught_two_actions(**settings: Any) -> LocalOptimism:
-    """Both actions end at once. The first lost 0.5 five times, the second 1 once, with lambda 1: 2.5 / 6 and 1 / 2."""
+    """Both actions end at once. The first lost 0.5 five times, the second 1 twice, with lambda 1, and 3 of it for
+    losses: 2.5 / 8 and 2 / 5."""
     learner = LocalOptimism(
         Support.from_pairs([{0: [1], 1: [1]}]), 1, loss_floor=0.1, options=LearnerOptions(), **settings
     )
-    for action, loss, times in ((0, 0.5, 5), (1, 1.0, 1)):
+    for action, loss, times in ((0, 0.5, 5), (1, 1.0, 2)):
         for _ in range(times):
             learner.learn([1.0], Step(0, action, loss, 1))
     return learner
 
 
-@pytest.mark.parametrize(("bonus", "action"), [(0.1, 0), (0.2, 1)])
+@pytest.mark.parametrize(("bonus", "action"), [(1.1, 0), (1.3, 1)])
 def test_the_bonus_decides_when_what_seems_worse_is_tried_again(bonus: float, action: int) -> None:
-    # w^2 is 1/6 and 1/2, sqrt(log(1 + 6)) = 1.395. The first: 0.4167 - 1.395 bonus 0.4082 sqrt(0.2431 + 0.1667 + 0.01),
-    # that is 0.4167 - 0.3689 bonus; the second: 0.5 - 1.395 bonus 0.7071 sqrt(0.25 + 0.5 + 0.01) = 0.5 - 0.8599 bonus.
-    # They are equal at a bonus of 0.170.
+    # w^2 is 1/6 and 1/3; one episode counts. Only the goal follows, so values have no range. The first: 0.3125 less
+    # bonus sqrt(1/6 log(1 + 1/6) 0.2148) = 0.0743 bonus; the second: 0.4 less bonus sqrt(1/3 log(1 + 1/3) 0.24) =
+    # 0.1517 bonus. They are equal at a bonus of 1.130.
     learner = taught_two_actions(bonus=bonus)
     assert learner.plan([1.0]).policy.tolist() == [0]
     assert learner.begin([1.0]).act(0) == action
@@ -154,8 +155,8 @@ def test_what_is_known_has_no_bonus_and_only_allowed_actions_are_tried() -> None
 
 
 def test_a_step_that_is_not_the_plans_ends_the_plan() -> None:
-    # lambda is 3. The first: loss 20 / 103, and 50 / 103 of the steps stay, so it is worth 0.377; the second 3 / 6,
-    # with a bonus of sqrt(log 104) sqrt(1 / 6) sqrt(0.25 + 0.167 + 0.01) = 0.575.
+    # lambda is 2. The first: loss 20 / 104, and 50 / 102 of the steps stay, so it is worth 0.377; the second 3 / 7, and
+    # the bonus is that many times sqrt(1/5 log(1 + 1/5) (0.245 + 0.377^2 (0.2 + 0.01))) = 0.100.
     learner = LocalOptimism(Support.full(1, 2), 1, loss_floor=0.1, bonus=1.0)
     for _ in range(50):
         learner.learn([1.0], Step(0, 0, 0.2, 0))
@@ -167,6 +168,53 @@ def test_a_step_that_is_not_the_plans_ends_the_plan() -> None:
     assert episode.act(0) == 1
     episode.observe(Step(0, 1, 1.0, 0))
     assert episode.plan is None
+
+
+def test_each_step_is_that_of_the_least_worth_less_its_bonus() -> None:
+    problem = small_problem(2)
+    support = problem.support
+    learner = LocalOptimism(support, 2, loss_floor=0.1, bonus=1.0)
+    play(problem, learner, Dirichlet.symmetric(2), episodes=12, seed=2)
+    differ = 0
+    for context in np.random.default_rng(1).dirichlet([1.0, 1.0], size=20):
+        plan = learner.plan(context)
+        number = learner._state.totals["episodes"] + 1
+        model = learner.estimate
+        norms = np.sqrt(np.einsum("i,nij,j->n", context, np.linalg.inv(model.gram), context))
+        losses = np.clip(model.losses @ context / (1.0 + 2.0 * norms**2), 0.1, 1.0)
+        for state in range(support.states):
+            pairs = range(support.pair_start[state], support.pair_start[state + 1])
+            planned = next(pair for pair in pairs if support.pair_action[pair] == plan.policy[state])
+            visits = min(1.0 / norms[planned] ** 2, number)
+            worth = []
+            for pair in pairs:
+                places = slice(support.next_start[pair], support.next_start[pair + 1])
+                following = plan.values[support.next_state[places]]
+                row = model.rows[places] @ context
+                variance = losses[pair] * (1.0 - losses[pair]) + row @ following**2 - (row @ following) ** 2
+                variance += np.ptp(following) ** 2 * (norms[pair] ** 2 + 0.01)
+                bonus = np.sqrt(np.log(1.0 + visits * norms[pair] ** 2) * variance) * norms[pair]
+                worth.append(losses[pair] + row @ following - bonus)
+            chosen = learner.begin(context).act(state)
+            assert chosen == support.pair_action[pairs[int(np.argmin(worth))]]
+            differ += chosen != plan.policy[state]
+            learner._state.totals["episodes"] -= 1
+    assert differ > 0
+
+
+def test_a_log_leaves_little_to_try_again() -> None:
+    # The same steps, of a log and of 200 episodes. Losses are 25 / 104 and 2.5 / 9; the second has w^2 = 1/7 and
+    # v = 0.2006, so 0.3 sqrt(1/7 log(1 + n / 7) 0.2006): 0.019 for n = 1, and 0.084 for the 102 visits of the first.
+    chosen = []
+    for as_log in (True, False):
+        learner = LocalOptimism(Support.from_pairs([{0: [1], 1: [1]}]), 1, loss_floor=0.1, bonus=0.3)
+        for action, loss, times in ((0, 0.25, 100), (1, 0.5, 5)):
+            for _ in range(times):
+                learner.learn([1.0], Step(0, action, loss, 1))
+        if not as_log:
+            learner._state.totals["episodes"] = 200
+        chosen.append(learner.begin([1.0]).act(0))
+    assert chosen == [0, 1]
 
 
 def test_an_optimistic_plan_is_the_best_one_in_balls_around_the_estimate() -> None:

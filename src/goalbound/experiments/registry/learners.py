@@ -125,7 +125,7 @@ def epsilon_greedy(
 
 
 def local_optimism(
-    problem: LinearCSSP, *, episodes: int, bonus: float = 0.3, support: str = "true",
+    problem: LinearCSSP, *, episodes: int, bonus: float = ridge.LOCAL_BONUS, support: str = "true",
     loss_floor: str | float = "certified", regularization: float = ridge.LOCAL_REGULARIZATION, guess: str = "nothing",
     guess_strength: float = GUESS_STRENGTH, log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,
 ) -> ridge.LocalOptimism:  # fmt: skip
