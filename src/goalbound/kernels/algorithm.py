@@ -586,7 +586,7 @@ def observe(constants, learner, episode, scratch, pair, place, loss):
     much since the plan.
     Reads the paper as: an interval ends if the pair just played was *unknown*, or at the goal (the listing says known).
     Departs from the paper: while the bound B is being sought, an interval whose loss exceeds 48 B log(4 m / delta)
-    contradicts B, which is doubled; else a B too small could call pairs known that go round for ever.
+    contradicts B, which is doubled. The paper's own trigger is enough for its bound (docs/theory/paper_checked.md).
     ``constants.patience``: a plan that loses far more than it expected ends too. A draw may be a plan that never
     arrives, and where its pairs were played often, no determinant doubles soon.
     """
