@@ -198,18 +198,29 @@ def test_a_draw_without_spread_is_the_estimate(seen: list[Seen], context: NDArra
 
 @examples(10)
 @given(data(SUPPORT, 2), contexts(2))
-def test_optimism_about_the_next_step_plans_as_greedy_does_and_without_a_bonus_plays_so_too(
+def test_the_bonus_changes_the_next_step_and_not_the_plan(seen: list[Seen], context: NDArray[np.float64]) -> None:
+    without, much = (teach(learner_with(local(bonus=bonus), 2), seen).begin(context) for bonus in (0.0, 2.0))
+    action = without.act(0)
+    much.act(0)
+    assert without.plan is not None
+    assert much.plan is not None
+    assert action == without.plan.policy[0]
+    assert much.plan.values.tobytes() == without.plan.values.tobytes()
+
+
+@examples(10)
+@given(data(SUPPORT, 2), contexts(2))
+def test_losses_are_shrunk_where_little_was_seen_and_never_below_the_floor(
     seen: list[Seen], context: NDArray[np.float64]
 ) -> None:
-    greedily = teach(learner_with(greedy(), 2), seen).begin(context)
-    for bonus in (0.0, 2.0):
-        other = teach(learner_with(local(bonus=bonus), 2), seen).begin(context)
-        action = other.act(0)
-        assert bonus > 0.0 or action == greedily.act(0)
-        greedily.act(0)
-        assert other.plan is not None
-        assert greedily.plan is not None
-        assert other.plan.values.tobytes() == greedily.plan.values.tobytes()
+    greedily, other = (teach(learner_with(kind, 2), seen).begin(context) for kind in (greedy(), local(bonus=0.0)))
+    greedily.act(0)
+    other.act(0)
+    assert greedily.plan is not None
+    assert other.plan is not None
+    assert (other.plan.losses <= greedily.plan.losses).all()
+    assert (other.plan.losses >= FLOOR).all()
+    np.testing.assert_allclose(other.plan.rows, greedily.plan.rows, atol=1e-12)
 
 
 @examples(10)

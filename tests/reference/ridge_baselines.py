@@ -182,13 +182,16 @@ class NaiveRidge:
     def _optimistic_choices(self, first: int, last: int, planned: int, closer: float) -> list[int]:
         """The actions whose worth less the bonus may be the least, where the plan says ``planned``."""
         assert self.pair_models is not None
-        times = self.bonus * math.sqrt(math.log(1.0 + 1.0 / self._widths[planned] ** 2))
+        visits = min(1.0 / self._widths[planned] ** 2, self.episodes)
         worth = []
         for pair in range(first, last):
             row, width, loss = self.pair_models[pair].row, self._widths[pair], self.loss(pair)
             values = self.values[next_states(self.support, pair)]
-            variance = loss * (1.0 - loss) + max(row @ values**2 - (row @ values) ** 2, 0.0) + width**2 + 0.01
-            worth.append(self.worth(pair) - times * width * math.sqrt(variance))
+            variance = loss * (1.0 - loss) + max(row @ values**2 - (row @ values) ** 2, 0.0)
+            every = self.values[self.support.next_state[self.support.row(pair)]]  # the goal among them
+            variance += (every.max() - every.min()) ** 2 * (width**2 + 0.01)
+            reach = math.log(1.0 + visits * width**2)
+            worth.append(self.worth(pair) - self.bonus * width * math.sqrt(reach * variance))
         return [int(self.support.pair_action[first + k]) for k, w in enumerate(worth) if w <= min(worth) + closer]
 
     def _left_plan(self, state: int, pair: int, *, closer: float = 1e-6) -> float | None:
@@ -200,9 +203,10 @@ class NaiveRidge:
         return 1.0 if sum(w <= min(worth) + closer for w in worth) > 1 else None
 
     def loss(self, pair: int) -> float:
-        """The loss of a pair in the plan that is held: in [floor, 1]."""
+        """The loss of a pair in the plan that is held: in [floor, 1]; where there is a bonus it was shrunk before."""
         assert self.pair_models is not None
-        return max(self.loss_floor, min(1.0, self.pair_models[pair].loss))
+        shrinkage = 1.0 + 2.0 * self._widths[pair] ** 2 if self.bonus > 0.0 else 1.0
+        return max(self.loss_floor, min(1.0, self.pair_models[pair].loss / shrinkage))
 
     def observe(self, step: Step) -> float:
         """Learn. Returns how much the determinant of the pair has grown since the plan, relative to the factor, or
