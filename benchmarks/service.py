@@ -231,8 +231,14 @@ def engine(folder: Path, batches: int) -> list[Goal]:
 
 
 def open_loop(folder: Path, seconds: float) -> list[Goal]:
-    """Steps at a fixed rate, whatever the answers do: how long they take."""
+    """Steps at a fixed rate, whatever the answers do: how long they take. First by the empty durable handler: what is
+    late there is so because of the disk and the machine."""
     port, cases, rate = free_port(), 4096, 2000
+    durable = ("benchmarks.service_load.baselines", "durable", str(port), str(folder / "durable.sqlite"))
+    with serving(*durable, port=port):
+        middle, high, most = np.percentile(uvloop.run(_open_loop(port, cases, rate, seconds)), [50, 99, 100]) * 1e3
+    print(f"  an empty durable handler: p50 {middle:.1f} ms, p99 {high:.1f} ms, at worst {most:.0f} ms")
+    port = free_port()
     filled(folder / "store", cases).close()
     with serving("goalbound", "serve", str(folder / "store"), "--port", str(port), port=port):
         times = uvloop.run(_open_loop(port, cases, rate, seconds))

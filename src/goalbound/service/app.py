@@ -199,9 +199,7 @@ class Service:
 
     def _deliver(self, jobs: list[Job]) -> None:
         """Called by the writer: all that was committed together is answered together."""
-        loop = self._loop
-        if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(_resolve, jobs)
+        self._in_loop(_resolve, jobs)
 
     # What needs no coroutine.
 
@@ -237,9 +235,12 @@ class Service:
                 _tell(job.tag, job.tag.fail, error)
 
     def _deliver_direct(self, jobs: list[Job]) -> None:
+        self._in_loop(_finish, jobs)
+
+    def _in_loop(self, tell: Callable[[list[Job]], None], jobs: list[Job]) -> None:
         loop = self._loop
         if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(_finish, jobs)
+            loop.call_soon_threadsafe(tell, jobs)
 
     def _decoded(self, route: Route, data: bytes | bytearray, most: int) -> Any:
         if len(data) > most:
