@@ -117,6 +117,21 @@ def known_or_goal(threshold: float) -> Exploration:
     return look
 
 
+def shrinkage(losses: list[tuple[int, float]], *, most: float = 16.0) -> tuple[float, float]:
+    """The mean of all losses, each with its pair, and how many visits the loss of a pair is drawn to it by: the
+    variance within pairs over that between pairs, both by the moments of DerSimonian and Laird."""
+    if not losses:
+        return 0.0, most
+    groups = [np.array([loss for one, loss in losses if one == pair]) for pair in {pair for pair, _ in losses}]
+    count, mean = len(losses), float(np.mean([loss for _, loss in losses]))
+    if len(groups) < 2 or count == len(groups):
+        return mean, most
+    within = sum(float(((group - group.mean()) ** 2).sum()) for group in groups) / (count - len(groups))
+    heterogeneity = sum(len(group) * (float(group.mean()) - mean) ** 2 for group in groups)
+    between = (heterogeneity - (len(groups) - 1) * within) / (count - sum(len(group) ** 2 for group in groups) / count)
+    return mean, most if between <= 0.0 else min(most, within / between)
+
+
 class NaiveRidge:
     """The learner, and its one open episode: ``begin``, then ``choices`` and ``observe`` by turns.
 
@@ -146,6 +161,9 @@ class NaiveRidge:
         self.explore, self.fade, self.draws, self.bonus = explore, fade, draws, bonus
         self.rng = np.random.default_rng(0) if rng is None else rng
         self.data: list[Sample] = []
+        self.logged = 0
+        """how many of these others have chosen"""
+        self.drawn_to, self.drawn_by, self.own_share = 0.0, 0.0, 1.0
         self.episodes = 0
         self.closest = math.inf
         """how close a pair came to the border of being known, relatively"""
@@ -160,6 +178,16 @@ class NaiveRidge:
         self.context = np.array(context, dtype=np.float64)
         self.episodes += 1
         self.pair_models = None
+        self.own_share = 1.0 - self.logged / len(self.data) if self.data else 1.0
+        self.drawn_to, visits = shrinkage([(sample.pair, sample.loss) for sample in self.data])
+        self.drawn_by = self.own_share * visits
+
+    def learn(self, context: ArrayLike, step: Step) -> None:
+        """From a step that others have chosen."""
+        pair = self.support.pair(step.state, step.action)
+        self.data.append(Sample(np.array(context, dtype=np.float64), pair, step.loss, step.next_state))
+        self._regressions.pop(pair, None)
+        self.logged += 1
 
     def choices(self, state: int, *, closer: float) -> list[int]:
         """The actions that may be played: one, or all whose worth is within ``closer`` of the best."""
@@ -191,7 +219,8 @@ class NaiveRidge:
             every = self.values[self.support.next_state[self.support.row(pair)]]  # the goal among them
             variance += (every.max() - every.min()) ** 2 * (width**2 + 0.01)
             reach = math.log(1.0 + visits * width**2)
-            worth.append(self.worth(pair) - self.bonus * width * math.sqrt(reach * variance))
+            bonus = self.own_share * self.bonus * width * math.sqrt(reach * variance)
+            worth.append(self.worth(pair) - bonus)
         return [int(self.support.pair_action[first + k]) for k, w in enumerate(worth) if w <= min(worth) + closer]
 
     def _left_plan(self, state: int, pair: int, *, closer: float = 1e-6) -> float | None:
@@ -205,8 +234,9 @@ class NaiveRidge:
     def loss(self, pair: int) -> float:
         """The loss of a pair in the plan that is held: in [floor, 1]; where there is a bonus it was shrunk before."""
         assert self.pair_models is not None
-        shrinkage = 1.0 + 2.0 * self._widths[pair] ** 2 if self.bonus > 0.0 else 1.0
-        return max(self.loss_floor, min(1.0, self.pair_models[pair].loss / shrinkage))
+        weight = self.drawn_by * self._widths[pair] ** 2 if self.bonus > 0.0 else 0.0
+        loss = (self.pair_models[pair].loss + weight * self.drawn_to) / (1.0 + weight)
+        return max(self.loss_floor, min(1.0, loss))
 
     def observe(self, step: Step) -> float:
         """Learn. Returns how much the determinant of the pair has grown since the plan, relative to the factor, or

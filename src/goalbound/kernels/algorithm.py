@@ -18,6 +18,7 @@ from goalbound.kernels.intervals import count_variance, variance_log_det_bound
 from goalbound.kernels.likelihood import add_pending_forecasts, learn_likelihood
 from goalbound.kernels.likelihood_state import reset_likelihood
 from goalbound.kernels.linearity_test import test_pending, test_reported, test_step
+from goalbound.kernels.loss_shrinkage import set_loss_shrinkage
 from goalbound.kernels.model_prior import begin_with_models
 from goalbound.kernels.noise_free import learn_noise_free
 from goalbound.kernels.pending import add_pending, in_units, pending_norm
@@ -225,6 +226,8 @@ def begin(constants, learner, episode, context):
     episode.progress["counted_norm"] = 0
     episode.progress["planned_loss"] = 0.0
     episode.progress["optimistic"] = 0
+    if constants.exploration == LOCAL:
+        set_loss_shrinkage(constants, learner, episode)
     learner.totals["episodes"] += 1
     episode.progress["number"] = learner.totals["episodes"]
     open_interval(learner, episode)
@@ -375,6 +378,8 @@ def reset_data(constants, learner):
 def reset_pairs(constants, learner):
     """Forget what was seen of all pairs, or of all groups."""
     size = learner.losses.shape[1]
+    learner.totals["squared_losses"] = 0.0
+    learner.totals["logged"] = 0
     if constants.forget:
         share = RESTART_SHARE / (learner.totals["restarts"] + 1.0) ** 2
         learner.totals["restart_log"] = -log(share)
@@ -529,6 +534,7 @@ def update_regression(constants, learner, episode, scratch, pair, place, loss):
             count_visit_of_norm(constants, learner, scratch, pair, episode.context, episode.norm[pair])
         else:
             count_visit(constants, learner, scratch, pair, episode.context)
+    learner.totals["squared_losses"] += loss * loss
     goal = len(constants.pair_start) - 1
     record_outcome(
         learner.regression, constants.next_start, constants.next_state, goal, pair, place, loss, episode.context

@@ -17,8 +17,6 @@ LEAST_VARIANCE = 0.04
 """Added to the estimated variance of an outcome, where draws are by the variance."""
 LEAST_LOCAL_VARIANCE = 0.01
 """LOCAL: the same of the value of the next state, in units of the squared range of the values that may follow."""
-LOCAL_LOSS_SHRINKAGE = 2.0
-"""LOCAL: losses are pulled to 0 as by this much more lambda than rows are."""
 OPTIMISTIC_DEVIATIONS = 1.5
 """Optimistic plans of POSTERIOR: so many standard deviations are taken from the estimate of a loss."""
 OPTIMISTIC_RADIUS = 0.7
@@ -82,8 +80,8 @@ def optimistic_worth(constants, episode, pair, visits):
     The variance of an outcome is that of the loss and that of the value of the next state. While little was seen the
     latter has w^2 of the squared range of the values that may follow: where all next states are alike, there is nothing
     to find out. What is known has no variance. The bonus grows with the logarithm of ``visits`` over those of the pair
-    itself, 1 / w^2, so that no pair is given up for ever; after a log, which has many visits and no episodes, it is
-    nearly nothing.
+    itself, 1 / w^2, so that no pair is given up for ever. Of it counts the share of steps that were one's own: after a
+    log it is nothing at first.
     """
     sets = episode.sets
     loss = sets.losses[pair]
@@ -101,7 +99,7 @@ def optimistic_worth(constants, episode, pair, visits):
         apart = value_range(constants, episode, pair)
         variance += max(square - mean * mean, 0.0) + apart * apart * (norm * norm + LEAST_LOCAL_VARIANCE)
     reach = log(1.0 + visits * norm * norm)
-    return loss + mean - constants.spread * norm * sqrt(reach * variance)
+    return loss + mean - episode.progress["own_share"] * constants.spread * norm * sqrt(reach * variance)
 
 
 @lean
@@ -320,7 +318,8 @@ def pair_loss(constants, learner, episode, pair, norm):
     if constants.exploration == OPTIMISTIC:
         loss -= learner.loss_radius[pair] * norm
     elif constants.exploration == LOCAL and not (constants.model.on and constants.model.guessed[pair]):
-        loss /= 1.0 + LOCAL_LOSS_SHRINKAGE * norm * norm
+        weight = episode.progress["shrinkage"] * norm * norm
+        loss = (loss + weight * episode.progress["mean_loss"]) / (1.0 + weight)
     elif constants.exploration == POSTERIOR and episode.progress["optimistic"] == 1:
         loss -= deviation(constants, OPTIMISTIC_DEVIATIONS, loss, norm)
     elif constants.exploration == POSTERIOR:

@@ -178,6 +178,8 @@ def merge(constants, learner, other, scratch):
     mine, theirs = learner.totals, other.totals
     mine["intervals"] += theirs["intervals"]
     mine["episodes"] += theirs["episodes"]
+    mine["logged"] += theirs["logged"]
+    mine["squared_losses"] += theirs["squared_losses"]
     mine["failed_projections"] += theirs["failed_projections"]
     mine["loss_bound"] = max(mine["loss_bound"], theirs["loss_bound"])
     mine["doublings"] = max(mine["doublings"], theirs["doublings"])

@@ -36,15 +36,16 @@ draw from the Gaussian posterior around it. RMAX: the estimate where it is known
 estimate, but for the step that is to be made, which is optimistic."""
 
 LEARNER_TOTALS = record_type(
-    reals=("loss_bound", "restart_log"),
-    integers=("intervals", "failed_projections", "doublings", "changes", "episodes", "restarts"),
+    reals=("loss_bound", "restart_log", "squared_losses"),
+    integers=("intervals", "failed_projections", "doublings", "changes", "episodes", "restarts", "logged"),
 )
 """Fields of :attr:`LearnerState.totals`: B; log of the share of the failure probability that data gets which is
-forgotten when the bound doubles; intervals opened, projections that failed, doublings, entries of the change log,
-episodes begun, how often all data was forgotten."""
+forgotten when the bound doubles; the sum of the squares of all losses; intervals opened, projections that failed,
+doublings, entries of the change log, episodes begun, how often all data was forgotten, steps that others chose (those
+of a log, and overridden ones)."""
 
 EPISODE_PROGRESS = record_type(
-    reals=("loss_bound", "interval_loss", "planned_loss"),
+    reals=("loss_bound", "interval_loss", "planned_loss", "own_share", "mean_loss", "shrinkage"),
     integers=(
         "interval", "planned", "intervals", "unknown_steps", "changes_read", "number", "restarts", "counted",
         "counted_norm", "optimistic",
@@ -55,7 +56,7 @@ the plan expected where it was begun (kept where there is a ``patience``); the n
 is held, intervals and unknown steps of this episode, entries of the change log read, the
 number of the episode from 1 on; of the visit whose outcome is awaited: the learner's restarts when it was made, whether
 it counts already, the norm with which it does (in UNITs of :mod:`.pending`); POSTERIOR: whether the plan is
-optimistic."""
+optimistic; LOCAL: as :func:`.loss_shrinkage.set_loss_shrinkage` says."""
 
 CHANGE_LOG_SIZE = 64
 """How many changes an episode may have missed before it checks all pairs."""

@@ -50,4 +50,5 @@ def learn_steps(constants, learner, episode, scratch, steps):
         if constants.likelihood.on:
             forecast_visit(constants, learner, episode, pair)
         update_regression(constants, learner, episode, scratch, pair, steps.places[t], steps.losses[t])
+        learner.totals["logged"] += 1
     return len(steps.pairs)

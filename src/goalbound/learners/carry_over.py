@@ -196,7 +196,7 @@ def _carry_counts(source: RidgeLearner, target: RidgeLearner, places: SupportMat
     mine.pending.contexts[at] = theirs.pending.contexts
     norms = np.ceil(theirs.pending.norms * np.sqrt(more) * (1.0 + SLACK)).astype(np.int64)
     mine.pending.norms[at] = np.where(more > 1.0, norms, theirs.pending.norms)
-    for name in ("intervals", "episodes"):
+    for name in ("intervals", "episodes", "logged", "squared_losses"):
         mine.totals[name] = theirs.totals[name]
 
 

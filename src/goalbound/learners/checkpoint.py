@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from os import PathLike
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -37,10 +38,15 @@ from goalbound.models.files.saved_files import SavedFiles
 if TYPE_CHECKING:
     from goalbound.learners.base import LearnerBase
 
-VERSION = 12
+VERSION = 13
 """Of the checkpoints of all learners."""
-READABLE = (11, VERSION)
-"""Version 11 has all rows, and nothing deflated. Others are refused."""
+READABLE = (11, 12, VERSION)
+"""Version 11 has all rows, and nothing deflated; 11 and 12 have not what is in ``_SINCE_13``. Others are refused."""
+_SINCE_13 = {
+    ".totals.logged": 0, ".totals.squared_losses": 0.0, ".progress.own_share": 1.0, ".progress.mean_loss": 0.0,
+    ".progress.shrinkage": 0.0,
+}  # fmt: skip
+"""The fields of ridge learners that older files do not have, and what is taken for them: nothing was a log."""
 MANY = np.iinfo(np.int64).max // 4
 """More than is ever counted."""
 LARGEST = np.finfo(np.float64).max
@@ -99,11 +105,12 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         learner._abandoned = _checked_reasons(header["abandoned"])
         learner._caveats = checked_caveats(header["caveats"], "caveats")
         entries = _checked_entries(header["episodes"], header["acts"], support)
-        fill(learner._state_arrays(), arrays)
+        absent = _SINCE_13 if header["version"] < 13 else {}
+        fill(learner._state_arrays(), arrays, absent)
         learner._check_state()
         for place, entry in enumerate(entries):
             episode_state = learner._new_episode_state()
-            fill(_episode_arrays(f"episode_{place}", episode_state), arrays)
+            fill(_episode_arrays(f"episode_{place}", episode_state), arrays, absent)
             _adopt(learner, episode_state, entry)
         _check_order([one.number for one in learner._loaded])
         _check_all_used(arrays, learner)
@@ -240,8 +247,11 @@ def _check_all_used(arrays: Arrays, learner: LearnerBase) -> None:
         raise FileFormatError(f"{unknown[0]} belongs to no episode that the header knows")
 
 
-def fill(targets: Iterable[tuple[str, NDArray[Any]]], arrays: Arrays) -> None:
-    """Every target takes the numbers of the array of its name; one that is missing or does not fit is an error."""
+def fill(
+    targets: Iterable[tuple[str, NDArray[Any]]], arrays: Arrays, absent: Mapping[str, float] = MappingProxyType({})
+) -> None:
+    """Every target takes the numbers of the array of its name; one that is missing or does not fit is an error, but for
+    names that end as those of ``absent`` do, which have a number for it."""
     for name, target in targets:
         parts = parts_of(name, arrays)
         if parts is not None:
@@ -250,7 +260,11 @@ def fill(targets: Iterable[tuple[str, NDArray[Any]]], arrays: Arrays) -> None:
             spread(name, arrays, target)
             continue
         if name not in arrays:
-            raise FileFormatError(f"{name} is missing")
+            ending = next((one for one in absent if name.endswith(one)), None)
+            if ending is None:
+                raise FileFormatError(f"{name} is missing")
+            target[...] = absent[ending]
+            continue
         if arrays[name].shape != target.shape:
             raise FileFormatError(f"{name} has shape {arrays[name].shape}; the support asks for {target.shape}")
         _check_numbers(name, arrays[name])

@@ -123,7 +123,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (one_episode_less, r"episode_2\.context belongs to no episode"),
     # the header
     (in_header("LinearCSSP", "kind"), "the kind is 'LinearCSSP'"),
-    (in_header(7, "version"), "version 7; this goalbound reads version 11 or 12"),
+    (in_header(7, "version"), "version 7; this goalbound reads version 11 or 12 or 13"),
     (in_header(99, "version"), "version 99"),
     (in_header({"bit_generator": "PCG64"}, "stream"), "draws nothing"),
     (settings(exploration={"name": "greedy"}), "the exploration is"),

@@ -1,0 +1,68 @@
+"""LOCAL: how much the estimated loss of a pair is drawn to the mean of all losses, by how much the pairs differ.
+
+The mean loss of a pair that was played n times has the noise s^2 / n around its expectation, and the expectations of
+the pairs have a variance t^2 around their mean. The best linear guess of an expectation draws the mean of the pair to
+the mean of all, as if s^2 / t^2 more visits had cost just that. Both variances are estimated from all visits, by
+moments (DerSimonian and Laird, 1986): with N visits of P pairs, n of one, and Q the sum of n (its mean - mean)^2,
+
+    s^2 = (sum of squared losses - sum of n (its mean)^2) / (N - P),
+    t^2 = (Q - (P - 1) s^2) / (N - sum of n^2 / N).
+
+So where losses have no noise nothing is drawn, and where all pairs cost the same, an unlucky few decide little.
+"""
+
+from goalbound.kernels.compile import lean
+
+MOST_SHRINKAGE = 16.0
+"""No more visits than this are put in at the mean loss."""
+
+
+@lean
+def losses_of_visits(constants, learner, pair):
+    """The losses of a pair that came so far, all together: without those of a guess. O(d)."""
+    total = 0.0
+    for j in range(learner.losses.shape[1]):
+        total += learner.regression.loss_sums[pair, j]
+    if constants.model.on and constants.model.guessed[pair]:
+        weight = constants.regularization + constants.model.strength[pair]
+        for j in range(learner.losses.shape[1]):
+            total -= weight * constants.model.losses[pair, j]
+    return total
+
+
+@lean
+def set_loss_shrinkage(constants, learner, episode):
+    """Write to the progress of an episode what it begins with. O(N d).
+
+    ``own_share``: of all steps those of one's own episodes; what others have tried (a log, steps that were overridden)
+    needs no more trying. ``mean_loss``: that of all steps; ``shrinkage``: the visits that are put in at it, s^2 / t^2
+    times that share.
+    """
+    visits = 0
+    played = 0
+    squares = 0.0
+    total = 0.0
+    explained = 0.0
+    for pair in range(len(learner.regression.visits)):
+        count = learner.regression.visits[pair] - learner.pending.visits[pair]
+        if count > 0:
+            lost = losses_of_visits(constants, learner, pair)
+            visits += count
+            played += 1
+            squares += float(count) * float(count)
+            total += lost
+            explained += lost * lost / count
+    own_share = 1.0
+    mean = 0.0
+    shrinkage = MOST_SHRINKAGE
+    if visits > 0:
+        own_share = max(1.0 - learner.totals["logged"] / visits, 0.0)
+        mean = total / visits
+    if visits > played and played > 1:
+        noise = max(learner.totals["squared_losses"] - explained, 0.0) / (visits - played)
+        between = max(explained - total * mean - (played - 1) * noise, 0.0) / (visits - squares / visits)
+        if between * shrinkage > noise:
+            shrinkage = noise / between
+    episode.progress["own_share"] = own_share
+    episode.progress["mean_loss"] = mean
+    episode.progress["shrinkage"] = own_share * shrinkage
