@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import Empty
 from types import TracebackType
 from typing import Any, Self
 
 from goalbound.errors import (
-    GoalboundError,
     NotLeader,
     ReplayDifference,
     StorageFailed,
-    StoreClosed,
     StoreDamaged,
     StoreError,
-    StoreOverloaded,
 )
 from goalbound.store.engine import Engine
 from goalbound.store.events import Event
@@ -29,7 +24,7 @@ from goalbound.store.files import check_local, free_bytes
 from goalbound.store.locations import Location, location_of
 from goalbound.store.replay import Restored, replay
 from goalbound.store.store import StoredLearner, StoreOptions
-from goalbound.store.writer import MOST_BATCH, Counts, Job, Operation, as_failure, deliver, wait_for
+from goalbound.store.worker import MOST_BATCH, Job, Operation, Worker, deliver
 
 log = logging.getLogger("goalbound.store")
 
@@ -231,32 +226,13 @@ class Follower:
         return True
 
 
-class Reader:
-    """The one thread of a follower: answers what waits, and replays what is new, in turn.
-
-    It has what a service uses of a :class:`~goalbound.store.writer.Writer`.
-    """
+class Reader(Worker):
+    """The one thread of a follower: answers what waits, and replays what is new, in turn."""
 
     def __init__(self, follower: Follower, *, most_waiting: int) -> None:
+        super().__init__("follower", most_waiting=most_waiting)
         self._follower = follower
-        self._most_waiting = most_waiting
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
-        self._closing = False
-        self.counts = Counts()
-        self.failure: BaseException | None = None
-        self.on_failure: Callable[[BaseException], None] | None = None
-        self._thread = threading.Thread(target=self._work, name="goalbound follower", daemon=True)
-        self._thread.start()
-
-    @property
-    def waiting(self) -> int:
-        """How many jobs wait."""
-        return self._queue.qsize()
-
-    @property
-    def alive(self) -> bool:
-        """Whether it works."""
-        return self.failure is None and self._thread.is_alive()
+        self._start()
 
     def submit(self, job: Job) -> None:
         """Put a job into the queue; an error if it writes, or if the queue is full, or nobody works on it."""
@@ -264,45 +240,21 @@ class Reader:
             leader = self._follower.leader
             where = "" if leader is None else f"; the leader is at {leader}"
             raise NotLeader(f"this is a follower, which only reads: nothing was recorded{where}", leader)
-        if self.failure is not None:
-            raise self.failure
-        if self._closing:
-            raise StoreClosed("the follower is closed; open it again")
-        if self._queue.qsize() >= self._most_waiting:
-            self.counts.refused += 1
-            raise StoreOverloaded(f"{self._most_waiting} requests wait already; ask again later")
-        self._queue.put(job)
-
-    def call(self, operation: Operation, *, writes: bool = True) -> Any:
-        """Do one thing, and wait for it."""
-        return wait_for(self, operation, writes=writes)
-
-    def close(self) -> None:
-        """Do what waits, and end."""
-        if not self._closing:
-            self._closing = True
-            self._queue.put(None)
-        self._thread.join()
+        super().submit(job)
 
     # In the thread.
 
     def _work(self) -> None:
         looked, more, ended = time.monotonic(), False, False
-        try:
-            while not ended:
-                jobs, ended = self._gather(0.0 if more else max(0.0, looked + LOOK_SECONDS - time.monotonic()))
-                for job in jobs:
-                    job.results = [self._apply(operation) for operation in job.operations]
-                    job.seen = self._follower.seen()
-                deliver(jobs)
-                if more or time.monotonic() >= looked + LOOK_SECONDS:
-                    looked = time.monotonic()
-                    more = self._follower.advance()
-        except BaseException as error:
-            self.failure = error if isinstance(error, GoalboundError) else as_failure(error)
-            self._refuse_all()
-            if self.on_failure is not None:
-                self.on_failure(self.failure)
+        while not ended:
+            jobs, ended = self._gather(0.0 if more else max(0.0, looked + LOOK_SECONDS - time.monotonic()))
+            for job in jobs:
+                job.results = [self._apply(operation) for operation in job.operations]
+                job.seen = self._follower.seen()
+            deliver(jobs)
+            if more or time.monotonic() >= looked + LOOK_SECONDS:
+                looked = time.monotonic()
+                more = self._follower.advance()
 
     def _gather(self, seconds: float) -> tuple[list[Job], bool]:
         """The jobs that wait, the first of which is waited for so long; and whether there will be no more."""
@@ -326,11 +278,3 @@ class Reader:
             return StorageFailed("the log cannot be read at the moment, and this needs it; ask again later")
         except Exception as error:
             return error
-
-    def _refuse_all(self) -> None:
-        with suppress(Empty):
-            while True:
-                job = self._queue.get_nowait()
-                if job is not None:
-                    job.results = [self.failure] * len(job.operations)
-                    deliver([job])
