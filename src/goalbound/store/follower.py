@@ -8,7 +8,6 @@ from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from queue import Empty
-from types import TracebackType
 from typing import Any, Self
 
 from goalbound.errors import (
@@ -18,12 +17,10 @@ from goalbound.errors import (
     StoreDamaged,
     StoreError,
 )
-from goalbound.store.engine import Engine
-from goalbound.store.events import Event
-from goalbound.store.files import check_local, free_bytes
+from goalbound.store.files import check_local
 from goalbound.store.locations import Location, location_of
+from goalbound.store.open_store import OpenStore, StoreOptions
 from goalbound.store.replay import Restored, replay
-from goalbound.store.store import StoredLearner, StoreOptions
 from goalbound.store.worker import MOST_BATCH, Job, Operation, Worker, deliver
 
 log = logging.getLogger("goalbound.store")
@@ -38,7 +35,7 @@ _STALE_COPY = (
 )
 
 
-class Follower:
+class Follower(OpenStore):
     """The learners and cases of a store that another process writes to, as of a moment ago.
 
     It proposes what the leader would have proposed at the event that it has seen last, to the bit, and records nothing.
@@ -57,25 +54,15 @@ class Follower:
     """
 
     follows = True
-    """It only reads."""
 
     def __init__(self, location: Location, options: StoreOptions, *, leader: str | None = None) -> None:
-        self.location, self.options, self.leader = location, options, leader
+        self.leader = leader
         if isinstance(location.place, Path):
             check_local(location.place)  # SQLite's readers share memory with its writer
         self._complete = time.monotonic()  # what was committed before is in the state
-        self._opened = location.open_to_read()
-        try:
-            self._engine = Engine(
-                self._opened.log, self._opened.snapshots, most_cases=options.most_cases, warm_cases=options.warm_cases,
-                follows=True,
-            )  # fmt: skip
-        except BaseException:
-            self._opened.close()
-            raise
-        self.folder = self._opened.folder
-        self._connected, self._tried, self._closed = True, 0.0, False
-        self.writer = Reader(self, most_waiting=options.most_waiting)
+        super().__init__(location, options, location.open_to_read())
+        self._connected, self._tried = True, 0.0
+        self.writer: Reader = Reader(self, most_waiting=options.most_waiting)
 
     @classmethod
     def open(cls, path: str | PathLike[str], *, options: StoreOptions | None = None, leader: str | None = None) -> Self:
@@ -89,20 +76,7 @@ class Follower:
         options = options or StoreOptions()
         return cls(location_of(path, cache=options.cache), options, leader=leader)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Answer what waits, and end."""
-        if self._closed:
-            return
-        self._closed = True
-        self.writer.close()
+    def _release(self) -> None:
         with suppress(StoreError):  # a connection that is gone already
             self._opened.close()
 
@@ -119,29 +93,6 @@ class Follower:
         """It needs none."""
         return True
 
-    def learner(self, name: str) -> StoredLearner:
-        """The learner of this name; what would write raises :class:`~goalbound.errors.NotLeader`."""
-        self.writer.call(lambda engine: engine.machine.named(name), writes=False)
-        return StoredLearner(self, name)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of all learners, in the order in which they were created."""
-        found: tuple[str, ...] = self.writer.call(
-            lambda engine: tuple(one.name for one in engine.machine.learners.values()), writes=False
-        )
-        return found
-
-    def digest(self) -> dict[str, Any]:
-        """The last event that it has seen, its chain, and a digest of the state: that of the leader there."""
-        found: dict[str, Any] = self.writer.call(lambda engine: engine.digest(), writes=False)
-        return found
-
-    def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
-        """Some of the log, in order: the events after number ``after``."""
-        found: list[Event] = self.writer.call(lambda engine: list(engine.log.events(after, limit)), writes=False)
-        return found
-
     @property
     def restored(self) -> Restored:
         """What it began with, and what it has replayed since."""
@@ -149,16 +100,8 @@ class Follower:
 
     def status(self) -> dict[str, Any]:
         """Numbers for people and monitors; no ids and no contexts."""
-        engine = self._engine
         return {
-            "events": engine.seq,
-            "open_cases": len(engine.machine.cases),
-            "learners": len(engine.machine.learners),
-            "waiting": self.writer.waiting,
-            "alive": self.writer.alive,
-            "free_bytes": free_bytes(self.folder) if self.folder.is_dir() else 0,
-            "replayed": engine.restored.replayed,
-            "rebuilt": engine.rebuilt,
+            **super().status(),
             "behind_seconds": self.behind,
             "connected": int(self._connected),
             "refused": self.writer.counts.refused,
@@ -221,7 +164,7 @@ class Follower:
         except StoreError:
             return False
         self._engine.log, self._engine.snapshots = self._opened.log, self._opened.snapshots
-        self.folder, self._connected = self._opened.folder, True
+        self._connected = True
         log.warning("%s: it can be read again", self.location.name)
         return True
 
