@@ -8,7 +8,7 @@ from goalbound.errors import CaseExists, FileFormatError, StorageFailed, StoreDa
 from goalbound.store import Store, StoreOptions
 from goalbound.store.audit import verify
 from goalbound.store.database_url import database_of
-from goalbound.store.postgres_log import connected
+from goalbound.store.postgres_connection import connected
 from goalbound.store.transfer import export_log, import_log
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import SELDOM, Handled, drawing, open_store, until, without_time
