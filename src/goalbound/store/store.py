@@ -81,7 +81,7 @@ class Store(OpenStore):
     def _release(self) -> None:
         try:
             if self.writer.failure is None:
-                self.writer.take_snapshot(self._engine)
+                self.writer.snapshots.take()
                 self._engine.head.note(self._engine.seq, self._engine.chain, now=True)
                 self._log.close()
         finally:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from queue import Empty
 from typing import Any
 
 from goalbound.errors import InputError, StorageFull, StoreError
-from goalbound.store.background import BackgroundSnapshot
 from goalbound.store.engine import Engine
 from goalbound.store.machine import Poisoned
+from goalbound.store.snapshot_schedule import SnapshotSchedule
 from goalbound.store.worker import MOST_BATCH, Job, Operation, Worker, as_failure, deliver
 
 _IDLE_SECONDS = 0.5
 _WAIT_SHARE, _LONGEST_WAIT = 0.25, 0.002  # of what a commit takes, and in seconds: how long others are waited for
-_MANY_CASES = 100  # of so many open ones a copy of the process takes the snapshot
-_SNAPSHOT_SHARE = 20  # snapshots take a twentieth of the time at most
 
 
 class Writer(Worker):
@@ -38,11 +34,9 @@ class Writer(Worker):
         super().__init__("store", most_waiting=most_waiting)
         self._engine = engine
         self._has_space = has_space
-        self._snapshot_events, self._snapshot_seconds = snapshot_events, snapshot_seconds
-        self._copy: BackgroundSnapshot | None = None
         self._answered = 0  # jobs of the last batch
         self._commit_takes = 0.0  # about so many seconds
-        self.counts.last_snapshot = time.monotonic()
+        self.snapshots = SnapshotSchedule(engine, self.counts, events=snapshot_events, seconds=snapshot_seconds)
         self._start()
 
     # In the thread.
@@ -51,8 +45,7 @@ class Writer(Worker):
         try:
             super()._run()
         finally:
-            if self._copy is not None:
-                self._copy.end()
+            self.snapshots.end()
 
     def _work(self) -> None:
         while True:
@@ -61,9 +54,7 @@ class Writer(Worker):
                 self._do(batch)
             if ended:
                 return
-            self._look_at_copy()
-            if self._snapshot_is_due():
-                self._begin_snapshot()
+            self.snapshots.go_on()
             self._engine.log.tidy(idle=not batch)
             self._engine.head.note(self._engine.seq, self._engine.chain)
 
@@ -167,54 +158,6 @@ class Writer(Worker):
             counts.commit_seconds += took
             counts.slowest_commit = max(counts.slowest_commit, took)
             self._commit_takes += 0.1 * (took - self._commit_takes)
-
-    def _snapshot_is_due(self) -> bool:
-        engine, counts = self._engine, self.counts
-        new = engine.seq - engine.snapshot_seq
-        passed = time.monotonic() - counts.last_snapshot
-        if self._copy is not None or not new or passed < _SNAPSHOT_SHARE * counts.snapshot_seconds:
-            return False
-        return new >= self._snapshot_events or passed >= self._snapshot_seconds
-
-    def _begin_snapshot(self) -> None:
-        """Take a snapshot; if that takes long, a copy of the process does it."""
-        engine = self._engine
-        if len(engine.machine.cases) < _MANY_CASES or not hasattr(os, "fork"):
-            self.take_snapshot(engine)
-            return
-        try:
-            engine.snapshots.mkdir(exist_ok=True)
-            self._copy = BackgroundSnapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
-        except OSError:  # no memory for a copy, or too many files are open: nothing that a store has to stop for
-            self.take_snapshot(engine)
-
-    def _look_at_copy(self) -> None:
-        """What a copy has written is listed."""
-        if self._copy is None:
-            return
-        done, entry = self._copy.done()
-        if not done:
-            return
-        self._count_snapshot(self._copy.seconds)
-        self._copy = None
-        if entry is not None and (self._engine.snapshots / entry.file).is_file():
-            with suppress(StorageFull):
-                self._engine.keep_snapshot(entry)
-
-    def take_snapshot(self, engine: Engine) -> Any:
-        """Take a snapshot; without space there is none."""
-        begin = time.monotonic()
-        try:
-            return engine.snapshot()
-        except StorageFull:
-            return None
-        finally:
-            self._count_snapshot(time.monotonic() - begin)
-
-    def _count_snapshot(self, seconds: float) -> None:
-        self.counts.last_snapshot = time.monotonic()
-        self.counts.snapshot_seconds = seconds
-        self.counts.snapshots += 1
 
     def _fail(self, error: BaseException) -> None:
         self._engine.log.leave()  # before anyone is told
