@@ -27,6 +27,7 @@ from goalbound.store.database_url import database_of, shown_url
 from goalbound.store.events import FIRST_CHAIN, Event
 from goalbound.store.log import SnapshotEntry
 from goalbound.store.postgres_connection import REOPEN, connected, lock_key, store_error
+from goalbound.store.postgres_upload import SnapshotUpload, parts_of
 from goalbound.store.snapshots import is_whole
 from goalbound.store.sql_log import COLUMNS, SqlLog, statements
 
@@ -60,7 +61,6 @@ _PUT_LEARNER = f"""WITH {_HELD}
 INSERT INTO learner SELECT %s, %s FROM held ON CONFLICT (number) DO UPDATE SET file = excluded.file"""
 _HIDDEN = "SELECT to_regnamespace(%s) IS NOT NULL AND NOT has_schema_privilege(to_regnamespace(%s), 'USAGE')"
 _PAGE = 2000  # events of one query
-_PART = 4 * 2**20  # bytes of a snapshot in one row
 _LOCK_SECONDS = 0.8  # a server takes a moment to notice that a process was killed
 _CONTACT_SECONDS = 1.0
 
@@ -85,6 +85,7 @@ class PostgresLog(SqlLog):
         self._epoch = -1
         self._warning: str | None = None
         self._contact = 0.0
+        self._upload: SnapshotUpload | None = None
         self._connection = connected(url, writes=not readonly)
         try:
             with self._as_store_errors():
@@ -218,6 +219,7 @@ class PostgresLog(SqlLog):
 
     def set_snapshots(self, entries: Sequence[SnapshotEntry]) -> None:
         """Replace the list of snapshots, durably; the files of those that are not in it are removed."""
+        self._end_upload()
         with self._transaction():
             self._run("DELETE FROM snapshot")
             for entry in entries:
@@ -226,12 +228,33 @@ class PostgresLog(SqlLog):
 
     def put_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:
         """Keep the file of a snapshot, in rows of some megabytes."""
+        self._end_upload()
         with self._transaction(), open(folder / entry.file, "rb") as file:
             self._run("DELETE FROM snapshot_part WHERE seq = %s", (entry.seq,))
-            number = 0
-            while data := file.read(_PART):
+            for number, data in parts_of(file):
                 self._run("INSERT INTO snapshot_part VALUES (%s, %s, %s)", (entry.seq, number, data))
-                number += 1
+
+    def begin_upload(self, entry: SnapshotEntry, folder: Path) -> SnapshotUpload | None:
+        """As :meth:`put_snapshot`, by another connection; what is listed already is put at once, all or none of it."""
+        if any(one.seq == entry.seq for one in self.snapshots()):
+            self.put_snapshot(entry, folder)
+            return None
+        self._end_upload()
+        self._upload = SnapshotUpload(
+            self._url, self._epoch, entry, folder, is_there=lambda sent: self._size_of(entry.seq) == sent
+        )
+        return self._upload
+
+    def _size_of(self, seq: int) -> tuple[int, int]:
+        """Of the file of a snapshot: rows, and the bytes in them."""
+        sums = "SELECT count(*), coalesce(sum(octet_length(bytes)), 0)::bigint FROM snapshot_part WHERE seq = %s"
+        parts, size = self._one(sums, (seq,))
+        return parts, size
+
+    def _end_upload(self, *, wait: bool = True) -> None:
+        if self._upload is not None:
+            self._upload.end(wait=wait)
+            self._upload = None
 
     def rebase(self, seq: int) -> int:
         """Forget the events up to ``seq``, of which a snapshot was taken; how many there were."""
@@ -304,10 +327,12 @@ class PostgresLog(SqlLog):
 
     def close(self) -> None:
         """Nothing is used any more; another process may be the leader."""
+        self._end_upload()
         with self._as_store_errors():
             self._connection.close()
 
     def leave(self) -> None:
         """After a failure: what is not committed is rolled back by the server."""
+        self._end_upload(wait=False)
         with suppress(psycopg.Error):
             self._connection.close()

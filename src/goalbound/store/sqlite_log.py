@@ -171,6 +171,9 @@ class SqliteLog(SqlLog):
     def put_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:
         """Nothing: the folder is beside the database."""
 
+    def begin_upload(self, entry: SnapshotEntry, folder: Path) -> None:
+        """Nothing: the folder is beside the database."""
+
     def fetch_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:
         """Nothing: the folder is beside the database."""
 

@@ -8,7 +8,7 @@ from psycopg import errors
 
 from faults.postgres import GUARDED, SECRET
 from goalbound.errors import ArgumentError, StorageFailed, StorageFull, StoreDamaged, StoreError, StoreLocked
-from goalbound.store import postgres_log
+from goalbound.store import postgres_log, postgres_upload
 from goalbound.store.database_url import database_of
 from goalbound.store.log import SnapshotEntry
 from goalbound.store.postgres_connection import SharedText, connected
@@ -163,7 +163,7 @@ def test_an_old_server_is_refused(database, monkeypatch):
 
 
 def test_snapshots_are_kept_in_parts_and_fetched_where_they_are_not(log, database, tmp_path, monkeypatch):
-    monkeypatch.setattr(postgres_log, "_PART", 7)
+    monkeypatch.setattr(postgres_upload, "PART", 7)
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     entries = []

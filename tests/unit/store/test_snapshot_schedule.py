@@ -5,6 +5,9 @@ import time
 
 import pytest
 
+from goalbound.errors import StorageFull
+from goalbound.store.snapshot_schedule import SnapshotSchedule
+from goalbound.store.worker import Counts
 from goalbound.store.writer import Writer
 from tests.support.incidents_at_work import contexts
 from tests.support.stores import drawing, new_engine
@@ -50,3 +53,80 @@ def test_without_memory_for_a_copy_the_writer_takes_the_snapshot_itself(engine, 
     assert writer.failure is None
     assert engine.snapshot_seq > 0
     assert not files or len(os.listdir("/proc/self/fd")) <= files
+
+
+class Sending:
+    """An upload that ends when it is told to."""
+
+    def __init__(self, entry):
+        self.entry, self.found = entry, (False, None)
+
+    def done(self):
+        return self.found
+
+
+@pytest.fixture
+def sent(engine, monkeypatch):
+    """The uploads that were begun."""
+    found = []
+
+    def begin(entry, folder):
+        found.append(Sending(entry))
+        return found[-1]
+
+    monkeypatch.setattr(engine.log, "begin_upload", begin)
+    return found
+
+
+def test_a_snapshot_is_listed_once_it_was_sent_and_one_is_sent_at_a_time(engine, sent):
+    counts = Counts()
+    schedule = SnapshotSchedule(engine, counts, events=1, seconds=1e9)
+    schedule.go_on()
+    engine.begin("incidents", [0.5, 0.5], "down", id="later")
+    engine.commit()
+    schedule.go_on()
+    assert (len(sent), counts.snapshots, engine.log.snapshots()) == (1, 0, [])
+    sent[0].found = True, sent[0].entry
+    schedule.go_on()
+    assert (counts.snapshots, [one.seq for one in engine.log.snapshots()]) == (1, [6])
+    assert engine.snapshot_seq == 6
+    counts.snapshot_seconds = 0.0  # it is not too soon for the next one
+    schedule.go_on()
+    assert [one.entry.seq for one in sent] == [6, 7]
+
+
+def test_one_that_was_not_sent_is_not_listed(engine, sent):
+    counts = Counts()
+    schedule = SnapshotSchedule(engine, counts, events=1, seconds=1e9)
+    schedule.go_on()
+    sent[0].found = True, None
+    schedule.go_on()
+    assert (counts.snapshots, engine.log.snapshots(), engine.snapshot_seq) == (1, [], 0)
+
+
+def test_one_that_is_older_than_what_was_taken_meanwhile_is_not_listed(engine, sent):
+    schedule = SnapshotSchedule(engine, Counts(), events=1, seconds=1e9)
+    schedule.go_on()
+    engine.begin("incidents", [0.5, 0.5], "down", id="later")
+    engine.snapshot()
+    (engine.snapshots / sent[0].entry.file).write_bytes(b"as if it had not been removed")
+    sent[0].found = True, sent[0].entry
+    schedule.go_on()
+    assert [one.seq for one in engine.log.snapshots()] == [7]
+    assert engine.snapshot_seq == 7
+
+
+def test_without_space_there_is_no_snapshot_and_no_error(engine, sent, monkeypatch):
+    def full(*arguments):
+        raise StorageFull("no space")
+
+    counts = Counts()
+    schedule = SnapshotSchedule(engine, counts, events=1, seconds=1e9)
+    schedule.go_on()
+    sent[0].found = True, sent[0].entry
+    with monkeypatch.context() as patched:
+        patched.setattr(engine.log, "set_snapshots", full)
+        schedule.go_on()
+    monkeypatch.setattr("goalbound.store.compaction.write_snapshot", lambda *_, **__: full())
+    schedule.take()
+    assert (counts.snapshots, engine.log.snapshots(), engine.snapshot_seq) == (2, [], 0)
