@@ -39,7 +39,7 @@ def connected(url: str, *, writes: bool) -> psycopg.Connection[Any]:
     try:
         return psycopg.connect(conninfo.make_conninfo("", **{**_CONNECTION, **own, **given}), autocommit=True)
     except psycopg.Error as error:
-        raise StoreError(f"{shown_url(url)}: no connection ({_words(error, url)})") from None
+        raise StoreError(f"{shown_url(url)}: no connection ({words_of(error, url)})") from None
 
 
 def lock_key(name: str) -> int:
@@ -49,7 +49,7 @@ def lock_key(name: str) -> int:
 
 def store_error(error: psycopg.Error, url: str) -> StoreError:
     """An error of the server, or of the connection, as that of a store."""
-    where, words = shown_url(url), _words(error, url)
+    where, words = shown_url(url), words_of(error, url)
     if isinstance(error, errors.DiskFull):
         return StorageFull(f"{where}: the server has no space left ({words}); free some, and ask again")
     if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted | errors.UndefinedTable | errors.UndefinedColumn):
@@ -61,7 +61,8 @@ def store_error(error: psycopg.Error, url: str) -> StoreError:
     return StorageFailed(f"{where}: reading or writing failed ({type(error).__name__}: {words}); {REOPEN}")
 
 
-def _words(error: psycopg.Error, url: str) -> str:
+def words_of(error: psycopg.Error, url: str) -> str:
+    """What an error says, on one line, without the password of the URL."""
     return scrubbed(" ".join(str(error).split())[:500], url)
 
 

@@ -20,7 +20,7 @@ from psycopg import sql
 from goalbound.errors import StoreError
 from goalbound.store.database_url import database_of
 from goalbound.store.log import SnapshotEntry
-from goalbound.store.postgres_connection import connected, store_error
+from goalbound.store.postgres_connection import connected, words_of
 
 log = logging.getLogger("goalbound.store")
 
@@ -50,8 +50,8 @@ def parts_of(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 class SnapshotUpload:
     """A thread that sends the file of a snapshot; the thread of the leader uses this object.
 
-    The server may lose what was sent until the snapshot is listed, but not later: the commit that lists it follows in
-    the same write-ahead log.
+    No row is waited for until it is on the disk of the server. The commit that lists the snapshot is, and follows them
+    in the same write-ahead log: whatever has the list has the rows.
 
     Args:
         url: of the store.
@@ -91,14 +91,15 @@ class SnapshotUpload:
             with connected(self._url, writes=True) as connection:
                 self._sent = self._send(connection)
         except (psycopg.Error, StoreError, OSError) as error:
-            told = store_error(error, self._url) if isinstance(error, psycopg.Error) else error
-            log.warning("the snapshot after event %d was not sent, another one will be: %s", self._entry.seq, told)
+            told = words_of(error, self._url) if isinstance(error, psycopg.Error) else error
+            log.warning("the snapshot after event %d was not sent (%s); another one will be", self._entry.seq, told)
 
     def _send(self, connection: psycopg.Connection[Any]) -> Sent | None:
         """Send the file; None: not all of it, because somebody else is the leader, or it was told to end."""
         seq, found, size, count = self._entry.seq, sha256(), 0, 0
         may_send = (self._epoch, seq)
         connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(database_of(self._url).schema)))
+        connection.execute("SET synchronous_commit = off")
         connection.execute(_REMOVE.encode(), (*may_send, seq))  # what an earlier process has left
         with open(self._path, "rb") as file:
             for number, data in parts_of(file):
