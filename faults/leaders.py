@@ -16,6 +16,7 @@ from faults.result import Result
 from faults.world import CONTEXT, NAME, OPTIONS, Acknowledged, check_against_log, environment, new_store, outcome
 from goalbound.errors import StoreError
 from goalbound.store import Store
+from goalbound.store.audit import verify
 from goalbound.store.store import read_only_log
 
 
@@ -99,6 +100,7 @@ def _stop_the_server(result: Result, cluster: Cluster, cycles: int, programs: in
         handled.join()
     if cycles:
         check_against_log(result, url, told)
+        _check_snapshots(result, url)
 
 
 def _control(result: Result, cluster: Cluster, programs: int) -> None:
@@ -145,6 +147,7 @@ def _kill(result: Result, cluster: Cluster, kills: int) -> None:
     if kills:
         with new_store(url) as store:
             result.check(store.digest()["seq"] >= told, "the next leader has less than was told")
+        _check_snapshots(result, url)
 
 
 def _take_over(result: Result, cluster: Cluster, takeovers: int, programs: int) -> None:
@@ -173,6 +176,14 @@ def _take_over(result: Result, cluster: Cluster, takeovers: int, programs: int) 
         old.close()
         new.close()
         check_against_log(result, url, told)
+        _check_snapshots(result, url)
+
+
+def _check_snapshots(result: Result, url: str) -> None:
+    """Every snapshot that is listed is whole, and holds the state that a replay gives."""
+    found = verify(url)
+    result.add("snapshots compared", found.snapshots)
+    result.check(not found.notes, f"a snapshot is listed that is not whole: {found.notes[:1]}")
 
 
 def _refused(store: Store) -> bool:

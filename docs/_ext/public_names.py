@@ -113,7 +113,7 @@ PAGES: tuple[Page, ...] = (
             "goalbound.adapters.tntp": None,
         },
     ),
-    Page("store", {"goalbound.store": None}),
+    Page("store", {"goalbound.store": None, "goalbound.store.open_store": ("OpenStore",)}),
     Page(
         "client",
         {

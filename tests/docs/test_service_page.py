@@ -10,7 +10,7 @@ from goalbound.service.tokens import Tokens
 from goalbound.store import Follower, Store
 from goalbound.store.audit import verify
 from goalbound.store.database_url import database_of
-from goalbound.store.postgres_log import connected
+from goalbound.store.postgres_connection import connected
 from tests.support.documents import ROOT, block
 from tests.support.incidents_at_work import greedy
 from tests.support.services import running

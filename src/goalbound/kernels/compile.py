@@ -115,6 +115,13 @@ class Kernel:
             program = self._programs[kinds] = self._compile(arguments)
         return program(*arguments)
 
+    def program(self, *arguments: Any) -> Callable[..., Any] | None:
+        """The compiled form for arguments of these types alone; None: it is not ready.
+
+        For those who call it often with the same types: looking it up costs as much as a small kernel does.
+        """
+        return self._programs.get(tuple([_kind(one) for one in arguments]))
+
     def _compile(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The program for arguments of these types. Calling it costs a fifth of what numba's dispatcher costs."""
         from numba import typeof

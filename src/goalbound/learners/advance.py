@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 
 from goalbound.kernels import algorithm as kernels
-from goalbound.kernels.compile import Kernel, _kind
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
 
@@ -105,15 +104,10 @@ class Advance:
         return action
 
     def _any_program(self, *arguments: Any) -> Any:
-        """The kernel before it is compiled, or when nobody knows yet that it is."""
+        """The kernel before it is compiled, or when nobody knows yet that it is.
+
+        Once it is, its program is used from then on: the arguments of all episodes of a learner have the same types.
+        """
         found = self.learner._effort.engine(self.learner._step_work)(kernels.observe)(*arguments)
-        self._program = _ready_program(kernels.observe, arguments)
+        self._program = kernels.observe.program(*arguments)
         return found
-
-
-def _ready_program(kernel: Kernel, arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """The compiled program for arguments of these types, which all episodes of a learner have; None: there is none yet.
-
-    Looking it up for each call costs as much as what it does.
-    """
-    return kernel._programs.get(tuple([_kind(one) for one in arguments]))

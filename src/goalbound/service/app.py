@@ -24,7 +24,7 @@ from goalbound.service.routes import BINARY, JSON, LARGE, ROUTES, SMALL, Direct,
 from goalbound.service.tokens import Token, Tokens
 from goalbound.store import Follower, Store
 from goalbound.store.engine import Engine
-from goalbound.store.writer import Job
+from goalbound.store.worker import Job
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

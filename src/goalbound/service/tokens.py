@@ -193,7 +193,7 @@ class _Row:
     """Tokens in a database. A thread of its own reads them, so that no request waits for the database."""
 
     def __init__(self, url: str) -> None:
-        from goalbound.store.postgres_log import SharedText
+        from goalbound.store.postgres_connection import SharedText
 
         self.name = shown_url(url)
         self._text = SharedText(url, "tokens")

@@ -2,6 +2,8 @@
 
 from goalbound.store.engine import Answer
 from goalbound.store.follower import Follower
-from goalbound.store.store import Store, StoredLearner, StoreOptions
+from goalbound.store.open_store import StoreOptions
+from goalbound.store.store import Store
+from goalbound.store.stored_learner import StoredLearner
 
 __all__ = ["Answer", "Follower", "Store", "StoreOptions", "StoredLearner"]

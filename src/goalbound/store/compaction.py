@@ -13,21 +13,33 @@ if TYPE_CHECKING:
 
 
 def take_snapshot(engine: Engine) -> SnapshotEntry:
-    """Write a snapshot of a state that is committed, unless there is one; the oldest are removed."""
-    for entry in engine.log.snapshots():
-        if entry.seq == engine.seq and entry.chain == engine.chain and is_whole(engine.snapshots, entry):
-            return entry
-    try:
-        entry = write_snapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
-    except OSError as error:
-        raise StorageFull(f"{engine.snapshots}: no snapshot could be written ({error.strerror})") from error
-    keep_snapshot(engine, entry)
+    """Keep a snapshot of a state that is committed, unless there is one; the oldest are removed."""
+    entry = listed_snapshot(engine)
+    if entry is None:
+        entry = new_snapshot(engine)
+        engine.log.put_snapshot(entry, engine.snapshots)
+        list_snapshot(engine, entry)
     return entry
 
 
-def keep_snapshot(engine: Engine, entry: SnapshotEntry) -> None:
-    """A snapshot was written: the log lists it, and the oldest are removed, but for the one it begins with."""
-    engine.log.put_snapshot(entry, engine.snapshots)
+def listed_snapshot(engine: Engine) -> SnapshotEntry | None:
+    """The snapshot of this state; None: there is none yet."""
+    for entry in engine.log.snapshots():
+        if entry.seq == engine.seq and entry.chain == engine.chain and is_whole(engine.snapshots, entry):
+            return entry
+    return None
+
+
+def new_snapshot(engine: Engine) -> SnapshotEntry:
+    """Write the file of a snapshot of a state that is committed."""
+    try:
+        return write_snapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
+    except OSError as error:
+        raise StorageFull(f"{engine.snapshots}: no snapshot could be written ({error.strerror})") from error
+
+
+def list_snapshot(engine: Engine, entry: SnapshotEntry) -> None:
+    """The file of a snapshot is kept: the log lists it, and the oldest are removed, but for the one it begins with."""
     base = engine.log.base().seq
     others = [one for one in engine.log.snapshots() if one.seq != entry.seq]
     kept = [entry, *others[: KEPT - 1], *(one for one in others[KEPT - 1 :] if one.seq == base)]

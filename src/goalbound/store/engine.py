@@ -26,7 +26,7 @@ from goalbound.errors import (
 from goalbound.models.validation import check_bool, check_float, check_int, short_repr
 from goalbound.store.bodies import abandon_body, actions_of, begin_body, body_allowed, checked_loss
 from goalbound.store.cases import Case, Change, Managed
-from goalbound.store.compaction import compact, keep_snapshot, take_snapshot
+from goalbound.store.compaction import compact, take_snapshot
 from goalbound.store.events import Event, Kind, canonical, chain_of, chain_of_step, content_of
 from goalbound.store.head import Head, check_head
 from goalbound.store.log import EventLog, SnapshotEntry
@@ -402,10 +402,6 @@ class Engine:
         """Take a snapshot; the oldest are removed, but for the one that the log begins with."""
         self.commit()
         return take_snapshot(self)
-
-    def keep_snapshot(self, entry: SnapshotEntry) -> None:
-        """A snapshot was written: the log lists it, and the oldest are removed, but for the one it begins with."""
-        keep_snapshot(self, entry)
 
     def compact(self) -> int:
         """Let the log begin here: a snapshot is taken, and all events before it are removed; how many."""

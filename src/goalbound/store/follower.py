@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from types import TracebackType
+from queue import Empty
 from typing import Any, Self
 
 from goalbound.errors import (
-    GoalboundError,
     NotLeader,
     ReplayDifference,
     StorageFailed,
-    StoreClosed,
     StoreDamaged,
     StoreError,
-    StoreOverloaded,
 )
-from goalbound.store.engine import Engine
-from goalbound.store.events import Event
-from goalbound.store.files import check_local, free_bytes
+from goalbound.store.files import check_local
 from goalbound.store.locations import Location, location_of
+from goalbound.store.open_store import OpenStore, StoreOptions
 from goalbound.store.replay import Restored, replay
-from goalbound.store.store import StoredLearner, StoreOptions
-from goalbound.store.writer import MOST_BATCH, Counts, Job, Operation, as_failure, deliver, wait_for
+from goalbound.store.worker import MOST_BATCH, Job, Operation, Worker, deliver
 
 log = logging.getLogger("goalbound.store")
 
@@ -43,7 +35,7 @@ _STALE_COPY = (
 )
 
 
-class Follower:
+class Follower(OpenStore):
     """The learners and cases of a store that another process writes to, as of a moment ago.
 
     It proposes what the leader would have proposed at the event that it has seen last, to the bit, and records nothing.
@@ -62,25 +54,15 @@ class Follower:
     """
 
     follows = True
-    """It only reads."""
 
     def __init__(self, location: Location, options: StoreOptions, *, leader: str | None = None) -> None:
-        self.location, self.options, self.leader = location, options, leader
+        self.leader = leader
         if isinstance(location.place, Path):
             check_local(location.place)  # SQLite's readers share memory with its writer
         self._complete = time.monotonic()  # what was committed before is in the state
-        self._opened = location.open_to_read()
-        try:
-            self._engine = Engine(
-                self._opened.log, self._opened.snapshots, most_cases=options.most_cases, warm_cases=options.warm_cases,
-                follows=True,
-            )  # fmt: skip
-        except BaseException:
-            self._opened.close()
-            raise
-        self.folder = self._opened.folder
-        self._connected, self._tried, self._closed = True, 0.0, False
-        self.writer = Reader(self, most_waiting=options.most_waiting)
+        super().__init__(location, options, location.open_to_read())
+        self._connected, self._tried = True, 0.0
+        self.writer: Reader = Reader(self, most_waiting=options.most_waiting)
 
     @classmethod
     def open(cls, path: str | PathLike[str], *, options: StoreOptions | None = None, leader: str | None = None) -> Self:
@@ -94,20 +76,7 @@ class Follower:
         options = options or StoreOptions()
         return cls(location_of(path, cache=options.cache), options, leader=leader)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Answer what waits, and end."""
-        if self._closed:
-            return
-        self._closed = True
-        self.writer.close()
+    def _release(self) -> None:
         with suppress(StoreError):  # a connection that is gone already
             self._opened.close()
 
@@ -124,29 +93,6 @@ class Follower:
         """It needs none."""
         return True
 
-    def learner(self, name: str) -> StoredLearner:
-        """The learner of this name; what would write raises :class:`~goalbound.errors.NotLeader`."""
-        self.writer.call(lambda engine: engine.machine.named(name), writes=False)
-        return StoredLearner(self, name)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of all learners, in the order in which they were created."""
-        found: tuple[str, ...] = self.writer.call(
-            lambda engine: tuple(one.name for one in engine.machine.learners.values()), writes=False
-        )
-        return found
-
-    def digest(self) -> dict[str, Any]:
-        """The last event that it has seen, its chain, and a digest of the state: that of the leader there."""
-        found: dict[str, Any] = self.writer.call(lambda engine: engine.digest(), writes=False)
-        return found
-
-    def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
-        """Some of the log, in order: the events after number ``after``."""
-        found: list[Event] = self.writer.call(lambda engine: list(engine.log.events(after, limit)), writes=False)
-        return found
-
     @property
     def restored(self) -> Restored:
         """What it began with, and what it has replayed since."""
@@ -154,16 +100,8 @@ class Follower:
 
     def status(self) -> dict[str, Any]:
         """Numbers for people and monitors; no ids and no contexts."""
-        engine = self._engine
         return {
-            "events": engine.seq,
-            "open_cases": len(engine.machine.cases),
-            "learners": len(engine.machine.learners),
-            "waiting": self.writer.waiting,
-            "alive": self.writer.alive,
-            "free_bytes": free_bytes(self.folder) if self.folder.is_dir() else 0,
-            "replayed": engine.restored.replayed,
-            "rebuilt": engine.rebuilt,
+            **super().status(),
             "behind_seconds": self.behind,
             "connected": int(self._connected),
             "refused": self.writer.counts.refused,
@@ -226,37 +164,18 @@ class Follower:
         except StoreError:
             return False
         self._engine.log, self._engine.snapshots = self._opened.log, self._opened.snapshots
-        self.folder, self._connected = self._opened.folder, True
+        self._connected = True
         log.warning("%s: it can be read again", self.location.name)
         return True
 
 
-class Reader:
-    """The one thread of a follower: answers what waits, and replays what is new, in turn.
-
-    It has what a service uses of a :class:`~goalbound.store.writer.Writer`.
-    """
+class Reader(Worker):
+    """The one thread of a follower: answers what waits, and replays what is new, in turn."""
 
     def __init__(self, follower: Follower, *, most_waiting: int) -> None:
+        super().__init__("follower", most_waiting=most_waiting)
         self._follower = follower
-        self._most_waiting = most_waiting
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
-        self._closing = False
-        self.counts = Counts()
-        self.failure: BaseException | None = None
-        self.on_failure: Callable[[BaseException], None] | None = None
-        self._thread = threading.Thread(target=self._work, name="goalbound follower", daemon=True)
-        self._thread.start()
-
-    @property
-    def waiting(self) -> int:
-        """How many jobs wait."""
-        return self._queue.qsize()
-
-    @property
-    def alive(self) -> bool:
-        """Whether it works."""
-        return self.failure is None and self._thread.is_alive()
+        self._start()
 
     def submit(self, job: Job) -> None:
         """Put a job into the queue; an error if it writes, or if the queue is full, or nobody works on it."""
@@ -264,45 +183,21 @@ class Reader:
             leader = self._follower.leader
             where = "" if leader is None else f"; the leader is at {leader}"
             raise NotLeader(f"this is a follower, which only reads: nothing was recorded{where}", leader)
-        if self.failure is not None:
-            raise self.failure
-        if self._closing:
-            raise StoreClosed("the follower is closed; open it again")
-        if self._queue.qsize() >= self._most_waiting:
-            self.counts.refused += 1
-            raise StoreOverloaded(f"{self._most_waiting} requests wait already; ask again later")
-        self._queue.put(job)
-
-    def call(self, operation: Operation, *, writes: bool = True) -> Any:
-        """Do one thing, and wait for it."""
-        return wait_for(self, operation, writes=writes)
-
-    def close(self) -> None:
-        """Do what waits, and end."""
-        if not self._closing:
-            self._closing = True
-            self._queue.put(None)
-        self._thread.join()
+        super().submit(job)
 
     # In the thread.
 
     def _work(self) -> None:
         looked, more, ended = time.monotonic(), False, False
-        try:
-            while not ended:
-                jobs, ended = self._gather(0.0 if more else max(0.0, looked + LOOK_SECONDS - time.monotonic()))
-                for job in jobs:
-                    job.results = [self._apply(operation) for operation in job.operations]
-                    job.seen = self._follower.seen()
-                deliver(jobs)
-                if more or time.monotonic() >= looked + LOOK_SECONDS:
-                    looked = time.monotonic()
-                    more = self._follower.advance()
-        except BaseException as error:
-            self.failure = error if isinstance(error, GoalboundError) else as_failure(error)
-            self._refuse_all()
-            if self.on_failure is not None:
-                self.on_failure(self.failure)
+        while not ended:
+            jobs, ended = self._gather(0.0 if more else max(0.0, looked + LOOK_SECONDS - time.monotonic()))
+            for job in jobs:
+                job.results = [self._apply(operation) for operation in job.operations]
+                job.seen = self._follower.seen()
+            deliver(jobs)
+            if more or time.monotonic() >= looked + LOOK_SECONDS:
+                looked = time.monotonic()
+                more = self._follower.advance()
 
     def _gather(self, seconds: float) -> tuple[list[Job], bool]:
         """The jobs that wait, the first of which is waited for so long; and whether there will be no more."""
@@ -326,11 +221,3 @@ class Reader:
             return StorageFailed("the log cannot be read at the moment, and this needs it; ask again later")
         except Exception as error:
             return error
-
-    def _refuse_all(self) -> None:
-        with suppress(Empty):
-            while True:
-                job = self._queue.get_nowait()
-                if job is not None:
-                    job.results = [self.failure] * len(job.operations)
-                    deliver([job])

@@ -56,6 +56,14 @@ class LossCounts(NamedTuple):
     overridden: int
 
 
+class Upload(Protocol):
+    """The file of a snapshot on its way to where the log keeps it."""
+
+    def done(self) -> tuple[bool, SnapshotEntry | None]:
+        """Whether it has ended, and the snapshot if its file is kept, so that it may be listed."""
+        ...
+
+
 class EventLog(Protocol):
     """An append-only log of events, with the learners as they were created and a list of snapshots.
 
@@ -126,6 +134,13 @@ class EventLog(Protocol):
 
     def put_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:
         """Keep the file of a snapshot, durably, before it is listed; nothing to do where the folder is kept itself."""
+        ...
+
+    def begin_upload(self, entry: SnapshotEntry, folder: Path) -> Upload | None:
+        """As :meth:`put_snapshot`, while the log is used for other things; None: its file is kept already.
+
+        One at a time; it is given up when snapshots are put or listed meanwhile.
+        """
         ...
 
     def fetch_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:

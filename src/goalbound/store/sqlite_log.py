@@ -18,7 +18,8 @@ from typing import Any
 from goalbound.errors import StorageFailed, StorageFull, StoreDamaged, StoreError
 from goalbound.models.files.io import sync_folder
 from goalbound.store.events import FIRST_CHAIN, Event
-from goalbound.store.log import LogBase, LossCounts, SnapshotEntry, base_of
+from goalbound.store.log import SnapshotEntry
+from goalbound.store.sql_log import COLUMNS, SqlLog, statements
 
 FORMAT = "1"
 """The version of the tables."""
@@ -33,7 +34,6 @@ CREATE TABLE event (
 );
 CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, chain BLOB NOT NULL, file TEXT NOT NULL, sha256 TEXT NOT NULL);
 """
-_COLUMNS = ", ".join(f'"{name}"' for name in Event._fields)
 _MOST_ROWS = 64  # of one statement: SQLite takes 32,766 values
 _ROW = f"({', '.join('?' * len(Event._fields))})"
 _CHECKPOINT_PAGES = 1000  # of 4 KiB
@@ -41,7 +41,6 @@ _IDLE_CHECKPOINT_PAGES = 50
 _PAGES_PER_COMMIT, _EVENTS_PER_PAGE = 4, 12  # about
 _UNSAFE_BELOW = (3, 51, 3)
 _SAFE = frozenset({(3, 44, 6), (3, 50, 7)})
-_LOOKED_AT = 5000
 _FAILED: list[sqlite3.Connection] = []  # never closed: closing would checkpoint what may not be on the disk
 
 
@@ -56,7 +55,7 @@ def sqlite_note() -> str | None:
     )
 
 
-class SqliteLog:
+class SqliteLog(SqlLog):
     """An :class:`~goalbound.store.log.EventLog` in a file.
 
     Args:
@@ -64,6 +63,9 @@ class SqliteLog:
         readonly: only read, beside the process that writes.
         synchronous: FULL. Tests set others to show what they lose.
     """
+
+    path: Path
+    _mark, _errors = "?", sqlite3.Error
 
     def __init__(self, path: Path, *, readonly: bool = False, synchronous: str = "FULL") -> None:
         self.path = path
@@ -96,25 +98,12 @@ class SqliteLog:
             raise StoreDamaged(f"{self.path}: it holds no store")
         if not found:
             with self._transaction():
-                for statement in _TABLES.split(";\n"):
-                    if statement.strip():
-                        self._run(statement)
+                for statement in statements(_TABLES):
+                    self._run(statement)
                 self._put_meta("format", FORMAT)
                 self._put_meta("base", f"0 {FIRST_CHAIN.hex()}")
             sync_folder(self.path.parent)
-        version = self.get_meta("format")
-        if version != FORMAT:
-            raise StoreDamaged(f"{self.path}: its tables have version {version!r}; this goalbound knows {FORMAT}")
-
-    @contextmanager
-    def _as_store_errors(self) -> Iterator[None]:
-        """Errors of SQLite as those of stores."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise self._store_error(error) from error
-        except (UnicodeDecodeError, OverflowError) as error:  # of what a damaged page says
-            raise StoreDamaged(f"{self.path}: the database is damaged ({error}); restore a back-up") from error
+        self._check_format(FORMAT)
 
     def _store_error(self, error: sqlite3.Error) -> StoreError:
         code = getattr(error, "sqlite_errorcode", None) or 0
@@ -155,7 +144,7 @@ class SqliteLog:
                 part = events[first : first + _MOST_ROWS]
                 # One statement for many rows: sqlite3 hands the interpreter to other threads once for each statement.
                 rows = ", ".join([_ROW] * len(part))
-                self._run(f"INSERT INTO event ({_COLUMNS}) VALUES {rows}", list(itertools.chain.from_iterable(part)))
+                self._run(f"INSERT INTO event ({COLUMNS}) VALUES {rows}", list(itertools.chain.from_iterable(part)))
         self._written_pages += _PAGES_PER_COMMIT + (len(events) + len(cases)) // _EVENTS_PER_PAGE
 
     def add_learner(self, number: int, file: bytes) -> None:
@@ -163,110 +152,14 @@ class SqliteLog:
         with self._as_store_errors(), self._transaction():
             self._run("INSERT OR REPLACE INTO learner VALUES (?, ?)", (number, file))
 
-    def learner_file(self, number: int) -> bytes:
-        """The file of a learner as it was created."""
-        found = self._one("SELECT file FROM learner WHERE number = ?", (number,))
-        if found is None:
-            raise StoreDamaged(f"{self.path}: the file of learner {number} is missing")
-        return self._blob(found[0])
-
-    def _blob(self, value: Any) -> bytes:
-        if not isinstance(value, bytes):
-            raise StoreDamaged(f"{self.path}: there is a {type(value).__name__} where bytes were written")
-        return value
-
-    def _one(self, statement: str, values: Sequence[Any] = ()) -> Any:
-        with self._as_store_errors():
-            return self._run(statement, values).fetchone()
-
-    def last(self) -> tuple[int, bytes]:
-        """The number of the last event, and its chain."""
-        found = self._one("SELECT seq, chain FROM event ORDER BY seq DESC LIMIT 1")
-        return (found[0], self._blob(found[1])) if found else self.base()
-
-    def base(self) -> LogBase:
-        """Where the log begins."""
-        return base_of(self.get_meta("base"), self.path)
-
-    def chain_at(self, seq: int) -> bytes | None:
-        """The chain of an event; None: there is none."""
-        base = self.base()
-        if seq == base.seq:
-            return base.chain
-        found = self._one("SELECT chain FROM event WHERE seq = ?", (seq,))
-        return None if found is None else self._blob(found[0])
-
     def events(self, after: int, limit: int | None = None) -> Iterator[Event]:
         """Events in order, those after number ``after``."""
         with self._as_store_errors():
             rows = self._run(
-                f"SELECT {_COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
+                f"SELECT {COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
                 (after, -1 if limit is None else limit),
             )
             yield from map(Event._make, rows)
-
-    def events_of(self, case: int) -> list[Event]:
-        """All events of a case, in order."""
-        with self._as_store_errors():
-            return [
-                Event._make(row)
-                for row in self._run(f'SELECT {_COLUMNS} FROM event WHERE "case" = ? ORDER BY seq', (case,))
-            ]
-
-    def step_of(self, case: int, step: int) -> Event | None:
-        """The event that recorded a step of a case."""
-        found = self._one(f'SELECT {_COLUMNS} FROM event WHERE "case" = ? AND step = ?', (case, step))
-        return None if found is None else Event._make(found)
-
-    def case_number(self, learner: int, id: str) -> int | None:
-        """The number of the case with this id, whether it is open or not."""
-        found = self._one('SELECT number FROM "case" WHERE learner = ? AND id = ?', (learner, id))
-        return None if found is None else found[0]
-
-    def case_id(self, case: int) -> str:
-        """The id of a case."""
-        found = self._one('SELECT id FROM "case" WHERE number = ?', (case,))
-        if found is None:
-            raise StoreDamaged(f"{self.path}: the id of case {case} is missing")
-        return str(found[0])
-
-    def last_case(self) -> int:
-        """The largest number of a case; 0: there is none."""
-        return self._one('SELECT max(number) FROM "case"')[0] or 0
-
-    def loss_counts(self, learner: int, count: int) -> LossCounts:
-        """What the last and the first so many cases of a learner that reached the goal have lost.
-
-        Only the last and the first few thousand events are looked at.
-        """
-        last, base = self.last()[0], self.base().seq
-        ends = {}
-        for name, low, high, order in (
-            ("last", max(base, last - _LOOKED_AT), last, "DESC"),
-            ("first", base, min(last, base + _LOOKED_AT), "ASC"),
-        ):
-            ended = f"""SELECT "case" FROM event WHERE seq > ? AND seq <= ? AND learner = ? AND kind IN (2, 3)
-                AND action IS NULL ORDER BY seq {order} LIMIT ?"""
-            with self._as_store_errors():
-                cases = [row[0] for row in self._run(ended, (low, high, learner, count))]
-            marks = ", ".join("?" * len(cases))
-            sums = f"""SELECT total(now.loss), count(*), count(CASE WHEN now.taken <> before.action THEN 1 END)
-                FROM event AS now JOIN event AS before ON before."case" = now."case" AND before.step = now.step - 1
-                WHERE now."case" IN ({marks})"""
-            loss, steps, taken = self._one(sums, cases)
-            ends[name] = (set(cases), loss, steps, taken)
-        (latest, loss, steps, taken), (first, first_loss, _, _) = ends["last"], ends["first"]
-        other = bool(first) and not first & latest
-        return LossCounts(
-            len(latest), loss / len(latest) if latest else None, len(first) if other else 0,
-            first_loss / len(first) if other else None, steps, taken,
-        )  # fmt: skip
-
-    def snapshots(self) -> list[SnapshotEntry]:
-        """All snapshots, the newest first."""
-        with self._as_store_errors():
-            rows = self._run("SELECT seq, chain, file, sha256 FROM snapshot ORDER BY seq DESC")
-            return [SnapshotEntry(seq, self._blob(chain), str(file), str(sha256)) for seq, chain, file, sha256 in rows]
 
     def set_snapshots(self, entries: Sequence[SnapshotEntry]) -> None:
         """Replace the list of snapshots, durably."""
@@ -278,27 +171,23 @@ class SqliteLog:
     def put_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:
         """Nothing: the folder is beside the database."""
 
+    def begin_upload(self, entry: SnapshotEntry, folder: Path) -> None:
+        """Nothing: the folder is beside the database."""
+
     def fetch_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:
         """Nothing: the folder is beside the database."""
 
     def rebase(self, seq: int) -> int:
         """Forget the events up to ``seq``, of which a snapshot was taken; how many there were."""
-        chain = self.chain_at(seq)
-        if chain is None:
-            raise StoreError(f"{self.path}: there is no event {seq}, so the log cannot begin there")
+        base = self._new_base(seq)
         with self._as_store_errors():
             with self._transaction():
                 count = self._run("DELETE FROM event WHERE seq <= ?", (seq,)).rowcount
-                self._put_meta("base", f"{seq} {chain.hex()}")
+                self._put_meta("base", base)
             self._run("PRAGMA wal_checkpoint(TRUNCATE)")
             self._run("VACUUM")
             self._run("PRAGMA wal_checkpoint(TRUNCATE)")
         return count
-
-    def get_meta(self, key: str) -> str | None:
-        """A text that was kept under this key."""
-        found = self._one("SELECT value FROM meta WHERE key = ?", (key,))
-        return None if found is None else found[0]
 
     def set_meta(self, key: str, value: str) -> None:
         """Keep a text."""

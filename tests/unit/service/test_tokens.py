@@ -9,7 +9,7 @@ from goalbound.errors import ArgumentError, FileFormatError, StorageFailed, Stor
 from goalbound.service import tokens as module
 from goalbound.service.tokens import FILE, Tokens
 from goalbound.store.locations import location_of
-from goalbound.store.postgres_log import SharedText
+from goalbound.store.postgres_connection import SharedText
 from tests.support.stores import until
 
 

@@ -8,7 +8,6 @@ import pytest
 from goalbound.store import background
 from goalbound.store.background import BackgroundSnapshot
 from goalbound.store.snapshots import digest_of, read_snapshot
-from goalbound.store.writer import Writer
 from tests.support.incidents_at_work import contexts
 from tests.support.stores import drawing, new_engine
 
@@ -55,31 +54,3 @@ def test_a_copy_that_fails_or_never_ends_leaves_nothing(engine, monkeypatch):
     monkeypatch.setattr(background, "LONGEST", 0.05)
     assert waited(BackgroundSnapshot(engine.snapshots, engine.machine, seq=1, chain=engine.chain)) is None
     BackgroundSnapshot(engine.snapshots, engine.machine, seq=1, chain=engine.chain).end()
-
-
-def test_with_many_cases_the_writer_goes_on_while_it_is_taken(engine, monkeypatch):
-    monkeypatch.setattr("goalbound.store.writer._MANY_CASES", 3)
-    writer = Writer(engine, most_waiting=9, has_space=lambda: True, snapshot_events=3, snapshot_seconds=1e9)
-    end = time.monotonic() + 60
-    while not writer.counts.snapshots and time.monotonic() < end:
-        writer.call(lambda one: one.act("incidents", "1"), writes=False)
-        time.sleep(0.01)
-    writer.close()
-    assert engine.log.snapshots()[0].seq == 6
-    engine.rebuild()
-    assert engine.restored.snapshot == 6
-
-
-def test_without_memory_for_a_copy_the_writer_takes_the_snapshot_itself(engine, monkeypatch):
-    def fail():
-        raise OSError(12, "Cannot allocate memory")
-
-    monkeypatch.setattr("goalbound.store.writer._MANY_CASES", 1)
-    monkeypatch.setattr(os, "fork", fail)
-    files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
-    writer = Writer(engine, most_waiting=9, has_space=lambda: True, snapshot_events=1, snapshot_seconds=1e9)
-    writer.call(lambda one: one.begin("incidents", [0.5, 0.5], "down", id="later"))
-    writer.close()
-    assert writer.failure is None
-    assert engine.snapshot_seq > 0
-    assert not files or len(os.listdir("/proc/self/fd")) <= files

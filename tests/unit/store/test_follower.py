@@ -19,7 +19,7 @@ from goalbound.errors import (
 )
 from goalbound.store import Follower, StoreOptions, follower
 from goalbound.store.locations import Location
-from goalbound.store.writer import Job
+from goalbound.store.worker import Job
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import SELDOM, WORLD, Handled, drawing, open_store, until
 

@@ -3,17 +3,18 @@
 import logging
 import time
 
-import psycopg
 import pytest
 from psycopg import errors
 
 from faults.postgres import GUARDED, SECRET
 from goalbound.errors import ArgumentError, StorageFailed, StorageFull, StoreDamaged, StoreError, StoreLocked
-from goalbound.store import postgres_log
+from goalbound.store import postgres_log, postgres_upload
 from goalbound.store.database_url import database_of
 from goalbound.store.log import SnapshotEntry
-from goalbound.store.postgres_log import PostgresLog, SharedText, connected, lock_key, store_error
+from goalbound.store.postgres_connection import SharedText, connected
+from goalbound.store.postgres_log import PostgresLog
 from goalbound.store.snapshots import sha256_of
+from goalbound.store.sql_log import COLUMNS
 from tests.support.stores import some_events
 
 
@@ -78,7 +79,7 @@ def test_what_a_leader_has_under_way_is_waited_for_by_the_next_one(log, database
     events = some_events(1)
     with log._transaction():
         log._connection.execute(
-            f"INSERT INTO event ({postgres_log._COLUMNS}) VALUES ({', '.join(['%s'] * len(events[0]))})".encode(),
+            f"INSERT INTO event ({COLUMNS}) VALUES ({', '.join(['%s'] * len(events[0]))})".encode(),
             events[0],
         )
         with connected(database, writes=True) as other:
@@ -133,28 +134,6 @@ def test_a_warning_about_a_commit_is_a_failure(log):
         log.append(some_events(1))
 
 
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (errors.DiskFull("no space"), StorageFull),
-        (errors.DataCorrupted("invalid page"), StoreDamaged),
-        (errors.IndexCorrupted("broken"), StoreDamaged),
-        (errors.UndefinedTable("gone"), StoreDamaged),
-        (errors.UniqueViolation("twice"), StoreDamaged),
-        (errors.InsufficientPrivilege("not yours"), StoreError),
-        (errors.ReadOnlySqlTransaction("a standby now"), StorageFailed),
-        (errors.AdminShutdown("ending"), StorageFailed),
-        (errors.SerializationFailure("again"), StorageFailed),
-        (psycopg.OperationalError("server closed the connection"), StorageFailed),
-    ],
-)
-def test_errors_of_postgresql_are_told_apart(error, kind):
-    found = store_error(error, "postgresql://ann:hush@db/x")
-    assert type(found) is kind
-    assert "hush" not in str(found)
-    assert "postgresql://ann@db/x" in str(found)
-
-
 def test_without_space_nothing_is_written_and_writing_goes_on_once_there_is(log):
     raises = "BEGIN RAISE 'no space left' USING ERRCODE = '53100'; END"
     log._run(f"CREATE FUNCTION filled() RETURNS trigger AS $$ {raises} $$ LANGUAGE plpgsql")
@@ -184,7 +163,7 @@ def test_an_old_server_is_refused(database, monkeypatch):
 
 
 def test_snapshots_are_kept_in_parts_and_fetched_where_they_are_not(log, database, tmp_path, monkeypatch):
-    monkeypatch.setattr(postgres_log, "_PART", 7)
+    monkeypatch.setattr(postgres_upload, "PART", 7)
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     entries = []
@@ -229,24 +208,7 @@ def test_long_logs_are_read_some_events_at_a_time(log, monkeypatch):
     assert list(log.events(1, 5)) == events[1:6]
 
 
-def test_a_text_is_shared_by_several_processes(log, database):
-    one, other = SharedText(database, "tokens"), SharedText(database, "tokens")
-    assert one.read() is None
-    one.change(lambda text: b"a" if text is None else b"wrong")
-    other.change(lambda text: text + b"b")
-    assert one.read() == b"ab"
-    with connected(database, writes=True) as third:
-        third.execute("SELECT pg_terminate_backend(%s)", (one._connection.info.backend_pid,))
-    with pytest.raises(StorageFailed):
-        one.read()
-    assert one.read() == b"ab"  # by another connection
-    one.close()
-    other.close()
-
-
 def test_every_schema_has_a_lock_of_its_own(postgres, database):
-    assert lock_key("one") != lock_key("other")
-    assert -(2**63) <= lock_key("one") < 2**63
     with pytest.raises(ArgumentError, match="schema"):
         PostgresLog(postgres.url("Not A Name"))
 

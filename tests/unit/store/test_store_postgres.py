@@ -1,6 +1,7 @@
 """Stores in PostgreSQL, and logs that move between databases."""
 
 import shutil
+import threading
 
 import pytest
 
@@ -8,7 +9,8 @@ from goalbound.errors import CaseExists, FileFormatError, StorageFailed, StoreDa
 from goalbound.store import Store, StoreOptions
 from goalbound.store.audit import verify
 from goalbound.store.database_url import database_of
-from goalbound.store.postgres_log import connected
+from goalbound.store.postgres_connection import connected
+from goalbound.store.postgres_log import PostgresLog
 from goalbound.store.transfer import export_log, import_log
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import SELDOM, Handled, drawing, open_store, until, without_time
@@ -44,6 +46,79 @@ def test_with_restarts_everything_is_as_in_a_folder_without(database, tmp_path):
     found = verify(database)
     assert (found.replayed, found.state, found.notes) == (51, digest, ())
     assert found.snapshots == 3
+
+
+@pytest.fixture
+def held_uploads(database):
+    """Rows of snapshots are not written until the other session that this yields lets go of a lock, or is closed."""
+    PostgresLog(database).close()
+    with connected(database, writes=True) as other:
+        schema = database_of(database).schema
+        other.execute(f"SET search_path = {schema}".encode())
+        other.execute("""CREATE FUNCTION held() RETURNS trigger AS
+            $$ BEGIN PERFORM pg_advisory_xact_lock_shared(74); RETURN NEW; END $$ LANGUAGE plpgsql""")
+        other.execute("CREATE TRIGGER held BEFORE INSERT ON snapshot_part FOR EACH ROW EXECUTE FUNCTION held()")
+        other.execute("SELECT pg_advisory_lock(74)")
+        yield other
+
+
+def waits(other):
+    """Whether an upload waits for the lock."""
+    found = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 74 AND NOT granted"
+    return other.execute(found).fetchone() == (1,)
+
+
+def in_time(work):
+    """Let another thread do something that must not wait for the upload."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(60)
+    return not thread.is_alive()
+
+
+@pytest.mark.parametrize("many", [100, 1])
+def test_steps_go_on_while_a_snapshot_is_sent_slowly(database, held_uploads, monkeypatch, many):
+    """Written by the thread of the store, and by a copy of the process."""
+    monkeypatch.setattr("goalbound.store.snapshot_schedule._MANY_CASES", many)
+    handled = Handled(seed=4)
+    with open_store(database, StoreOptions(snapshot_events=20, snapshot_seconds=1e9)) as store:
+        learner = store.create("incidents", drawing())
+        assert in_time(lambda: handled.go_on(learner, 30))
+        until(lambda: waits(held_uploads))
+        assert in_time(lambda: handled.go_on(learner, 30))
+        assert (store.status()["events"], store.status()["snapshot_event"]) == (61, 0)
+        held_uploads.execute("SELECT pg_advisory_unlock(74)")
+        until(lambda: store.status()["snapshots"] > 0)
+        listed = store.status()["snapshot_event"]
+        assert 20 <= listed <= 31
+        store._log._connection.close()  # as if it had been killed: no other snapshot is taken
+        with pytest.raises(StorageFailed):
+            learner.status()
+    with open_store(database) as store:
+        assert store.status()["replayed"] == 61 - listed
+        digest = store.digest()["state"]
+    found = verify(database)
+    assert (found.state, found.notes) == (digest, ())
+
+
+@pytest.mark.parametrize("what", ["snapshot", "compact", "close"])
+def test_a_snapshot_that_is_asked_for_takes_the_place_of_one_that_is_being_sent(database, held_uploads, what):
+    handled = Handled(seed=4)
+    store = open_store(database, StoreOptions(snapshot_events=20, snapshot_seconds=1e9))
+    handled.go_on(store.create("incidents", drawing()), 30)
+    until(lambda: waits(held_uploads))
+    handled.go_on(store.learner("incidents"), 5)
+    threading.Timer(0.2, held_uploads.execute, ("SELECT pg_advisory_unlock(74)",)).start()
+    getattr(store, what)()
+    store.close()
+    with open_store(database) as store:
+        assert store.status()["replayed"] == 0
+        digest = store.digest()["state"]
+    found = verify(database)
+    assert (found.base, found.state, found.notes) == (36 if what == "compact" else 0, digest, ())
+    with connected(database, writes=True) as other:
+        parts = f"SELECT DISTINCT seq FROM {database_of(database).schema}.snapshot_part"
+        assert other.execute(parts.encode()).fetchall() == [(36,)]
 
 
 def test_a_store_in_a_database_is_open_once_and_backed_up_by_its_own_tools(database, tmp_path):

@@ -7,7 +7,8 @@ import pytest
 
 from goalbound.errors import CaseNotFound, StorageFailed, StorageFull, StoreClosed, StoreOverloaded
 from goalbound.learners.core import RidgeLearner
-from goalbound.store.writer import Job, Writer
+from goalbound.store.worker import Job
+from goalbound.store.writer import Writer
 from tests.support.stores import new_engine
 
 CALM = [1.0, 0.0]
