@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from goalbound.learners.exploration import Exploration
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP, Step
 from goalbound.problems import random_cssp
+from goalbound.simulation import ModelEnvironment
 from tests.support.ridge import exploring, lr_cssp
 
 L = TypeVar("L", bound=LearnerBase)
@@ -46,6 +48,28 @@ def small_problem(seed: int = 1, *, states: int = 3, actions: int = 2, context_s
     return random_cssp(
         states, actions=actions, context_size=context_size, successors=3, exit_probability=0.3, seed=seed
     )
+
+
+def played_losses(problem: LinearCSSP, learner: LearnerBase, episodes: int, seed: int) -> list[tuple[int, float]]:
+    """Let the learner play under uniform contexts; the pairs that it played, and their losses."""
+    rng, played = np.random.default_rng(seed), []
+    environment = ModelEnvironment(problem, rng=np.random.default_rng(seed + 1))
+    for context in rng.dirichlet(np.ones(problem.context_size), size=episodes):
+        episode, state = learner.begin(context), environment.begin(context)
+        while state != problem.support.states:
+            step = environment.step(episode.act(state))
+            played.append((problem.support.pair(step.state, step.action), step.loss))
+            episode.observe(step)
+            state = step.next_state
+    return played
+
+
+def play_own(learner: LearnerBase, steps: Iterable[tuple[Any, Step]]) -> None:
+    """Let the learner choose just these steps, one episode each."""
+    for context, step in steps:
+        episode = learner.begin(context)
+        episode.act(step.state, allowed=[step.action])
+        episode.observe(step)
 
 
 def learner_of(problem: LinearCSSP, **settings: Any) -> LRCSSP:

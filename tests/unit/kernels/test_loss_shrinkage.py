@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from goalbound import LocalOptimism, ModelEnvironment, PriorKnowledge, Step, Support
+from goalbound import LocalOptimism, PriorKnowledge, Step, Support
 from goalbound.errors import FileFormatError
 from goalbound.kernels.loss_shrinkage import MOST_SHRINKAGE
 from goalbound.models.files.array_file import write_array_file
 from goalbound.problems import random_cssp
 from tests.reference.ridge_baselines import shrinkage
 from tests.support.checkpoints import parts
-from tests.support.driving import written
+from tests.support.driving import play_own, played_losses, written
 
 SUPPORT = Support.full(3, 2)
 
@@ -27,11 +27,7 @@ def steps(count, *, seed, noise=1.0, spread=1.0):
 
 
 def play_steps(learner, given):
-    """As steps of its own, one episode each."""
-    for context, step in given:
-        episode = learner.begin(context)
-        episode.act(step.state, allowed=[step.action])
-        episode.observe(step)
+    play_own(learner, given)
     return learner
 
 
@@ -90,15 +86,7 @@ def test_a_guess_is_no_data():
     problem = random_cssp(3, actions=2, context_size=2)
     guess = PriorKnowledge.nothing(problem.support, 2).with_model(problem.at([0.5, 0.5]), strength=4.0)
     learner = LocalOptimism(problem.support, 2, loss_floor=0.01, prior=guess)
-    environment = ModelEnvironment(problem, rng=np.random.default_rng(2))
-    losses = []
-    for context in np.random.default_rng(1).dirichlet(np.ones(2), size=30):
-        episode, state = learner.begin(context), environment.begin(context)
-        while state != problem.support.states:
-            step = environment.step(episode.act(state))
-            losses.append((problem.support.pair(step.state, step.action), step.loss))
-            episode.observe(step)
-            state = step.next_state
+    losses = played_losses(problem, learner, 30, 1)
     assert found(learner)[1:] == pytest.approx(shrinkage(losses), rel=1e-9)
 
 

@@ -24,7 +24,8 @@ from goalbound.planning import extended_value_iteration
 from goalbound.simulation import Dirichlet, ModelEnvironment, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
-from tests.support.driving import Clinic, small_problem, written
+from tests.reference.ridge_baselines import shrinkage
+from tests.support.driving import Clinic, play_own, played_losses, small_problem, written
 from tests.support.kernel_forms import COMPILED, PYTHON, kernels
 from tests.support.ridge import LEARNERS
 
@@ -122,22 +123,20 @@ def plain_draws(support: Support) -> PosteriorSampling:
 
 
 def taught_two_actions(**settings: Any) -> LocalOptimism:
-    """Both actions end at once. The first lost 0.5 five times, the second 1 twice, with lambda 1, and 3 of it for
-    losses: 2.5 / 8 and 2 / 5."""
+    """Both actions end at once. The first lost 0.5 five times, the second 1 twice, with lambda 1: 2.5 / 6 and 2 / 3.
+    There is no noise, so that losses are not drawn to their mean."""
     learner = LocalOptimism(
         Support.from_pairs([{0: [1], 1: [1]}]), 1, loss_floor=0.1, options=LearnerOptions(), **settings
     )
-    for action, loss, times in ((0, 0.5, 5), (1, 1.0, 2)):
-        for _ in range(times):
-            learner.learn([1.0], Step(0, action, loss, 1))
+    play_own(learner, [([1.0], Step(0, 0, 0.5, 1))] * 5 + [([1.0], Step(0, 1, 1.0, 1))] * 2)
     return learner
 
 
-@pytest.mark.parametrize(("bonus", "action"), [(1.1, 0), (1.3, 1)])
+@pytest.mark.parametrize(("bonus", "action"), [(2.0, 0), (2.2, 1)])
 def test_the_bonus_decides_when_what_seems_worse_is_tried_again(bonus: float, action: int) -> None:
-    # w^2 is 1/6 and 1/3; one episode counts. Only the goal follows, so values have no range. The first: 0.3125 less
-    # bonus sqrt(1/6 log(1 + 1/6) 0.2148) = 0.0743 bonus; the second: 0.4 less bonus sqrt(1/3 log(1 + 1/3) 0.24) =
-    # 0.1517 bonus. They are equal at a bonus of 1.130.
+    # w^2 is 1/6 and 1/3, and n is 6. Only the goal follows, so values have no range. The first: 0.4167 less bonus
+    # sqrt(1/6 log(1 + 6/6) 0.2431) = 0.1676 bonus; the second: 0.6667 less bonus sqrt(1/3 log(1 + 6/3) 0.2222) = 0.2853
+    # bonus. They are equal at a bonus of 2.124.
     learner = taught_two_actions(bonus=bonus)
     assert learner.plan([1.0]).policy.tolist() == [0]
     assert learner.begin([1.0]).act(0) == action
@@ -155,14 +154,11 @@ def test_what_is_known_has_no_bonus_and_only_allowed_actions_are_tried() -> None
 
 
 def test_a_step_that_is_not_the_plans_ends_the_plan() -> None:
-    # lambda is 2. The first: loss 20 / 104, and 50 / 102 of the steps stay, so it is worth 0.377; the second 3 / 7, and
-    # the bonus is that many times sqrt(1/5 log(1 + 1/5) (0.245 + 0.377^2 (0.2 + 0.01))) = 0.100.
+    # lambda is 2. The first: loss 20 / 102, and 50 / 102 of the steps stay, so it is worth 0.385, less a bonus of 0.037;
+    # the second 3 / 5, less sqrt(1/5 log(1 + 102/5) (0.24 + 0.385^2 (0.2 + 0.01))) = 0.408.
     learner = LocalOptimism(Support.full(1, 2), 1, loss_floor=0.1, bonus=1.0)
-    for _ in range(50):
-        learner.learn([1.0], Step(0, 0, 0.2, 0))
-        learner.learn([1.0], Step(0, 0, 0.2, 1))
-    for _ in range(3):
-        learner.learn([1.0], Step(0, 1, 1.0, 1))
+    seen = [Step(0, 0, 0.2, 0), Step(0, 0, 0.2, 1)] * 50 + [Step(0, 1, 1.0, 1)] * 3
+    play_own(learner, [([1.0], step) for step in seen])
     episode = learner.begin([1.0])
     assert learner.plan([1.0]).policy.tolist() == [0]
     assert episode.act(0) == 1
@@ -174,14 +170,15 @@ def test_each_step_is_that_of_the_least_worth_less_its_bonus() -> None:
     problem = small_problem(2)
     support = problem.support
     learner = LocalOptimism(support, 2, loss_floor=0.1, bonus=1.0)
-    play(problem, learner, Dirichlet.symmetric(2), episodes=12, seed=2)
+    mean, drawn_by = shrinkage(played_losses(problem, learner, 12, 2))
     differ = 0
     for context in np.random.default_rng(1).dirichlet([1.0, 1.0], size=20):
         plan = learner.plan(context)
         number = learner._state.totals["episodes"] + 1
         model = learner.estimate
         norms = np.sqrt(np.einsum("i,nij,j->n", context, np.linalg.inv(model.gram), context))
-        losses = np.clip(model.losses @ context / (1.0 + 2.0 * norms**2), 0.1, 1.0)
+        weight = drawn_by * norms**2
+        losses = np.clip((model.losses @ context + weight * mean) / (1.0 + weight), 0.1, 1.0)
         for state in range(support.states):
             pairs = range(support.pair_start[state], support.pair_start[state + 1])
             planned = next(pair for pair in pairs if support.pair_action[pair] == plan.policy[state])
@@ -202,19 +199,17 @@ def test_each_step_is_that_of_the_least_worth_less_its_bonus() -> None:
     assert differ > 0
 
 
-def test_a_log_leaves_little_to_try_again() -> None:
-    # The same steps, of a log and of 200 episodes. Losses are 25 / 104 and 2.5 / 9; the second has w^2 = 1/7 and
-    # v = 0.2006, so 0.3 sqrt(1/7 log(1 + n / 7) 0.2006): 0.019 for n = 1, and 0.084 for the 102 visits of the first.
-    chosen = []
-    for as_log in (True, False):
-        learner = LocalOptimism(Support.from_pairs([{0: [1], 1: [1]}]), 1, loss_floor=0.1, bonus=0.3)
-        for action, loss, times in ((0, 0.25, 100), (1, 0.5, 5)):
-            for _ in range(times):
-                learner.learn([1.0], Step(0, action, loss, 1))
-        if not as_log:
-            learner._state.totals["episodes"] = 200
-        chosen.append(learner.begin([1.0]).act(0))
-    assert chosen == [0, 1]
+def test_after_a_log_nothing_is_tried_again_at_first() -> None:
+    # The same steps, of a log and of one's own. Losses are 25 / 102 and 2.5 / 7; the second has w^2 = 1/7, so of one's
+    # own steps 0.357 - 0.5 sqrt(1/7 log(1 + 102/7) 0.2296) = 0.207 is less than the 0.227 of the first.
+    seen = [([1.0], Step(0, 0, 0.25, 1))] * 100 + [([1.0], Step(0, 1, 0.5, 1))] * 5
+    own, other = (LocalOptimism(Support.from_pairs([{0: [1], 1: [1]}]), 1, loss_floor=0.1, bonus=0.5) for _ in range(2))
+    play_own(own, seen)
+    other.learn_log(seen)
+    assert [own.begin([1.0]).act(0), other.begin([1.0]).act(0)] == [1, 0]
+    # With 900 of 1005 steps of its own: 0.357 - 0.896 0.5 sqrt(1/7 log(1 + 1002/7) 0.2296) = 0.176.
+    play_own(other, seen[:1] * 900)
+    assert other.begin([1.0]).act(0) == 1
 
 
 def test_an_optimistic_plan_is_the_best_one_in_balls_around_the_estimate() -> None:
