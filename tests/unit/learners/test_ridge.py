@@ -154,7 +154,7 @@ def test_what_is_known_has_no_bonus_and_only_allowed_actions_are_tried() -> None
 
 
 def test_a_step_that_is_not_the_plans_ends_the_plan() -> None:
-    # lambda is 2. The first: loss 20 / 102, and 50 / 102 of the steps stay, so it is worth 0.385, less a bonus of 0.037;
+    # lambda is 2. The first: loss 20 / 102, and 50 / 102 of the steps stay: it is worth 0.385, less a bonus of 0.037;
     # the second 3 / 5, less sqrt(1/5 log(1 + 102/5) (0.24 + 0.385^2 (0.2 + 0.01))) = 0.408.
     learner = LocalOptimism(Support.full(1, 2), 1, loss_floor=0.1, bonus=1.0)
     seen = [Step(0, 0, 0.2, 0), Step(0, 0, 0.2, 1)] * 50 + [Step(0, 1, 1.0, 1)] * 3
