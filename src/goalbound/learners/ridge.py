@@ -118,18 +118,20 @@ class LocalOptimism(RidgeLearner):
     """Plans in the ridge estimate, as :class:`GreedyRidge` does, and is optimistic about the next step only. Our choice
     where no proof is asked for (docs/how_to/which_learner.md).
 
-    In a state it plays the action of the least ``Q - bonus w sqrt(log(1 + n w^2) (v + r^2 (w^2 + 0.01)))``: Q is the
+    In a state it plays the action of the least ``Q - bonus o w sqrt(log(1 + n w^2) (v + r^2 (w^2 + 0.01)))``: Q is the
     loss of the action plus the values of the plan after it, w the norm of the context in its inverse Gram matrix, v the
     estimated variance of the loss and of the value of the next state, and r the range of the values of the states that
-    may follow by the support. n is 1 / w^2 for the action of the plan, and no more than there were episodes. So what
-    seems worse than the plan is tried again at a logarithmic rate, where it is cheap or uncertain, and not where it
-    makes no difference which state follows; and after a log, whose steps are no episodes, hardly at all. Only the
-    uncertainty of one step counts, where optimism in the whole model, or noise in it, adds it up along the way.
+    may follow by the support. n is 1 / w^2 for the action of the plan, and no more than there were episodes; o is the
+    share of one's own steps among all that were learned from. So what seems worse than the plan is tried again at a
+    logarithmic rate, where it is cheap or uncertain, and not where it makes no difference which state follows; and not
+    after a log, until there are as many steps of one's own. Only the uncertainty of one step counts, where optimism in
+    the whole model, or noise in it, adds it up along the way.
 
-    Losses, but for those of which there is a guess, are divided by 1 + 2 w^2, as if lambda was larger by 2 than for
-    rows, so that a few unlucky ones do not decide. Plans at each episode, after a step that was not the plan's, and
-    when the Gram determinant of a pair doubles. Draws nothing. No guarantee is known. ``options``: lambda is 2 unless
-    they say otherwise.
+    Losses, but for those of which there is a guess, are drawn to the mean loss of all steps, so that a few unlucky ones
+    do not decide: as by k visits more that cost just that, k being o times the variance of losses within pairs over
+    that between pairs, at most 16 (:mod:`goalbound.kernels.loss_shrinkage`). Plans at each episode, after a step that
+    was not the plan's, and when the Gram determinant of a pair doubles. Draws nothing. No guarantee is known.
+    ``options``: lambda is 2 unless they say otherwise.
 
     >>> from goalbound import LocalOptimism, Support
     >>> learner = LocalOptimism(Support.full(2, 2), 3, loss_floor=0.1)
