@@ -1,5 +1,6 @@
 """Settings and fixtures for all tests."""
 
+import gc
 import itertools
 import os
 import signal
@@ -25,6 +26,12 @@ settings.register_profile(
 settings.load_profile("goalbound")
 
 collect_ignore = ["reference"]  # witnesses, not tests; one of them needs an optional library
+
+
+def pytest_collection_finish():
+    """Modules and tests stay until the end: the garbage collector does not go through them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter):
