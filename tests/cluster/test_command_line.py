@@ -25,7 +25,7 @@ from tests.support.sweep_cases import HERE, PAUSE, records_in
 ROOT = Path(__file__).parents[2]
 UNHURRIED = f"""
 name = "unhurried"
-episodes = 600
+episodes = 200
 [[problems]]
 use = "treatment-ladder"
 levels = 2
@@ -39,8 +39,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="the command is inter
 
 @pytest.fixture(scope="module")
 def address():
-    """A scheduler with one worker, on which an episode of the unhurried learner takes 5 ms."""
-    os.environ[PAUSE] = "0.005"
+    """A scheduler with one worker, on which an episode of the unhurried learner takes 20 ms."""
+    os.environ[PAUSE] = "0.02"
     try:
         with distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -210,20 +211,26 @@ def misses(widths: Widths, logs: list[Log], checkpoints: int = 10) -> int:
     return count
 
 
+@cache
+def drawn_log(seed: int) -> Log:
+    """600 steps, actions and contexts by what was seen before."""
+    return log_of(WORLD, by_context_and_past, 600, seed)
+
+
 @pytest.mark.parametrize("widths", [sharp(), likelihood(), paper()], ids=str)
 def test_the_truth_stays_in_the_sets_whoever_chose_by_context_and_past(widths: Widths) -> None:
     # 40 runs of 600 steps, actions and contexts by what was seen before. The sets promise to fail in at most delta / 4
     # = 0.025 of the runs, so in 1 of 40 on average, and fail in far fewer: none is asked for. Seeds are fixed.
-    assert misses(widths, [log_of(WORLD, by_context_and_past, 600, seed) for seed in range(40)]) == 0
+    assert misses(widths, [drawn_log(seed) for seed in range(40)]) == 0
 
 
 def test_sets_that_are_too_small_are_found_out() -> None:
-    assert misses(scaled(sharp(), by=0.1), [log_of(WORLD, by_context_and_past, 600, seed) for seed in range(5)]) == 5
+    assert misses(scaled(sharp(), by=0.1), [drawn_log(seed) for seed in range(5)]) == 5
 
 
 def test_steps_that_are_selected_by_their_outcome_lose_the_truth() -> None:
     """What breaks the proof does break the sets: a log without the steps that cost something."""
-    logs = [log_of(WORLD, by_context_and_past, 600, seed) for seed in range(5)]
+    logs = [drawn_log(seed) for seed in range(5)]
     assert misses(sharp(), [[(context, step) for context, step in log if step.loss < 0.5] for log in logs]) == 5
 
 

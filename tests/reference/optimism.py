@@ -99,8 +99,10 @@ def _lightest_of_simplex(centre: list[Any], over: list[Any], radius: Any) -> lis
     low, high = radius * 0, 2 / min(value for value in over if value > 0)
     if within(at(high)):
         return at(high)
-    t = high / 2
-    while low < t < high:
+    t, largest = high / 2, max(over)
+    # A t that moves nothing by 1e-60 is none to 40 digits: they have no number for so small a distance, and halving
+    # would go on to the least number that there is.
+    while low < t < high and t * largest > 1e-60:
         low, high = (t, high) if within(at(t)) else (low, t)
         t = (low + high) / 2
     return at(low)

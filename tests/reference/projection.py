@@ -93,8 +93,9 @@ def v_norm(rows: NDArray[np.float64], gram: NDArray[np.float64]) -> float:
 def by_descent(
     rows: NDArray[np.float64], gram: NDArray[np.float64], *, stochastic: bool = False, sweeps: int = 200_000
 ) -> NDArray[np.float64]:
-    """The projection again: columns in turn, each projected exactly with the others held, until nothing moves. As many
-    sweeps as the condition number of the gram matrix says."""
+    """The projection again: columns in turn, each projected exactly with the others held, until nothing moves but by
+    rounding, which may go to and fro in the last bits forever. As many sweeps as the condition number of the gram
+    matrix says."""
     nearest = on_the_simplex if stochastic else on_the_sub_simplex
     answer = np.full_like(rows, 1.0 / len(rows))
     for _ in range(sweeps):
@@ -103,7 +104,7 @@ def by_descent(
             others = np.delete(np.arange(rows.shape[1]), j)
             wanted = rows[:, j] - (answer - rows)[:, others] @ gram[others, j] / gram[j, j]
             answer[:, j] = nearest(wanted.tolist())
-        if np.abs(answer - before).max() == 0.0:
+        if np.abs(answer - before).max() <= 1e-15:
             break
     return answer
 

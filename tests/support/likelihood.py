@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,14 @@ def new_number(
 
 
 def enter(constants: LikelihoodConstants, state: LikelihoodState, contexts: Floats, outcomes: Sequence[float]) -> None:
+    for _ in entered(constants, state, contexts, outcomes):
+        pass
+
+
+def entered(
+    constants: LikelihoodConstants, state: LikelihoodState, contexts: Floats, outcomes: Sequence[float]
+) -> Iterator[int]:
+    """Enter one outcome after the other, and say each time how many it were."""
     size = contexts.shape[1]
     gram, sums = np.eye(size), np.zeros(size)
     for context, outcome in zip(contexts, outcomes, strict=True):
@@ -49,6 +57,7 @@ def enter(constants: LikelihoodConstants, state: LikelihoodState, contexts: Floa
             fit_number.python(state, NUMBER, 0)
         gram += np.outer(context, context)
         sums += outcome * context
+        yield int(state.visits[0])
 
 
 def numbers_of(learner: LRCSSP) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from goalbound.kernels import likelihood as kernels
 from goalbound.kernels.lattice import interpolate, locate
 from goalbound.kernels.likelihood_state import row_of
-from tests.support.likelihood import NUMBER, Floats, drawn, enter, failure_margin, log_loss_of, new_number
+from tests.support.likelihood import NUMBER, Floats, drawn, enter, entered, failure_margin, log_loss_of, new_number
 
 
 @pytest.mark.parametrize("true", [0.0, 0.1, 0.5, 1.0])
@@ -104,18 +104,17 @@ def test_single_sets_fail_no_more_often_than_they_may(contexts: str) -> None:
     for seed in range(300):
         rng = np.random.default_rng([seed, len(contexts)])
         p, last = rng.random(2) ** 2, 0.0
-        constants, state = new_number(2, failure=0.2)
         chosen, outcomes, failed = [], [], False
         for _ in range(60):
             mixed = {"uniform": rng.random(), "corners": float(rng.integers(2)), "adaptive": 0.1 + 0.8 * last}[contexts]
             chosen.append(np.array([mixed, 1.0 - mixed]))
             last = float(rng.random() < chosen[-1] @ p)
             outcomes.append(last)
-        for count in (5, 15, 30, 60):
-            constants, state = new_number(2, failure=0.2)
-            enter(constants, state, np.array(chosen[:count]), outcomes[:count])
-            log_loss = log_loss_of(p, np.array(chosen[:count]), np.array(outcomes[:count]))
-            failed = failed or failure_margin(state, constants, log_loss) > 0.0
+        constants, state = new_number(2, failure=0.2)
+        for count in entered(constants, state, np.array(chosen), outcomes):
+            if count in (5, 15, 30, 60):
+                log_loss = log_loss_of(p, np.array(chosen[:count]), np.array(outcomes[:count]))
+                failed = failed or failure_margin(state, constants, log_loss) > 0.0
         failures += failed
     print(f"{contexts}: {failures} of 300 sets failed, 60 are allowed")
     assert failures <= 78
