@@ -42,7 +42,8 @@ def test_the_published_experiments_are_these():
     assert {file.stem for file in FILES} == {
         "first", "theorem", "gymnasium", "adversary", "covariates",
         "width-scale", "width-scale-corridor", "width-scale-gymnasium", "likelihood",
-        "structure", "in-use", "in-use-gymnasium", "in-use-gymnasium-proven", "in-use-patients", "in-use-proven", "in-use-roads",
+        "structure", "in-use", "in-use-gymnasium", "in-use-gymnasium-proven", "in-use-patients", "in-use-proven",
+        "in-use-roads",
         "baselines", "baselines-contexts", "baselines-lock", "baselines-gymnasium",
     }  # fmt: skip
 
