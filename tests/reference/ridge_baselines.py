@@ -235,7 +235,9 @@ class NaiveRidge:
         """The loss of a pair in the plan that is held: in [floor, 1]; where there is a bonus it was shrunk before."""
         assert self.pair_models is not None
         weight = self.drawn_by * self._widths[pair] ** 2 if self.bonus > 0.0 else 0.0
-        loss = (self.pair_models[pair].loss + weight * self.drawn_to) / (1.0 + weight)
+        loss = self.pair_models[pair].loss
+        if loss > self.drawn_to:
+            loss = (loss + weight * self.drawn_to) / (1.0 + weight)
         return max(self.loss_floor, min(1.0, loss))
 
     def observe(self, step: Step) -> float:

@@ -319,7 +319,7 @@ def pair_loss(constants, learner, episode, pair, norm):
         loss -= learner.loss_radius[pair] * norm
     elif constants.exploration == LOCAL and not (constants.model.on and constants.model.guessed[pair]):
         weight = episode.progress["shrinkage"] * norm * norm
-        loss = (loss + weight * episode.progress["mean_loss"]) / (1.0 + weight)
+        loss = min(loss, (loss + weight * episode.progress["mean_loss"]) / (1.0 + weight))
     elif constants.exploration == POSTERIOR and episode.progress["optimistic"] == 1:
         loss -= deviation(constants, OPTIMISTIC_DEVIATIONS, loss, norm)
     elif constants.exploration == POSTERIOR:

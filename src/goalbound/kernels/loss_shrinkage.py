@@ -1,4 +1,4 @@
-"""LOCAL: how much the estimated loss of a pair is drawn to the mean of all losses, by how much the pairs differ.
+"""LOCAL: how much an estimated loss above the mean of all losses is drawn to it, by how much the pairs differ.
 
 The mean loss of a pair that was played n times has the noise s^2 / n around its expectation, and the expectations of
 the pairs have a variance t^2 around their mean. The best linear guess of an expectation draws the mean of the pair to
@@ -8,7 +8,8 @@ moments (DerSimonian and Laird, 1986): with N visits of P pairs, n of one, and Q
     s^2 = (sum of squared losses - sum of n (its mean)^2) / (N - P),
     t^2 = (Q - (P - 1) s^2) / (N - sum of n^2 / N).
 
-So where losses have no noise nothing is drawn, and where all pairs cost the same, an unlucky few decide little.
+So where losses have no noise nothing is drawn, and where all pairs cost the same, an unlucky few decide little. Losses
+below the mean are left as they are: what was hardly seen shall look cheap, or nobody would try it.
 """
 
 from goalbound.kernels.compile import lean

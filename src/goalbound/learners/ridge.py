@@ -127,9 +127,9 @@ class LocalOptimism(RidgeLearner):
     after a log, until there are as many steps of one's own. Only the uncertainty of one step counts, where optimism in
     the whole model, or noise in it, adds it up along the way.
 
-    Losses, but for those of which there is a guess, are drawn to the mean loss of all steps, so that a few unlucky ones
-    do not decide: as by k visits more that cost just that, k being o times the variance of losses within pairs over
-    that between pairs, at most 16 (:mod:`goalbound.kernels.loss_shrinkage`). Plans at each episode, after a step that
+    A loss above the mean of all steps is drawn to it, unless there is a guess of it, so that a few unlucky ones do not
+    decide: as by k visits more that cost just the mean, k being o times the variance of losses within pairs over that
+    between pairs, at most 16 (:mod:`goalbound.kernels.loss_shrinkage`). Plans at each episode, after a step that
     was not the plan's, and when the Gram determinant of a pair doubles. Draws nothing. No guarantee is known.
     ``options``: lambda is 2 unless they say otherwise.
 

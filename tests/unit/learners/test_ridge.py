@@ -178,7 +178,8 @@ def test_each_step_is_that_of_the_least_worth_less_its_bonus() -> None:
         model = learner.estimate
         norms = np.sqrt(np.einsum("i,nij,j->n", context, np.linalg.inv(model.gram), context))
         weight = drawn_by * norms**2
-        losses = np.clip((model.losses @ context + weight * mean) / (1.0 + weight), 0.1, 1.0)
+        found = model.losses @ context
+        losses = np.clip(np.minimum(found, (found + weight * mean) / (1.0 + weight)), 0.1, 1.0)
         for state in range(support.states):
             pairs = range(support.pair_start[state], support.pair_start[state + 1])
             planned = next(pair for pair in pairs if support.pair_action[pair] == plan.policy[state])
