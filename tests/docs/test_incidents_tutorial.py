@@ -10,6 +10,7 @@ import pytest
 
 from goalbound.adapters.covariates import map_digest
 from goalbound.kernels.compile import compiled_ahead
+from tests.support.arithmetic import recorded_arithmetic
 from tests.support.documents import ROOT
 
 
@@ -38,6 +39,7 @@ def run(maker: Any, page: str, tmp_path_factory: pytest.TempPathFactory) -> tupl
     return names, printed
 
 
+@recorded_arithmetic()
 def test_every_block_prints_what_the_page_shows(maker: Any, page: str, run: tuple[dict, list[str]]) -> None:
     shown = [found["text"] for found in maker.BLOCK.finditer(page)]
     assert len(shown) > 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.arithmetic import recorded_arithmetic
 from tests.support.behaviour_logs import true_mean
 from tests.support.documents import ROOT, blocks
 
@@ -18,6 +19,7 @@ def read() -> dict:
     return names
 
 
+@recorded_arithmetic()
 def test_the_table_on_the_page_is_the_one_that_is_printed(read: dict) -> None:
     assert read["printed"][0] in (ROOT / "docs" / "how_to" / "off_policy.md").read_text(encoding="utf-8")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from goalbound.experiments.records import RunRecord
 from guarantees.result import Result
+from tests.support.arithmetic import arithmetic
 
 FOLDER = Path(__file__).parents[1] / "golden"
 METADATA_KEYS = ("totals", "diagnosis", "simplex", "policies")
@@ -26,7 +26,7 @@ METADATA_KEYS = ("totals", "diagnosis", "simplex", "policies")
 
 def machine() -> dict[str, str]:
     """What the last bit of a logarithm may depend on."""
-    return {"machine": platform.machine(), "numpy": version("numpy"), "numba": version("numba")}
+    return {"arithmetic": arithmetic(), "numpy": version("numpy"), "numba": version("numba")}
 
 
 def digest_of_record(record: RunRecord) -> dict[str, str]:
