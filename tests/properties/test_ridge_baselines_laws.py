@@ -238,9 +238,7 @@ def test_the_bonus_changes_the_next_step_and_not_the_plan(seen: list[Seen], cont
 
 @examples(10)
 @given(data(SUPPORT, 2), contexts(2))
-def test_losses_above_their_mean_are_drawn_to_it_and_no_further(
-    seen: list[Seen], context: NDArray[np.float64]
-) -> None:
+def test_losses_above_their_mean_are_drawn_to_it_and_no_further(seen: list[Seen], context: NDArray[np.float64]) -> None:
     greedily, other = (teach(learner_with(kind, 2), seen).begin(context) for kind in (greedy(), local(bonus=0.0)))
     greedily.act(0)
     other.act(0)
