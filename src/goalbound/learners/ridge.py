@@ -101,7 +101,8 @@ class EpsilonGreedy(RidgeLearner):
     def _select(self, episode_state: EpisodeState, state: int) -> int:
         if self.settings.exploration.explore == 0.0:
             return super()._select(episode_state, state)
-        return int(self._effort.engine(0)(kernels.select_pair)(self._constants, episode_state, state, self._rng))
+        # Not compiled: every call that hands a generator to compiled code takes longer than this, and loses 48 bytes.
+        return int(kernels.select_pair.python(self._constants, episode_state, state, self._rng))
 
     def _select_among(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64]) -> int:
         exploration, number = self.settings.exploration, int(episode_state.progress["number"])
