@@ -8,21 +8,14 @@ import pytest
 from goalbound.store import background
 from goalbound.store.background import BackgroundSnapshot
 from goalbound.store.snapshots import digest_of, read_snapshot
-from tests.support.incidents_at_work import contexts
-from tests.support.stores import drawing, new_engine
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
 
 @pytest.fixture
-def engine(tmp_path):
-    engine = new_engine(tmp_path / "store", drawing())
-    for number, context in enumerate(contexts(5, 0)):
-        engine.begin("incidents", context, "down", id=str(number))
-    engine.commit()
+def engine(engine):
     engine.snapshots.mkdir()
-    yield engine
-    engine.log.close()
+    return engine
 
 
 def waited(copy):

@@ -9,18 +9,6 @@ from goalbound.store.snapshots import sha256_of
 from tests.support.stores import some_events
 
 
-@pytest.fixture
-def opened(place):
-    opened = location_of(place).open_to_write(create=True)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def log(opened):
-    return opened.log
-
-
 def test_what_was_appended_is_read_back_to_the_bit_in_order(log, place):
     events = some_events(150)  # more than one statement of SQLite takes
     events[-1] = events[-1]._replace(loss=5e-324, propensity=1 / 3, body=b'{"a":"\xc3\xa9\\u0000"}', others=b"{}")

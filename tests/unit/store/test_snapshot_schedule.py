@@ -9,20 +9,8 @@ from goalbound.errors import StorageFull
 from goalbound.store.snapshot_schedule import SnapshotSchedule
 from goalbound.store.worker import Counts
 from goalbound.store.writer import Writer
-from tests.support.incidents_at_work import contexts
-from tests.support.stores import drawing, new_engine
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-
-
-@pytest.fixture
-def engine(tmp_path):
-    engine = new_engine(tmp_path / "store", drawing())
-    for number, context in enumerate(contexts(5, 0)):
-        engine.begin("incidents", context, "down", id=str(number))
-    engine.commit()
-    yield engine
-    engine.log.close()
 
 
 @needs_fork

@@ -9,18 +9,6 @@ from goalbound.store.sql_log import statements
 from goalbound.store.sqlite_log import SqliteLog
 
 
-@pytest.fixture
-def opened(place):
-    opened = location_of(place).open_to_write(create=True)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def log(opened):
-    return opened.log
-
-
 def test_what_cases_have_lost_is_summed_of_the_last_and_the_first(log):
     """Case n begins, 1 is proposed, and it loses 0.1 n on its way to the goal, by this or by another action."""
     events = []
