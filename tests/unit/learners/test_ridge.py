@@ -221,7 +221,7 @@ def test_a_learner_that_explores_by_chance_keeps_nothing_of_its_steps(traced: No
 
 
 def test_what_was_hardly_tried_looks_cheap_and_not_average() -> None:
-    # Where losses below the mean were drawn up to it, this grid had ten times the regret of greedy.
+    # Where losses below the mean were drawn up to it, this grid had seven times the regret of greedy.
     problem = routing_grid(seed=5)
     environment = partial(ModelEnvironment, problem, losses=bernoulli())
     greedy, local = (
