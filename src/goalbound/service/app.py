@@ -51,6 +51,9 @@ class Asker(Protocol):
         """There is no answer."""
 
 
+_Asked = tuple[Asker, Sequence[Callable[[Engine], Any]]]
+
+
 @dataclass(frozen=True)
 class Limits:
     """What a service takes.
@@ -94,7 +97,7 @@ class Service:
         self._buckets: dict[str, tuple[float, float]] = {}
         self.guarded = bool(self.tokens)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._direct: list[Job] = []
+        self._direct: list[_Asked] = []
         self._prefix, self._numbers = f"{secrets.token_hex(4)}-", itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -219,20 +222,21 @@ class Service:
         assert isinstance(route.handler, Direct)
         self._admit(route, headers)
         body = self._decoded(route, data, _most_bytes(route, headers))
-        self._direct.append(Job(route.handler.operations(names, body), self._deliver_direct, tag=asker))
+        self._direct.append((asker, route.handler.operations(names, body)))
         if len(self._direct) == 1:
             self._loop = asyncio.get_running_loop()
             self._loop.call_soon(self._hand_over)
 
     def _hand_over(self) -> None:
-        """All that was readable has been read. One by one, each would wake the writer, which would take the interpreter
-        away from who reads."""
-        jobs, self._direct = self._direct, []
-        for job in jobs:
-            try:
-                self.store.writer.submit(job)
-            except Exception as error:
-                _tell(job.tag, job.tag.fail, error)
+        """All that was readable has been read, and is one job. One by one, each would wake the writer, which would take
+        the interpreter away from who reads."""
+        asked, self._direct = self._direct, []
+        operations = list(itertools.chain.from_iterable(operations for _, operations in asked))
+        try:
+            self.store.writer.submit(Job(operations, self._deliver_direct, requests=len(asked), tag=asked))
+        except Exception as error:
+            for asker, _ in asked:
+                _tell(asker, asker.fail, error)
 
     def _deliver_direct(self, jobs: list[Job]) -> None:
         self._in_loop(_finish, jobs)
@@ -274,7 +278,9 @@ def _resolve(jobs: list[Job]) -> None:
 
 def _finish(jobs: list[Job]) -> None:
     for job in jobs:
-        _tell(job.tag, job.tag.finish, job.results)
+        results = iter(job.results)
+        for asker, operations in job.tag:
+            _tell(asker, asker.finish, list(itertools.islice(results, len(operations))))
 
 
 def _tell(asker: Asker, tell: Callable[[Any], None], what: Any) -> None:

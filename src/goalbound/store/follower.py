@@ -203,12 +203,12 @@ class Reader(Worker):
         """The jobs that wait, the first of which is waited for so long; and whether there will be no more."""
         jobs: list[Job] = []
         with suppress(Empty):
-            job = self._queue.get(timeout=seconds) if seconds else self._queue.get_nowait()
+            job = self._next(seconds)
             while job is not None:
                 jobs.append(job)
                 if len(jobs) >= MOST_BATCH:
                     return jobs, False
-                job = self._queue.get_nowait()
+                job = self._next(0.0)
             return jobs, True
         return jobs, False
 

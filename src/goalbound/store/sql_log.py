@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from goalbound.store.log import LogBase, LossCounts, SnapshotEntry, base_of
 COLUMNS = ", ".join(f'"{name}"' for name in Event._fields)
 """Of the table of events, in the order of the fields of an event."""
 _LOOKED_AT = 5000
+_STEPS = 64  # are read at once
 
 
 def statements(text: str) -> list[str]:
@@ -113,8 +115,19 @@ class SqlLog(ABC):
 
     def events_of(self, case: int) -> list[Event]:
         """All events of a case, in order."""
-        rows = self._all(f'SELECT {COLUMNS} FROM event WHERE "case" = {self._mark} ORDER BY seq', (case,))
-        return [Event._make(row) for row in rows]
+        of_case = f'SELECT {COLUMNS} FROM event WHERE "case" = {self._mark}'
+        if self.step_of(case, 0) is None:  # it was begun before the log's base, so nothing says which steps are here
+            rows = self._all(of_case, (case,))
+        else:
+            rows = self._all(f"{of_case} AND step IS NULL", (case,))
+            # Step by step, as the index in SQLite begins with the step.
+            some = f"{of_case} AND step IN ({', '.join([self._mark] * _STEPS)})"
+            for first in itertools.count(0, _STEPS):
+                found = self._all(some, (case, *range(first, first + _STEPS)))
+                rows += found
+                if len(found) < _STEPS:
+                    break
+        return sorted(map(Event._make, rows), key=lambda event: event.seq)
 
     def step_of(self, case: int, step: int) -> Event | None:
         """The event that recorded a step of a case."""
@@ -161,13 +174,18 @@ class SqlLog(ABC):
     def _losses(self, learner: int, count: int, low: int, high: int, order: str) -> tuple[set[int], float, int, int]:
         """Cases that ended between two events: which, their losses, their steps, and those played otherwise."""
         mark = self._mark
-        ended = f"""SELECT "case" FROM event WHERE seq > {mark} AND seq <= {mark} AND learner = {mark}
+        ended = f"""SELECT "case", step FROM event WHERE seq > {mark} AND seq <= {mark} AND learner = {mark}
             AND kind IN (2, 3) AND action IS NULL ORDER BY seq {order} LIMIT {mark}"""
-        cases = [row[0] for row in self._all(ended, (low, high, learner, count))]
+        cases = self._all(ended, (low, high, learner, count))
         if not cases:
             return set(), 0.0, 0, 0
-        sums = f"""SELECT coalesce(sum(now.loss), 0.0), count(*), count(CASE WHEN now.taken <> before.action THEN 1 END)
-            FROM event AS now JOIN event AS before ON before."case" = now."case" AND before.step = now.step - 1
-            WHERE now."case" IN ({", ".join([mark] * len(cases))})"""
-        loss, steps, taken = self._one(sums, cases)
-        return set(cases), loss, steps, taken
+        here = 'FROM event WHERE event."case" = walk."case" AND event.step = walk.step'
+        sums = f"""WITH RECURSIVE walk("case", step) AS (
+              VALUES {", ".join([f"(CAST({mark} AS bigint), CAST({mark} AS bigint))"] * len(cases))}
+              UNION ALL SELECT "case", step - 1 FROM walk WHERE step > 1),
+            played AS (SELECT (SELECT loss {here}) AS loss, (SELECT taken {here}) AS taken,
+              (SELECT action {here} - 1) AS proposed FROM walk)
+            SELECT coalesce(sum(loss), 0.0), count(*), count(CASE WHEN taken <> proposed THEN 1 END)
+            FROM played WHERE proposed IS NOT NULL"""  # it is NULL where the step before was archived
+        loss, steps, taken = self._one(sums, [value for pair in cases for value in pair])
+        return {case for case, _ in cases}, loss, steps, taken

@@ -23,6 +23,8 @@ from goalbound.store.sql_log import COLUMNS, SqlLog, statements
 
 FORMAT = "1"
 """The version of the tables."""
+# The unique index of events begins with the step: those of a commit are then near each other, where by cases each would
+# be in a page of its own, and all of these pages are written. (In stores of 1.0.0 it begins with the case.)
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE learner (number INTEGER PRIMARY KEY, file BLOB NOT NULL);
@@ -30,7 +32,7 @@ CREATE TABLE "case" (number INTEGER PRIMARY KEY, learner INTEGER NOT NULL, id TE
 CREATE TABLE event (
   seq INTEGER PRIMARY KEY, kind INTEGER NOT NULL, learner INTEGER NOT NULL, "case" INTEGER, step INTEGER,
   taken INTEGER, loss REAL, next_state INTEGER, body BLOB, action INTEGER, propensity REAL, others BLOB,
-  time INTEGER NOT NULL, chain BLOB NOT NULL, UNIQUE ("case", step)
+  time INTEGER NOT NULL, chain BLOB NOT NULL, UNIQUE (step, "case")
 );
 CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, chain BLOB NOT NULL, file TEXT NOT NULL, sha256 TEXT NOT NULL);
 """
@@ -137,15 +139,22 @@ class SqliteLog(SqlLog):
 
     def append(self, events: Sequence[Event], *, cases: Sequence[tuple[int, int, str]] = ()) -> None:
         """Write events, and the cases that they begin; all or none, durably."""
-        with self._as_store_errors(), self._transaction():
-            for case in cases:
-                self._run('INSERT INTO "case" VALUES (?, ?, ?)', case)
-            for first in range(0, len(events), _MOST_ROWS):
-                part = events[first : first + _MOST_ROWS]
-                # One statement for many rows: sqlite3 hands the interpreter to other threads once for each statement.
-                rows = ", ".join([_ROW] * len(part))
-                self._run(f"INSERT INTO event ({COLUMNS}) VALUES {rows}", list(itertools.chain.from_iterable(part)))
+        with self._as_store_errors():
+            if cases or len(events) > _MOST_ROWS:
+                with self._transaction():
+                    for case in cases:
+                        self._run('INSERT INTO "case" VALUES (?, ?, ?)', case)
+                    for first in range(0, len(events), _MOST_ROWS):
+                        self._insert(events[first : first + _MOST_ROWS])
+            elif events:
+                self._insert(events)  # a statement alone is a transaction
         self._written_pages += _PAGES_PER_COMMIT + (len(events) + len(cases)) // _EVENTS_PER_PAGE
+
+    def _insert(self, events: Sequence[Event]) -> None:
+        """One statement for all: sqlite3 hands the interpreter to other threads several times in each, and to get it
+        back may take longer than to write."""
+        rows = ", ".join([_ROW] * len(events))
+        self._run(f"INSERT INTO event ({COLUMNS}) VALUES {rows}", list(itertools.chain.from_iterable(events)))
 
     def add_learner(self, number: int, file: bytes) -> None:
         """Keep the file of a learner, before the event that creates it is appended."""

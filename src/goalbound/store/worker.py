@@ -23,19 +23,21 @@ class Job:
     Attributes:
         operations: what is to be done.
         writes: whether they write.
+        requests: how many they are of.
         results: one for each, once they are done.
         deliver: is called by the worker with all jobs of the same function that are done.
         seen: of a follower, the last event that it had seen then, and how many seconds it was behind.
     """
 
-    __slots__ = ("deliver", "operations", "results", "seen", "tag", "writes")
+    __slots__ = ("deliver", "operations", "requests", "results", "seen", "tag", "writes")
 
     def __init__(
         self, operations: Sequence[Operation], deliver: Callable[[list[Job]], None], *, writes: bool = True,
-        tag: Any = None,
+        requests: int = 1, tag: Any = None,
     ) -> None:  # fmt: skip
         self.operations = operations
         self.writes = writes
+        self.requests = requests
         self.results: list[Any] = []
         self.deliver = deliver
         self.tag = tag
@@ -73,7 +75,7 @@ class Worker(ABC):
 
     Args:
         what: it works for, in messages.
-        most_waiting: a job that comes when so many wait is refused.
+        most_waiting: a job that comes when so many requests wait is refused.
 
     Attributes:
         counts: what it has done.
@@ -85,6 +87,9 @@ class Worker(ABC):
         self._what = what
         self._most_waiting = most_waiting
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._submitting = threading.Lock()
+        self._submitted = 0  # requests
+        self._taken = 0  # of them, by the thread
         self._closing = False
         self.counts = Counts()
         self.failure: BaseException | None = None
@@ -96,8 +101,8 @@ class Worker(ABC):
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait."""
-        return self._queue.qsize()
+        """How many requests wait."""
+        return self._submitted - self._taken
 
     @property
     def alive(self) -> bool:
@@ -110,10 +115,12 @@ class Worker(ABC):
             raise self.failure
         if self._closing:
             raise self._closed()
-        if self._queue.qsize() >= self._most_waiting:
-            self.counts.refused += 1
-            raise StoreOverloaded(f"{self._most_waiting} requests wait already; ask again later")
-        self._queue.put(job)
+        with self._submitting:
+            if self.waiting >= self._most_waiting:
+                self.counts.refused += job.requests
+                raise StoreOverloaded(f"{self._most_waiting} requests wait already; ask again later")
+            self._submitted += job.requests
+            self._queue.put(job)
 
     def call(self, operation: Operation, *, writes: bool = True) -> Any:
         """Do one thing, and wait for it."""
@@ -145,6 +152,14 @@ class Worker(ABC):
     def _work(self) -> None:
         """Answer jobs until None comes."""
 
+    def _next(self, seconds: float | None = None) -> Job | None:
+        """The next job, which is waited for so long, by default until it comes; None: there will be no more. An error,
+        :class:`queue.Empty`, if none has come."""
+        job = self._queue.get_nowait() if seconds == 0.0 else self._queue.get(timeout=seconds)
+        if job is not None:
+            self._taken += job.requests
+        return job
+
     def _run(self) -> None:
         try:
             self._work()
@@ -156,7 +171,7 @@ class Worker(ABC):
         self.failure = as_failure(error)
         with suppress(Empty):
             while True:
-                job = self._queue.get_nowait()
+                job = self._next(0.0)
                 if job is not None:
                     job.results = [self.failure] * len(job.operations)
                     deliver([job])

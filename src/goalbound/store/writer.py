@@ -14,7 +14,7 @@ from goalbound.store.snapshot_schedule import SnapshotSchedule
 from goalbound.store.worker import MOST_BATCH, Job, Operation, Worker, as_failure, deliver
 
 _IDLE_SECONDS = 0.5
-_WAIT_SHARE, _LONGEST_WAIT = 0.25, 0.002  # of what a commit takes, and in seconds: how long others are waited for
+_WAIT_SHARE, _LONGEST_WAIT = 2.0, 0.002  # of what a commit takes, and in seconds: how long others are waited for
 
 
 class Writer(Worker):
@@ -22,7 +22,7 @@ class Writer(Worker):
 
     Args:
         engine: what it applies them to; nobody else uses it.
-        most_waiting: a job that comes when so many wait is refused.
+        most_waiting: a job that comes when so many requests wait is refused.
         has_space: whether the disk has space; without it nothing is written.
         snapshot_events, snapshot_seconds: a snapshot is taken after so many events, or after so long if there were any.
     """
@@ -34,7 +34,7 @@ class Writer(Worker):
         super().__init__("store", most_waiting=most_waiting)
         self._engine = engine
         self._has_space = has_space
-        self._answered = 0  # jobs of the last batch
+        self._answered = 0  # requests of the last batch
         self._commit_takes = 0.0  # about so many seconds
         self.snapshots = SnapshotSchedule(engine, self.counts, events=snapshot_events, seconds=snapshot_seconds)
         self._start()
@@ -61,24 +61,26 @@ class Writer(Worker):
     def _gather(self) -> tuple[list[Job], bool]:
         """The jobs that wait, the first of which is waited for; and whether there will be no more.
 
-        Whoever was answered last will soon ask again. If fewer have by now, the rest is waited for, for a fraction of
-        what a commit takes: else half of them would be committed alone, and the others had to wait for it.
+        Whoever was answered last will soon ask again. If fewer have by now, the rest is waited for, as long as two
+        commits take: else half of them would be committed alone, the others had to wait for it, and both threads would
+        wait for each other twice as often.
         """
         batch: list[Job] = []
-        count, expected, until = 0, self._answered, 0.0
+        count, asked, until = 0, 0, 0.0
         try:
-            job = self._queue.get(timeout=_IDLE_SECONDS)
+            job = self._next(_IDLE_SECONDS)
             while job is not None:
                 batch.append(job)
                 count += len(job.operations)
+                asked += job.requests
                 if count >= MOST_BATCH:
                     return batch, False
-                if self._queue.empty() and len(batch) < expected:
+                wait = 0.0
+                if asked < self._answered and self._queue.empty():
                     now = time.perf_counter()
                     until = until or now + min(_WAIT_SHARE * self._commit_takes, _LONGEST_WAIT)
-                    job = self._queue.get(timeout=max(until - now, 0.0))
-                else:
-                    job = self._queue.get_nowait()
+                    wait = max(until - now, 0.0)
+                job = self._next(wait)
         except Empty:
             return batch, False
         return batch, True
@@ -104,7 +106,7 @@ class Writer(Worker):
                 job.results += [told] * (len(job.operations) - len(job.results))
             raise
         finally:
-            self._answered = len(batch)
+            self._answered = sum(job.requests for job in batch)
             deliver(batch)
 
     def _withdraw(self, error: BaseException) -> None:

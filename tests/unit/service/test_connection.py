@@ -1,5 +1,6 @@
 """Connections: what they answer themselves is what the application answers, whatever comes by the socket."""
 
+import asyncio
 import gc
 import re
 import socket
@@ -14,6 +15,7 @@ import uvicorn
 import uvloop
 
 from faults.world import free_port
+from goalbound.errors import StepGap, StoreOverloaded
 from goalbound.service.app import Limits, Service
 from goalbound.service.connection import Connection, _Exchange
 from goalbound.service.tokens import Tokens
@@ -272,6 +274,51 @@ def test_a_full_queue_is_answered(tmp_path):
                 refused = [read(one, 1)[0] for one in asking[2:]]
             taken = [read(one, 1)[0] for one in asking[:2]]
     assert [status[9:12] for status, _, _ in taken + refused] == [b"200"] * 2 + [b"503"] * 2
+
+
+class Asker:
+    """Notes what it is told; the last of all sets the event."""
+
+    def __init__(self, told, done, all_of):
+        self._told, self._done, self._all = told, done, all_of
+
+    def finish(self, results):
+        self._told.append((self, results))
+        if len(self._told) == self._all:
+            self._done.set()
+
+    fail = abort = finish
+
+
+@pytest.mark.parametrize("most_waiting", [4096, 0])
+def test_requests_that_were_read_together_are_one_job_and_each_gets_its_own_results(tmp_path, most_waiting):
+    bodies = [(STEPS, STEP % 1), (BATCH, b'{"steps":[{"case":"b","step":1,"loss":0.2,"next_state":"degraded"},'
+              b'{"case":"b","step":2,"loss":0.3,"next_state":"degraded"}]}'), (STEPS, STEP % 7)]  # fmt: skip
+    told = []
+
+    async def ask(service):
+        done = asyncio.Event()
+        askers = [Asker(told, done, len(bodies)) for _ in bodies]
+        for asker, (path, body) in zip(askers, bodies, strict=True):
+            found = service.find_direct(path.encode())
+            service.submit_direct(*found, {b"content-type": b"application/json"}, bytearray(body), asker)
+        await asyncio.wait_for(done.wait(), 20)
+        return askers
+
+    with open_store(tmp_path / "store") as store:
+        store.create("incidents", greedy())
+        for id in "ab":
+            store.learner("incidents").begin([1, 0], "degraded", id=id)
+        commits, store.writer._most_waiting = store.writer.counts.commits, most_waiting
+        askers = uvloop.run(ask(Service(store)))
+        assert [asker for asker, _ in told] == askers
+        if most_waiting == 0:
+            assert all(isinstance(error, StoreOverloaded) for _, error in told)
+            assert store.writer.counts.refused == 3
+            return
+        assert [[getattr(one, "step", None) for one in results] for _, results in told] == [[1], [1, 2], [None]]
+        assert isinstance(told[2][1][0], StepGap)
+        assert store.writer.counts.commits == commits + 1
 
 
 def test_a_defect_in_one_answer_leaves_the_others_theirs(store, monkeypatch, caplog):

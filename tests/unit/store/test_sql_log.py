@@ -1,8 +1,11 @@
 """Reading a log in SQLite and in PostgreSQL; more of it is in test_log.py."""
 
+import itertools
+
 import pytest
 
 from goalbound.errors import StoreDamaged
+from goalbound.store import sqlite_log
 from goalbound.store.events import Event, Kind
 from goalbound.store.locations import location_of
 from goalbound.store.sql_log import statements
@@ -22,6 +25,89 @@ def test_what_cases_have_lost_is_summed_of_the_last_and_the_first(log):
     log.append(events[6:])
     assert log.loss_counts(1, 2) == (2, pytest.approx(0.65), 2, pytest.approx(0.15), 2, 1)
     assert log.loss_counts(2, 2) == (0, None, 0, None, 0, 0)
+
+
+def a_walk(case, seq, steps):
+    """A case that begins, gets another proposal, and then takes so many steps of loss 0.1; every third by action 0."""
+    yield Event(seq, Kind.BEGIN, 1, case, 0, None, None, 0, b"{}", 1, 1.0, None, 5, b"0")
+    yield Event(seq + 1, Kind.ACT, 1, case, None, None, None, None, b"{}", 1, 1.0, None, 5, b"0")
+    for step in range(1, steps + 1):
+        taken, action = (0 if step % 3 == 0 else None), (None if step == steps else 1)
+        kind = Kind.OBSERVE if taken is None else Kind.OVERRIDE
+        yield Event(seq + 1 + step, kind, 1, case, step, taken, 0.1, 0, None, action, None, None, 5, b"0")
+
+
+@pytest.mark.parametrize("steps", [1, 62, 63, 64, 65, 200])
+def test_the_events_of_a_case_are_all_of_its_steps_and_of_its_other_proposals(log, steps):
+    """Steps are read 64 at a time."""
+    events = list(a_walk(1, 1, steps))
+    others = list(a_walk(2, len(events) + 1, 3))
+    log.append(events + others)
+    assert log.events_of(1) == events
+    assert log.events_of(2) == others
+    assert log.events_of(3) == []
+    assert log.loss_counts(1, 1)[:2] == (1, pytest.approx(0.3))
+    lost = 0.05 * (steps + 3)
+    assert log.loss_counts(1, 5) == (2, pytest.approx(lost), 0, None, steps + 3, steps // 3 + 1)
+
+
+def test_of_a_case_whose_beginning_was_archived_what_is_left_is_read(log):
+    events = list(a_walk(1, 1, 9))
+    log.append(events + list(a_walk(2, len(events) + 1, 2)))
+    log.rebase(5)  # its beginning, the other proposal, and steps 1 to 3
+    assert log.events_of(1) == events[5:]
+    assert log.loss_counts(1, 5)[1:] == (pytest.approx((5 + 2) * 0.1 / 2), 0, None, 5 + 2, 2)  # step 4 follows nothing
+
+
+def test_the_index_of_version_1_serves_the_same(tmp_path, monkeypatch):
+    """Stores of 1.0.0 have the events indexed by case and step."""
+    tables = sqlite_log._TABLES.replace('UNIQUE (step, "case")', 'UNIQUE ("case", step)')
+    assert tables != sqlite_log._TABLES
+    events = [*a_walk(1, 1, 70), *a_walk(2, 73, 3)]
+    for name, made in (("new", sqlite_log._TABLES), ("old", tables)):
+        monkeypatch.setattr(sqlite_log, "_TABLES", made)
+        log = SqliteLog(tmp_path / name)
+        log.append(events)
+        assert log.events_of(1) == events[:72]
+        assert log.loss_counts(1, 5)[:2] == (2, pytest.approx(3.65))
+        asked = []
+        log._connection.set_trace_callback(asked.append)
+        log.events_of(1), log.step_of(1, 3), log.loss_counts(1, 5)
+        log._connection.set_trace_callback(None)
+        of_cases = [one for one in asked if '"case" =' in one]
+        plans = [row[3] for one in of_cases for row in log._run(f"EXPLAIN QUERY PLAN {one}") if "event" in row[3]]
+        log.close()
+        assert len(of_cases) == 7
+        assert all("SEARCH event USING INDEX sqlite_autoindex_event_1 (" in plan for plan in plans), name
+
+
+def test_what_a_commit_writes_does_not_grow_with_the_number_of_open_cases(tmp_path):
+    """Each of 256 cases takes its steps in turn: a commit of 64 steps writes a few pages, and not one for each case."""
+    log = SqliteLog(tmp_path / "log.sqlite")
+    log.append([Event(n, Kind.BEGIN, 1, n, 0, None, None, 0, b"{}", 1, 1.0, None, 5, b"0" * 16) for n in range(1, 257)])
+    sizes = [log.wal_bytes()]
+    for first in range(256, 256 * 80, 64):
+        places = [(n, n % 256 + 1, n // 256) for n in range(first, first + 64)]
+        log.append([
+            Event(n + 1, Kind.OBSERVE, 1, case, step, None, 0.1, 0, None, 1, 1.0, None, 5, b"0" * 16)
+            for n, case, step in places
+        ])  # fmt: skip
+        sizes.append(log.wal_bytes())
+    log.close()
+    pages = [(after - before) / 4096 for before, after in itertools.pairwise(sizes)]
+    assert max(pages[-100:]) < 12
+
+
+def test_events_are_appended_all_or_none(log):
+    """One statement is a transaction of its own, several are one together."""
+    events = list(a_walk(1, 1, 200))
+    for part in (events[:40], events):
+        with pytest.raises(StoreDamaged):
+            log.append([*part, part[-1]])
+        assert list(log.events(0)) == []
+    log.append(events[:40])
+    log.append(events[40:])
+    assert list(log.events(0)) == events
 
 
 def test_another_version_of_the_tables_and_a_base_that_is_none_are_said(opened, place):

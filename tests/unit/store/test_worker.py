@@ -18,7 +18,7 @@ class Calculator(Worker):
 
     def _work(self):
         self.go_on.wait(60)
-        while (job := self._queue.get()) is not None:
+        while (job := self._next()) is not None:
             job.results = [operation(7) for operation in job.operations]
             deliver([job])
 
@@ -40,6 +40,18 @@ def test_a_job_is_answered_and_what_waits_is_answered_before_the_end():
     with pytest.raises(StoreClosed, match="the calculator is closed"):
         worker.call(lambda n: n)
     worker.close()  # once more changes nothing
+
+
+def test_requests_of_one_job_count_each():
+    worker, told = Calculator(), []
+    worker.submit(Job([lambda n: n] * 5, told.extend, requests=3))  # it came when none waited
+    assert worker.waiting == 3
+    with pytest.raises(StoreOverloaded):
+        worker.submit(Job([lambda n: n] * 2, told.extend, requests=2))
+    assert (worker.waiting, worker.counts.refused) == (3, 2)
+    worker.go_on.set()
+    worker.close()
+    assert (worker.waiting, told[0].results) == (0, [7] * 5)
 
 
 def test_a_call_returns_the_result_or_raises_it():
