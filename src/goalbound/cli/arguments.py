@@ -65,6 +65,7 @@ RATIOS = """\
 examples:
   goalbound ratios out/in-use
   goalbound ratios out/in-use out/in-use-roads --json
+  goalbound ratios out/in-use-instances --problems "routing-grid*"
 
 Prints a table in Markdown: the expected regret of each learner on each problem, the geometric mean of its ratios to
 the best learner of each problem among those that begin alike (with nothing, a log or a guess), and the largest of
@@ -378,6 +379,12 @@ def _add_ratios(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _command(commands, "ratios", "one table of several experiments: regrets, and ratios to the best", RATIOS)
     command.add_argument(
         "experiments", nargs="+", metavar="FOLDER|SPEC.toml", help="folders of results, or their files"
+    )
+    command.add_argument(
+        "--problems",
+        nargs="+",
+        metavar="PATTERN",
+        help="only those whose labels match one of these (* and ? stand for any)",
     )
     command.add_argument("--json", action="store_true", help="print the table as one JSON object")
 

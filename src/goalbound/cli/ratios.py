@@ -23,6 +23,11 @@ def run(arguments: Namespace) -> int:
         for one in results.summarised.missing:
             print_error(f"{name}: {one}")
     found = learner_ratios(experiments)
+    if found and arguments.problems:
+        labels = dict.fromkeys(problem for one in found for problem in one.regret)
+        found = learner_ratios(experiments, problems=arguments.problems)
+        if not found:
+            raise UsageError(f"no problem matches {' or '.join(arguments.problems)}; there are {', '.join(labels)}")
     if not found:
         raise UsageError("the experiments have no records to compare; run them first")
     print(ratios_as_json(found) if arguments.json else format_ratios(found))

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from goalbound.experiments.metrics import total
@@ -44,7 +45,9 @@ class LearnerRatios:
         return max(self.ratio.values())
 
 
-def learner_ratios(experiments: Mapping[str, Sequence[RunGroup]]) -> list[LearnerRatios]:
+def learner_ratios(
+    experiments: Mapping[str, Sequence[RunGroup]], *, problems: Sequence[str] = ("*",)
+) -> list[LearnerRatios]:
     """The learners of all experiments, in the order in which they appear; a learner is known by its label.
 
     Learners that know the problem are left out, and so are groups without a record.
@@ -52,12 +55,15 @@ def learner_ratios(experiments: Mapping[str, Sequence[RunGroup]]) -> list[Learne
     Args:
         experiments: by name, the groups of each: see :func:`~goalbound.experiments.summary.group_runs`. A problem whose
             label two experiments share, or that has several sources of contexts, is named with what tells it apart.
+        problems: patterns of labels, one of which each problem matches.
     """
     found = [(name, group) for name, groups in experiments.items() for group in groups if _takes_part(group)]
     labels = _problem_labels(found)
     regrets: dict[tuple[str, str], dict[str, float]] = {}
     for name, group in found:
-        regrets.setdefault((group.learner, start_of(group)), {})[labels[name, group.task]] = _regret(group)
+        label = labels[name, group.task]
+        if any(fnmatchcase(label, pattern) for pattern in problems):
+            regrets.setdefault((group.learner, start_of(group)), {})[label] = _regret(group)
     least: dict[tuple[str, str], float] = {}
     for (_, start), by_problem in regrets.items():
         for problem, regret in by_problem.items():

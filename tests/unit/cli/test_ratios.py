@@ -17,6 +17,14 @@ def test_experiments_are_compared_in_one_table(done, run):
     assert "(small)" in head[1]  # both have this problem
     found = strict(run("ratios", "out/small", "out/other", "--json")[1])["learners"]
     assert [one["learner"] for one in found] == [row[0] for row in rows]
+    label = next(iter(found[0]["expected_regret"]))
+    chosen = strict(run("ratios", "out/small", "out/other", "--json", "--problems", label, "nothing")[1])["learners"]
+    assert chosen == [{**one, **{key: {label: one[key][label]} for key in ("expected_regret", "ratio")},
+                       "mean_ratio": one["ratio"][label], "worst_ratio": one["ratio"][label]}
+                      for one in found]  # fmt: skip
+    code, _, err = run("ratios", "out/small", "--problems", "no*")
+    assert code == 2
+    assert "no problem matches no*; there are " in err
     os.remove(next(Path("out/small/records").iterdir()))
     code, _, err = run("ratios", "out/small")
     assert code == 0

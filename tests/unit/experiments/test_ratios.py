@@ -81,3 +81,14 @@ def test_no_regret_at_all_is_the_best() -> None:
         "learner": "a | b", "start": "nothing", "expected_regret": {"grid": 1.0}, "ratio": {"grid": None},
         "mean_ratio": None, "worst_ratio": None,
     }  # fmt: skip
+
+
+def test_only_problems_whose_labels_match_are_compared() -> None:
+    groups = [group("calm", [2.0], problem=one) for one in ("grid (seed 1)", "grid (seed 2)", "road")]
+    for patterns, left in (
+        (["grid*"], ["grid (seed 1)", "grid (seed 2)"]),
+        (["*(seed ?)", "road"], ["grid (seed 1)", "grid (seed 2)", "road"]),
+        (["GRID*"], []),
+    ):
+        found = learner_ratios({"one": groups}, problems=patterns)
+        assert [list(one.regret) for one in found] == ([left] if left else [])
