@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from goalbound.learners.checkpoint import unstacked
 
 Header = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
@@ -27,7 +26,24 @@ def parts(data: bytes) -> tuple[Header, Arrays]:
             if name.endswith(".npy")
         }
         header = json.loads(file.read("header.json"))
-        return header, unstacked(arrays, header["episodes"])
+        return header, apart(arrays)
+
+
+def apart(arrays: Arrays) -> Arrays:
+    """Every column of episodes (``episodes.context``) as the arrays of each (``episode_0.context``, ...)."""
+    found: Arrays = {}
+    for name, array in arrays.items():
+        field = name.removeprefix("episodes")
+        found |= {name: array} if field == name else {f"episode_{n}{field}": row for n, row in enumerate(array)}
+    return found
+
+
+def joined(arrays: Arrays) -> Arrays:
+    """:func:`apart` undone."""
+    rows: dict[str, list[NDArray[Any]]] = {}
+    for name, array in arrays.items():
+        rows.setdefault(re.sub(r"^episode_[0-9]+", "episodes", name), []).append(array)
+    return {name: np.stack(parts) if name.startswith("episodes") else parts[0] for name, parts in rows.items()}
 
 
 def in_array(name: str, value: Any, place: Any = 0) -> Damage:

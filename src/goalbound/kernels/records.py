@@ -36,10 +36,10 @@ def assign(record: np.void, other: np.void) -> None:
     np.asarray(record)[...] = other
 
 
-def field_arrays(record: np.void) -> dict[str, NDArray[Any]]:
-    """Each field as a writable view [1] of the record."""
+def field_arrays(record: np.void | NDArray[np.void]) -> dict[str, NDArray[Any]]:
+    """Each field as a writable view [1] of the record, or [K] of an array of K records."""
     names = record.dtype.names or ()
-    return {name: np.asarray(record).reshape(1)[name] for name in names}
+    return {name: np.asarray(record).reshape(-1)[name] for name in names}
 
 
 def named_arrays(

@@ -394,9 +394,10 @@ class LearnerBase:
         """An error unless what was read from a file fits together."""
         raise NotImplementedError
 
-    def _check_episode_state(self, episode_state: Any, *, awaits: bool) -> bool:
-        """An error unless the arrays of an episode fit together; else whether it has a plan.
+    def _check_episode_states(self, states: Any, awaits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """An error unless the arrays of episodes fit together; else [K] which of them have a plan.
 
-        ``awaits`` says whether it awaits the outcome of an action.
+        ``states`` is the state of an episode whose arrays have an axis in front, that of the K episodes; ``awaits`` [K]
+        says which of them await the outcome of an action.
         """
         raise NotImplementedError

@@ -12,8 +12,7 @@ is not in the file counts towards the limit too.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from os import PathLike
 from types import MappingProxyType
@@ -23,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
-from goalbound.kernels.records import field_arrays, named_arrays
+from goalbound.kernels.records import field_arrays
 from goalbound.learners import byte_planes, repeated_rows
 from goalbound.learners.caveats import checked_caveats
 from goalbound.learners.compact_arrays import compacted, filled_bytes, part_names, part_types, parts_of, spread
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.parking import SHARED
+from goalbound.learners.episode_columns import columns_in, columns_of, packed_episodes, states_of, template_arrays
 from goalbound.models import Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors, check_unpacked, needed_limit
@@ -61,7 +60,6 @@ _MAY_BE_INFINITE = (".backup", ".residual", ".mass")  # where value iteration kn
 def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Write a learner with its open episodes; the file appears complete or not at all."""
     episodes = learner.open_episodes
-    parked = [one for one in episodes if one.is_parked]
     header = {
         "format": FORMAT, "version": VERSION, "kind": learner.kind,
         "settings": learner.settings.as_json(),
@@ -76,12 +74,8 @@ def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwri
     }  # fmt: skip
     learned = compacted(dict(learner._state_arrays()))
     given: Arrays = {**support_arrays(learner.support), **learner._given_arrays()}
-    current: Arrays = {}
-    for place, episode in enumerate(episodes):
-        current |= dict(_episode_arrays(f"episode_{place}", episode._arrays))
-    current = stacked(current)
-    for one in parked:
-        one.park()
+    current = columns_of(learner._new_episode_state(), episodes) if episodes else {}
+    current = {f"episodes{name}": column for name, column in current.items()}
     learned, unpacked = _as_stored(learned, beside=_total(given) + _total(current))
     arrays = {**given, **learned, **current}
     write_array_file(path, header, arrays, unpacked=unpacked, files=learner._files, overwrite=overwrite)
@@ -96,7 +90,7 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
     )
     with as_format_errors(path, "checkpoint"):
         check_keys(header, _KEYS)
-        arrays = unstacked(_from_stored(arrays, allowed, limit), header["episodes"])
+        arrays = _from_stored(arrays, allowed, limit)
         if not isinstance(header["settings"], dict) or type(header["acts"]) is not int:
             raise FileFormatError("settings is no object, or acts is no whole number")
         support = support_from(header, arrays)
@@ -108,12 +102,9 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         absent = _SINCE_13 if header["version"] < 13 else {}
         fill(learner._state_arrays(), arrays, absent)
         learner._check_state()
-        for place, entry in enumerate(entries):
-            episode_state = learner._new_episode_state()
-            fill(_episode_arrays(f"episode_{place}", episode_state), arrays, absent)
-            _adopt(learner, episode_state, entry)
+        used = _read_episodes(learner, entries, arrays, absent)
         _check_order([one.number for one in learner._loaded])
-        _check_all_used(arrays, learner)
+        _check_all_used(arrays, learner, used)
         _await_again(learner, header["acts"])
     learner._files = files
     return learner
@@ -150,17 +141,30 @@ def _total(arrays: Arrays) -> int:
     return sum(array.nbytes for array in arrays.values())
 
 
-def _adopt(learner: LearnerBase, episode_state: Any, entry: dict[str, Any]) -> None:
-    """An episode of the file goes on."""
-    within("number of progress", episode_state.progress["number"].reshape(1), 1, learner._state.totals["episodes"])
-    planned = learner._check_episode_state(episode_state, awaits=entry["action"] is not None)
-    episode = LearnerEpisode(learner, episode_state, id=entry["id"])
-    episode._state, episode._action, episode._acted = entry["state"], entry["action"], entry["acted"]
-    if episode._action is not None:
-        if episode._state is None or not planned:
-            raise FileFormatError(f"an episode is {entry!r}; an action needs a state and a plan")
-        episode._pair = learner.support.pair(episode._state, episode._action)
-    learner._loaded.append(episode)
+def _read_episodes(
+    learner: LearnerBase, entries: list[dict[str, Any]], arrays: Arrays, absent: Mapping[str, float]
+) -> set[str]:
+    """The episodes of the file go on, each packed until it is used; the names of their arrays."""
+    if not entries:
+        return set()
+    template = learner._new_episode_state()
+    columns, used = columns_in(arrays, template, len(entries), absent)
+    for name, column in columns.items():
+        _check_numbers(f"episodes{name}", column)
+    states = states_of(template, columns)
+    within("number of progress", states.progress["number"], 1, learner._state.totals["episodes"])
+    planned = learner._check_episode_states(states, np.array([one["action"] is not None for one in entries]))
+    contexts = getattr(states, "context", None)
+    for place, data in enumerate(packed_episodes(template, columns, len(entries))):
+        entry, context = entries[place], None if contexts is None else contexts[place]
+        episode = LearnerEpisode.from_packed(learner, data, context, states.progress[place], id=entry["id"])
+        episode._state, episode._action, episode._acted = entry["state"], entry["action"], entry["acted"]
+        if episode._action is not None:
+            if episode._state is None or not planned[place]:
+                raise FileFormatError(f"an episode is {entry!r}; an action needs a state and a plan")
+            episode._pair = learner.support.pair(episode._state, episode._action)
+        learner._loaded.append(episode)
+    return used
 
 
 def _await_again(learner: LearnerBase, acts: int) -> None:
@@ -171,10 +175,6 @@ def _await_again(learner: LearnerBase, acts: int) -> None:
     learner._pending.acts = acts
 
 
-def _episode_arrays(prefix: str, episode_state: Any) -> Iterator[tuple[str, NDArray[Any]]]:
-    return named_arrays(prefix, episode_state, without=SHARED)
-
-
 def _allowed(cls: type[LearnerBase]) -> dict[str, str]:
     """The arrays that a checkpoint may have: names, or patterns for those of single episodes, and their types."""
     smallest = cls._smallest()
@@ -183,9 +183,9 @@ def _allowed(cls: type[LearnerBase]) -> dict[str, str]:
     learned |= part_types(learned)
     learned |= repeated_rows.part_types(learned)
     allowed |= learned | byte_planes.packed_types(r"state\.")
-    for name, array in _episode_arrays("episodes", smallest._new_episode_state()):
-        field = name.removeprefix(_PREFIX).replace(".", r"\.")
-        allowed |= dict.fromkeys([name, rf"episode_[0-9]{{1,6}}\.{field}"], _type_of(array))
+    for name, array in template_arrays(smallest._new_episode_state()):
+        field = name.replace(".", r"\.")
+        allowed |= dict.fromkeys([f"episodes{name}", rf"episode_[0-9]{{1,6}}{field}"], _type_of(array))
     return allowed
 
 
@@ -194,8 +194,10 @@ def _type_of(array: NDArray[Any]) -> str:
     return array.dtype.newbyteorder("<").str
 
 
-def _checked_entries(entries: list[Any], acts: int, support: Support) -> list[dict[str, Any]]:
+def _checked_entries(entries: Any, acts: int, support: Support) -> list[dict[str, Any]]:
     """The episodes of the header: where each is, and the action whose outcome is awaited, with its number."""
+    if not isinstance(entries, list):
+        raise FileFormatError("episodes is no list")
     visits, ids = set(), set()
     for entry in entries:
         if not isinstance(entry, dict) or set(entry) != _EPISODE_KEYS:
@@ -236,13 +238,11 @@ def _check_order(numbers: list[int]) -> None:
             raise FileFormatError(f"episode {following} follows episode {one}; they stand in the order of begin")
 
 
-def _check_all_used(arrays: Arrays, learner: LearnerBase) -> None:
+def _check_all_used(arrays: Arrays, learner: LearnerBase, of_episodes: set[str]) -> None:
     """Every array belongs to the support, to the learner or to an episode of the header."""
     learned = dict(learner._state_arrays())
     used = {*SUPPORT_ARRAYS, *learner._given_types, *learned, *(part for name in learned for part in part_names(name))}
-    for place, episode in enumerate(learner._loaded):
-        used |= set(dict(_episode_arrays(f"episode_{place}", episode._arrays)))
-    unknown = sorted(set(arrays) - used)
+    unknown = sorted(set(arrays) - used - of_episodes)
     if unknown:
         raise FileFormatError(f"{unknown[0]} belongs to no episode that the header knows")
 
@@ -286,58 +286,12 @@ def within(name: str, array: NDArray[Any], low: Any, high: Any) -> None:
         raise FileFormatError(f"{name} holds {array[(array < low) | (array > high)][0]}, which is out of range")
 
 
-def within_record(name: str, record: np.void, **limits: tuple[float, float]) -> None:
-    """Every field of a record is between its limits, or not negative where none are given."""
+def within_record(name: str, record: np.void | NDArray[np.void], **limits: tuple[Any, Any]) -> None:
+    """Every field of a record, or of an array of them, is between its limits, or not negative where none are given."""
     for field, array in field_arrays(record).items():
         most = LARGEST if array.dtype == np.float64 else MANY
         may_be_infinite = f".{field}".endswith(_MAY_BE_INFINITE)
         within(f"{field} of {name}", array, *limits.get(field, (0, np.inf if may_be_infinite else most)))
-
-
-_PREFIX = "episodes."
-_OF_EPISODE = re.compile(r"episode_([0-9]+)\.(.+)")
-_MOST_DIMENSIONS = 2  # of an array of one episode; a file has three
-
-
-def stacked(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """The arrays of all episodes joined by field; a field whose shape is not the same for all is left as it is.
-
-    >>> given = {"bound": np.ones(1), "episode_0.tally": np.array([1, 2]), "episode_1.tally": np.array([3, 4])}
-    >>> {name: array.tolist() for name, array in stacked(given).items()}
-    {'bound': [1.0], 'episodes.tally': [[1, 2], [3, 4]]}
-    >>> {name: array.tolist() for name, array in unstacked(stacked(given), [{}, {}]).items()}
-    {'bound': [1.0], 'episode_0.tally': [1, 2], 'episode_1.tally': [3, 4]}
-    """
-    found = {name: _OF_EPISODE.fullmatch(name) for name in arrays}
-    fields: dict[str, list[NDArray[Any]]] = {}
-    for name, match in found.items():
-        if match:
-            fields.setdefault(match[2], []).append(arrays[name])
-    alike = {
-        field
-        for field, rows in fields.items()
-        if len({(row.shape, row.dtype) for row in rows}) == 1 and rows[0].ndim <= _MOST_DIMENSIONS
-    }
-    kept = {name: arrays[name] for name, match in found.items() if not (match and match[2] in alike)}
-    return kept | {f"{_PREFIX}{field}": np.stack(rows) for field, rows in fields.items() if field in alike}
-
-
-def unstacked(arrays: Mapping[str, NDArray[Any]], episodes: Any) -> Arrays:
-    """The arrays of each of the episodes that the header lists, as views, and all others as they are."""
-    if not isinstance(episodes, list):
-        raise FileFormatError("episodes is no list")
-    found: Arrays = {name: array for name, array in arrays.items() if not name.startswith(_PREFIX)}
-    for name, array in arrays.items():
-        if not name.startswith(_PREFIX):
-            continue
-        if array.ndim < 1 or len(array) != len(episodes):
-            raise FileFormatError(f"{name} has shape {array.shape}, and the header knows {len(episodes)} episodes")
-        for number, row in enumerate(array):
-            one = f"episode_{number}.{name.removeprefix(_PREFIX)}"
-            if one in found:
-                raise FileFormatError(f"{one} appears twice, the second time in {name}")
-            found[one] = row
-    return found
 
 
 _GENERATORS = {

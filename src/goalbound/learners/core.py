@@ -46,7 +46,7 @@ from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.ridge_visits import VisitLearner
 from goalbound.learners.saved_state import (
     PRIOR_TYPES,
-    check_episode_state,
+    check_episode_states,
     check_learner_state,
     check_size,
     claim_in_use,
@@ -385,8 +385,9 @@ class RidgeLearner(VisitLearner):
         if self._groups is not None and not isinstance(self._state.ties, Nothing):
             check_learner_state(self._state.ties, self._groups.support, is_optimistic=True)
 
-    def _check_episode_state(self, episode_state: EpisodeState, *, awaits: bool) -> bool:
-        check_episode_state(episode_state, self.support, awaits=awaits)
-        if not isinstance(episode_state.ties, Nothing):
-            within("forecast", episode_state.ties.forecast, 0.0, 1.0)
-        return bool(episode_state.progress["planned"])
+    def _check_episode_states(self, states: EpisodeState, awaits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        check_episode_states(states, self.support, awaits)
+        if not isinstance(states.ties, Nothing):
+            within("forecast", states.ties.forecast, 0.0, 1.0)
+        planned: NDArray[np.bool_] = states.progress["planned"] != 0
+        return planned

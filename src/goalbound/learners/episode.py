@@ -33,11 +33,26 @@ class LearnerEpisode:
     """
 
     def __init__(self, learner: LearnerBase, episode_state: Any, *, id: str | int | None = None) -> None:
+        self._set_up(learner, id, episode_state, getattr(episode_state, "context", _NO_CONTEXT), episode_state.progress)
+
+    @classmethod
+    def from_packed(
+        cls, learner: LearnerBase, data: bytes, context: NDArray[np.float64] | None, progress: np.void, *,
+        id: str | int | None = None,
+    ) -> LearnerEpisode:  # fmt: skip
+        """An episode that is packed (:meth:`park`); ``context`` and ``progress`` are those in ``data``."""
+        episode = cls.__new__(cls)
+        episode._set_up(learner, id, data, _NO_CONTEXT if context is None else context.copy(), copied_record(progress))
+        return episode
+
+    def _set_up(
+        self, learner: LearnerBase, id: str | int | None, held: Any, context: NDArray[np.float64], progress: np.void
+    ) -> None:
         self.learner = learner
         self.id = id
-        self._held: Any = episode_state
-        self._context = getattr(episode_state, "context", _NO_CONTEXT)
-        self._progress = episode_state.progress
+        self._held: Any = held
+        self._context = context
+        self._progress = progress
         self._state: int | None = None
         self._action: int | None = None
         self._acted: int | None = None  # the number of the visit whose outcome is awaited, in the order of act

@@ -16,13 +16,28 @@ _LEVEL = 1  # the fastest: most of what is packed are zeros
 
 
 def packed(episode_state: Any) -> bytes:
+    """All numbers of an episode, compressed."""
+    return deflated(numbers_of(episode_state))
+
+
+def numbers_of(episode_state: Any) -> bytes:
     """All numbers of an episode."""
-    return zlib.compress(b"".join(array.tobytes() for array in _arrays(episode_state)), _LEVEL)
+    return b"".join(array.tobytes() for array in _arrays(episode_state))
+
+
+def deflated(numbers: bytes) -> bytes:
+    """Bytes, compressed."""
+    return zlib.compress(numbers, _LEVEL)
+
+
+def inflated(data: bytes) -> bytes:
+    """What :func:`deflated` compressed."""
+    return zlib.decompress(data)
 
 
 def unpack_into(episode_state: Any, data: bytes) -> None:
     """The arrays of an episode get the numbers that :func:`packed` gave of one of the same learner."""
-    numbers, place = zlib.decompress(data), 0
+    numbers, place = inflated(data), 0
     for array in _arrays(episode_state):
         part = np.frombuffer(numbers, array.dtype, count=array.size, offset=place)
         array[...] = part.reshape(array.shape)

@@ -184,21 +184,29 @@ def _check_noise_free(learner_state: LearnerState) -> None:
     within_record("noise_free contradiction", state.contradiction, found=(0, 0))
 
 
-def check_episode_state(episode_state: EpisodeState, support: Support, *, awaits: bool) -> None:
-    """The arrays of an episode, each for itself and together."""
-    check_distribution(episode_state.context, "context", len(episode_state.context), "component")
+def check_episode_states(states: EpisodeState, support: Support, awaits: NDArray[np.bool_]) -> None:
+    """The arrays of K episodes, each with an axis in front for them, each for itself and together."""
+    _check_contexts(states.context)
     lengths = np.diff(support.next_start)
-    within("policy", episode_state.iteration.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
-    within("used", episode_state.sets.used, 0, lengths)
-    whole = episode_state.sets.mass == NO_GOAL
-    within("used", episode_state.sets.used[whole], lengths[whole], lengths[whole])
-    within("mass", episode_state.sets.mass[support.leads_to_goal], 0.0, LARGEST)
-    within("state", episode_state.sets.state, 0, support.states)
-    within("forecast", episode_state.forecast, 0.0, 1.0)
-    within_record("progress", episode_state.progress, interval=(1, MANY), counted=(0, int(awaits)))
-    _check_values(episode_state.iteration.values)
+    within("policy", states.iteration.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within("used", states.sets.used, 0, lengths)
+    whole = states.sets.mass == NO_GOAL
+    all_used = np.broadcast_to(lengths, whole.shape)[whole]
+    within("used", states.sets.used[whole], all_used, all_used)
+    within("mass", states.sets.mass[:, support.leads_to_goal], 0.0, LARGEST)
+    within("state", states.sets.state, 0, support.states)
+    within("forecast", states.forecast, 0.0, 1.0)
+    within_record("progress", states.progress, interval=(1, MANY), counted=(0, awaits.astype(np.int64)))
+    _check_values(states.iteration.values)
+
+
+def _check_contexts(contexts: NDArray[np.float64]) -> None:
+    """[K, d] points of the simplex."""
+    plain = ((contexts >= 0.0) & (contexts <= 1.0)).all(axis=1) & (abs(contexts.sum(axis=1) - 1.0) <= 2.0**-40)
+    for context in contexts[~plain]:
+        check_distribution(context, "context", len(context), "component")
 
 
 def _check_values(values: NDArray[np.float64]) -> None:
-    within("values", values[:-1], 0.0, LARGEST)
-    within("values of the goal", values[-1:], 0.0, 0.0)
+    within("values", values[..., :-1], 0.0, LARGEST)
+    within("values of the goal", values[..., -1:], 0.0, 0.0)

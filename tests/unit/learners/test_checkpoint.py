@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.errors import FileFormatError
-from goalbound.learners.checkpoint import generator_from, stacked, state_of, unstacked
+from goalbound.learners.checkpoint import generator_from, state_of
 from goalbound.models.files import array_file
 from tests.support.driving import MODES, Clinic, learner_of, play_one, reloaded, small_problem, written
 
@@ -117,34 +116,6 @@ def test_a_write_that_breaks_off_leaves_the_old_file(tmp_path: Path, monkeypatch
         learner.save(tmp_path / "learner")
     assert (tmp_path / "learner").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["learner"]
-
-
-def test_fields_of_unequal_shapes_are_kept_one_by_one() -> None:
-    arrays = {
-        "bound": np.ones(1), "episode_0.x": np.zeros(2), "episode_1.x": np.zeros(3),
-        "episode_0.y": np.zeros((2, 2)), "episode_1.y": np.ones((2, 2)), "episode_0.z": np.zeros((1, 1, 1)),
-    }  # fmt: skip
-    joined = stacked(arrays)
-    assert list(joined) == ["bound", "episode_0.x", "episode_1.x", "episode_0.z", "episodes.y"]
-    again = unstacked(joined, [{}, {}])
-    assert {name: array.tolist() for name, array in again.items()} == {
-        name: array.tolist() for name, array in arrays.items()
-    }
-
-
-@pytest.mark.parametrize(
-    ("arrays", "episodes", "message"),
-    [
-        ({"episodes.x": np.zeros((3, 2))}, [{}, {}], r"episodes.x has shape \(3, 2\), and the header knows 2 episodes"),
-        ({"episodes.x": np.zeros((10**15, 0))}, [{}], "the header knows 1 episodes"),  # at once: nothing is counted
-        ({"episodes.x": np.array(1.0)}, [{}], r"episodes.x has shape \(\)"),
-        ({"episodes.x": np.zeros((1, 2)), "episode_0.x": np.zeros(2)}, [{}], "episode_0.x appears twice"),
-        ({}, 3, "episodes is no list"),
-    ],
-)
-def test_joined_arrays_that_do_not_fit_the_header_are_refused(arrays: Any, episodes: Any, message: str) -> None:
-    with pytest.raises(FileFormatError, match=message):
-        unstacked(arrays, episodes)
 
 
 @pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from goalbound.errors import FileFormatError
-from goalbound.learners.checkpoint import stacked
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import Step, Support
 from goalbound.models.files.array_file import write_array_file
-from tests.support.checkpoints import Arrays, Damage, Header, in_array, in_header, instead, parts, renamed
+from tests.support.checkpoints import Arrays, Damage, Header, in_array, in_header, instead, joined, parts, renamed
 from tests.support.driving import MODES, NO_WAITING, Clinic, learner_of, small_problem, written
 
 PROBLEM = small_problem()
@@ -28,7 +27,7 @@ def valid() -> bytes:
 
 def test_the_valid_file_is_as_the_tests_below_need_it(valid: bytes, tmp_path: Path) -> None:
     header, arrays = parts(valid)
-    write_array_file(tmp_path / "again", header, stacked(arrays))
+    write_array_file(tmp_path / "again", header, joined(arrays))
     assert (tmp_path / "again").read_bytes() == valid
     assert written(LRCSSP.load(tmp_path / "again")) == valid
     assert len(header["episodes"]) == 3

@@ -29,7 +29,7 @@ from goalbound.learners.checks import check_context_free, check_leads, checked_s
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.plan import Plan
 from goalbound.learners.tabular.method import Method
-from goalbound.learners.tabular.saved_state import check_episode_state, check_learner_state, check_size, state_arrays
+from goalbound.learners.tabular.saved_state import check_episode_states, check_learner_state, check_size, state_arrays
 from goalbound.learners.tabular.settings import TabularOptions, TabularSettings, checked_losses
 from goalbound.models import LinearCSSP, Support
 from goalbound.models.validation import check_type, set_readonly
@@ -256,6 +256,7 @@ class TabularLearner(LearnerBase):
     def _check_state(self) -> None:
         check_learner_state(self._state, self.support)
 
-    def _check_episode_state(self, episode_state: EpisodeState, *, awaits: bool) -> bool:
-        check_episode_state(episode_state, self._state, self.support)
-        return bool(episode_state.progress["plan"])
+    def _check_episode_states(self, states: EpisodeState, awaits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        check_episode_states(states, self._state, self.support)
+        planned: NDArray[np.bool_] = states.progress["plan"] != 0
+        return planned

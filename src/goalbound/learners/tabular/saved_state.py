@@ -88,11 +88,11 @@ def _check_model(model: PlanningModel, support: Support) -> None:
         raise FileFormatError("dirty and is_dirty do not say the same")
 
 
-def check_episode_state(episode_state: EpisodeState, learner_state: LearnerState, support: Support) -> None:
-    """The arrays of an episode."""
+def check_episode_states(states: EpisodeState, learner_state: LearnerState, support: Support) -> None:
+    """The arrays of K episodes, each with an axis in front for them."""
     within_record(
-        "progress", episode_state.progress, plan=(0, learner_state.totals["plans"]),
+        "progress", states.progress, plan=(0, learner_state.totals["plans"]),
         steps=(0, learner_state.counts.visits.sum()),
     )  # fmt: skip
-    if episode_state.progress["plan"]:
-        within("policy", episode_state.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    planned = states.policy[states.progress["plan"] != 0]
+    within("policy", planned, support.pair_start[:-1], support.pair_start[1:] - 1)
