@@ -55,14 +55,14 @@ def learner_ratios(
     Args:
         experiments: by name, the groups of each: see :func:`~goalbound.experiments.summary.group_runs`. A problem whose
             label two experiments share, or that has several sources of contexts, is named with what tells it apart.
-        problems: patterns of labels, one of which each problem matches.
+        problems: patterns of labels (``*`` and ``?``), one of which each problem matches.
     """
     found = [(name, group) for name, groups in experiments.items() for group in groups if _takes_part(group)]
     labels = _problem_labels(found)
     regrets: dict[tuple[str, str], dict[str, float]] = {}
     for name, group in found:
         label = labels[name, group.task]
-        if any(fnmatchcase(label, pattern) for pattern in problems):
+        if any(fnmatchcase(label, pattern.replace("[", "[[]")) for pattern in problems):
             regrets.setdefault((group.learner, start_of(group)), {})[label] = _regret(group)
     least: dict[tuple[str, str], float] = {}
     for (_, start), by_problem in regrets.items():

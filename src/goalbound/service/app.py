@@ -9,7 +9,7 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -34,6 +34,7 @@ log = logging.getLogger("goalbound.service")
 
 PROBLEM = b"application/problem+json"
 _LOCAL = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?")
+_TOGETHER = 256  # operations of one job: as many as one batch may have
 _encode = msgspec.json.Encoder().encode
 _seen: ContextVar[tuple[int, float] | None] = ContextVar("seen", default=None)  # what a follower had, when it answered
 
@@ -228,15 +229,18 @@ class Service:
             self._loop.call_soon(self._hand_over)
 
     def _hand_over(self) -> None:
-        """All that was readable has been read, and is one job. One by one, each would wake the writer, which would take
-        the interpreter away from who reads."""
+        """All that was readable has been read, and is one job, or a few. One by one, each of them would wake the
+        writer, which would take the interpreter away from who reads."""
         asked, self._direct = self._direct, []
-        operations = list(itertools.chain.from_iterable(operations for _, operations in asked))
-        try:
-            self.store.writer.submit(Job(operations, self._deliver_direct, requests=len(asked), tag=asked))
-        except Exception as error:
-            for asker, _ in asked:
-                _tell(asker, asker.fail, error)
+        writer = self.store.writer
+        taken = writer.room
+        for some in (*_parts(asked[:taken]), *([one] for one in asked[taken:])):
+            operations = list(itertools.chain.from_iterable(operations for _, operations in some))
+            try:
+                writer.submit(Job(operations, self._deliver_direct, requests=len(some), tag=some))
+            except Exception as error:
+                for asker, _ in some:
+                    _tell(asker, asker.fail, error)
 
     def _deliver_direct(self, jobs: list[Job]) -> None:
         self._in_loop(_finish, jobs)
@@ -274,6 +278,20 @@ def _resolve(jobs: list[Job]) -> None:
     for job in jobs:
         if not job.tag.done():
             job.tag.set_result(job.results)
+
+
+def _parts(asked: list[_Asked]) -> Iterator[list[_Asked]]:
+    """Requests that are one job each: as many as have ``_TOGETHER`` operations, or a single one."""
+    part: list[_Asked] = []
+    count = 0
+    for one in asked:
+        if part and count + len(one[1]) > _TOGETHER:
+            yield part
+            part, count = [], 0
+        part.append(one)
+        count += len(one[1])
+    if part:
+        yield part
 
 
 def _finish(jobs: list[Job]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,8 +13,9 @@ from goalbound.store.log import LogBase, LossCounts, SnapshotEntry, base_of
 
 COLUMNS = ", ".join(f'"{name}"' for name in Event._fields)
 """Of the table of events, in the order of the fields of an event."""
+SUMS = """SELECT coalesce(sum(now.loss), 0.0), count(*), count(CASE WHEN now.taken <> before.action THEN 1 END)"""
+"""Of steps ``now``, each with the one ``before`` it: losses, how many, and those that were not played as proposed."""
 _LOOKED_AT = 5000
-_STEPS = 64  # are read at once
 
 
 def statements(text: str) -> list[str]:
@@ -115,19 +115,11 @@ class SqlLog(ABC):
 
     def events_of(self, case: int) -> list[Event]:
         """All events of a case, in order."""
-        of_case = f'SELECT {COLUMNS} FROM event WHERE "case" = {self._mark}'
-        if self.step_of(case, 0) is None:  # it was begun before the log's base, so nothing says which steps are here
-            rows = self._all(of_case, (case,))
-        else:
-            rows = self._all(f"{of_case} AND step IS NULL", (case,))
-            # Step by step, as the index in SQLite begins with the step.
-            some = f"{of_case} AND step IN ({', '.join([self._mark] * _STEPS)})"
-            for first in itertools.count(0, _STEPS):
-                found = self._all(some, (case, *range(first, first + _STEPS)))
-                rows += found
-                if len(found) < _STEPS:
-                    break
-        return sorted(map(Event._make, rows), key=lambda event: event.seq)
+        return [Event._make(row) for row in self._rows_of(case)]
+
+    def _rows_of(self, case: int) -> list[Any]:
+        """The rows of a case, in order: one statement, as somebody may write."""
+        return self._all(f'SELECT {COLUMNS} FROM event WHERE "case" = {self._mark} ORDER BY seq', (case,))
 
     def step_of(self, case: int, step: int) -> Event | None:
         """The event that recorded a step of a case."""
@@ -179,13 +171,14 @@ class SqlLog(ABC):
         cases = self._all(ended, (low, high, learner, count))
         if not cases:
             return set(), 0.0, 0, 0
-        here = 'FROM event WHERE event."case" = walk."case" AND event.step = walk.step'
-        sums = f"""WITH RECURSIVE walk("case", step) AS (
-              VALUES {", ".join([f"(CAST({mark} AS bigint), CAST({mark} AS bigint))"] * len(cases))}
-              UNION ALL SELECT "case", step - 1 FROM walk WHERE step > 1),
-            played AS (SELECT (SELECT loss {here}) AS loss, (SELECT taken {here}) AS taken,
-              (SELECT action {here} - 1) AS proposed FROM walk)
-            SELECT coalesce(sum(loss), 0.0), count(*), count(CASE WHEN taken <> proposed THEN 1 END)
-            FROM played WHERE proposed IS NOT NULL"""  # it is NULL where the step before was archived
-        loss, steps, taken = self._one(sums, [value for pair in cases for value in pair])
+        loss, steps, taken = self._sums(cases)
         return {case for case, _ in cases}, loss, steps, taken
+
+    def _sums(self, cases: Sequence[tuple[int, int]]) -> tuple[float, int, int]:
+        """Of cases, each with its last step: what they have lost, their steps, and those played otherwise; what was
+        archived is left out."""
+        sums = f"""{SUMS} FROM event AS now JOIN event AS before
+            ON before."case" = now."case" AND before.step = now.step - 1
+            WHERE now."case" IN ({", ".join([self._mark] * len(cases))})"""
+        loss, steps, taken = self._one(sums, [case for case, _ in cases])
+        return loss, steps, taken

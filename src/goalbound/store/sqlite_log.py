@@ -19,7 +19,7 @@ from goalbound.errors import StorageFailed, StorageFull, StoreDamaged, StoreErro
 from goalbound.models.files.io import sync_folder
 from goalbound.store.events import FIRST_CHAIN, Event
 from goalbound.store.log import SnapshotEntry
-from goalbound.store.sql_log import COLUMNS, SqlLog, statements
+from goalbound.store.sql_log import COLUMNS, SUMS, SqlLog, statements
 
 FORMAT = "1"
 """The version of the tables."""
@@ -36,6 +36,22 @@ CREATE TABLE event (
 );
 CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, chain BLOB NOT NULL, file TEXT NOT NULL, sha256 TEXT NOT NULL);
 """
+# The steps of a case, by that index. They have no holes: from 0 on up to the first that is not there; those of a case
+# whose beginning was archived up to the last step of any case.
+_ROWS_BY_STEP = f"""WITH RECURSIVE walk(step) AS (
+    SELECT 0 UNION ALL SELECT step + 1 FROM walk WHERE step < (SELECT max(step) FROM event) AND (
+      EXISTS (SELECT 1 FROM event WHERE event."case" = ?1 AND event.step = walk.step + 1)
+      OR NOT EXISTS (SELECT 1 FROM event WHERE event."case" = ?1 AND event.step = 0)))
+  SELECT {COLUMNS} FROM event WHERE "case" = ?1 AND step IS NULL
+  UNION ALL SELECT {COLUMNS} FROM event WHERE "case" = ?1 AND step IN (SELECT step FROM walk) ORDER BY 1"""
+# From the last step of each case down to the first that is there.
+_SUMS_BY_STEP = """WITH RECURSIVE walk("case", step) AS (
+    VALUES {cases} UNION ALL SELECT "case", step - 1 FROM walk WHERE EXISTS (
+      SELECT 1 FROM event WHERE event."case" = walk."case" AND event.step = walk.step - 1))
+  {sums} FROM walk CROSS JOIN event AS now CROSS JOIN event AS before
+  WHERE now."case" = walk."case" AND now.step = walk.step
+    AND before."case" = walk."case" AND before.step = walk.step - 1"""
+_MOST_CASES = 100  # of one statement: SQLite takes 500 terms
 _MOST_ROWS = 64  # of one statement: SQLite takes 32,766 values
 _ROW = f"({', '.join('?' * len(Event._fields))})"
 _CHECKPOINT_PAGES = 1000  # of 4 KiB
@@ -93,6 +109,8 @@ class SqliteLog(SqlLog):
                     raise StoreError(f"{path}: SQLite has no write-ahead log here ({mode}); use a local disk")
                 self._run(f"PRAGMA synchronous = {synchronous}")
             self._check_tables()
+            index = self._run("SELECT name FROM pragma_index_info('sqlite_autoindex_event_1')").fetchone()
+            self._by_step = index == ("step",)
 
     def _check_tables(self) -> None:
         found = self._run("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").fetchone()[0]
@@ -155,6 +173,20 @@ class SqliteLog(SqlLog):
         back may take longer than to write."""
         rows = ", ".join([_ROW] * len(events))
         self._run(f"INSERT INTO event ({COLUMNS}) VALUES {rows}", list(itertools.chain.from_iterable(events)))
+
+    def _rows_of(self, case: int) -> list[Any]:
+        return self._all(_ROWS_BY_STEP, (case,)) if self._by_step else super()._rows_of(case)
+
+    def _sums(self, cases: Sequence[tuple[int, int]]) -> tuple[float, int, int]:
+        if not self._by_step:
+            return super()._sums(cases)
+        loss, steps, taken = 0.0, 0, 0
+        for first in range(0, len(cases), _MOST_CASES):
+            some = cases[first : first + _MOST_CASES]
+            statement = _SUMS_BY_STEP.format(cases=", ".join(["(?, ?)"] * len(some)), sums=SUMS)
+            found = self._one(statement, list(itertools.chain.from_iterable(some)))
+            loss, steps, taken = loss + found[0], steps + found[1], taken + found[2]
+        return loss, steps, taken
 
     def add_learner(self, number: int, file: bytes) -> None:
         """Keep the file of a learner, before the event that creates it is appended."""

@@ -23,7 +23,7 @@ class Job:
     Attributes:
         operations: what is to be done.
         writes: whether they write.
-        requests: how many they are of.
+        requests: how many requests they come from.
         results: one for each, once they are done.
         deliver: is called by the worker with all jobs of the same function that are done.
         seen: of a follower, the last event that it had seen then, and how many seconds it was behind.
@@ -75,7 +75,7 @@ class Worker(ABC):
 
     Args:
         what: it works for, in messages.
-        most_waiting: a job that comes when so many requests wait is refused.
+        most_waiting: a job with which more requests would wait is refused.
 
     Attributes:
         counts: what it has done.
@@ -105,20 +105,25 @@ class Worker(ABC):
         return self._submitted - self._taken
 
     @property
+    def room(self) -> int:
+        """How many requests may come now."""
+        return max(self._most_waiting - self.waiting, 0)
+
+    @property
     def alive(self) -> bool:
         """Whether it works."""
         return self.failure is None and self._thread.is_alive()
 
     def submit(self, job: Job) -> None:
         """Put a job into the queue; an error if that is full, or nobody works on it."""
-        if self.failure is not None:
-            raise self.failure
-        if self._closing:
-            raise self._closed()
-        with self._submitting:
-            if self.waiting >= self._most_waiting:
+        with self._submitting:  # so that no job comes after the last
+            if self.failure is not None:
+                raise self.failure
+            if self._closing:
+                raise self._closed()
+            if job.requests > self.room:
                 self.counts.refused += job.requests
-                raise StoreOverloaded(f"{self._most_waiting} requests wait already; ask again later")
+                raise StoreOverloaded(f"{self.waiting} requests wait already; ask again later")
             self._submitted += job.requests
             self._queue.put(job)
 
@@ -140,9 +145,10 @@ class Worker(ABC):
 
     def close(self) -> None:
         """Do what waits, and end."""
-        if not self._closing:
-            self._closing = True
-            self._queue.put(None)
+        with self._submitting:
+            if not self._closing:
+                self._closing = True
+                self._queue.put(None)
         if self._thread is not threading.current_thread():
             self._thread.join()
 
@@ -168,7 +174,8 @@ class Worker(ABC):
 
     def _fail(self, error: BaseException) -> None:
         """Nobody works any more: everyone who waits is told."""
-        self.failure = as_failure(error)
+        with self._submitting:
+            self.failure = as_failure(error)
         with suppress(Empty):
             while True:
                 job = self._next(0.0)

@@ -22,7 +22,7 @@ class Writer(Worker):
 
     Args:
         engine: what it applies them to; nobody else uses it.
-        most_waiting: a job that comes when so many requests wait is refused.
+        most_waiting: a job with which more requests would wait is refused.
         has_space: whether the disk has space; without it nothing is written.
         snapshot_events, snapshot_seconds: a snapshot is taken after so many events, or after so long if there were any.
     """

@@ -16,7 +16,7 @@ import uvloop
 
 from faults.world import free_port
 from goalbound.errors import StepGap, StoreOverloaded
-from goalbound.service.app import Limits, Service
+from goalbound.service.app import Limits, Service, _parts
 from goalbound.service.connection import Connection, _Exchange
 from goalbound.service.tokens import Tokens
 from tests.support.incidents_at_work import greedy
@@ -290,7 +290,7 @@ class Asker:
     fail = abort = finish
 
 
-@pytest.mark.parametrize("most_waiting", [4096, 0])
+@pytest.mark.parametrize("most_waiting", [4096, 1, 0])
 def test_requests_that_were_read_together_are_one_job_and_each_gets_its_own_results(tmp_path, most_waiting):
     bodies = [(STEPS, STEP % 1), (BATCH, b'{"steps":[{"case":"b","step":1,"loss":0.2,"next_state":"degraded"},'
               b'{"case":"b","step":2,"loss":0.3,"next_state":"degraded"}]}'), (STEPS, STEP % 7)]  # fmt: skip
@@ -311,14 +311,26 @@ def test_requests_that_were_read_together_are_one_job_and_each_gets_its_own_resu
             store.learner("incidents").begin([1, 0], "degraded", id=id)
         commits, store.writer._most_waiting = store.writer.counts.commits, most_waiting
         askers = uvloop.run(ask(Service(store)))
-        assert [asker for asker, _ in told] == askers
-        if most_waiting == 0:
-            assert all(isinstance(error, StoreOverloaded) for _, error in told)
-            assert store.writer.counts.refused == 3
+        assert {asker for asker, _ in told} == set(askers)
+        if most_waiting < 3:
+            told.sort(key=lambda one: askers.index(one[0]))
+            assert [isinstance(error, StoreOverloaded) for _, error in told] == [False] * most_waiting + [True] * (
+                3 - most_waiting
+            )
+            assert store.writer.counts.refused == 3 - most_waiting
             return
+        assert [asker for asker, _ in told] == askers
         assert [[getattr(one, "step", None) for one in results] for _, results in told] == [[1], [1, 2], [None]]
         assert isinstance(told[2][1][0], StepGap)
         assert store.writer.counts.commits == commits + 1
+
+
+def test_many_steps_that_were_read_together_are_several_jobs():
+    """So that the number of steps in a commit has a bound."""
+    asked = [(number, [None] * count) for number, count in enumerate([1, 1, 254, 1, 256, 256, 100, 100])]
+    parts = list(_parts(asked))
+    assert [[number for number, _ in part] for part in parts] == [[0, 1, 2], [3], [4], [5], [6, 7]]
+    assert list(_parts([])) == []
 
 
 def test_a_defect_in_one_answer_leaves_the_others_theirs(store, monkeypatch, caplog):

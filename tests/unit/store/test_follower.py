@@ -284,6 +284,7 @@ def test_too_many_requests_are_refused(tmp_path):
                 following.writer.call(crowd, writes=False)
             assert following.status()["refused"] == 1
             assert SELDOM.most_waiting > 1
+            until(lambda: following.writer.waiting == 0)  # what was done waits no more
 
 
 def test_a_job_says_what_had_been_seen_when_it_was_done(tmp_path):

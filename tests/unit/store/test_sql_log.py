@@ -37,9 +37,18 @@ def a_walk(case, seq, steps):
         yield Event(seq + 1 + step, kind, 1, case, step, taken, 0.1, 0, None, action, None, None, 5, b"0")
 
 
-@pytest.mark.parametrize("steps", [1, 62, 63, 64, 65, 200])
-def test_the_events_of_a_case_are_all_of_its_steps_and_of_its_other_proposals(log, steps):
-    """Steps are read 64 at a time."""
+@pytest.fixture(params=["new", "old"])
+def by_step(request, monkeypatch):
+    """Whether the events in SQLite are indexed by step and case, or by case and step as in stores of 1.0.0."""
+    if request.param == "old":
+        tables = sqlite_log._TABLES.replace('UNIQUE (step, "case")', 'UNIQUE ("case", step)')
+        assert tables != sqlite_log._TABLES
+        monkeypatch.setattr(sqlite_log, "_TABLES", tables)
+    return request.param == "new"
+
+
+@pytest.mark.parametrize("steps", [1, 2, 63, 64, 65, 200])
+def test_the_events_of_a_case_are_all_of_its_steps_and_of_its_other_proposals(by_step, log, steps):
     events = list(a_walk(1, 1, steps))
     others = list(a_walk(2, len(events) + 1, 3))
     log.append(events + others)
@@ -51,34 +60,44 @@ def test_the_events_of_a_case_are_all_of_its_steps_and_of_its_other_proposals(lo
     assert log.loss_counts(1, 5) == (2, pytest.approx(lost), 0, None, steps + 3, steps // 3 + 1)
 
 
-def test_of_a_case_whose_beginning_was_archived_what_is_left_is_read(log):
+def test_of_a_case_whose_beginning_was_archived_what_is_left_is_read(by_step, log):
     events = list(a_walk(1, 1, 9))
-    log.append(events + list(a_walk(2, len(events) + 1, 2)))
+    log.append(events + list(a_walk(2, len(events) + 1, 2)) + list(a_walk(3, len(events) + 5, 1))[:2])
     log.rebase(5)  # its beginning, the other proposal, and steps 1 to 3
     assert log.events_of(1) == events[5:]
-    assert log.loss_counts(1, 5)[1:] == (pytest.approx((5 + 2) * 0.1 / 2), 0, None, 5 + 2, 2)  # step 4 follows nothing
+    assert [event.step for event in log.events_of(2)] == [0, None, 1, 2]
+    assert [event.kind for event in log.events_of(3)] == [Kind.BEGIN, Kind.ACT]
+    lost = (pytest.approx((5 + 2) * 0.1 / 2), 0, None, 5 + 2, 2)  # step 4 follows nothing
+    assert log.loss_counts(1, 5)[1:] == lost
 
 
-def test_the_index_of_version_1_serves_the_same(tmp_path, monkeypatch):
-    """Stores of 1.0.0 have the events indexed by case and step."""
-    tables = sqlite_log._TABLES.replace('UNIQUE (step, "case")', 'UNIQUE ("case", step)')
-    assert tables != sqlite_log._TABLES
-    events = [*a_walk(1, 1, 70), *a_walk(2, 73, 3)]
-    for name, made in (("new", sqlite_log._TABLES), ("old", tables)):
-        monkeypatch.setattr(sqlite_log, "_TABLES", made)
-        log = SqliteLog(tmp_path / name)
+def test_more_cases_are_summed_than_one_statement_takes(by_step, log):
+    seq = 1
+    for case in range(1, 252):
+        events = list(a_walk(case, seq, 2))
         log.append(events)
-        assert log.events_of(1) == events[:72]
-        assert log.loss_counts(1, 5)[:2] == (2, pytest.approx(3.65))
-        asked = []
-        log._connection.set_trace_callback(asked.append)
-        log.events_of(1), log.step_of(1, 3), log.loss_counts(1, 5)
-        log._connection.set_trace_callback(None)
-        of_cases = [one for one in asked if '"case" =' in one]
-        plans = [row[3] for one in of_cases for row in log._run(f"EXPLAIN QUERY PLAN {one}") if "event" in row[3]]
-        log.close()
-        assert len(of_cases) == 7
-        assert all("SEARCH event USING INDEX sqlite_autoindex_event_1 (" in plan for plan in plans), name
+        seq += len(events)
+    assert log.loss_counts(1, 1000) == (251, pytest.approx(0.2), 0, None, 502, 0)
+
+
+def test_nothing_of_a_case_is_looked_for_in_all_events(by_step, tmp_path):
+    """Whether its beginning is there, or was archived, or the case was never written."""
+    log = SqliteLog(tmp_path / "log.sqlite")
+    assert log._by_step == by_step
+    log.append([*a_walk(1, 1, 70), *a_walk(2, 73, 3), *a_walk(3, 78, 9)])
+    log.rebase(20)
+    asked = []
+    log._connection.set_trace_callback(asked.append)
+    log.events_of(1), log.events_of(2), log.events_of(9), log.step_of(1, 3)
+    log.loss_counts(1, 2)
+    log._connection.set_trace_callback(None)
+    of_cases = [one for one in asked if '"case" =' in one]
+    assert len(of_cases) == 6
+    for one in of_cases:
+        plans = [row[3] for row in log._run(f"EXPLAIN QUERY PLAN {one}")]
+        scans = [plan for plan in plans if plan.startswith("SCAN") and "walk" not in plan and "CONSTANT" not in plan]
+        assert not scans, one
+    log.close()
 
 
 def test_what_a_commit_writes_does_not_grow_with_the_number_of_open_cases(tmp_path):

@@ -11,8 +11,8 @@ from goalbound.store.worker import Job, Worker, as_failure, deliver
 class Calculator(Worker):
     """Applies operations to a number."""
 
-    def __init__(self):
-        super().__init__("calculator", most_waiting=2)
+    def __init__(self, most_waiting=2):
+        super().__init__("calculator", most_waiting=most_waiting)
         self.go_on = threading.Event()
         self._start()
 
@@ -43,15 +43,17 @@ def test_a_job_is_answered_and_what_waits_is_answered_before_the_end():
 
 
 def test_requests_of_one_job_count_each():
-    worker, told = Calculator(), []
-    worker.submit(Job([lambda n: n] * 5, told.extend, requests=3))  # it came when none waited
-    assert worker.waiting == 3
-    with pytest.raises(StoreOverloaded):
+    worker, told = Calculator(most_waiting=4), []
+    worker.submit(Job([lambda n: n] * 5, told.extend, requests=3))
+    assert (worker.waiting, worker.room) == (3, 1)
+    with pytest.raises(StoreOverloaded, match="3 requests wait already"):
         worker.submit(Job([lambda n: n] * 2, told.extend, requests=2))
     assert (worker.waiting, worker.counts.refused) == (3, 2)
+    worker.submit(Job([], told.extend))
+    assert worker.room == 0
     worker.go_on.set()
     worker.close()
-    assert (worker.waiting, told[0].results) == (0, [7] * 5)
+    assert (worker.waiting, worker.room, told[0].results) == (0, 4, [7] * 5)
 
 
 def test_a_call_returns_the_result_or_raises_it():
@@ -76,6 +78,7 @@ def test_after_a_failure_everyone_who_waits_is_told_and_then_the_owner():
     assert "ZeroDivisionError" in str(worker.failure)
     assert told == jobs[1:]  # of the one in which it failed the worker says itself what became of it
     assert jobs[1].results == [worker.failure] * 2
+    assert worker.waiting == 0
     with pytest.raises(StorageFailed, match="the store has stopped"):
         worker.submit(jobs[0])
 

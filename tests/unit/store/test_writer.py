@@ -64,6 +64,22 @@ def test_what_gathers_is_committed_together_before_anyone_is_answered(writer, en
     assert engine.uncommitted == 0
 
 
+def test_whoever_was_answered_together_is_waited_for_by_the_number_of_requests(writer, monkeypatch):
+    """Five requests were one job: with one of them back, the others are waited for; after a single one nobody is."""
+    waits = []
+    following = writer._next
+    monkeypatch.setattr(writer, "_next", lambda seconds: waits.append(seconds) or following(seconds))
+    for requests, waited in ((5, False), (1, True), (1, False), (1, False)):
+        writer._commit_takes = 0.0005
+        waits.clear()
+        done = threading.Event()
+        job = Job([lambda one: None], lambda jobs, done=done: done.set(), writes=False, requests=requests)
+        writer.submit(job)
+        assert done.wait(10)
+        assert any(0.0 < seconds <= 0.002 for seconds in waits) == waited
+    assert writer.waiting == 0
+
+
 def test_an_error_of_one_request_is_its_own(writer):
     go = held(writer)
     job, done = submit(
