@@ -132,6 +132,15 @@ def shrinkage(losses: list[tuple[int, float]], *, most: float = 16.0) -> tuple[f
     return mean, most if between <= 0.0 else min(most, within / between)
 
 
+def dispersion(losses: list[tuple[int, float]]) -> float:
+    """How much losses, each with its pair, vary within pairs, as a share of what they would if they were 0 or 1; it is
+    1 where no pair has two."""
+    groups = [np.array([loss for one, loss in losses if one == pair]) for pair in {pair for pair, _ in losses}]
+    within = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
+    most = sum(len(group) * float(group.mean()) * (1.0 - float(group.mean())) for group in groups)
+    return within / most if len(losses) > len(groups) and most > 0.0 else 1.0
+
+
 class NaiveRidge:
     """The learner, and its one open episode: ``begin``, then ``choices`` and ``observe`` by turns.
 
@@ -163,7 +172,7 @@ class NaiveRidge:
         self.data: list[Sample] = []
         self.logged = 0
         """how many of these others have chosen"""
-        self.drawn_to, self.drawn_by, self.own_share = 0.0, 0.0, 1.0
+        self.drawn_to, self.drawn_by, self.own_share, self.dispersion = 0.0, 0.0, 1.0, 1.0
         self.episodes = 0
         self.closest = math.inf
         """how close a pair came to the border of being known, relatively"""
@@ -180,6 +189,7 @@ class NaiveRidge:
         self.pair_models = None
         self.own_share = 1.0 - self.logged / len(self.data) if self.data else 1.0
         self.drawn_to, visits = shrinkage([(sample.pair, sample.loss) for sample in self.data])
+        self.dispersion = dispersion([(sample.pair, sample.loss) for sample in self.data])
         self.drawn_by = self.own_share * visits
 
     def learn(self, context: ArrayLike, step: Step) -> None:
@@ -215,7 +225,7 @@ class NaiveRidge:
         for pair in range(first, last):
             row, width, loss = self.pair_models[pair].row, self._widths[pair], self.loss(pair)
             values = self.values[next_states(self.support, pair)]
-            variance = loss * (1.0 - loss) + max(row @ values**2 - (row @ values) ** 2, 0.0)
+            variance = self.dispersion * loss * (1.0 - loss) + max(row @ values**2 - (row @ values) ** 2, 0.0)
             every = self.values[self.support.next_state[self.support.row(pair)]]  # the goal among them
             variance += (every.max() - every.min()) ** 2 * (width**2 + 0.01)
             reach = math.log(1.0 + visits * width**2)

@@ -77,11 +77,11 @@ def value_range(constants, episode, pair):
 def optimistic_worth(constants, episode, pair, visits):
     """LOCAL: the backup of a pair at the values of the plan, less the bonus of its estimate. O(m).
 
-    The variance of an outcome is that of the loss and that of the value of the next state. While little was seen the
-    latter has w^2 of the squared range of the values that may follow: where all next states are alike, there is nothing
-    to find out. What is known has no variance. The bonus grows with the logarithm of ``visits`` over those of the pair
-    itself, 1 / w^2, so that no pair is given up for ever. Of it counts the share of steps that were one's own: after a
-    log it is nothing at first.
+    The variance of an outcome is that of the loss, by the dispersion of all losses, and that of the value of the next
+    state. While little was seen the latter has w^2 of the squared range of the values that may follow: where all next
+    states are alike, there is nothing to find out. What is known has no variance. The bonus grows with the logarithm of
+    ``visits`` over those of the pair itself, 1 / w^2, so that no pair is given up for ever. Of it counts the share of
+    steps that were one's own: after a log it is nothing at first.
     """
     sets = episode.sets
     loss = sets.losses[pair]
@@ -94,7 +94,7 @@ def optimistic_worth(constants, episode, pair, visits):
     norm = episode.norm[pair]
     variance = 0.0
     if not constants.prior.loss_known[pair]:
-        variance += min(loss, 1.0) * (1.0 - min(loss, 1.0))
+        variance += episode.progress["dispersion"] * min(loss, 1.0) * (1.0 - min(loss, 1.0))
     if not constants.prior.row_known[pair]:
         apart = value_range(constants, episode, pair)
         variance += max(square - mean * mean, 0.0) + apart * apart * (norm * norm + LEAST_LOCAL_VARIANCE)

@@ -45,7 +45,7 @@ doublings, entries of the change log, episodes begun, how often all data was for
 of a log, and overridden ones)."""
 
 EPISODE_PROGRESS = record_type(
-    reals=("loss_bound", "interval_loss", "planned_loss", "own_share", "mean_loss", "shrinkage"),
+    reals=("loss_bound", "interval_loss", "planned_loss", "own_share", "mean_loss", "shrinkage", "dispersion"),
     integers=(
         "interval", "planned", "intervals", "unknown_steps", "changes_read", "number", "restarts", "counted",
         "counted_norm", "optimistic",

@@ -43,7 +43,7 @@ READABLE = (11, 12, VERSION)
 """Version 11 has all rows, and nothing deflated; 11 and 12 have not what is in ``_SINCE_13``. Others are refused."""
 _SINCE_13 = {
     ".totals.logged": 0, ".totals.squared_losses": 0.0, ".progress.own_share": 1.0, ".progress.mean_loss": 0.0,
-    ".progress.shrinkage": 0.0,
+    ".progress.shrinkage": 0.0, ".progress.dispersion": 1.0,
 }  # fmt: skip
 """The fields of ridge learners that older files do not have, and what is taken for them: nothing was a log."""
 MANY = np.iinfo(np.int64).max // 4

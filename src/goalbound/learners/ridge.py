@@ -121,12 +121,12 @@ class LocalOptimism(RidgeLearner):
 
     In a state it plays the action of the least ``Q - bonus o w sqrt(log(1 + n w^2) (v + r^2 (w^2 + 0.01)))``: Q is the
     loss of the action plus the values of the plan after it, w the norm of the context in its inverse Gram matrix, v the
-    estimated variance of the loss and of the value of the next state, and r the range of the values of the states that
-    may follow by the support. n is 1 / w^2 for the action of the plan, and no more than there were episodes; o is the
-    share of one's own steps among all that were learned from. So what seems worse than the plan is tried again at a
-    logarithmic rate, where it is cheap or uncertain, and not where it makes no difference which state follows; and not
-    after a log, until there are as many steps of one's own. Only the uncertainty of one step counts, where optimism in
-    the whole model, or noise in it, adds it up along the way.
+    estimated variance of the loss (none where losses have shown no noise) and of the value of the next state, and r the
+    range of the values of the states that may follow by the support. n is 1 / w^2 for the action of the plan, and no
+    more than there were episodes; o is the share of one's own steps among all that were learned from. So what seems
+    worse than the plan is tried again at a logarithmic rate, where it is cheap or uncertain, and not where it makes no
+    difference which state follows; and not after a log, until there are as many steps of one's own. Only the
+    uncertainty of one step counts, where optimism in the whole model, or noise in it, adds it up along the way.
 
     A loss above the mean of all steps is drawn to it, unless there is a guess of it, so that a few unlucky ones do not
     decide: as by k visits more that cost just the mean, k being o times the variance of losses within pairs over that

@@ -8,7 +8,7 @@ from goalbound.errors import FileFormatError
 from goalbound.kernels.loss_shrinkage import MOST_SHRINKAGE
 from goalbound.models.files.array_file import write_array_file
 from goalbound.problems import random_cssp
-from tests.reference.ridge_baselines import shrinkage
+from tests.reference.ridge_baselines import dispersion, shrinkage
 from tests.support.checkpoints import parts
 from tests.support.driving import play_own, played_losses, written
 
@@ -37,6 +37,10 @@ def found(learner):
     return tuple(float(progress[name]) for name in ("own_share", "mean_loss", "shrinkage"))
 
 
+def found_dispersion(learner):
+    return float(learner.begin([0.5, 0.5])._arrays.progress["dispersion"])
+
+
 def made(**given):
     return LocalOptimism(SUPPORT, 2, loss_floor=0.05, **given)
 
@@ -53,6 +57,17 @@ def test_it_is_the_formula_of_all_losses(count, noise, spread):
     own, mean, visits = found(play_steps(made(), given))
     assert own == 1.0
     assert (mean, visits) == pytest.approx(shrinkage(pairs_and_losses(given), most=MOST_SHRINKAGE), rel=1e-9)
+    assert found_dispersion(play_steps(made(), given)) == pytest.approx(dispersion(pairs_and_losses(given)), rel=1e-9)
+
+
+def test_the_dispersion_of_losses_of_0_or_1_is_1_whatever_came_and_of_losses_without_noise_0():
+    given = list(steps(100, seed=1))
+    for count in (1, 5, 20, 100):
+        zero_or_one = [(context, step._replace(loss=float(step.loss > 0.5))) for context, step in given[:count]]
+        assert found_dispersion(play_steps(made(), zero_or_one)) == 1.0
+    assert found_dispersion(play_steps(made(), steps(100, seed=1, noise=0.0))) == pytest.approx(0.0, abs=1e-9)
+    assert 0.0 < found_dispersion(play_steps(made(), given)) < 0.2
+    assert found_dispersion(play_steps(made(), [(c, step._replace(loss=0.0)) for c, step in given])) == 1.0
 
 
 def test_without_noise_nothing_is_drawn_and_without_differences_much_is():
@@ -88,6 +103,7 @@ def test_a_guess_is_no_data():
     learner = LocalOptimism(problem.support, 2, loss_floor=0.01, prior=guess)
     losses = played_losses(problem, learner, 30, 1)
     assert found(learner)[1:] == pytest.approx(shrinkage(losses), rel=1e-9)
+    assert found_dispersion(learner) == pytest.approx(dispersion(losses), rel=1e-9, abs=1e-12)
 
 
 def test_merged_and_kept_learners_have_the_same(tmp_path):
