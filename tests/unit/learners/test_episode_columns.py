@@ -12,8 +12,8 @@ from goalbound.learners.episode_columns import columns_in, columns_of, packed_ep
 from goalbound.learners.parking import SHARED, numbers_of, packed
 from goalbound.learners.wrapper import bytes_of, unwrap
 from tests.support.driving import reloaded
+from tests.support.episode_kinds import KINDS
 from tests.support.incidents_at_work import BEFORE, contexts
-from tests.unit.learners.test_parking import KINDS
 
 NONE = {}
 
