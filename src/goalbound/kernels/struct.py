@@ -7,16 +7,33 @@ NamedTuple would be passed field by field, some hundred numbers a call, which co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+import struct
+from collections.abc import Callable, Iterable, Iterator
 from inspect import get_annotations
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
 
 TABLE_ENTRIES = 128
 """The length of the table of every struct: more than any needs. Compiled code may read all of it at any time."""
+T = TypeVar("T")
+_NUMBER, _BITS = struct.Struct("d"), struct.Struct("q")
+
+
+class _Once(Generic[T]):
+    """An attribute that is computed when it is first asked for, then kept: ``functools.cached_property`` without the
+    lock of Python 3.11, which took longer than most of what is computed here. Of two threads that compute it both get
+    what was kept first: an address is that of the table that stays."""
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self._name = compute.__name__
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, owner: Any, _type: type | None = None) -> T:
+        kept: T = owner.__dict__.setdefault(self._name, self._compute(owner))
+        return kept
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
@@ -83,28 +100,29 @@ class Struct:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"
 
-    @cached_property
+    @_Once
     def _table(self) -> NDArray[np.int64]:
         """The fields as compiled code reads them: for each array its address and its shape, for a record or a struct
         its address, for a number its bits."""
         entries: list[int] = []
         for name in self._fields:
             entries.extend(_entries(name, self.__dict__[name]))
-        entries.extend([0] * (TABLE_ENTRIES - len(entries)))
-        return np.array(entries, dtype=np.int64)
+        table = np.zeros(TABLE_ENTRIES, dtype=np.int64)
+        table[: len(entries)] = entries
+        return table
 
-    @cached_property
+    @_Once
     def _address(self) -> int:
         """Of the table."""
         return int(self._table.ctypes.data)
 
-    @cached_property
+    @_Once
     def _kernel_type(self) -> Any:
         from goalbound.kernels.struct_types import struct_type
 
         return struct_type(self)
 
-    @cached_property
+    @_Once
     def _type_id(self) -> int:
         """Two structs have the same if compiled code for one runs with the other."""
         return id(self._kernel_type)
@@ -122,5 +140,5 @@ def _entries(name: str, value: Any) -> list[int]:
     if isinstance(value, bool | int | np.bool_ | np.integer):
         return [int(value)]
     if isinstance(value, float | np.floating):
-        return [int(np.float64(value).view(np.int64))]
+        return [_BITS.unpack(_NUMBER.pack(value))[0]]
     raise TypeError(f"{name} is a {type(value).__name__}; structs hold arrays, records, numbers and structs")

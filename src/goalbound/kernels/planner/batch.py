@@ -19,7 +19,7 @@ UNKNOWN = -1
 """A start that has not been computed yet."""
 NONE = -2
 """A start that does not exist: the component has no proper policy."""
-SLOTS, SLOT_LEVELS = 256, 16
+SLOTS, SLOT_LEVELS = 1024, 16
 """So many policies are kept, each of contexts whose entries are the same up to 1 / SLOT_LEVELS."""
 
 
