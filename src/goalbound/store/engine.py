@@ -150,9 +150,12 @@ class Engine:
         return self._by_step.get((case, step)) or self.log.step_of(case, step)
 
     def _number_of(self, learner: int, id: str) -> int | None:
+        """Of a case, open or not; None: there is none. What no case can be called the database is not asked for."""
         case = self.machine.find(learner, id)
         if case is not None:
             return case.number
+        if not _NAME.fullmatch(id):
+            return None
         return self._begun.get((learner, id)) or self.log.case_number(learner, id)
 
     # Learners.
