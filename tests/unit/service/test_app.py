@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from goalbound.errors import ArgumentError
+from goalbound.errors import ArgumentError, ReplayDifference, StoreDamaged
 from goalbound.service.app import Limits, Service
 from goalbound.service.routes import ROUTES
 from goalbound.service.tokens import FILE, SCOPES, Tokens
@@ -318,3 +318,20 @@ def test_a_store_that_has_stopped_is_not_ready(tmp_path):
     answer = asked(store, lambda client: client.get("/readyz"))
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert asked(store, lambda client: client.get("/v1/learners")).status_code == 503
+
+
+@pytest.mark.parametrize(("error", "code"), [(StoreDamaged, "store-damaged"), (ReplayDifference, "replay-difference")])
+def test_a_store_that_its_own_files_have_stopped_answers_503_and_says_not_where_it_is(tmp_path, error, code):
+    store = open_store(tmp_path / "store")
+
+    def stop(engine):
+        raise error("postgresql://ann@db/cases: the log holds what it should not")
+
+    with pytest.raises(error):
+        store.writer.call(stop)
+    answer = asked(store, lambda client: client.get("/v1/learners"))
+    assert (answer.status_code, answer.json()["code"]) == (503, code)
+    assert answer.headers["retry-after"] == "1"
+    assert "ann@db" not in answer.text
+    with pytest.raises(error):
+        store.close()
