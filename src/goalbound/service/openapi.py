@@ -64,8 +64,8 @@ def _operation(route: Route) -> dict[str, Any]:
                 for name in re.findall(r"\{(\w+)\}", route.path)
             ),
             *(
-                {"name": name, "in": "query", "description": text, "schema": {"type": "string"}}
-                for name, text in route.query
+                {"name": name, "in": "query", "description": text, "schema": _query_schema(least)}
+                for name, text, least in route.query
             ),
         ],
         "responses": _responses(route),
@@ -79,6 +79,10 @@ def _operation(route: Route) -> dict[str, Any]:
         schema = {"$ref": _REFS.format(name=route.body.__name__)}
         found["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return found
+
+
+def _query_schema(least: int | None) -> dict[str, Any]:
+    return {"type": "string"} if least is None else {"type": "integer", "minimum": least}
 
 
 def _responses(route: Route) -> dict[str, Any]:
