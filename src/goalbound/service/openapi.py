@@ -95,7 +95,7 @@ def _responses(route: Route) -> dict[str, Any]:
     found = {str(route.status): good}
     if route.repeats:
         found["200"] = {**good, "description": "done, or done before: then the header Idempotent-Replay is true"}
-    statuses = {*route.errors, 403}
+    statuses = {*route.errors, 403, 414, 431}
     if route.scope is not None:
         statuses |= {401, 429, 503}
     if route.path == "/readyz":
