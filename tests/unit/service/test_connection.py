@@ -2,49 +2,21 @@
 
 import asyncio
 import gc
-import re
-import select
 import socket
-import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
-import uvicorn
 import uvloop
 
-from faults.world import free_port
 from goalbound.errors import StepGap, StoreOverloaded
 from goalbound.service.app import Limits, Service, _parts
 from goalbound.service.connection import Connection, _Exchange
 from goalbound.service.tokens import Tokens
+from tests.support.connections import BATCH, STEP, STEPS, read, request, served, talk, writer_busy
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import SELDOM, open_store, until
-
-STEPS, BATCH = "/v1/learners/incidents/cases/a/steps", "/v1/learners/incidents/steps:batch"
-STEP = b'{"step":%d,"loss":0.1,"next_state":"degraded"}'
-
-
-@contextmanager
-def served(store, http, *, limits=None):
-    """A port where a service around a store answers, by this kind of connection; and the server."""
-    port = free_port()
-    service = Service(store, limits=limits)
-    server = uvicorn.Server(
-        uvicorn.Config(service, port=port, http=http, log_level="error", lifespan="off", date_header=False,
-                       server_header=False, access_log=False)
-    )  # fmt: skip
-    thread = threading.Thread(target=uvloop.run, args=(server._serve(),), daemon=True)
-    thread.start()
-    until(lambda: server.started)
-    try:
-        yield port, server
-    finally:
-        server.should_exit = True
-        thread.join(20)
-        assert not thread.is_alive()
 
 
 @pytest.fixture(scope="module")
@@ -58,45 +30,6 @@ def pair(tmp_path_factory):
         with served(one, Connection) as (first, _), served(two, "httptools") as (second, _):
             yield one, (first, second)
         assert one.digest()["state"] == two.digest()["state"]
-
-
-def request(path, body, *, headers=b"content-type: application/json\r\n", method=b"POST", version=b"1.1"):
-    head = b"%s %s HTTP/%s\r\nhost: localhost\r\n%scontent-length: %d\r\n\r\n"
-    return head % (method, path.encode(), version, headers, len(body)) + body
-
-
-def talk(port, *parts, answers):
-    """Send the parts one by one, and read so many answers; "closed" where the server ends the connection after."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
-        for before, part in pairwise((None, *parts)):
-            if before is not None:
-                threading.Event().wait(0.05)  # so that it comes by itself
-            connection.sendall(part)
-        found = read(connection, answers)
-        connection.settimeout(0.05)
-        try:
-            found.append("closed" if connection.recv(1) == b"" else "more")
-        except TimeoutError:
-            found.append("open")
-        return found
-
-
-def read(connection, answers):
-    data, found = b"", []
-    while len(found) < answers:
-        head, there, rest = data.partition(b"\r\n\r\n")
-        length = int(re.search(rb"content-length: (\d+)", head)[1]) if there else 0
-        if not there or len(rest) < length:
-            more = connection.recv(65536)
-            assert more, (found, data)
-            data += more
-            continue
-        status, *headers = head.split(b"\r\n")
-        headers = sorted(re.sub(rb"(x-request-id: ).*", rb"\1-", line) for line in headers)
-        found.append((status, headers, re.sub(rb'"request_id":"[^"]*"', b"", rest[:length])))
-        data = rest[length:]
-    assert data == b"", data
-    return found
 
 
 def next_step(store):
@@ -164,25 +97,6 @@ def test_a_step_in_any_form_is_answered_as_by_the_application(pair, name):
     assert first == second
     assert all(status == b"HTTP/1.1 200 OK" for status, _, _ in first[:-1])
     assert first[-1] == ("closed" if name in ("close", "old") else "open")
-
-
-@contextmanager
-def writer_busy(store):
-    """While this lasts the writer works on something else; what is given sets it free before."""
-    blocked, release = threading.Event(), threading.Event()
-
-    def block(engine):
-        blocked.set()
-        release.wait(20)
-
-    thread = threading.Thread(target=lambda: store.writer.call(block))
-    thread.start()
-    assert blocked.wait(20)
-    try:
-        yield release.set
-    finally:
-        release.set()
-        thread.join(20)
 
 
 @pytest.fixture
@@ -417,93 +331,3 @@ def test_only_an_idle_connection_is_closed_after_a_while(store):
             begun = time.perf_counter()
             assert connection.recv(1) == b""
             assert 0.5 < time.perf_counter() - begun < 10.0
-
-
-CHUNKED = request(STEPS, b"", headers=b"content-type: application/json\r\ntransfer-encoding: chunked\r\n").replace(
-    b"content-length: 0\r\n", b"") + b"%x\r\n%s\r\n0\r\n" % (len(STEP % 1), STEP % 1)  # fmt: skip
-GET = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n"
-MANY = b"".join(b"x-%d: %s\r\n" % (number, b"a" * 1000) for number in range(100))
-TOO_LONG = {
-    "an address": (414, [b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n"]),
-    "an address without end": (414, [b"GET /", *[b"a" * 10_000] * 10]),
-    "many headers": (431, [GET + MANY + b"\r\n"]),
-    "headers without end": (431, [GET, *[MANY[:20_100]] * 5]),
-    "a header": (431, [GET + b"x: " + b"a" * 100_000 + b"\r\n\r\n"]),
-    "a header without end": (431, [GET, b"x: ", *[b"a" * 10_000] * 10]),
-    "a name without end": (431, [GET, *[b"a" * 10_000] * 10]),
-    "headers after a body": (431, [CHUNKED + MANY + b"\r\n"]),
-    "headers after a body, later": (431, [CHUNKED[:-3], b"0\r\n" + MANY, b"\r\n"]),
-    "a header after a body without end": (431, [CHUNKED, b"x: ", *[b"a" * 10_000] * 10]),
-}
-
-
-@pytest.mark.parametrize("name", TOO_LONG)
-def test_a_head_that_is_too_long_is_refused_and_the_connection_closed(store, name):
-    status, parts = TOO_LONG[name]
-    with served(store, Connection) as (port, _):
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
-            for part in parts:
-                connection.sendall(part)
-                time.sleep(0.01)
-                if select.select([connection], [], [], 0.0)[0]:
-                    break
-            answer = connection.recv(65536)
-        [after, _] = talk(port, request(STEPS, STEP % 1), answers=1)
-    head, _, body = answer.partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 %d " % status)
-    assert b"content-type: application/problem+json" in head
-    assert b"connection: close" in head
-    assert b'"code":"too-large"' in body
-    assert after[0] == b"HTTP/1.1 200 OK"
-
-
-def test_a_head_just_below_the_limit_is_read_also_in_pieces(store):
-    whole = request(STEPS, STEP % 1, headers=b"content-type: application/json\r\nx: " + b"a" * 65_000 + b"\r\n")
-    with served(store, Connection) as (port, _):
-        for parts in ((whole,), [whole[begin : begin + 9000] for begin in range(0, len(whole), 9000)]):
-            [answer, state] = talk(port, *parts, answers=1)
-            assert (answer[0], state) == (b"HTTP/1.1 200 OK", "open")
-
-
-def test_a_long_head_after_a_request_that_waits_is_no_answer_to_that_one(store):
-    with ExitStack() as stack:
-        port, _ = stack.enter_context(served(store, Connection))
-        stack.enter_context(writer_busy(store))
-        connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
-        connection.sendall(request(STEPS, STEP % 1))
-        until(lambda: store.writer.waiting == 1)
-        connection.sendall(GET + MANY + b"\r\n")
-        assert connection.recv(1) == b""
-    until(lambda: store.learner("incidents").act("a").step == 1)  # it was reported all the same
-
-
-OFFER = (
-    b"content-type: application/json\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\n"
-    b"http2-settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\n"
-)
-
-
-@pytest.mark.parametrize("form", ["whole", "in parts", "two at once", "chunked", "websocket", "close"])
-def test_an_offer_of_another_protocol_is_passed_over(store, form):
-    offer = OFFER.replace(b"h2c", b"websocket") if form == "websocket" else OFFER
-    if form == "close":
-        offer = offer.replace(b"Upgrade, ", b"close, upgrade, ")
-    one = request(STEPS, STEP % 1, headers=offer)
-    parts = {
-        "in parts": (one[:30], one[30:-20], one[-20:]),
-        "two at once": (one + request(STEPS, STEP % 2, headers=offer),),
-        "chunked": (CHUNKED.replace(b"content-type: application/json\r\n", offer), b"\r\n"),
-    }.get(form, (one,))
-    with served(store, Connection) as (port, _):
-        found = talk(port, *parts, answers=2 if form == "two at once" else 1)
-        assert [answer[0] for answer in found[:-1]] == [b"HTTP/1.1 200 OK"] * (len(found) - 1)
-        assert found[-1] == ("closed" if form == "close" else "open")
-        [page, _] = talk(port, request("/healthz", b"", method=b"GET", headers=offer), answers=1)
-        assert page[0] == b"HTTP/1.1 200 OK"
-
-
-def test_a_tunnel_is_refused(store):
-    with served(store, Connection) as (port, _):
-        for target in (b"example.org:443", b"/healthz"):
-            [answer, _] = talk(port, b"CONNECT %s HTTP/1.1\r\nhost: localhost\r\n\r\n" % target, answers=1)
-            assert answer[0].split()[1] in (b"400", b"404", b"405")
