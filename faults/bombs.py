@@ -84,6 +84,13 @@ def _all(port: int, token: str) -> list[tuple[str, int | None]]:
     )
     found.append(("a long path", _ask(port, "GET", "/v1/learners/" + "a" * 60_000, b"", token=token)))
     found.append(("a large header", _ask(port, "GET", "/v1/learners", b"", token=token, extra="x: " + "a" * 300_000)))
+    get, many = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n", b"x: %s\r\n" % (b"a" * 1000) * 64
+    found.append(("8 MB of headers", _exchange(port, get, [many] * (large // len(many)))))
+    found.append(("a header of 8 MB", _exchange(port, get + b"x: ", [b"a" * 65_536] * (large // 65_536))))
+    found.append(("an address of 8 MB", _exchange(port, b"GET /", [b"a" * 65_536] * (large // 65_536))))
+    body = b"%x\r\n%s\r\n0\r\n" % (len(_STEP), _STEP)
+    after = _exchange(port, _chunked_head(steps, token), [body, *[many] * (large // len(many))])
+    found.append(("8 MB of headers after a body", after))
     for id in ("..", "%2e%2e", "a%00b", "a/b", "a b", "\u00e4".encode("latin-1").decode("latin-1"), "a" * 65):
         path = f"/v1/learners/{NAME}/cases/{id}/steps"
         found.append((f"the id {id[:10]!r}", _ask(port, "POST", path, _STEP, token=token)))
@@ -100,11 +107,14 @@ def _ask(
     return _exchange(port, head.encode("latin-1") + (f"{extra}\r\n" if extra else "").encode() + b"\r\n", [body])
 
 
-def _chunked(port: int, path: str, size: int, token: str) -> int | None:
+def _chunked_head(path: str, token: str) -> bytes:
     head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\nconnection: close\r\n"
-    head += "content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    return f"{head}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n".encode()
+
+
+def _chunked(port: int, path: str, size: int, token: str) -> int | None:
     piece = b"%x\r\n" % 65_536 + b" " * 65_536 + b"\r\n"
-    return _exchange(port, head.encode(), [*[piece] * (size // 65_536), b"0\r\n\r\n"])
+    return _exchange(port, _chunked_head(path, token), [*[piece] * (size // 65_536), b"0\r\n\r\n"])
 
 
 def _exchange(port: int, head: bytes, parts: list[bytes]) -> int | None:

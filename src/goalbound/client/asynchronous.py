@@ -54,7 +54,7 @@ class AsyncClient:
 
     async def learners(self) -> list[dict[str, Any]]:
         """All learners: what each is, what it guarantees, its alarms."""
-        found: list[dict[str, Any]] = (await self.send(calls.show("learners")))["learners"]
+        found: list[dict[str, Any]] = (await self.send(calls.learners()))["learners"]
         return found
 
     async def send(self, call: Call) -> Any:
@@ -64,7 +64,7 @@ class AsyncClient:
             try:
                 answer = await self._http.request(call.method, call.path, json=call.body)
                 if answer.status_code not in RETRIED or time.monotonic() >= end:
-                    return understood(answer.status_code, answer.content)
+                    return understood(answer.status_code, answer.content, place=str(answer.url), has=call.answer)
                 wait = wait_before(attempt, answer.headers.get("retry-after"))
             except httpx.TransportError as error:
                 if time.monotonic() >= end:

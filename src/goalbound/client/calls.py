@@ -25,11 +25,17 @@ _BY_CODE: dict[str, type[Any]] = {
 
 @dataclass(frozen=True)
 class Call:
-    """A request. All of them may be sent again: the service tells a repeated one from a new one."""
+    """A request. All of them may be sent again: the service tells a repeated one from a new one.
+
+    Attributes:
+        method, path, body: what is sent.
+        answer: what the answer has, at least.
+    """
 
     method: str
     path: str
     body: Any = None
+    answer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,19 +63,22 @@ class Proposal:
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Proposal:
         """From an answer; what it has besides is left out."""
-        return cls(**{name: answer[name] for name in cls.__dataclass_fields__})
+        return cls(**{name: answer[name] for name in _PROPOSAL})
+
+
+_PROPOSAL = tuple(Proposal.__dataclass_fields__)
 
 
 def begin(
     learner: str, context: Any, state: int | str, *, id: str | None, allowed: Sequence[int | str] | None, shadow: bool
 ) -> Call:
     """Begin a case; without an id it gets one here, so that asking again does not begin another."""
-    body: dict[str, Any] = {"context": _plain(context), "state": state, "id": id or uuid.uuid4().hex}
+    body: dict[str, Any] = {"context": _plain(context), "state": _plain(state), "id": id or uuid.uuid4().hex}
     if allowed is not None:
-        body["allowed"] = list(allowed)
+        body["allowed"] = _plain(list(allowed))
     if shadow:
         body["mode"] = "shadow"
-    return Call("POST", f"/v1/learners/{_name(learner)}/cases", body)
+    return Call("POST", f"/v1/learners/{_name(learner)}/cases", body, _PROPOSAL)
 
 
 def report(
@@ -90,27 +99,34 @@ def moved(
 
 
 def _step(learner: str, proposal: Proposal, next_state: int | str, more: dict[str, Any]) -> Call:
-    body: dict[str, Any] = {"step": proposal.step + 1, "next_state": next_state}
+    body: dict[str, Any] = {"step": proposal.step + 1, "next_state": _plain(next_state)}
+    if more["allowed"] is not None:
+        more["allowed"] = list(more["allowed"])
     body |= {key: _plain(value) for key, value in more.items() if value is not None}
-    return Call("POST", f"{case_path(learner, proposal.case)}/steps", body)
+    return Call("POST", f"{case_path(learner, proposal.case)}/steps", body, _PROPOSAL)
 
 
 def abandon(learner: str, proposal: Proposal, reason: str, *, missing_at_random: bool) -> Call:
     """The case ends without the goal."""
     body = {"step": proposal.step + 1, "reason": reason, "missing_at_random": missing_at_random}
-    return Call("POST", f"{case_path(learner, proposal.case)}/abandon", body)
+    return Call("POST", f"{case_path(learner, proposal.case)}/abandon", body, _PROPOSAL)
 
 
 def propose(learner: str, case: str, allowed: Sequence[int | str] | None) -> Call:
     """What is proposed now, among these actions."""
-    body = {} if allowed is None else {"allowed": list(allowed)}
-    return Call("POST", f"{case_path(learner, case)}/proposal", body)
+    body = {} if allowed is None else {"allowed": _plain(list(allowed))}
+    return Call("POST", f"{case_path(learner, case)}/proposal", body, _PROPOSAL)
 
 
 def bounds(learner: str, context: Any, policy: Any) -> Call:
     """What a policy loses."""
     body = {"context": _plain(context)} | ({} if policy is None else {"policy": _plain(policy)})
     return Call("POST", f"/v1/learners/{_name(learner)}/policy-bounds", body)
+
+
+def learners() -> Call:
+    """All learners."""
+    return Call("GET", "/v1/learners", answer=("learners",))
 
 
 def show(*parts: str) -> Call:
@@ -123,17 +139,29 @@ def case_path(learner: str, case: str) -> str:
     return f"/v1/learners/{_name(learner)}/cases/{_name(case)}"
 
 
-def understood(status: int, text: bytes) -> Any:
-    """The answer as Python has it; an error is raised as the class that it is on the other side."""
+def understood(status: int, text: bytes, *, place: str, has: Sequence[str] = ()) -> Any:
+    """The answer as Python has it; an error is raised as the class that it is on the other side.
+
+    Args:
+        status, text: of the answer.
+        place: that was asked.
+        has: what an answer without error has, at least.
+    """
     try:
-        found = json.loads(text) if text else {}
-    except ValueError:
-        found = {}
+        found = json.loads(text)
+    except ValueError:  # also of bytes that are no text
+        found = None
     if status < 400:
-        return found
+        if status < 300 and isinstance(found, dict) and all(name in found for name in has):
+            return found
+        raise ServiceError(
+            f"{place}: the answer, of status {status}, is not that of a decision service; give the address at which "
+            "goalbound serve, or a proxy before it, answers itself",
+            status=status,
+        )
     if not isinstance(found, dict):
         found = {}
-    detail, code = str(found.get("detail") or f"the service answered {status}"), str(found.get("code", ""))
+    detail, code = str(found.get("detail") or f"{place}: the answer is {status}"), str(found.get("code", ""))
     error = error_of(status, code, detail, found.get("expected_step"))
     if isinstance(error, errors.NotLeader) and isinstance(found.get("leader"), str):
         error.leader = found["leader"]
@@ -170,9 +198,9 @@ def _name(name: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Arrays of NumPy as lists, without importing it."""
+    """Arrays and numbers of NumPy as those of Python, without importing it."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
+        return {_plain(key): _plain(one) for key, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -53,7 +53,7 @@ class Client:
 
     def learners(self) -> list[dict[str, Any]]:
         """All learners: what each is, what it guarantees, its alarms."""
-        found: list[dict[str, Any]] = (self.send(calls.show("learners")))["learners"]
+        found: list[dict[str, Any]] = (self.send(calls.learners()))["learners"]
         return found
 
     def send(self, call: Call) -> Any:
@@ -63,7 +63,7 @@ class Client:
             try:
                 answer = self._http.request(call.method, call.path, json=call.body)
                 if answer.status_code not in RETRIED or time.monotonic() >= end:
-                    return understood(answer.status_code, answer.content)
+                    return understood(answer.status_code, answer.content, place=str(answer.url), has=call.answer)
                 wait = wait_before(attempt, answer.headers.get("retry-after"))
             except httpx.TransportError as error:
                 if time.monotonic() >= end:

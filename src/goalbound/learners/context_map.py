@@ -66,11 +66,11 @@ class MappedContexts(Wrapper):
 
     def plan(self, context: ArrayLike) -> Any:
         """What the learner would do now, by what it sees of the context."""
-        return self.inner.plan(self._seen(context))
+        return inner_method(self.inner, "plan")(self._seen(context))
 
     def confidence_set(self, context: ArrayLike) -> Any:
         """What is plausible, by what the learner sees of the context."""
-        return self.inner.confidence_set(self._seen(context))
+        return inner_method(self.inner, "confidence_set")(self._seen(context))
 
     def merge(self, other: MappedContexts) -> None:
         """Add what another learner that sees contexts alike has seen; the learners inside say what can be merged."""

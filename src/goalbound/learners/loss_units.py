@@ -138,27 +138,27 @@ class InUnits(Wrapper):
 
     def progress(self, context: Any) -> Any:
         """What an apprentice would do from each state and why, in the unit; for learners that have ``progress``."""
-        return self.inner.progress(context).in_unit(self.loss_scale)
+        return inner_method(self.inner, "progress")(context).in_unit(self.loss_scale)
 
     def plan(self, context: Any) -> Any:
         """What the learner would do now, with values in the unit."""
-        return self.inner.plan(context).in_unit(self.loss_scale)
+        return inner_method(self.inner, "plan")(context).in_unit(self.loss_scale)
 
     def policy_bounds(self, context: Any, policy: ArrayLike | Mapping[Any, Any] | None = None) -> Any:
         """What a policy loses at least and at most, in the unit; for learners that have ``policy_bounds``."""
-        return self.inner.policy_bounds(context, policy).in_unit(self.loss_scale)
+        return inner_method(self.inner, "policy_bounds")(context, policy).in_unit(self.loss_scale)
 
     def robust_plan(self, context: Any) -> Any:
         """The safest policy and its bounds in the unit; for learners that have ``robust_plan``."""
-        return self.inner.robust_plan(context).in_unit(self.loss_scale)
+        return inner_method(self.inner, "robust_plan")(context).in_unit(self.loss_scale)
 
     def explain(self, context: Any, state: int | str) -> Any:
         """Why the learner would play what its plan plays, with losses and values in the unit."""
-        return self.inner.explain(context, state).in_unit(self.loss_scale)
+        return inner_method(self.inner, "explain")(context, state).in_unit(self.loss_scale)
 
     def confidence_set(self, context: Any) -> Any:
         """What is plausible, with losses in [0, 1]; for learners that have ``confidence_set(context)``."""
-        return self.inner.confidence_set(context)
+        return inner_method(self.inner, "confidence_set")(context)
 
     @property
     def context_size(self) -> int | None:

@@ -80,14 +80,22 @@ class Wrapper:
     __copy__ = deep_copy  # all that learns is inside
 
 
+_ANEW = "make a new learner as it is to be, and let it learn the log of the steps: learn_log(log)"
+_WITH_SETS = "learners with confidence sets, as LRCSSP, have it"
+_WHO_HAS = {
+    "progress": "an Apprentice has it", "plan": "learners that plan have it",
+    "explain": "learners by ridge regression have it", "policy_bounds": _WITH_SETS, "robust_plan": _WITH_SETS,
+    "confidence_set": _WITH_SETS,
+}  # fmt: skip
+
+
 def inner_method(learner: Any, name: str) -> Any:
     """A method of the learner inside; an error with the remedy where its class has none."""
     method = getattr(learner, name, None)
     if method is None:
-        raise LearnerError(
-            f"a {type(learner).__name__} has no {name}; make a new learner as it is to be, and let it learn the log of "
-            "the steps: learn_log(log)"
-        )
+        inside = unwrap(learner)
+        within = "" if inside is learner else f" around a {type(inside).__name__}"
+        raise LearnerError(f"a {type(learner).__name__}{within} has no {name}; {_WHO_HAS.get(name, _ANEW)}")
     return method
 
 

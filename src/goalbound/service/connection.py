@@ -3,17 +3,27 @@
 All of HTTP is uvicorn's. A request of a :class:`~goalbound.service.routes.Direct` route whose body came together with
 its head goes to the writer at once, and is answered when it is on the disk. Every other one (slow bodies, requests sent
 before the last was answered, clients that do not read their answers, followers) goes the way of any ASGI application.
+
+Two things are not as uvicorn has them. The head of a request has a limit; and a client that offers another protocol
+(``Upgrade: h2c``) is answered by HTTP/1.1 as if it had not, with its body (RFC 9110, 7.8).
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from goalbound.service.app import Service, headers_of, refusal
+from goalbound.service.problems import Refused
 from goalbound.service.routes import JSON, Direct, Response, Route
+
+MOST_HEAD = 64 * 2**10
+"""The most bytes of the head of a request: its address and headers, and the headers that follow a chunked body."""
+_OFFERS = (b"upgrade", b"http2-settings")
 
 _PLAIN = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\nx-request-id: %s\r\n\r\n%s"
 
@@ -28,13 +38,67 @@ class Connection(HttpToolsProtocol):
         self._head: dict[bytes, bytes] = {}  # its headers
         self._data = bytearray()
         self._active = 0.0  # when something came or was sent last
+        self._in_head = self._upgrades = False
+        self._left = MOST_HEAD  # what may come of the head, by what the parser has told of it
+        self._parts, self._untold = 0, 0  # how many heads and bodies it told of; bytes since then
+        self._refused: Refused | None = None
 
     def data_received(self, data: bytes) -> None:
         """Bytes have come."""
         self._active = self.loop.time()
-        super().data_received(data)
+        parts = self._parts
+        try:
+            self._feed(data)
+        except httptools.HttpParserError:
+            if self._refused is None:
+                self.send_400_response("Invalid HTTP request received.")
+            else:
+                self._refuse(self._refused)
+            return
+        if self._parts == parts:  # a header that goes on and on is told when it ends
+            self._untold += len(data)
+            if self._untold > MOST_HEAD:
+                self._refuse(_too_large(431))
+                return
         if self._found is not None:
             self._leave_to_asgi()
+
+    def _feed(self, data: bytes) -> None:
+        while True:
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as offer:
+                if not self._upgrades:  # CONNECT, which is refused
+                    return
+                # The parser would leave out the body: it reads the same head once more, without the offer.
+                data = self._head_without_offers() + data[offer.args[0] :]
+                self.parser = httptools.HttpRequestParser(self)
+                with suppress(AttributeError):  # before httptools 0.6.3
+                    self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+            else:
+                return
+
+    def _head_without_offers(self) -> bytes:
+        version = self.parser.get_http_version().encode()
+        lines = [b"%s %s HTTP/%s\r\n" % (self.parser.get_method(), self.url, version)]
+        for name, value in self.headers:
+            if name == b"connection":
+                value = b", ".join(one for one in value.split(b",") if one.strip().lower() not in _OFFERS)
+            if name not in _OFFERS:
+                lines.append(b"%s: %s\r\n" % (name, value))
+        return b"".join([*lines, b"\r\n"])
+
+    def _refuse(self, refused: Refused) -> None:
+        """End the connection; and say why, unless another answer comes first."""
+        cycle, request_id = self.cycle, self._service.next_id()
+        busy = cycle is not None and not cycle.response_complete
+        if busy and not self._in_head and getattr(cycle, "more_body", False):  # the request itself waits for its end
+            busy = bool(self.pipeline) or cycle.response_started
+        self._service.metrics.count("none", refused.status, 0.0)
+        if not busy and not self.transport.is_closing():
+            self.transport.write(_as_bytes(refusal(refused, request_id), request_id, keep_alive=False))
+        self._found = None
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
@@ -45,14 +109,40 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A request begins."""
         self.url, self.headers, self.expect_100_continue = b"", [], False
+        self._in_head, self._left, self._upgrades = True, MOST_HEAD, False
+        self._parts += 1
+        self._untold = 0
+
+    def on_url(self, url: bytes) -> None:
+        """Some of the address has come."""
+        self._left -= len(url)
+        if self._left < 0:
+            self._refused = _too_large(414)
+            raise self._refused
+        self.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header has come, also one that follows a chunked body."""
+        self._left -= len(name) + len(value) + 3
+        if self._left < 0:
+            self._refused = _too_large(431)
+            raise self._refused
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """The head of a request has come."""
         self._found = None
+        if self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
+            self._upgrades = True
+            return
+        self._in_head = False
         cycle = self.cycle
         if (
             (cycle is None or cycle.response_complete)
-            and not (self.expect_100_continue or self.flow.write_paused or self.parser.should_upgrade())
+            and not (self.expect_100_continue or self.flow.write_paused)
             and self.parser.get_method() == b"POST"
             and self.parser.get_http_version() == "1.1"
         ):
@@ -64,6 +154,8 @@ class Connection(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Some of a body has come."""
+        self._parts += 1
+        self._untold = 0
         if self._found is None:
             super().on_body(body)
         else:
@@ -71,6 +163,8 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """A request has come whole."""
+        if self._upgrades:
+            return
         found, self._found = self._found, None
         if found is None:
             super().on_message_complete()
@@ -178,6 +272,11 @@ class _Exchange:
                 connection.transport.close()
         connection.on_response_complete()
         del self.connection  # which knows this exchange: no cycle is left
+
+
+def _too_large(status: int) -> Refused:
+    what = "address is" if status == 414 else "headers are"
+    return Refused(status, "too-large", f"the {what} too long; together they may have {MOST_HEAD} bytes")
 
 
 def _as_bytes(response: Response, request_id: str, *, keep_alive: bool) -> bytes:

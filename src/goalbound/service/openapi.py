@@ -64,8 +64,8 @@ def _operation(route: Route) -> dict[str, Any]:
                 for name in re.findall(r"\{(\w+)\}", route.path)
             ),
             *(
-                {"name": name, "in": "query", "description": text, "schema": {"type": "string"}}
-                for name, text in route.query
+                {"name": name, "in": "query", "description": text, "schema": _query_schema(least)}
+                for name, text, least in route.query
             ),
         ],
         "responses": _responses(route),
@@ -81,6 +81,10 @@ def _operation(route: Route) -> dict[str, Any]:
     return found
 
 
+def _query_schema(least: int | None) -> dict[str, Any]:
+    return {"type": "string"} if least is None else {"type": "integer", "minimum": least}
+
+
 def _responses(route: Route) -> dict[str, Any]:
     good: dict[str, Any] = {"description": http.HTTPStatus(route.status).phrase, "headers": _HEADERS}
     if route.result is not None:
@@ -91,7 +95,7 @@ def _responses(route: Route) -> dict[str, Any]:
     found = {str(route.status): good}
     if route.repeats:
         found["200"] = {**good, "description": "done, or done before: then the header Idempotent-Replay is true"}
-    statuses = {*route.errors, 403}
+    statuses = {*route.errors, 403, 414, 431}
     if route.scope is not None:
         statuses |= {401, 429, 503}
     if route.path == "/readyz":

@@ -32,7 +32,15 @@ STATUS: dict[type[Exception], int] = {
     TooManyCases: 429, StorageFull: 507, StoreOverloaded: 503, StorageFailed: 503, StoreClosed: 503,
     NotLeader: 421,
 }  # fmt: skip
-"""The status of each error that has one of its own; wrong input is 422, anything else 500."""
+"""The status of each error that has one of its own; wrong input is 422, a store that cannot go on 503, anything else
+500."""
+_SAID: dict[type[Exception], str] = {
+    NotLeader: "", StoreOverloaded: "", StoreClosed: "",
+    StorageFull: "no space is left: nothing was recorded, and reading goes on",
+    StorageFailed: "reading or writing failed; the same can be asked again",
+}  # fmt: skip
+"""What whoever asks is told of a store. Other words of its errors say where the store is, which is for the log."""
+_STOPPED = "the store cannot go on; the log of the service says why"
 RETRY_AFTER = {429: b"5", 503: b"1", 507: b"30"}
 """Seconds after which it is worth asking again."""
 
@@ -56,8 +64,11 @@ def problem_of(error: BaseException, request_id: str) -> Problem:
         )
     if isinstance(error, InputError):
         return problem(422, "invalid", str(error), request_id)
-    if isinstance(error, StoreError) and type(error) in STATUS:
-        found = problem(STATUS[type(error)], error.code, str(error), request_id)
+    if isinstance(error, StoreError):
+        said = _SAID.get(type(error), _STOPPED)
+        if said:
+            log.error("request %s failed: %s", request_id, error)
+        found = problem(STATUS.get(type(error), 503), error.code, said or str(error), request_id)
         found.leader = getattr(error, "leader", None)
         return found
     log.error("request %s failed", request_id, exc_info=error)

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 import msgspec
 import numpy as np
 
-from goalbound.errors import CaseExists, InputError
+from goalbound.errors import CaseExists
 from goalbound.planning import PolicyBounds
 from goalbound.service.messages import Abandon, Ask, Batch, BatchReply, Begin, PolicyQuestion, Reply, StepReport
 from goalbound.service.page import page
@@ -19,6 +19,7 @@ from goalbound.service.problems import Refused, problem_of
 from goalbound.store import Follower
 from goalbound.store.engine import Answer, Engine
 from goalbound.store.reading import case_of, explanation, learner_status, proposal_now
+from goalbound.store.reading import policy_bounds as bounds_of_policy
 from goalbound.store.snapshots import learner_from
 from goalbound.store.transfer import event_line
 
@@ -99,7 +100,7 @@ class Route:
         result: the type of the answer, where it is JSON of one type.
         status: of an answer without error.
         errors: the statuses of errors besides those that any request may have.
-        query: parameters, with what each is.
+        query: parameters, with what each is; the least of those that are whole numbers, else None.
     """
 
     method: str
@@ -111,7 +112,7 @@ class Route:
     result: Any = None
     status: int = 200
     errors: tuple[int, ...] = ()
-    query: tuple[tuple[str, str], ...] = ()
+    query: tuple[tuple[str, str, int | None], ...] = ()
     repeats: bool = False
 
 
@@ -209,7 +210,7 @@ async def show_case(request: Request) -> Response:
 async def show_cases(request: Request) -> Response:
     """The open cases and what is proposed in each, in the order in which they were begun."""
     name = request.names["learner"]
-    after, limit = _number(request, "after", 0), min(_number(request, "limit", 100), _MOST_LISTED)
+    after, limit = _number(request, "after", 0), min(_number(request, "limit", 100, least=1), _MOST_LISTED)
 
     def operation(engine: Engine) -> list[dict[str, Any]]:
         lead = engine.machine.named(name)
@@ -236,10 +237,7 @@ async def policy_bounds(request: Request) -> Response:
     name, body = request.names["learner"], request.body
 
     def operation(engine: Engine) -> dict[str, Any]:
-        learner = engine.machine.named(name).learner
-        if not hasattr(learner, "policy_bounds"):
-            raise InputError(f"{name} has no confidence sets, and so no bounds")
-        return bounds_as_json(learner.policy_bounds(body.context, body.policy))
+        return bounds_as_json(bounds_of_policy(engine, name, body.context, body.policy))
 
     return Response(_encode(await request.service.call(operation, writes=False)))
 
@@ -320,7 +318,8 @@ async def acknowledge(request: Request) -> Response:
 
 async def show_events(request: Request) -> Response:
     """Some of the log, one line for each event, in order."""
-    after, limit = _number(request, "after", 0), min(_number(request, "limit", _MOST_EVENTS), _MOST_EVENTS)
+    after = _number(request, "after", 0)
+    limit = min(_number(request, "limit", _MOST_EVENTS, least=1), _MOST_EVENTS)
     events = await request.service.call(lambda engine: list(engine.log.events(after, limit)), writes=False)
     return Response(b"".join(_encode(event_line(event)) + b"\n" for event in events), kind=NDJSON)
 
@@ -385,17 +384,17 @@ def _query(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in found.items()}
 
 
-def _number(request: Request, name: str, otherwise: int) -> int:
+def _number(request: Request, name: str, otherwise: int, *, least: int = 0) -> int:
     text = _query(request).get(name)
     if text is None:
         return otherwise
-    if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise Refused(422, "invalid", f"{name} is {text!r:.40}; it is a whole number, not negative")
+    if not (text.isascii() and text.isdigit() and len(text) <= 18) or int(text) < least:
+        raise Refused(422, "invalid", f"{name} is {text!r:.40}; it is a whole number, {least} or larger")
     return int(text)
 
 
 _ONE, _CASE = "/v1/learners/{learner}", "/v1/learners/{learner}/cases/{case}"
-_PAGE = (("after", "those after this number"), ("limit", "the most of them"))
+_PAGE = (("after", "those after this number", 0), ("limit", "the most of them; 1000 at once", 1))
 ROUTES: tuple[Route, ...] = (
     Route("POST", f"{_CASE}/steps", step, "cases:write", "report what came of an action, and get the next proposal",
           StepReport, Reply, errors=(404, 409, 422), repeats=True),
@@ -417,8 +416,9 @@ ROUTES: tuple[Route, ...] = (
           errors=(404,)),
     Route("POST", "/v1/learners", create_learner, "admin", "put a learner into the store, from its file", bytes,
           status=201, errors=(404, 422),
-          query=(("name", "of the learner"), ("follows", "the learner whose cases it follows as a challenger"),
-                 ("mixing", "with this probability an action is drawn at random"))),
+          query=(("name", "of the learner", None),
+                 ("follows", "the learner whose cases it follows as a challenger", None),
+                 ("mixing", "with this probability an action is drawn at random", None))),
     Route("POST", f"{_ONE}/promote", promote, "admin", "let a challenger take the place of the learner it follows",
           errors=(404, 422)),
     Route("POST", f"{_ONE}/acknowledge", acknowledge, "admin", "go on after an alarm", errors=(404, 422)),

@@ -44,7 +44,7 @@ class BackgroundSnapshot:
 
     def done(self) -> tuple[bool, SnapshotEntry | None]:
         """Whether it has ended, and the snapshot if there is one."""
-        if os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+        if not self._has_ended():
             if time.monotonic() - self._begun < LONGEST:
                 return False, None
             self.end()
@@ -58,11 +58,18 @@ class BackgroundSnapshot:
 
     def end(self) -> None:
         """End it, wherever it is."""
-        with suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(self._pid, 0)
+        if not self._has_ended():  # else its number may be that of another process
+            with suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+            with suppress(ChildProcessError):
+                os.waitpid(self._pid, 0)
         self._read()
+
+    def _has_ended(self) -> bool:
+        try:
+            return os.waitpid(self._pid, os.WNOHANG)[0] != 0
+        except ChildProcessError:  # SIGCHLD is ignored, or somebody else waited for it
+            return True
 
     def _read(self) -> SnapshotEntry | None:
         try:

@@ -74,6 +74,8 @@ class Engine:
     Attributes:
         rebuilt: how often the state was rebuilt from the log.
         on_rebuilt: is called after each time.
+        on_committed: is called after each commit, also those that are part of something else: all that was recorded
+            until then is on the disk.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Engine:
         self._begun: dict[tuple[int, str], int] = {}  # the numbers of new cases
         self.rebuilt = 0
         self.on_rebuilt: Callable[[], None] | None = None
+        self.on_committed: Callable[[], None] | None = None
         self.head = Head(snapshots.parent)
         check_head(snapshots.parent, snapshots, log)
         self.restored: Restored = restore(log, snapshots)
@@ -119,15 +122,16 @@ class Engine:
 
     def commit(self) -> None:
         """Write what has happened, durably. Without space nothing of it has happened."""
-        if not self._pending:
-            return
-        try:
-            begun = [(number, learner, id) for (learner, id), number in self._begun.items()]
-            self.log.append(self._pending, cases=begun)
-        except StorageFull:
-            self.rebuild()
-            raise
-        self._forget_pending()
+        if self._pending:
+            try:
+                begun = [(number, learner, id) for (learner, id), number in self._begun.items()]
+                self.log.append(self._pending, cases=begun)
+            except StorageFull:
+                self.rebuild()
+                raise
+            self._forget_pending()
+        if self.on_committed is not None:
+            self.on_committed()
 
     def _forget_pending(self) -> None:
         for kept in (self._pending, self._by_step, self._begun):
@@ -150,9 +154,12 @@ class Engine:
         return self._by_step.get((case, step)) or self.log.step_of(case, step)
 
     def _number_of(self, learner: int, id: str) -> int | None:
+        """Of a case, open or not; None: there is none. What no case can be called the database is not asked for."""
         case = self.machine.find(learner, id)
         if case is not None:
             return case.number
+        if not _NAME.fullmatch(id):
+            return None
         return self._begun.get((learner, id)) or self.log.case_number(learner, id)
 
     # Learners.

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 from psycopg import conninfo, errors, sql
 
-from goalbound.errors import StorageFailed, StorageFull, StoreDamaged, StoreError
+from goalbound.errors import InputError, StorageFailed, StorageFull, StoreDamaged, StoreError
 from goalbound.store.database_url import database_of, scrubbed, shown_url
 
 _CONNECTION = {
@@ -47,8 +47,8 @@ def lock_key(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8, person=b"goalbound store").digest(), signed=True)
 
 
-def store_error(error: psycopg.Error, url: str) -> StoreError:
-    """An error of the server, or of the connection, as that of a store."""
+def store_error(error: psycopg.Error, url: str) -> StoreError | InputError:
+    """An error of the server, or of the connection, as that of a store; values that cannot be sent are wrong input."""
     where, words = shown_url(url), words_of(error, url)
     if isinstance(error, errors.DiskFull):
         return StorageFull(f"{where}: the server has no space left ({words}); free some, and ask again")
@@ -58,6 +58,8 @@ def store_error(error: psycopg.Error, url: str) -> StoreError:
         return StoreDamaged(f"{where}: {words}; the log holds what it should not")
     if isinstance(error, errors.InsufficientPrivilege):
         return StoreError(f"{where}: the role may not do this ({words}); see docs/how_to/operations.md")
+    if isinstance(error, psycopg.DataError) and error.sqlstate is None:
+        return InputError(f"{where}: PostgreSQL cannot keep a value ({words}); nothing was sent")
     return StorageFailed(f"{where}: reading or writing failed ({type(error).__name__}: {words}); {REOPEN}")
 
 

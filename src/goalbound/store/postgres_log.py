@@ -21,7 +21,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from goalbound.errors import StorageFailed, StoreDamaged, StoreError, StoreLocked
+from goalbound.errors import InputError, StorageFailed, StoreDamaged, StoreError, StoreLocked
 from goalbound.models.files.io import atomic_write
 from goalbound.store.database_url import database_of, shown_url
 from goalbound.store.events import FIRST_CHAIN, Event
@@ -163,7 +163,7 @@ class PostgresLog(SqlLog):
         if notice.severity_nonlocalized == "WARNING":
             self._warning = notice.message_primary
 
-    def _store_error(self, error: psycopg.Error) -> StoreError:
+    def _store_error(self, error: psycopg.Error) -> StoreError | InputError:
         return store_error(error, self._url)
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Any]:

@@ -75,6 +75,17 @@ def explanation(engine: Engine, name: str, id: str) -> Any:
     return explain(engine.context_of(case.number), case.state)
 
 
+def policy_bounds(engine: Engine, name: str, context: Any, policy: Any = None) -> Any:
+    """What a policy loses at least and at most."""
+    learner = engine.machine.named(name).learner
+    bounds = getattr(learner, "policy_bounds", None)
+    if bounds is None:
+        raise LearnerError(
+            f"{name} is a {type(unwrap(learner)).__name__}, which has no confidence sets, and so no bounds"
+        )
+    return bounds(context, policy)
+
+
 def proposal_now(engine: Engine, name: str, id: str, allowed: Any = None) -> Answer:
     """What :meth:`Engine.act` would answer if it were asked next, with the draws that it would make; nothing changes.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from goalbound.errors import StoreDamaged, StoreError
+from goalbound.errors import InputError, StoreDamaged, StoreError
 from goalbound.store.events import Event
 from goalbound.store.log import LogBase, LossCounts, SnapshotEntry, base_of
 
@@ -45,8 +45,8 @@ class SqlLog(ABC):
         """A cursor with the rows of a statement."""
 
     @abstractmethod
-    def _store_error(self, error: Any) -> StoreError:
-        """An error of the database as that of a store."""
+    def _store_error(self, error: Any) -> StoreError | InputError:
+        """An error of the database as that of a store, or of what was given."""
 
     @contextmanager
     def _as_store_errors(self) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from goalbound.store.engine import Answer, Engine
-from goalbound.store.reading import case_of, explanation, learner_status, proposal_now
+from goalbound.store.reading import case_of, explanation, learner_status, policy_bounds, proposal_now
 
 if TYPE_CHECKING:
     from goalbound.store.open_store import OpenStore
@@ -95,9 +95,7 @@ class StoredLearner:
 
     def policy_bounds(self, context: Any, policy: Any = None) -> Any:
         """What a policy loses at least and at most, as :func:`goalbound.policy_bounds` says it."""
-        return self.store.writer.call(
-            lambda engine: engine.machine.named(self.name).learner.policy_bounds(context, policy), writes=False
-        )
+        return self.store.writer.call(lambda engine: policy_bounds(engine, self.name, context, policy), writes=False)
 
     def acknowledge(self) -> None:
         """The alarms of a monitored learner were seen; it goes on."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from goalbound.errors import GoalboundError, StorageFailed, StoreClosed, StoreError, StoreOverloaded
+from goalbound.errors import StorageFailed, StoreClosed, StoreError, StoreOverloaded
 from goalbound.store.engine import Engine
 
 Operation = Callable[[Engine], Any]
@@ -197,8 +197,8 @@ def deliver(batch: Sequence[Job]) -> None:
 
 
 def as_failure(error: BaseException) -> BaseException:
-    """Why a store has stopped: an error that says so, or one of ours as such."""
-    if isinstance(error, GoalboundError):
+    """Why a store has stopped: an error of stores, or any other as such."""
+    if isinstance(error, StoreError):
         return error
     failure: StoreError = StorageFailed(f"the store has stopped ({type(error).__name__}: {error}); open it again")
     failure.__cause__ = error

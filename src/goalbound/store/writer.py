@@ -34,6 +34,8 @@ class Writer(Worker):
         super().__init__("store", most_waiting=most_waiting)
         self._engine = engine
         self._has_space = has_space
+        self._uncommitted: list[tuple[Job, int]] = []  # results that are said only if the next commit succeeds
+        engine.on_committed = self._uncommitted.clear
         self._answered = 0  # requests of the last batch
         self._commit_takes = 0.0  # about so many seconds
         self.snapshots = SnapshotSchedule(engine, self.counts, events=snapshot_events, seconds=snapshot_seconds)
@@ -87,7 +89,6 @@ class Writer(Worker):
 
     def _do(self, batch: list[Job]) -> None:
         """Apply a batch, commit it, and only then say what came of it."""
-        self._uncommitted: list[tuple[Job, int]] = []  # results that are said only if the next commit succeeds
         try:
             has_space = self._has_space() or not any(job.writes for job in batch)
             for job in batch:
@@ -114,7 +115,8 @@ class Writer(Worker):
 
         Those who only read may have seen it, too. They read again, unless the store cannot go on.
         """
-        undone, self._uncommitted = self._uncommitted, []
+        undone = self._uncommitted.copy()
+        self._uncommitted.clear()
         for job, place in undone:
             job.results[place] = error
         if isinstance(error, StorageFull):
@@ -126,7 +128,8 @@ class Writer(Worker):
         """The result of an operation, or its error; a store that cannot go on is raised."""
         if job.writes and not has_space:
             return StorageFull("the disk has no space left but the reserve; free some, and ask again")
-        engine, rebuilt = self._engine, self._engine.rebuilt
+        engine = self._engine
+        rebuilt, seq = engine.rebuilt, engine.seq
         try:
             return operation(engine)
         except InputError as error:
@@ -138,6 +141,8 @@ class Writer(Worker):
         except StoreError:
             raise
         except Exception as error:
+            if not job.writes and engine.seq == seq and not isinstance(error, Poisoned):
+                return error  # whoever only reads changes nothing
             # Something may have changed that is not in the log: what came before is written, and the rest forgotten.
             try:
                 self._commit()
@@ -151,7 +156,6 @@ class Writer(Worker):
         count = self._engine.uncommitted
         begin = time.perf_counter()
         self._engine.commit()
-        self._uncommitted.clear()
         if count:
             took = time.perf_counter() - begin
             counts = self.counts

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from goalbound.client import AsyncClient
-from goalbound.errors import ServiceUnreachable, StepConflict
+from goalbound.errors import ServiceError, ServiceUnreachable, StepConflict
 from goalbound.service.app import Service
 from tests.support.flaky import Flaky
 from tests.support.incidents_at_work import greedy
@@ -74,3 +74,13 @@ def test_without_an_answer_patience_ends(monkeypatch):
                 await client.learner("incidents").begin([1, 0], "down")
 
     asyncio.run(run())
+
+
+def test_a_page_in_the_place_of_a_service_is_an_error_with_its_address():
+    async def run():
+        page = httpx.MockTransport(lambda request: httpx.Response(200, content=b"<html>log in</html>"))
+        async with AsyncClient("http://localhost", transport=page) as client:
+            await client.learner("incidents").begin([1, 0], 0)
+
+    with pytest.raises(ServiceError, match=r"http://localhost/v1/learners/incidents/cases: the answer, of status 200"):
+        asyncio.run(run())

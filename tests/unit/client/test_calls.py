@@ -1,9 +1,23 @@
 """What clients send and understand."""
 
+import json
+
+import numpy as np
 import pytest
 
 from goalbound import errors
-from goalbound.client.calls import Proposal, begin, error_of, moved, report, show, understood, wait_before
+from goalbound.client.calls import (
+    Proposal,
+    begin,
+    bounds,
+    error_of,
+    moved,
+    propose,
+    report,
+    show,
+    understood,
+    wait_before,
+)
 
 PROPOSAL = Proposal("a", 3, 1, "page", 1.0, 9, False)
 
@@ -55,7 +69,35 @@ def test_errors_are_the_classes_that_they_are_on_the_other_side(status, code, ki
 @pytest.mark.parametrize("text", [b"", b"<html>", b"[1]", b'{"detail": 3}'])
 def test_an_answer_of_a_proxy_is_an_error_too(text):
     with pytest.raises(errors.ServiceError):
-        understood(502, text)
+        understood(502, text, place="http://proxy/v1/learners")
+
+
+@pytest.mark.parametrize(
+    ("status", "text"), [(301, b"<html>moved"), (302, b"{}"), (200, b"<html>log in"), (200, b"\xff"), (200, b"[]"),
+                         (204, b""), (200, b'{"step": 1}')],
+)  # fmt: skip
+def test_what_no_service_answers_is_an_error_with_its_status_and_place(status, text):
+    with pytest.raises(errors.ServiceError, match=f"http://proxy/x: the answer, of status {status}, is not") as caught:
+        understood(status, text, place="http://proxy/x", has=("case", "step"))
+    assert caught.value.status == status
+    assert understood(201, b'{"case": "a", "step": 1}', place="", has=("case", "step")) == {"case": "a", "step": 1}
+
+
+def test_numbers_of_numpy_are_sent_as_numbers():
+    one, two = np.int64(1), np.array([0, 1])
+    for call in (
+        begin("x", np.array([1.0, 0.0]), one, id="a", allowed=two, shadow=False),
+        begin("x", {"hour": one}, one, id="a", allowed=[one, np.int32(0)], shadow=False),
+        report("x", PROPOSAL, one, loss=np.float32(0.5), action=one, allowed=(one,)),
+        moved("x", PROPOSAL, one, allowed=two),
+        propose("x", "a", two),
+        propose("x", "a", [one]),
+        bounds("x", [np.float64(1.0)], {one: one}),
+    ):
+        json.dumps(call.body)
+    assert begin("x", [one], one, id="a", allowed=two, shadow=False).body == {
+        "context": [1], "state": 1, "id": "a", "allowed": [0, 1],
+    }  # fmt: skip
 
 
 def test_waits_grow_are_bounded_and_heed_the_service():

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from goalbound.client import AsyncCase, AsyncClient, Case, Client, asynchronous, synchronous
-from goalbound.errors import AccessRefused, ServiceUnreachable
+from goalbound.errors import AccessRefused, ServiceError, ServiceUnreachable
 
 
 def answering(*answers):
@@ -54,6 +54,14 @@ def test_when_patience_ends_the_last_answer_is_the_error():
     transport, _ = answering((None, {}))
     with Client("http://localhost", transport=transport, patience=0.0) as client, pytest.raises(ServiceUnreachable):
         client.learners()
+
+
+def test_a_page_in_the_place_of_a_service_is_an_error_with_its_address():
+    moved = httpx.MockTransport(lambda request: httpx.Response(301, headers={"location": "https://x/"}))
+    with Client("http://localhost", transport=moved) as client:
+        for ask in (client.learners, lambda: client.learner("incidents").begin([1, 0], 0)):
+            with pytest.raises(ServiceError, match=r"http://localhost/v1/learners.*: the answer, of status 301"):
+                ask()
 
 
 def test_what_is_not_allowed_is_said_at_once():

@@ -10,7 +10,7 @@ import pytest
 
 from goalbound import LRCSSP, InUnits, LossScale, MappedContexts, Step, Support
 from goalbound.adapters.covariates import CovariateLearner, Hats
-from goalbound.errors import WrongPriorWarning
+from goalbound.errors import LearnerError, WrongPriorWarning
 from goalbound.estimation import sharp
 from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.discretized import Discretized
@@ -122,3 +122,21 @@ def test_a_copy_with_one_episode_proposes_what_the_learner_would_and_leaves_it_a
     assert [one.id for one in learner.open_episodes] == [0, 1, 2]
     episodes[1].take_back()
     assert episodes[1].act(0, allowed=[1, 2]) == proposed
+
+
+ASKED: dict[str, tuple[Any, ...]] = {
+    "plan": (), "progress": (), "policy_bounds": (), "robust_plan": (), "explain": (0,), "confidence_set": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("inner", [lambda: RandomWalk(SUPPORT), lambda: ContextBlind(RandomWalk(SUPPORT))])
+def test_what_the_learner_cannot_be_asked_is_an_error_of_whoever_asks(inner: Any, name: str) -> None:
+    for wrapper, shown in (
+        (InUnits(inner(), LossScale("min", cap=1)), [0.5, 0.5]),
+        (CovariateLearner(Hats([20, 80]), inner()), 35.0),
+        (ContextBlind(inner()), [0.5, 0.5]),
+    ):
+        if hasattr(wrapper, name):
+            with pytest.raises(LearnerError, match=rf"a (RandomWalk|ContextBlind.*) has no {name}; .* it"):
+                getattr(wrapper, name)(shown, *ASKED[name])

@@ -5,13 +5,15 @@ import json
 
 import pytest
 
-from goalbound.errors import ArgumentError
+from goalbound import LRCSSP, Guarded, InUnits, LossScale, Monitored
+from goalbound.errors import ArgumentError, ReplayDifference, StoreDamaged
+from goalbound.learners.tabular import uc_ssp
 from goalbound.service.app import Limits, Service
 from goalbound.service.routes import ROUTES
 from goalbound.service.tokens import FILE, SCOPES, Tokens
 from tests.support.incidents_at_work import greedy
 from tests.support.services import asked
-from tests.support.stores import open_store
+from tests.support.stores import WORLD, open_store
 
 CASES = "/v1/learners/incidents/cases"
 BEGIN = {"context": [1, 0], "state": "down", "id": "a"}
@@ -84,6 +86,9 @@ def test_a_case_from_begin_to_the_goal_and_each_answer_again(fresh):
         ("GET", f"{CASES}/none", None, 404, "case-not-found"),
         ("GET", f"{CASES}?limit=x", None, 422, "invalid"),
         ("GET", f"{CASES}?limit", None, 422, "invalid"),
+        ("GET", f"{CASES}?limit=0", None, 422, "invalid"),
+        ("GET", f"{CASES}?limit=00", None, 422, "invalid"),
+        ("GET", "/v1/events?limit=0", None, 422, "invalid"),
         ("GET", "/v1/events?after=-1", None, 422, "invalid"),
         ("GET", "/nothing", None, 404, "not-found"),
         ("GET", "/v1/learners/in%63idents", None, 404, "not-found"),
@@ -194,9 +199,6 @@ def test_another_proposal_a_snapshot_a_learner_and_a_promotion(fresh, tmp_path):
 
 
 def test_bounds_of_a_policy_are_said_by_state(tmp_path):
-    from goalbound import LRCSSP
-    from tests.support.stores import WORLD
-
     with open_store(tmp_path / "store") as store:
         store.create("proven", LRCSSP(WORLD.support, 2, loss_floor=0.1))
         body = {"context": [1, 0], "policy": {"down": "page", "degraded": "page"}}
@@ -204,6 +206,28 @@ def test_bounds_of_a_policy_are_said_by_state(tmp_path):
     assert found["proven"] is True
     assert [(one["name"], one["action_name"]) for one in found["states"]] == [("down", "page"), ("degraded", "page")]
     assert all(one["at_most"] is None or one["at_least"] <= one["at_most"] for one in found["states"])
+
+
+@pytest.mark.parametrize("name", ["greedy", "monitored", "guarded", "without contexts"])
+def test_what_a_learner_in_units_cannot_say_is_refused_and_nothing_is_rebuilt(tmp_path, name):
+    context = [1] if name == "without contexts" else [1, 0]
+    inside = {
+        "greedy": greedy(), "monitored": Monitored(greedy()), "guarded": Guarded(greedy(), [0, 0], after_steps=3),
+        "without contexts": uc_ssp(WORLD.support, loss_floor=0.1),
+    }[name]  # fmt: skip
+
+    async def ask(client):
+        await client.post("/v1/learners/x/cases", json=BEGIN | {"context": context})
+        bounds = await client.post("/v1/learners/x/policy-bounds", json={"context": context})
+        return bounds, await client.get("/v1/learners/x/cases/a/explanation")
+
+    with open_store(tmp_path / "store") as store:
+        store.create("x", InUnits(inside, LossScale("min", cap=1.0)))
+        bounds, explained = asked(store, ask)
+        assert store.status()["rebuilt"] == 0
+    assert (bounds.status_code, bounds.json()["code"]) == (422, "invalid")
+    assert "has no policy_bounds" in bounds.json()["detail"]
+    assert explained.status_code == (422 if name == "without contexts" else 200)
 
 
 def test_bodies_that_come_in_pieces_are_bounded_in_size_and_time(store):
@@ -318,3 +342,19 @@ def test_a_store_that_has_stopped_is_not_ready(tmp_path):
     answer = asked(store, lambda client: client.get("/readyz"))
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert asked(store, lambda client: client.get("/v1/learners")).status_code == 503
+
+
+@pytest.mark.parametrize(("error", "code"), [(StoreDamaged, "store-damaged"), (ReplayDifference, "replay-difference")])
+def test_a_store_that_its_own_files_have_stopped_answers_503_and_says_not_where_it_is(tmp_path, error, code):
+    store = open_store(tmp_path / "store")
+
+    def stop(engine):
+        raise error("postgresql://ann@db/cases: the log holds what it should not")
+
+    with pytest.raises(error):
+        store.writer.call(stop)
+    answer = asked(store, lambda client: client.get("/v1/learners"))
+    assert (answer.status_code, answer.json()["code"]) == (503, code)
+    assert answer.headers["retry-after"] == "1"
+    assert "ann@db" not in answer.text
+    store.close()

@@ -47,3 +47,18 @@ def test_a_copy_that_fails_or_never_ends_leaves_nothing(engine, monkeypatch):
     monkeypatch.setattr(background, "LONGEST", 0.05)
     assert waited(BackgroundSnapshot(engine.snapshots, engine.machine, seq=1, chain=engine.chain)) is None
     BackgroundSnapshot(engine.snapshots, engine.machine, seq=1, chain=engine.chain).end()
+
+
+def test_a_copy_that_somebody_else_has_waited_for_has_ended(engine):
+    """As where SIGCHLD is ignored, or another thread waits for any child."""
+    copy = BackgroundSnapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
+    os.waitpid(copy._pid, 0)
+    entry = waited(copy)
+    assert digest_of(read_snapshot(engine.snapshots, entry)) == digest_of(engine.machine)
+
+
+def test_a_number_that_may_be_of_another_process_by_now_is_not_ended(engine, monkeypatch):
+    copy = BackgroundSnapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
+    os.waitpid(copy._pid, 0)
+    monkeypatch.setattr(os, "kill", None)
+    copy.end()

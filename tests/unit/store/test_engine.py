@@ -24,6 +24,7 @@ from goalbound.learners.context_map import ContextBlind
 from goalbound.store.cases import Managed
 from goalbound.store.events import Kind
 from goalbound.store.machine import Machine
+from goalbound.store.reading import case_of, explanation
 from goalbound.store.replay import restore
 from goalbound.store.snapshots import digest_of
 from tests.support.incidents_at_work import greedy
@@ -109,6 +110,25 @@ def test_what_is_not_there_is_said_to_be(engine):
     for call in (lambda: engine.act("incidents", "a"), lambda: engine.observe("incidents", "a", 0.1, "down", step=9)):
         with pytest.raises(CaseFinished, match="case 'a' has ended"):
             call()
+
+
+@pytest.mark.parametrize("id", ["\0", "a\0b", "\ud800", "", "a b", "a" * 65, ".."])
+def test_what_no_case_can_be_called_is_not_there_and_the_database_is_not_asked(engine, monkeypatch, id):
+    monkeypatch.setattr(engine.log, "case_number", None)
+    for call in (
+        lambda: engine.observe("incidents", id, 0.1, "down", step=1),
+        lambda: engine.observe("incidents", id, 0.1, "down"),
+        lambda: engine.observe("incidents", id, 0.1, "down", taken="page", step=1),
+        lambda: engine.move("incidents", id, "down", step=1),
+        lambda: engine.abandon("incidents", id, "lost", step=1),
+        lambda: engine.act("incidents", id),
+        lambda: case_of(engine, "incidents", id),
+        lambda: explanation(engine, "incidents", id),
+    ):
+        with pytest.raises(CaseNotFound, match="no case"):
+            call()
+    with pytest.raises(ArgumentError, match="id is "):
+        engine.begin("incidents", CALM, "down", id=id)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from goalbound.errors import StorageFailed, StorageFull, StoreDamaged, StoreError
+from goalbound.errors import InputError, StorageFailed, StorageFull, StoreDamaged, StoreError
 from goalbound.store.postgres_connection import SharedText, connected, lock_key, store_error
 from goalbound.store.postgres_log import PostgresLog
 
@@ -21,6 +21,8 @@ from goalbound.store.postgres_log import PostgresLog
         (errors.ReadOnlySqlTransaction("a standby now"), StorageFailed),
         (errors.AdminShutdown("ending"), StorageFailed),
         (errors.SerializationFailure("again"), StorageFailed),
+        (psycopg.DataError("text fields cannot contain NUL bytes"), InputError),  # psycopg's own: nothing was sent
+        (errors.CharacterNotInRepertoire("invalid byte sequence"), StorageFailed),
         (psycopg.OperationalError("server closed the connection"), StorageFailed),
     ],
 )

@@ -5,7 +5,16 @@ import threading
 
 import pytest
 
-from goalbound.errors import CaseExists, FileFormatError, StorageFailed, StoreDamaged, StoreError, StoreLocked
+from goalbound.errors import (
+    CaseExists,
+    CaseNotFound,
+    FileFormatError,
+    InputError,
+    StorageFailed,
+    StoreDamaged,
+    StoreError,
+    StoreLocked,
+)
 from goalbound.store import Store, StoreOptions
 from goalbound.store.audit import verify
 from goalbound.store.database_url import database_of
@@ -46,6 +55,17 @@ def test_with_restarts_everything_is_as_in_a_folder_without(database, tmp_path):
     found = verify(database)
     assert (found.replayed, found.state, found.notes) == (51, digest, ())
     assert found.snapshots == 3
+
+
+def test_a_text_that_postgresql_does_not_keep_is_wrong_input_and_the_store_goes_on(database):
+    with open_store(database) as store:
+        learner = store.create("incidents", greedy())
+        learner.begin(CALM, "down", id="a")
+        with pytest.raises(CaseNotFound):
+            learner.observe("\0", 0.1, "down", step=1)
+        with pytest.raises(InputError, match="cannot keep a value"):
+            store.writer.call(lambda engine: engine.log.case_number(1, "\0"))
+        assert learner.observe("a", 0.1, "down", step=1).step == 1
 
 
 @pytest.fixture

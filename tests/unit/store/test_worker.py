@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from goalbound.errors import StorageFailed, StoreClosed, StoreDamaged, StoreOverloaded
+from goalbound.errors import ArgumentError, StorageFailed, StoreClosed, StoreDamaged, StoreOverloaded
 from goalbound.store.worker import Job, Worker, as_failure, deliver
 
 
@@ -97,6 +97,7 @@ def test_whoever_is_gone_keeps_nobody_else_from_being_told():
 def test_an_error_of_a_store_is_a_failure_as_it_is():
     damaged = StoreDamaged("a page")
     assert as_failure(damaged) is damaged
-    other = as_failure(MemoryError())
-    assert isinstance(other, StorageFailed)
-    assert isinstance(other.__cause__, MemoryError)
+    for error in (MemoryError(), ArgumentError("nobody gave this one")):
+        other = as_failure(error)
+        assert isinstance(other, StorageFailed)
+        assert other.__cause__ is error

@@ -9,7 +9,7 @@ from goalbound.errors import CaseNotFound, StorageFailed, StorageFull, StoreClos
 from goalbound.learners.core import RidgeLearner
 from goalbound.store.worker import Job
 from goalbound.store.writer import Writer
-from tests.support.stores import new_engine
+from tests.support.stores import drawing, new_engine
 
 CALM = [1.0, 0.0]
 
@@ -241,3 +241,47 @@ def test_if_nobody_knows_whether_there_is_space_everyone_is_told(engine):
     assert isinstance(job.results[0], StorageFailed)
     writer.close()
     assert not writer.alive
+
+
+def test_an_error_of_one_who_only_reads_is_the_answer_and_nothing_is_rebuilt(writer, engine):
+    writer.call(lambda one: one.begin("incidents", CALM, "down", id="a"))
+    with pytest.raises(AttributeError, match="policy_bounds"):
+        writer.call(lambda one: one.machine.named("incidents").learner.policy_bounds(CALM), writes=False)
+    assert engine.rebuilt == 0
+
+    def both(one):
+        one.observe("incidents", "a", 0.1, "down", step=1)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):  # whoever said that they only read has written
+        writer.call(both, writes=False)
+    assert engine.rebuilt == 1
+
+
+@pytest.mark.parametrize(
+    "inside", [lambda one: one.snapshot().seq, lambda one: one.create("other", drawing())], ids=["snapshot", "create"]
+)
+def test_what_was_committed_within_a_batch_stays_when_its_rest_has_no_space(writer, engine, monkeypatch, inside):
+    append, times = engine.log.append, []
+
+    def full(*arguments, **more):
+        times.append(1)
+        if len(times) == 2:
+            raise StorageFull("full")
+        append(*arguments, **more)
+
+    for id in "ab":
+        writer.call(lambda one, id=id: one.begin("incidents", CALM, "down", id=id))
+    monkeypatch.setattr(engine.log, "append", full)
+    go = held(writer)
+    asked = [
+        submit(writer, lambda one: one.observe("incidents", "a", 0.1, "down", step=1)),
+        submit(writer, inside),
+        submit(writer, lambda one: one.observe("incidents", "b", 0.1, "down", step=1)),
+    ]
+    go.set()
+    assert all(done.wait(10) for _, done in asked)
+    first, _, last = (job.results[0] for job, _ in asked)
+    assert first.step == 1
+    assert isinstance(last, StorageFull)
+    assert [writer.call(lambda one, id=id: one.act("incidents", id), writes=False).step for id in "ab"] == [1, 0]

@@ -135,27 +135,27 @@ class CovariateLearner(Wrapper):
 
     def progress(self, covariates: Any) -> Any:
         """What an apprentice would do from each state for these covariates; for learners that have ``progress``."""
-        return self.inner.progress(self.map(covariates))
+        return inner_method(self.inner, "progress")(self.map(covariates))
 
     def plan(self, covariates: Any) -> Any:
         """What the learner would do now; for learners that have a ``plan(context)``."""
-        return self.inner.plan(self.map(covariates))
+        return inner_method(self.inner, "plan")(self.map(covariates))
 
     def confidence_set(self, covariates: Any) -> Any:
         """What is plausible for these covariates; for learners that have ``confidence_set(context)``."""
-        return self.inner.confidence_set(self.map(covariates))
+        return inner_method(self.inner, "confidence_set")(self.map(covariates))
 
     def policy_bounds(self, covariates: Any, policy: ArrayLike | Mapping[Any, Any] | None = None) -> Any:
         """What a policy loses for these covariates, at least and at most; for learners that have ``policy_bounds``."""
-        return self.inner.policy_bounds(self.map(covariates), policy)
+        return inner_method(self.inner, "policy_bounds")(self.map(covariates), policy)
 
     def robust_plan(self, covariates: Any) -> Any:
         """The policy with the least worst case for these covariates; for learners that have ``robust_plan``."""
-        return self.inner.robust_plan(self.map(covariates))
+        return inner_method(self.inner, "robust_plan")(self.map(covariates))
 
     def explain(self, covariates: Any, state: int | str) -> Any:
         """Why the learner would play what it plays in a state; for learners that have ``explain``."""
-        return self.inner.explain(self.map(covariates), state)
+        return inner_method(self.inner, "explain")(self.map(covariates), state)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the map, the counts and the learner (by its own ``save``) to one file; complete or not at all.
