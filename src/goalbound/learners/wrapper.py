@@ -137,9 +137,16 @@ def unwrap(learner: Any) -> Any:
     >>> unwrap(ContextBlind(inner)) is inner, unwrap(inner) is inner
     (True, True)
     """
+    *_, inside = layers(learner)
+    return inside
+
+
+def layers(learner: Any) -> Iterator[Any]:
+    """A learner, the one inside it, and so on to the one that is around none."""
+    yield learner
     while isinstance(learner, Wrapper):
         learner = learner.inner
-    return learner
+        yield learner
 
 
 def copy_with_episode(learner: Any, name: str | int) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from goalbound.adapters.learner_files import load_learner
 from goalbound.errors import FileFormatError, InputError, StoreDamaged
-from goalbound.learners.wrapper import bytes_of, loaded_from
+from goalbound.learners.wrapper import bytes_of, layers, loaded_from
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, strict_json, sync_folder
 from goalbound.store.cases import Case, Managed
@@ -137,9 +137,16 @@ def loadable(learner: Any) -> bytes:
     """The file of a learner, if it can be read back from it alone; else an error."""
     try:
         data = bytes_of(learner).tobytes()
-        loaded_from(np.frombuffer(data, np.uint8), load_learner)
+        loaded = learner_from(data)
     except AttributeError as error:
         raise InputError(f"the learner cannot be saved ({error}), so no store can hold it") from None
+    kinds, kept = (list(map(type, layers(one))) for one in (learner, loaded))
+    if kinds != kept:
+        missing = next(kind for kind in kinds if kind not in kept)
+        raise InputError(
+            f"a {missing.__name__} is not in the file of a learner, which would be read back without it, so no store "
+            "can hold it; give the learner inside, or one with a map of covariates: CovariateLearner"
+        )
     return data
 
 

@@ -2,8 +2,10 @@
 
 import pytest
 
-from goalbound.errors import StoreDamaged
-from goalbound.store.snapshots import KEPT, digest_of, prune, read_snapshot, write_snapshot
+from goalbound import ContextBlind, InUnits, LossScale, Support
+from goalbound.errors import InputError, StoreDamaged
+from goalbound.learners.tabular import uc_ssp
+from goalbound.store.snapshots import KEPT, digest_of, loadable, prune, read_snapshot, write_snapshot
 from tests.support.incidents_at_work import contexts
 from tests.support.stores import drawing, learners, new_engine
 
@@ -65,3 +67,11 @@ def test_only_the_newest_snapshots_are_kept_and_drafts_are_removed(tmp_path):
     prune(engine.snapshots, entries)
     assert sorted(path.name for path in engine.snapshots.iterdir()) == sorted(entry.file for entry in entries)
     engine.log.close()
+
+
+def test_a_learner_whose_file_has_not_all_of_it_is_refused():
+    inside = uc_ssp(Support.full(2, 2), loss_floor=0.1)
+    loadable(inside)
+    for learner in (ContextBlind(inside), InUnits(ContextBlind(inside), LossScale("min", 10.0))):
+        with pytest.raises(InputError, match="a ContextBlind is not in the file of a learner"):
+            loadable(learner)
