@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.adapters.covariates import Categories, CovariateMap
-from goalbound.errors import InputError
+from goalbound.errors import ArgumentError, InputError
 from goalbound.logs.columns import LogColumns
 from goalbound.logs.tables import Table, Values
 from goalbound.logs.values import read_numbers
@@ -65,6 +65,7 @@ def _weights(table: Table, names: tuple[str, ...]) -> Contexts:
 
 
 def _mapped(table: Table, names: tuple[str, ...], map: CovariateMap) -> Contexts:
+    names = _ordered(map, names)
     words = _word_columns(map, names)
     columns = {name: _cells(table.columns[name], table.is_text and name not in words) for name in names}
     shape = _as_map_reads(map, names)
@@ -116,6 +117,22 @@ def _one(map: CovariateMap, shape: Callable[[dict[str, Any]], Any], columns: dic
 
 def _python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _ordered(map: CovariateMap, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns in the order in which a map reads them, where it knows them by name; else as they are given."""
+    known = tuple(map.column_names)
+    if getattr(map, "columns", None) is not None or len(known) != len(names):
+        return names
+    if set(known) == set(names):
+        return known
+    for place, name in enumerate(names):
+        if name in known and known[place] != name:
+            raise ArgumentError(
+                f"covariates[{place}] is {short_repr(name)}, which is column {known.index(name)} of the map, whose "
+                f"columns are {', '.join(known)}; give the columns in this order, or call all of them so"
+            )
+    return names
 
 
 def _as_map_reads(map: CovariateMap, names: tuple[str, ...]) -> Callable[[dict[str, Any]], Any]:
