@@ -69,6 +69,20 @@ def test_an_error_of_a_column_that_was_given_in_another_order_names_it():
     assert [one.column for one in log.skipped] == ["rail"]
 
 
+def test_true_and_false_in_a_file_are_those_of_the_map(write_csv):
+    flags, wanted = Categories([True, False]), [[1, 0, 0], [0, 1, 0]]
+    for yes, no in (("True", "False"), ("TRUE", "false"), (True, False), (1, 0)):
+        source = write_csv(rows(smoker=[yes, no]))
+        np.testing.assert_array_equal(contexts(source, flags, "smoker"), wanted)
+        np.testing.assert_array_equal(contexts(source, Tensor([flags], ["smoker"]), "smoker"), wanted)
+    source = write_csv(rows(smoker=["true", "perhaps"]))
+    np.testing.assert_array_equal(contexts(source, flags, "smoker"), [[1, 0, 0], [0, 0, 1]])
+    with pytest.raises(InputError, match="column \"smoker\": 'perhaps' is none of the categories True, False"):
+        contexts(source, Categories([True, False], other=False), "smoker")
+    words = write_csv(rows(smoker=["True", "False"]))
+    np.testing.assert_array_equal(contexts(words, Categories(["True"]), "smoker"), np.eye(2))
+
+
 def test_words_that_look_like_numbers_are_words_to_a_map_of_words(write_csv):
     table = rows(kind=["1", "02"])
     np.testing.assert_array_equal(contexts(write_csv(table), Categories(["1", "02"], other=False), "kind"), np.eye(2))
