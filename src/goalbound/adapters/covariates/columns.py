@@ -91,11 +91,11 @@ def _lookup(holder: Any, column: str | int, where: str) -> Any:
 def listed(values: Any) -> list[Any]:
     """The values as Python has them; of a table with one column, that column."""
     keys = None if hasattr(values, "tolist") else column_keys(values)
-    if keys is not None:
-        if len(keys) != 1:
+    if keys:
+        if len(keys) > 1:
             raise ArgumentError(
                 f"the table has the columns {short_repr(keys)}; this map reads one, which has no name: give that "
-                f"column, or name it: Tensor([map], [{short_repr(keys[0]) if keys else '...'}])"
+                f"column, or name it: Tensor([map], [{short_repr(keys[0])}])"
             )
         values = values[keys[0]]
     plain = values.tolist() if hasattr(values, "tolist") else values
