@@ -61,6 +61,7 @@ def load_learner(path: str | PathLike[str], *, limit: int = LIMIT) -> Any:
     known = ", ".join((*LEARNER_KINDS, *WRAPPER_KINDS))
     raise FileFormatError(
         f"{path}: "
-        + (f"it holds a {short_repr(kind)}" if kind is not None else "it is no file of goalbound")
+        + (f"it holds a {short_repr(kind)}" if kind is not None else "it is no file of goalbound, or a damaged one")
         + f"; a learner is one of {known}. Others are restored by one that was made alike: fresh.restored(path)"
+        + ("" if kind is not None else "; in the place of a damaged file take a copy that was made before")
     )

@@ -26,7 +26,8 @@ UNIT = 2.0**-53
 
 @lean
 def inner_maximum(sets, pair, values, dual):
-    """A bound from above of the sum of q v over the plausible rows q of a pair, tight but for rounding; its t and w.
+    """A bound from above of the sum of q v over the plausible rows q of a pair, tight but for rounding; its t, and
+    what the row of a ball adds.
 
     Starts at t = ``dual`` where rows are in intervals. One pass costs O(count).
     """
@@ -118,8 +119,10 @@ def max_over_intervals(sets, pair, values, dual, turn):
 
 @lean
 def max_over_ball(sets, pair, values):
-    """:func:`inner_maximum` of the shape L2_BALL, with the t and w of its row: t is infinite where the ball reaches a
-    row that leads only to the largest value, and w is then what that row adds to the centre there.
+    """:func:`inner_maximum` of the shape L2_BALL, with t and what is added, by which its row is
+    max(0, centre - t d + added) with d = largest - v: w = largest - added / t would lose the row where values tie up to
+    rounding, as t is then as large as 1 / rounding. t is infinite where the ball reaches a row that leads only to the
+    largest value.
 
     Where the row that Cauchy and Schwarz give, centre + radius v / |v|, sums to at most 1, it is the best one. Else the
     best row leaves nothing to the goal. Of rows that sum to 1 the centre, brought to that sum alike in all entries, is
@@ -155,7 +158,8 @@ def max_over_ball(sets, pair, values):
     plain = height + radius * norm
     plain += slack * plain
     if not stochastic and total + radius / norm * climb <= 1.0:
-        return min(plain, largest), radius / norm, 0.0
+        t = radius / norm
+        return min(plain, largest), t, t * largest
     t, added = simplex_multipliers(sets, pair, values, largest, lack)
     if t == np.inf:
         return largest, t, added
@@ -174,7 +178,7 @@ def max_over_ball(sets, pair, values):
         square += e * e
     bound = w + worth + radius * sqrt(square)
     bound += slack * (abs(w) + size + radius * sqrt(square) + largest)
-    return min(bound, plain, largest), t, w
+    return min(bound, plain, largest), t, added
 
 
 @lean
@@ -235,29 +239,67 @@ def simplex_multipliers(sets, pair, values, largest, lack):
 
 
 @lean
-def interval_row(sets, pair, values, t, turn, out_row):
-    """The row of the level t of :func:`max_over_intervals`: what is missing to 1 goes to the next states at t."""
-    first = sets.next_start[pair]
-    left = 1.0
-    for k in range(sets.used[pair]):
-        v = values[sets.state[first + k]]
-        if turn > 0.0:
-            v = turn - v
-        out_row[k] = sets.high[first + k] if v > t else sets.low[first + k]
-        left -= out_row[k]
-    for k in range(sets.used[pair]):
-        v = values[sets.state[first + k]]
-        if turn > 0.0:
-            v = turn - v
-        if v == t:
-            more = min(max(left, 0.0), sets.high[first + k] - out_row[k])
-            out_row[k] += more
-            left -= more
+def turned(value, turn):
+    """A value, or turn minus it where ``turn`` is above 0."""
+    return turn - value if turn > 0.0 else value
 
 
 @lean
-def pessimistic_row(sets, pair, values, t, w, out_row):
-    """The row that belongs to the t and w of :func:`inner_maximum`, by seen index; up to rounding it is plausible."""
+def interval_row(sets, pair, values, t, turn, out_row):
+    """The row of the level t of :func:`max_over_intervals`: what is missing to 1 goes to the next states at t.
+
+    Up to rounding t is as good as the best level, but it may lie beside it: where values tie up to rounding, or where t
+    is that of other values. So what is still missing goes to the largest values below t, and what is too much is taken
+    back from the least ones above it.
+    """
+    first = sets.next_start[pair]
+    left = 1.0
+    for k in range(sets.used[pair]):
+        v = turned(values[sets.state[first + k]], turn)
+        out_row[k] = sets.high[first + k] if v > t else sets.low[first + k]
+        left -= out_row[k]
+    left = share_out(sets, pair, values, t, turn, left, out_row)
+    while left > 0.0:
+        level = -np.inf
+        for k in range(sets.used[pair]):
+            v = turned(values[sets.state[first + k]], turn)
+            if v < t and out_row[k] < sets.high[first + k]:
+                level = max(level, v)
+        if level == -np.inf:
+            return
+        t = level
+        left = share_out(sets, pair, values, t, turn, left, out_row)
+    while left < 0.0:
+        level = np.inf
+        for k in range(sets.used[pair]):
+            v = turned(values[sets.state[first + k]], turn)
+            if v > t and out_row[k] > sets.low[first + k]:
+                level = min(level, v)
+        if level == np.inf:
+            return
+        t = level
+        for k in range(sets.used[pair]):
+            if turned(values[sets.state[first + k]], turn) == t:
+                less = min(max(-left, 0.0), out_row[k] - sets.low[first + k])
+                out_row[k] -= less
+                left += less
+
+
+@lean
+def share_out(sets, pair, values, t, turn, left, out_row):
+    """Give the next states that are worth t what they may still have of ``left``. Returns what is left then."""
+    first = sets.next_start[pair]
+    for k in range(sets.used[pair]):
+        if turned(values[sets.state[first + k]], turn) == t:
+            more = min(max(left, 0.0), sets.high[first + k] - out_row[k])
+            out_row[k] += more
+            left -= more
+    return left
+
+
+@lean
+def pessimistic_row(sets, pair, values, t, added, out_row):
+    """The row that belongs to what :func:`inner_maximum` returns, by seen index; up to rounding it is plausible."""
     if sets.shape == INTERVAL_SET:
         interval_row(sets, pair, values, t, 0.0, out_row)
         return
@@ -270,9 +312,9 @@ def pessimistic_row(sets, pair, values, t, w, out_row):
         v = values[sets.state[first + k]]
         q = sets.centre[first + k]
         if t == np.inf:
-            out_row[k] = q + w if v == largest else 0.0
+            out_row[k] = q + added if v == largest else 0.0
         else:
-            out_row[k] = max(q + t * (v - w), 0.0)
+            out_row[k] = max(q - t * (largest - v) + added, 0.0)
 
 
 @lean
@@ -283,13 +325,13 @@ def pessimistic_backups(sets, values, duals, out_worth, out_rows):
     ``sets``: the largest plausible ones.
     """
     for pair in range(len(sets.losses)):
-        bound, t, w = inner_maximum(sets, pair, values, duals[pair])
+        bound, t, added = inner_maximum(sets, pair, values, duals[pair])
         worth = sets.losses[pair] + bound
         out_worth[pair] = worth + 2.0 * UNIT * worth
         if sets.shape == INTERVAL_SET:
             duals[pair] = t
         first = sets.next_start[pair]
-        pessimistic_row(sets, pair, values, t, w, out_rows[first : first + sets.used[pair]])
+        pessimistic_row(sets, pair, values, t, added, out_rows[first : first + sets.used[pair]])
 
 
 @lean

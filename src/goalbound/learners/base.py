@@ -212,15 +212,19 @@ class LearnerBase:
             with interrupts_wait():
                 if len(chunk.steps.pairs):
                     self._caveats = united_caveats(self._caveats, breaks)
-                self._learn_steps(chunk.steps)
-            learned += len(chunk.steps.pairs)
+                before, wrong = self._steps, chunk.error
+                try:
+                    self._learn_steps(chunk.steps)
+                except InputError as error:  # what was declared is contradicted by the steps before
+                    wrong = error
+            learned += self._steps - before if wrong is not chunk.error else len(chunk.steps.pairs)
             self._after_learning()
-            if isinstance(chunk.error, InputError):
-                raise type(chunk.error)(
-                    f"step {learned} of the log, from 0 on: {chunk.error} (the steps before it were learned)"
+            if isinstance(wrong, InputError):
+                raise type(wrong)(
+                    f"step {learned} of the log, from 0 on: {wrong} (the steps before it were learned)"
                 ) from None
-            if chunk.error is not None:
-                raise chunk.error
+            if wrong is not None:
+                raise wrong
         return learned
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:

@@ -15,7 +15,7 @@ from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.batch import rows_of
 from goalbound.learners.card import CELLS, Card, wrapped_card
 from goalbound.learners.caveats import checked_caveats
-from goalbound.learners.checks import one_component
+from goalbound.learners.checks import check_log_support, one_component
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
 from goalbound.learners.wrapper import begin_inner, bytes_of, can_be_saved, inner_method, restored_from
@@ -140,9 +140,14 @@ class Discretized:
     def learn_log(self, log: Iterable[tuple[ArrayLike, Step]]) -> int:
         """:meth:`learn` from ``(context, step)`` by ``(context, step)`` in the order of time; how many.
 
-        A wrong step is an error that says its number, from 0 on; those before it are learned.
+        A wrong step is an error that says its number, from 0 on; those before it are learned. A
+        :class:`goalbound.logs.Log` was read with the states and actions of the learners; another one is an error.
         """
         learned = 0
+        of_log = getattr(log, "support", None)
+        of_cells = None if of_log is None else getattr(self.example(), "support", None)
+        if of_cells is not None:
+            check_log_support(of_cells, of_log)
         breaks = checked_caveats(getattr(log, "validity_breaks", ()), "validity_breaks of the log")
         for item in log:
             try:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.adapters.covariates import Categories, CovariateMap
-from goalbound.errors import InputError
+from goalbound.adapters.covariates.columns import listed
+from goalbound.errors import ArgumentError, InputError
 from goalbound.logs.columns import LogColumns
 from goalbound.logs.tables import Table, Values
 from goalbound.logs.values import read_numbers
@@ -65,8 +66,12 @@ def _weights(table: Table, names: tuple[str, ...]) -> Contexts:
 
 
 def _mapped(table: Table, names: tuple[str, ...], map: CovariateMap) -> Contexts:
+    names = _ordered(map, names)
     words = _word_columns(map, names)
     columns = {name: _cells(table.columns[name], table.is_text and name not in words) for name in names}
+    if table.is_text:
+        for name in _flag_columns(map, names):
+            columns[name] = [_flag(cell) for cell in listed(columns[name])]
     shape = _as_map_reads(map, names)
     try:
         rows = np.asarray(map.apply(shape(columns)).contexts)
@@ -118,6 +123,22 @@ def _python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _ordered(map: CovariateMap, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns in the order in which a map reads them, where it knows them by name; else as they are given."""
+    known = tuple(map.column_names)
+    if getattr(map, "columns", None) is not None or len(known) != len(names):
+        return names
+    if set(known) == set(names):
+        return known
+    for place, name in enumerate(names):
+        if name in known and known[place] != name:
+            raise ArgumentError(
+                f"covariates[{place}] is {short_repr(name)}, which is column {known.index(name)} of the map, whose "
+                f"columns are {', '.join(known)}; give the columns in this order, or call all of them so"
+            )
+    return names
+
+
 def _as_map_reads(map: CovariateMap, names: tuple[str, ...]) -> Callable[[dict[str, Any]], Any]:
     """What a map is given: columns by name, the only column, or rows."""
     reads = getattr(map, "columns", None)
@@ -134,15 +155,37 @@ def _flat(columns: Any) -> list[Any]:
 
 def _word_columns(map: Any, names: tuple[str, ...]) -> set[str]:
     """The columns that are read as words; all others of a CSV file are read as numbers where they are some."""
+    return _category_columns(map, names, lambda values: all(isinstance(value, str) for value in values))
+
+
+def _flag_columns(map: Any, names: tuple[str, ...]) -> set[str]:
+    """The columns whose categories have True or False among them."""
+    return _category_columns(map, names, lambda values: any(isinstance(value, bool) for value in values))
+
+
+def _flag(cell: Any) -> Any:
+    """Text of true and false, in letters of any case, as these; all else as it is.
+
+    >>> _flag("TRUE"), _flag(" false "), _flag("yes"), _flag(None)
+    (True, False, 'yes', None)
+    """
+    return _FLAGS.get(cell.strip().lower(), cell) if isinstance(cell, str) else cell
+
+
+_FLAGS = {"true": True, "false": False}
+
+
+def _category_columns(map: Any, names: tuple[str, ...], wanted: Callable[[tuple[Any, ...]], bool]) -> set[str]:
+    """The columns that are read by Categories whose values are the wanted ones, alone or inside another map."""
     if isinstance(map, Categories):
-        return set(names) if all(isinstance(value, str) for value in map.values) else set()
+        return set(names) if wanted(map.values) else set()
     reads = getattr(map, "columns", None)
     if reads is None:
         return set()
     found: set[str] = set()
     for inner, column in zip(map.maps, reads, strict=True):
         own = tuple(one if isinstance(one, str) else names[one] for one in _flat((column,)) if _known(one, names))
-        found |= _word_columns(inner, own)
+        found |= _category_columns(inner, own, wanted)
     return found
 
 

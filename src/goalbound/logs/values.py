@@ -149,12 +149,14 @@ class Names(NamedTuple):
 def read_names(column: Values) -> Names:
     """The names of a column, in the order in which they first appear; whole numbers are names too."""
     cells = column.tolist() if isinstance(column, np.ndarray) else column
+    kinds = set(map(type, cells))
+    keys = cells if kinds.isdisjoint((bool, np.bool_)) else [_key(value) for value in cells]
     index: dict[Any, int] = {}
     try:
-        raw = [index.setdefault(value, len(index)) for value in cells]
+        raw = [index.setdefault(value, len(index)) for value in keys]
     except TypeError:  # a cell that is no key, such as a list
         index = {}
-        raw = [index.setdefault(value if _is_key(value) else (_NO_KEY, repr(value)), len(index)) for value in cells]
+        raw = [index.setdefault(value if _is_key(value) else (_NO_KEY, repr(value)), len(index)) for value in keys]
     places: dict[str, int] = {}
     code_of = np.full(len(index), -1, dtype=np.int64)
     for value, place in index.items():
@@ -165,6 +167,11 @@ def read_names(column: Values) -> Names:
 
 
 _NO_KEY = object()
+
+
+def _key(value: Any) -> Any:
+    """True and False are not names, and would be the same keys as 1 and 0."""
+    return (_NO_KEY, repr(value)) if isinstance(value, bool | np.bool_) else value
 
 
 def _is_key(value: Any) -> bool:

@@ -30,6 +30,8 @@ EPSILON = 2.0**-52
 SWEEPS = 20_000
 SWEEPS_AT_A_TIME = 64
 """Sweeps between two looks at whether compiled kernels pay."""
+UNFIT = 1e-6
+"""Rows whose sum is further from 1 are not plausible: sets are checked up to less than this."""
 SPREAD = 1e-3
 """Losses below this share of their mean are too small to absorb rounding: expected steps do it instead."""
 DENSE_STATES = 400
@@ -46,43 +48,51 @@ def upper_bounds(sets: BallSet | IntervalSet, finite: Bools, tolerance: float) -
         return upper, Status.CONVERGED
     arrays = uncertainty_arrays(sets)._replace(losses=np.array(sets.loss_high))
     mean = float(arrays.losses[finite].mean())
-    values, excess = _worst_values(sets.support, arrays, finite)
+    values, excess, short = _worst_values(sets.support, arrays, finite)
     shape, slip, paid = values, excess, arrays.losses
     if paid[finite].min() < SPREAD * mean or mean == 0.0:
         paid = np.maximum(paid, SPREAD * mean if mean > 0.0 else 1.0)
-        shape, slip = _worst_values(sets.support, arrays._replace(losses=paid), finite)
+        shape, slip, _ = _worst_values(sets.support, arrays._replace(losses=paid), finite)
     margin = (paid - slip)[finite]
     if not (np.isfinite(excess[finite]).all() and (margin > 0.0).all()):
         return upper, Status.ROUNDING
     factor = float(np.max(excess[finite] / margin)) * (1.0 + 1e-12)
+    fall = float(np.max(short[finite] / margin))  # the largest values are not below values - fall * shape, see there
     bound = (values + factor * shape)[:-1][finite]
     upper[:-1][finite] = np.nextafter(bound * (1.0 + 1e-15), np.inf)
-    return upper, _status(factor * shape[:-1][finite], bound, tolerance)
+    return upper, _status((factor + fall) * shape[:-1][finite], bound, tolerance)
 
 
-def _worst_values(support: Support, arrays: UncertaintySet, finite: Bools) -> tuple[Floats, Floats]:
-    """[S + 1] the values of the worst model found, and [S] how far their backups exceed them; infinite if none was.
+def _worst_values(support: Support, arrays: UncertaintySet, finite: Bools) -> tuple[Floats, Floats, Floats]:
+    """[S + 1] the values of the worst model found, [S] how far their backups exceed them, infinite if none was, and [S]
+    how far their backups fall short of them, which is rounding.
 
     Strategy iteration of an adversary that chooses the rows: all its models arrive from the states that are finite, so
     their values rise, in a handful of rounds, to those of the worst one.
+
+    How far the values v may be above the largest ones: let q be the rows of T v >= v - short, and s a shape with
+    l + q' s <= s + slip for all plausible rows q'. Then T(v - y s) >= T v - y q s >= v - y s for
+    y >= short / (l - slip), and what is below its own backup is below the fixed point.
     """
     values, found = np.zeros(support.states + 1), np.full(support.states, np.inf)
     backups = _Backups(support, arrays, pessimistic_backups)
     units = np.where(finite & (arrays.losses > 0.0), arrays.losses, 1.0)
-    for _ in range(MOST_MODELS):
+    for left in reversed(range(MOST_MODELS)):
         worth, rows = backups.of(values)
         excess = np.where(finite, np.maximum(worth - values[:-1], 0.0), 0.0)
+        short = np.where(finite, np.maximum(values[:-1] - worth, 0.0), 0.0)
         solved = _chain_values(support, rows, arrays.losses, finite)
         rises = solved is not None and ((solved - values)[:-1] > 4.0 * EPSILON * values[:-1]).any()
-        if (excess <= SETTLED * units).all() or not rises:
-            return values, excess if values.any() or not worth[finite].any() else found
+        if (excess <= SETTLED * units).all() or not rises or left == 0:
+            break
         assert solved is not None
         values = solved
-    return values, excess
+    return values, excess if values.any() or not worth[finite].any() else found, short
 
 
-def _best_values(support: Support, arrays: UncertaintySet, aim: float) -> tuple[Floats, Floats]:
-    """[S + 1] values from which the least plausible ones are not far, and [S] how far backups fall short of them.
+def _best_values(support: Support, arrays: UncertaintySet, aim: float) -> tuple[Floats, Floats, Floats]:
+    """[S + 1] values from which the least plausible ones are not far, [S] how far backups fall short of them, and [S]
+    how far backups exceed them, which is rounding.
 
     Sweeps from below until a model of the best rows arrives, then strategy iteration: losses are positive, so better
     models arrive too, and their values fall to the least ones.
@@ -92,6 +102,7 @@ def _best_values(support: Support, arrays: UncertaintySet, aim: float) -> tuple[
     everywhere = np.ones(support.states, dtype=bool)
     modelled = False
     best, least, best_short = values, np.inf, np.full(support.states, np.inf)
+    best_excess = best_short
     for _ in range(MOST_ROUNDS):
         worth, rows = backups.of(values)
         short = np.maximum(values[:-1] - worth, 0.0)
@@ -99,13 +110,13 @@ def _best_values(support: Support, arrays: UncertaintySet, aim: float) -> tuple[
         if modelled and not share < least:
             break  # what is left is rounding
         if modelled:
-            best, least, best_short = values, share, short
+            best, least, best_short, best_excess = values, share, short, np.maximum(worth - values[:-1], 0.0)
         solved = _chain_values(support, rows, arrays.losses, everywhere)
         if modelled and (share <= aim or solved is None):
             break
         modelled = solved is not None
         values = np.append(worth, 0.0) if solved is None else solved
-    return best, best_short
+    return best, best_short, best_excess
 
 
 class _Backups:
@@ -124,7 +135,8 @@ class _Backups:
 
 def _chain_values(support: Support, rows: Floats, losses: Floats, finite: Bools) -> Floats | None:
     """[S + 1] what the finite states lose in a model whose rows [M] lead only to them and to the goal; None if the
-    linear system has no answer. Rows are brought to the sum 1; what balls lack goes to the goal."""
+    linear system has no answer, or rows are further than rounding from the sum 1, to which they are brought. What
+    balls lack goes to the goal."""
     states, lengths = support.states, np.diff(support.next_start)
     row = np.repeat(np.arange(states), lengths)
     inside = np.append(finite, True)
@@ -134,7 +146,10 @@ def _chain_values(support: Support, rows: Floats, losses: Floats, finite: Bools)
     given = np.add.reduceat(np.where(to_goal, rows, 0.0), support.next_start[:-1])
     leaving = np.where(support.leads_to_goal, np.maximum(given, 1.0 - total), 0.0)
     leaving = np.maximum(leaving, 0.0)
-    scale = np.where(total + leaving > 0.0, total + leaving, 1.0)
+    scale = total + leaving
+    if (np.abs(scale[finite] - 1.0) > UNFIT).any():
+        return None
+    scale = np.where(scale > 0.0, scale, 1.0)
     entries, leaving = entries / scale[row], leaving / scale
     apart = (support.next_state != row) & (entries > 0.0) & finite[row]
     place = np.cumsum(finite) - 1
@@ -202,16 +217,21 @@ def _status(gaps: Floats, bounds: Floats, tolerance: float) -> Status:
 
 
 def _positive_lower_bounds(sets: BallSet | IntervalSet, tolerance: float) -> tuple[Floats, Floats]:
-    """[S + 1] each: (1 - x) v and v, with v the values of a model, or below them.
+    """[S + 1] each: (1 - x) v and (1 + y) v, with v the values of a model, or below them.
 
     If backups fall short of v by r and pay l, T((1 - x) v) >= (1 - x)(v - r) + x l >= (1 - x) v for x >= r / (r + l).
+    If they exceed v by e < l, T((1 + y) v) = (1 + y) T v - y l <= (1 + y)(v + e) - y l <= (1 + y) v for
+    y >= e / (l - e), and the model of these rows loses at most (1 + y) v.
     """
     arrays = uncertainty_arrays(sets)
-    values, short = _best_values(sets.support, arrays, 0.1 * tolerance)
+    values, short, excess = _best_values(sets.support, arrays, 0.1 * tolerance)
     if not np.isfinite(short).all():  # no model was found that arrives: rounding
         return np.append(arrays.losses, 0.0), np.full(len(values), np.inf)
     share = float(np.max(short / (short + arrays.losses))) * (1.0 + 1e-12)
-    return values * (1.0 - share) * (1.0 - 1e-15), values
+    lower = values * (1.0 - share) * (1.0 - 1e-15)
+    if not (excess < arrays.losses).all():
+        return lower, np.full(len(values), np.inf)
+    return lower, values * (1.0 + float(np.max(excess / (arrays.losses - excess))))
 
 
 def _free_lower_bounds(sets: BallSet | IntervalSet, tolerance: float) -> tuple[Floats, Floats]:

@@ -88,3 +88,18 @@ def test_a_blind_learner_says_how_it_is_loaded(tmp_path: Path) -> None:
     ContextBlind(inner).save(tmp_path / "learner.npz")
 
     assert isinstance(load_learner(tmp_path / "learner.npz"), LRCSSP)  # the file is that of the learner inside
+
+
+@pytest.mark.parametrize("lost", [1, 7, 100])
+def test_a_file_that_lost_bytes_at_the_front_is_an_error_that_names_it(
+    lost: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "learner.npz"
+    lr_cssp().save(path)
+    path.write_bytes(path.read_bytes()[lost:])
+    with pytest.raises(
+        FileFormatError, match=r"learner\.npz: it is no file of goalbound, or a damaged one.*take a copy"
+    ):
+        load_learner(path)
+    assert main(["check", str(path)]) == 2
+    assert "learner.npz: " in capsys.readouterr().err

@@ -63,10 +63,10 @@ def least(sets: UncertaintySet, values: Floats) -> float:
     return float(value_iteration.inner_minimum.python(sets, 0, values, 0.0, np.inf)[0])
 
 
-def worst_row(sets: UncertaintySet, values: Floats) -> Floats:
-    _, t, w = robust_evaluation.inner_maximum.python(sets, 0, values, 0.0)
+def worst_row(sets: UncertaintySet, values: Floats, dual: float = 0.0) -> Floats:
+    _, t, added = robust_evaluation.inner_maximum.python(sets, 0, values, dual)
     row = np.zeros(int(sets.used[0]))
-    robust_evaluation.pessimistic_row.python(sets, 0, values, t, w, row)
+    robust_evaluation.pessimistic_row.python(sets, 0, values, t, added, row)
     return row
 
 
@@ -146,6 +146,65 @@ def test_the_row_of_the_maximum_over_a_ball_is_plausible_and_attains_it(
         assert row.sum() == pytest.approx(1.0)
     # no plausible row is worth more than the bound, and this one is worth that
     assert row @ values == pytest.approx(largest(sets, with_ends(values)), abs=1e-9 * max(values.max(), 1.0))
+
+
+BESIDE = st.sampled_from([-3, -1, 0, 0, 0, 1, 2])
+"""How many units in the last place a number is from another, which it ties with up to rounding."""
+
+
+def beside(number: float, units: int) -> float:
+    return max(number + units * math.ulp(number), 0.0)
+
+
+@st.composite
+def near_ties(draw: st.DrawFn, count: int) -> Floats:
+    """Values of which many tie up to rounding."""
+    few = draw(st.lists(st.sampled_from([0.1, 0.3, 1.0, 3.0, 1e4]), min_size=1, max_size=2))
+    return np.array([beside(draw(st.sampled_from(few)), draw(BESIDE)) for _ in range(count)])
+
+
+@examples(150)
+@given(st.data(), box_cases())
+def test_where_values_tie_up_to_rounding_the_row_of_the_maximum_over_intervals_is_still_plausible(
+    data: st.DataObject, case: tuple[Floats, Floats, Floats]
+) -> None:
+    low, high, _ = case
+    values = np.append(data.draw(near_ties(len(low) - 1)), 0.0)
+    start = beside(data.draw(st.sampled_from(values.tolist())), data.draw(BESIDE))
+    sets, worth = box(low, high), np.append(0.0, values)
+    row = worst_row(sets, worth, start)
+    check_row(row, low, high)
+    unit = max(values.max(), 1e-300)
+    assert row @ values == pytest.approx(float(interval_maximum(low, high, values)), abs=1e-12 * unit)
+    out, rows = np.zeros(len(sets.losses)), np.zeros(len(sets.state))
+    robust_evaluation.optimistic_backups.python(sets, worth, np.full(len(sets.losses), start), out, rows)
+    check_row(rows[: len(low)], low, high)
+    assert rows[: len(low)] @ values == pytest.approx(-float(interval_maximum(low, high, -values)), abs=1e-12 * unit)
+    value_iteration.optimistic_row.python(sets, 0, worth, start, rows[: len(low)])
+    check_row(rows[: len(low)], low, high)
+
+
+def check_row(row: Floats, low: Floats, high: Floats) -> None:
+    assert row.sum() == pytest.approx(1.0, abs=1e-15 * (len(row) + 1))
+    assert (row >= low - 1e-15).all()
+    assert (row <= high + 1e-15).all()
+
+
+@examples(150)
+@given(st.data(), ball_cases())
+def test_where_values_tie_up_to_rounding_the_row_of_the_maximum_over_a_ball_is_still_plausible(
+    data: st.DataObject, case: tuple[Floats, float, Floats, bool]
+) -> None:
+    centre, radius, _, stochastic = case
+    values = data.draw(near_ties(len(centre)))
+    sets = ball(centre, radius, stochastic=stochastic)
+    row = worst_row(sets, with_ends(values))
+    assert (row >= 0.0).all()
+    assert np.linalg.norm(row - centre) <= radius + 1e-12
+    assert row.sum() <= 1.0 + 1e-12
+    if stochastic:
+        assert row.sum() == pytest.approx(1.0, abs=1e-12)
+    assert row @ values == pytest.approx(largest(sets, with_ends(values)), abs=1e-9 * values.max())
 
 
 @examples(100)

@@ -20,6 +20,7 @@ from goalbound.learners.discretized import Discretized
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.ridge import GreedyRidge, PosteriorSampling
 from goalbound.learners.wrapper import can_be_saved
+from goalbound.logs import read_log
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.array_file import write_array_file
 from goalbound.simulation import Cyclic, Dirichlet, ModelEnvironment, bernoulli, play
@@ -346,3 +347,17 @@ def test_on_a_larger_support_cells_go_on_and_new_ones_are_made_there() -> None:
     found.learn([0.0, 1.0, 0.0], Step(PROBLEM.support.states, 0, 0.5, 0))
     with pytest.raises(InputError, match="make makes learners of another support"):
         one.extended(larger, make=one_component("greedy"))
+
+
+def test_a_log_that_was_read_with_other_states_is_refused_and_nothing_is_learned() -> None:
+    table = {
+        "case": [1, 1], "time": [0, 1], "state": ["b", "a"], "action": ["go", "go"], "loss": [0.5, 0.5],
+        "next_state": ["a", "goal"],
+    }  # fmt: skip
+    log = read_log(table)
+    own = Support.from_pairs([{0: [1, 2]}, {0: [0, 2]}], state_names=["a", "b"], action_names=["go"])
+    learner = Discretized(lambda rng: LRCSSP(own, 1, loss_floor=0.1), 1, parts=2)
+    with pytest.raises(InputError, match=r"read with other names of states .*'b', 'a'.*support=learner\.support"):
+        learner.learn_log(log)
+    assert not learner.cells
+    assert learner.learn_log(read_log(table, support=own)) == 2

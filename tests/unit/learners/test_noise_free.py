@@ -70,10 +70,19 @@ def test_a_loss_that_contradicts_others_is_an_error_that_names_both(kind: Any) -
 def test_a_log_is_learned_up_to_the_contradiction() -> None:
     learner = learner_of()
     log = [([1.0, 0.0], Step(0, 0, 0.25, 1)), ([0.0, 1.0], Step(0, 0, 0.5, 1)), ([0.5, 0.5], Step(0, 0, 0.5, 1))]
-    with pytest.raises(ArgumentError, match=r"only be 0\.375"):
+    said = r"^step 2 of the log, from 0 on: .*only be 0\.375.*\(the steps before it were learned\)$"
+    with pytest.raises(ArgumentError, match=said):
         learner.learn_log(log)
     assert learner.statistics.visits.sum() == 2
     learner.learn([0.5, 0.5], Step(0, 0, 0.375, 1))
+
+
+def test_the_number_of_a_contradiction_is_that_in_the_log_however_long_it_is() -> None:
+    fine, wrong = ([1.0, 0.0], Step(0, 0, 0.25, 1)), ([1.0, 0.0], Step(0, 0, 0.5, 1))
+    learner = learner_of(GreedyRidge)
+    with pytest.raises(ArgumentError, match=r"^step 5000 of the log, from 0 on: "):
+        learner.learn_log([*[fine] * 5000, wrong, fine])
+    assert learner.statistics.visits.sum() == 5000
 
 
 @pytest.mark.parametrize("compiled", [True, False])

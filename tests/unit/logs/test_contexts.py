@@ -52,6 +52,37 @@ def test_a_map_reads_its_columns_by_name_its_only_column_or_rows(write_csv):
     assert both[1][3] == 1.0
 
 
+def test_a_map_that_knows_its_columns_by_name_reads_them_in_any_order(write_csv):
+    table, map = rows(road=[1, 0], rail=[3, 4]), Composition(["road", "rail"])
+    for source in (table, write_csv(table)):
+        for names in (["road", "rail"], ["rail", "road"]):
+            np.testing.assert_array_equal(contexts(source, map, *names), [[0.25, 0.75], [0.0, 1.0]])
+    # by place where the names are others, and an error where only some are those of the map, in other places
+    np.testing.assert_array_equal(contexts(rows(a=[1, 0], b=[3, 4]), map, "a", "b"), [[0.25, 0.75], [0.0, 1.0]])
+    with pytest.raises(InputError, match=r"covariates\[0\] is 'rail', which is column 1 of the map.*road, rail"):
+        contexts(rows(rail=[1, 0], other=[3, 4]), map, "rail", "other")
+
+
+def test_an_error_of_a_column_that_was_given_in_another_order_names_it():
+    how = {"columns": LogColumns(covariates=["rail", "road"]), "covariate_map": Composition(["road", "rail"])}
+    log = read_log(rows(road=[1, 0], rail=[1, None]), errors="skip", **how)
+    assert [one.column for one in log.skipped] == ["rail"]
+
+
+def test_true_and_false_in_a_file_are_those_of_the_map(write_csv):
+    flags, wanted = Categories([True, False]), [[1, 0, 0], [0, 1, 0]]
+    for yes, no in (("True", "False"), ("TRUE", "false"), (True, False), (1, 0)):
+        source = write_csv(rows(smoker=[yes, no]))
+        np.testing.assert_array_equal(contexts(source, flags, "smoker"), wanted)
+        np.testing.assert_array_equal(contexts(source, Tensor([flags], ["smoker"]), "smoker"), wanted)
+    source = write_csv(rows(smoker=["true", "perhaps"]))
+    np.testing.assert_array_equal(contexts(source, flags, "smoker"), [[1, 0, 0], [0, 0, 1]])
+    with pytest.raises(InputError, match="column \"smoker\": 'perhaps' is none of the categories True, False"):
+        contexts(source, Categories([True, False], other=False), "smoker")
+    words = write_csv(rows(smoker=["True", "False"]))
+    np.testing.assert_array_equal(contexts(words, Categories(["True"]), "smoker"), np.eye(2))
+
+
 def test_words_that_look_like_numbers_are_words_to_a_map_of_words(write_csv):
     table = rows(kind=["1", "02"])
     np.testing.assert_array_equal(contexts(write_csv(table), Categories(["1", "02"], other=False), "kind"), np.eye(2))

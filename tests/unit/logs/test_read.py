@@ -255,3 +255,20 @@ def test_the_log_of_a_simulation_is_read_back_as_it_was_played():
     assert [problem.support.state_names[step.state] for _, step in log] == rows["state"]
     assert [problem.support.action_names[step.action] for _, step in log] == rows["action"]
     assert (log.cases, log.open_cases) == (300, 0)
+
+
+@pytest.mark.parametrize("column", ["case", "state", "action", "next_state"])
+def test_true_in_a_column_of_names_is_a_fault_of_its_row_also_beside_1(column):
+    table = {
+        "case": [1, 1, 1],
+        "state": [1, 1, 1],
+        "action": [1, 1, 1],
+        "loss": [0.5] * 3,
+        "next_state": [1, 1, "goal"],
+    }
+    for row in (0, 1):
+        wrong = {**table, column: [True if place == row else cell for place, cell in enumerate(table[column])]}
+        log = read_log(wrong, columns=LogColumns(time=None), errors="skip")
+        assert [(one.row, one.column) for one in log.skipped][:1] == [(row, column)]
+        with pytest.raises(InputError, match=f'row {row}, column "{column}": True is not a name'):
+            read_log(wrong, columns=LogColumns(time=None))

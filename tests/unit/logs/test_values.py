@@ -88,3 +88,14 @@ def test_what_is_no_name_has_a_reason_with_its_value(cell, said):
     np.testing.assert_array_equal(names.codes, [0, -1])
     assert said in names.reason(1)
     assert len(names.reason(1)) < 200
+
+
+@pytest.mark.parametrize("flag", [True, np.True_])
+def test_true_is_not_the_name_1(flag):
+    for column, codes in (([flag, 1, 2], [-1, 0, 1]), ([1, flag, 2], [0, -1, 1])):
+        names = read_names(column)
+        np.testing.assert_array_equal(names.codes, codes)
+        assert names.names == ["1", "2"]
+        assert names.reason(column.index(flag) if column[0] is flag else 1).endswith(
+            "it needs a text or a whole number"
+        )

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from goalbound.errors import InputError
 from goalbound.kernels import compile as compilation
 from goalbound.models import SSP, BallSet, IntervalSet, LossScale, Support
-from goalbound.planning import Status, evaluate, policy_bounds
-from tests.reference.pessimism import policy_extremes
+from goalbound.planning import Status, evaluate, policy_bounds, robust_values
+from tests.reference.pessimism import interval_maximum_by_program, policy_extremes
 from tests.support.kernel_forms import COMPILED, PYTHON
 from tests.support.strategies import examples, ssps
 
@@ -64,6 +64,78 @@ def test_bounds_of_small_interval_sets_are_those_of_exact_fractions(sets: Interv
         if not math.isinf(largest):
             assert Fraction(float(found.upper[state])) >= largest
             assert found.upper[state] == pytest.approx(float(largest), rel=1e-6, abs=1e-9)
+
+
+@st.composite
+def interval_sets_with_ties(draw: st.DrawFn) -> IntervalSet:
+    """State 0 leads to three states, two of which are worth the same but for rounding: state 2 leads on to state 3 at
+    no loss, or leaves as state 3 does, in other steps of the same size. Ends are in hundredths."""
+    on = draw(st.booleans())
+    support = Support.from_pairs([{0: [1, 2, 3]}, {0: [4]}, {0: [2, 3] if on else [2, 4]}, {0: [3, 4]}])
+    weights = draw(st.lists(st.integers(1, 9), min_size=3, max_size=3))
+    cuts = [round(100 * sum(weights[:k]) / sum(weights)) for k in range(4)]
+    down, up = (np.array(draw(st.lists(st.integers(0, 60), min_size=3, max_size=3))) for _ in range(2))
+    leaves = np.array(draw(st.lists(st.integers(5, 95), min_size=2, max_size=2)))
+    worth = draw(st.sampled_from([0.05, 0.43, 0.9]))
+    losses = [0.1, 0.4, 0.0 if on else worth * leaves[0] / 100.0, worth * leaves[1] / 100.0]
+    certain = np.array([100, 100 - leaves[0], leaves[0], 100 - leaves[1], leaves[1]])
+    low = np.append(np.maximum(np.diff(cuts) - down, 0), certain) / 100.0
+    high = np.append(np.minimum(np.diff(cuts) + up, 100), certain) / 100.0
+    return IntervalSet(support, losses, losses, low, high)
+
+
+@examples(150)
+@given(interval_sets_with_ties())
+def test_bounds_where_values_tie_up_to_rounding_are_those_of_a_linear_program(sets: IntervalSet) -> None:
+    found = policy_bounds(sets, [0, 0, 0, 0])
+    third = sets.loss_low[3] / sets.low[7]
+    second = third if sets.support.next_state[5] == 3 else sets.loss_low[2] / sets.low[5]
+    values = np.array([0.4, second, third])
+    most = 0.1 + interval_maximum_by_program(sets.low[:3], sets.high[:3], values)
+    least = 0.1 - interval_maximum_by_program(sets.low[:3], sets.high[:3], -values)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.upper, [most, *values, 0.0], rtol=2e-6)
+    np.testing.assert_allclose(found.lower, [least, *values, 0.0], rtol=2e-6)
+
+
+TIED = Support.from_pairs([{0: [1, 2, 3]}, {0: [4]}, {0: [2, 3]}, {0: [3, 4]}])
+TIED_LOSSES = [0.1, 0.1, 0.0, 0.43]
+TIED_SETS = IntervalSet(
+    TIED, TIED_LOSSES, TIED_LOSSES,
+    [0.6, 0.0, 0.0, 1.0, 0.0, 0.67, 0.46, 0.12], [1.0, 0.21, 0.24, 1.0, 0.27, 0.92, 0.86, 0.28],
+)  # fmt: skip
+"""State 2 is worth as much as state 3, to which it leads at no loss."""
+
+
+def test_a_state_that_is_worth_as_much_as_another_up_to_rounding_does_not_raise_the_bound() -> None:
+    found = policy_bounds(TIED_SETS, [0, 0, 0, 0])
+    # state 3 stays with probability 0.86 at most; state 0 leads to the states 2 and 3 with 1 - 0.6 at most
+    assert found.upper[0] == pytest.approx(0.1 + 0.6 * 0.1 + 0.4 * 0.43 / 0.14, rel=1e-6)
+    assert found.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("factor", [0.95, 1.05])
+def test_bounds_from_a_model_that_is_not_plausible_are_not_said_to_have_converged(
+    factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = robust_values._chain_values
+    monkeypatch.setattr(
+        robust_values,
+        "_chain_values",
+        lambda *arguments: None if (found := plain(*arguments)) is None else factor * found,
+    )
+    losses = np.maximum(TIED_SETS.loss_low, 0.1)
+    for sets in (TIED_SETS, replace(TIED_SETS, loss_low=losses, loss_high=np.maximum(losses, TIED_SETS.loss_high))):
+        assert policy_bounds(sets, [0, 0, 0, 0]).status is Status.ROUNDING
+
+
+def test_rows_that_do_not_sum_to_one_are_no_model() -> None:
+    support = Support.from_pairs([{0: [0, 1]}])
+    everywhere, losses = np.array([True]), np.array([0.5])
+    found = robust_values._chain_values(support, np.array([0.5, 0.5]), losses, everywhere)
+    assert found is not None
+    assert found.tolist() == [1.0, 0.0]
+    assert robust_values._chain_values(support, np.array([0.5, 0.7]), losses, everywhere) is None
 
 
 def moved(truth: SSP, share: Floats, seed: int) -> Floats:

@@ -84,3 +84,14 @@ def test_the_bounds_of_pairs_hold_those_of_the_policy() -> None:
     np.testing.assert_allclose(low[[0, 2]], bounds.lower[:2], rtol=1e-5)
     np.testing.assert_allclose(high[[0, 2]], bounds.upper[:2], rtol=1e-5)
     assert (low[1], high[1]) == pytest.approx((0.5, 0.5))
+
+
+def test_values_that_tie_up_to_rounding_do_not_hide_the_safest_action() -> None:
+    # state 2 leads to state 3 at no loss, so both are worth 0.43 / 0.14; the other action of state 0 loses 1 + 0.43
+    support = Support.from_pairs([{0: [1, 2, 3], 1: [4]}, {0: [5]}, {0: [2, 3]}, {0: [3, 5]}, {0: [5]}])
+    losses = [0.1, 1.0, 0.1, 0.0, 0.43, 0.43]
+    low = [0.6, 0.0, 0.0, 1.0, 1.0, 0.0, 0.67, 0.46, 0.12, 1.0]
+    high = [1.0, 0.21, 0.24, 1.0, 1.0, 0.27, 0.92, 0.86, 0.28, 1.0]
+    found = robust_plan(IntervalSet(support, losses, losses, low, high))
+    assert found.policy[0] == 0
+    assert found.upper[0] == pytest.approx(0.1 + 0.6 * 0.1 + 0.4 * 0.43 / 0.14, rel=1e-6)

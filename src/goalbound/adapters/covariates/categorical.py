@@ -109,11 +109,16 @@ class Categories:
 class Composition:
     """Parts of a whole, divided by their sum: a row is one amount for each part, not negative, not all zero.
 
+    Rows are amounts in the order of the parts; records, data frames and columns of logs that have the names of the
+    parts are read by these.
+
     Attributes:
         parts: the names of the parts.
         missing: [d] the context of a row in which a part is missing; None: it is rejected.
 
     >>> Composition(["road", "rail", "sea"])([30, 10, 0])
+    array([0.75, 0.25, 0.  ])
+    >>> Composition(["road", "rail", "sea"])({"sea": 0, "rail": 10, "road": 30})
     array([0.75, 0.25, 0.  ])
     """
 
@@ -147,7 +152,7 @@ class Composition:
 
     def apply(self, table: Any) -> MapResult:
         """The result of each of K rows [K, d]."""
-        amounts = number_rows(table, self.context_size)
+        amounts = number_rows(table, self.context_size, self.parts)
         missing = np.isnan(amounts)
         wrong = (amounts < 0.0) | np.isinf(amounts)
         usable = np.where(missing | wrong, 0.0, amounts)

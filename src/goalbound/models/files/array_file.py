@@ -14,6 +14,7 @@ and one ``<name>.npy`` per array. No pickle, no objects, and the headers of the 
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
@@ -21,7 +22,6 @@ import re
 import struct
 import zipfile
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from functools import partial
 from os import PathLike
 from typing import Any
@@ -105,15 +105,17 @@ def write_array_file(
 
 def peek_header(path: str | PathLike[str]) -> dict[str, Any]:
     """The header of an array file, unchecked, without its arrays; empty for other files."""
-    with (
-        suppress(zipfile.BadZipFile, KeyError, ValueError, RuntimeError, NotImplementedError),
-        open_regular(path) as raw,
-        zipfile.ZipFile(raw) as file,
-    ):
-        about = file.getinfo(_HEADER)
-        if about.file_size <= _MOST_HEADER_BYTES and about.compress_type == zipfile.ZIP_STORED:  # as it is written
-            found = json.loads(file.read(_HEADER))
-            return found if isinstance(found, dict) else {}
+    try:
+        with open_regular(path) as raw, zipfile.ZipFile(raw) as file:
+            about = file.getinfo(_HEADER)
+            if about.file_size <= _MOST_HEADER_BYTES and about.compress_type == zipfile.ZIP_STORED:  # as it is written
+                found = json.loads(file.read(_HEADER))
+                return found if isinstance(found, dict) else {}
+    except (zipfile.BadZipFile, KeyError, ValueError, RuntimeError, NotImplementedError, struct.error, EOFError):
+        pass
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a place before the first byte, where bytes were lost at the front
+            raise
     return {}
 
 

@@ -13,7 +13,7 @@ import pytest
 from goalbound.errors import FileFormatError, InputError
 from goalbound.models import SSP, Support
 from goalbound.models.files import load
-from goalbound.models.files.array_file import check_keys, check_present, read_array_file, write_array_file
+from goalbound.models.files.array_file import check_keys, check_present, peek_header, read_array_file, write_array_file
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
 
 HEADER = {"format": "goalbound", "version": 1, "kind": "Thing", "note": [1, None, "é"]}
@@ -237,3 +237,12 @@ def test_a_support_comes_back_from_any_archive(tmp_path):
         support_from({"state_names": None}, arrays)
     with pytest.raises(FileFormatError, match="state_names is neither a list nor null"):
         support_from(header | {"state_names": {"a": 1, "b": 2}}, arrays)
+
+
+@pytest.mark.parametrize("lost", [1, 7, 100, 300])
+def test_of_a_file_that_lost_bytes_at_the_front_the_header_is_empty(path, lost):
+    assert peek_header(path)["format"] == "goalbound"
+    path.write_bytes(path.read_bytes()[lost:])
+    assert peek_header(path) == {}
+    with pytest.raises(FileNotFoundError):
+        peek_header(path.with_name("none.npz"))
