@@ -321,7 +321,7 @@ async def acknowledge(request: Request) -> Response:
 async def show_events(request: Request) -> Response:
     """Some of the log, one line for each event, in order."""
     after, limit = _number(request, "after", 0), min(_number(request, "limit", _MOST_EVENTS), _MOST_EVENTS)
-    events = await request.service.call(lambda engine: list(engine.log.events(after, limit)), writes=False)
+    events = await request.service.call(lambda engine: engine.events(after, limit), writes=False)
     return Response(b"".join(_encode(event_line(event)) + b"\n" for event in events), kind=NDJSON)
 
 

@@ -153,7 +153,9 @@ class Engine:
         case = self.machine.find(learner, id)
         if case is not None:
             return case.number
-        return self._begun.get((learner, id)) or self.log.case_number(learner, id)
+        number = self._begun.get((learner, id)) or self.log.case_number(learner, id)
+        # A follower may find a case in the log whose beginning it has not seen yet.
+        return None if number is not None and number > self.machine.last_case else number
 
     # Learners.
 
@@ -393,6 +395,14 @@ class Engine:
         if event is None:
             raise CaseNotFound("the beginning of this case is in the archive; its context is not here any more")
         return content_of(event.body).get("context")
+
+    def events(self, after: int, limit: int) -> list[Event]:
+        """Some of the log, in order; of a follower none that it has not seen."""
+        return [event for event in self.log.events(after, limit) if event.seq <= self.seq]
+
+    def events_of(self, case: int) -> list[Event]:
+        """The events of a case that led to the state, in order."""
+        return self.log.events_of(case, until=self.seq)
 
     def digest(self) -> dict[str, Any]:
         """Where the log is, and a digest of the state that it has led to."""

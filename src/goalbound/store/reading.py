@@ -27,7 +27,7 @@ def case_of(engine: Engine, name: str, id: str) -> dict[str, Any]:
     if number is None:
         raise CaseNotFound(f"{name} has no case {short_repr(id)}; begin it first")
     case = engine.machine.find(lead.number, id)
-    events = engine.log.events_of(number)
+    events = engine.events_of(number)
     first = content_of(events[0].body) if events and events[0].kind == Kind.BEGIN else {}
     return {
         "case": id,
@@ -140,7 +140,7 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
         "follows": follows,
         "challengers": [one.name for one in engine.machine.challengers(lead.number)],
         "mixing": lead.mixing,
-        "recent": engine.log.loss_counts(lead.number, RECENT)._asdict(),
+        "recent": engine.log.loss_counts(lead.number, RECENT, until=engine.seq)._asdict(),
         "alarms": alarms(lead.learner),
         "caveats": list(getattr(inside, "caveats", ())),
     }

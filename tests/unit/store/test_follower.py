@@ -186,6 +186,34 @@ def test_a_log_that_is_compacted_is_followed_further(place):
         assert following.status()["rebuilt"] == 1
 
 
+def test_what_a_follower_has_not_seen_yet_is_not_there(place, monkeypatch):
+    """A case that has begun has not ended, and no history is ahead of the state, whatever the log has by now."""
+    with open_store(place) as store:
+        leading = store.create("incidents", greedy())
+        leading.begin(CALM, "down", id="a")
+        leading.begin(CALM, "down", id="b")
+        monkeypatch.setattr(follower, "LOOK_SECONDS", 600.0)  # it stays where it is
+        with Follower.open(place) as following:
+            mine = following.learner("incidents")
+            before = {id: mine.case(id) for id in "ab"}
+            told = mine.status()
+            store.create("rival", drawing(), follows="incidents")
+            for id in "abc":
+                leading.begin(CALM, "down", id=id)
+                leading.override(id, "restart", 0.1, "down", step=1)
+            leading.observe("b", 0.1, "goal", step=2)
+            assert following.seen()[0] == 3
+            for ask in (mine.act, mine.case, mine.explain):
+                with pytest.raises(CaseNotFound):
+                    ask("c")
+            assert {id: mine.case(id) for id in "ab"} == before
+            assert mine.status() == told
+            assert [event.seq for event in following.events(1)] == [2, 3]
+            following.writer.call(lambda engine: following.advance(), writes=False)
+            assert {id: mine.case(id) for id in "abc"} == {id: leading.case(id) for id in "abc"}
+            assert mine.status() == leading.status()
+
+
 def test_many_new_events_are_replayed_some_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(follower, "_MOST_EVENTS", 4)
     with open_store(tmp_path / "store") as store, Follower.open(tmp_path / "store") as following:
@@ -203,7 +231,7 @@ def test_while_the_database_is_gone_answers_come_from_memory_and_grow_older(tmp_
             mine = following.learner("incidents")
             opened, reachable = Location.open_to_read, False
 
-            def gone(*_):
+            def gone(*_, **options):
                 raise StorageFailed("the server is gone")
 
             monkeypatch.setattr(Location, "open_to_read", lambda one: opened(one) if reachable else gone())
