@@ -401,8 +401,9 @@ class Engine:
         return [event for event in self.log.events(after, limit) if event.seq <= self.seq]
 
     def events_of(self, case: int) -> list[Event]:
-        """The events of a case that led to the state, in order."""
-        return self.log.events_of(case, until=self.seq)
+        """The events of a case that led to the state, in order, also those that wait for :meth:`commit`."""
+        waiting = [event for event in self._pending if event.case == case]
+        return self.log.events_of(case, until=self.seq) + waiting
 
     def digest(self) -> dict[str, Any]:
         """Where the log is, and a digest of the state that it has led to."""
