@@ -400,10 +400,13 @@ class Engine:
         """Some of the log, in order; of a follower none that it has not seen."""
         return [event for event in self.log.events(after, limit) if event.seq <= self.seq]
 
-    def events_of(self, case: int) -> list[Event]:
-        """The events of a case that led to the state, in order, also those that wait for :meth:`commit`."""
-        waiting = [event for event in self._pending if event.case == case]
-        return self.log.events_of(case, until=self.seq) + waiting
+    def events_of(self, case: int, *, limit: int, before: int | None = None) -> list[Event]:
+        """The last so many events of a case that led to the state, or of those before event ``before``, in order; also
+        those that wait for :meth:`commit`."""
+        until = self.seq if before is None else min(before - 1, self.seq)
+        waiting = [event for event in self._pending if event.case == case and event.seq <= until]
+        found = self.log.events_of(case, until=until, limit=limit) + waiting
+        return found[-limit:]
 
     def digest(self) -> dict[str, Any]:
         """Where the log is, and a digest of the state that it has led to."""

@@ -42,7 +42,8 @@ _ROWS_BY_STEP = f"""WITH RECURSIVE walk(step) AS (
       AND EXISTS (SELECT 1 FROM event WHERE event."case" = ?1 AND event.step = walk.step - 1))
   SELECT * FROM (
     SELECT {COLUMNS} FROM event WHERE "case" = ?1 AND step IS NULL AND seq <= ?3 ORDER BY seq DESC LIMIT ?4) AS asked
-  UNION ALL SELECT {COLUMNS} FROM event WHERE "case" = ?1 AND step IN (SELECT step FROM walk) ORDER BY 1 DESC LIMIT ?4"""
+  UNION ALL SELECT {COLUMNS} FROM event WHERE "case" = ?1 AND step IN (SELECT step FROM walk)
+  ORDER BY 1 DESC LIMIT ?4"""
 # Of a case whose beginning was archived: steps are tried up to the last one of any case.
 _FIRST_STEP = """WITH RECURSIVE walk(step) AS (
     SELECT 1 UNION ALL SELECT step + 1 FROM walk WHERE step < (SELECT max(step) FROM event)
