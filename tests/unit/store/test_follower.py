@@ -214,6 +214,29 @@ def test_what_a_follower_has_not_seen_yet_is_not_there(place, monkeypatch):
             assert mine.status() == leading.status()
 
 
+def test_a_follower_that_loses_the_database_while_it_replays_says_how_far_it_has_come(tmp_path, monkeypatch):
+    with open_store(tmp_path / "store") as store:
+        leading = store.create("incidents", greedy())
+        leading.begin(CALM, "down", id="a")
+        monkeypatch.setattr(follower, "LOOK_SECONDS", 600.0)
+        with Follower.open(tmp_path / "store") as following:
+            for step in (1, 2):
+                leading.override("a", "restart", 0.1, "down", step=step)
+            seen = store.digest()
+            store.create("other", greedy())
+
+            def gone(number):
+                raise StorageFailed("the server is gone")
+
+            monkeypatch.setattr(following._engine.log, "learner_file", gone)
+            following.writer.call(lambda engine: following.advance(), writes=False)
+            assert not following.status()["connected"]
+            assert following.digest() == seen
+            assert following.learner("incidents").act("a").step == 2
+            following.writer.call(lambda engine: following.advance(), writes=False)  # it is back
+            assert caught_up(store, following)
+
+
 def test_many_new_events_are_replayed_some_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(follower, "_MOST_EVENTS", 4)
     with open_store(tmp_path / "store") as store, Follower.open(tmp_path / "store") as following:
