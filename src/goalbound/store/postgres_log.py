@@ -28,7 +28,7 @@ from goalbound.store.events import FIRST_CHAIN, Event
 from goalbound.store.log import SnapshotEntry
 from goalbound.store.postgres_connection import REOPEN, connected, lock_key, store_error
 from goalbound.store.postgres_upload import SnapshotUpload, parts_of
-from goalbound.store.snapshots import is_whole
+from goalbound.store.snapshots import is_whole, prune
 from goalbound.store.sql_log import COLUMNS, SqlLog, statements
 
 FORMAT = "1"
@@ -282,7 +282,8 @@ class PostgresLog(SqlLog):
             left = None if left is None else left - count
 
     def fetch_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:
-        """Have the file of a snapshot in the folder, unless it is there, or not kept."""
+        """Have the file of a snapshot in the folder, unless it is there, or not kept; others that are no longer listed
+        are removed from there."""
         if Path(entry.file).name != entry.file or is_whole(folder, entry):
             return
         folder.mkdir(exist_ok=True)
@@ -294,6 +295,7 @@ class PostgresLog(SqlLog):
             file.write(first)
             for data in parts:
                 file.write(data)
+        prune(folder, self.snapshots())
 
     def _parts(self, seq: int) -> Iterator[bytes]:
         number = 0

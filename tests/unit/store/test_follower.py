@@ -237,6 +237,20 @@ def test_a_follower_that_loses_the_database_while_it_replays_says_how_far_it_has
             assert caught_up(store, following)
 
 
+def test_a_folder_for_copies_holds_those_of_snapshots_that_are_listed(database, tmp_path):
+    options = StoreOptions(cache=tmp_path / "cache")
+    with open_store(database) as store:
+        store.create("incidents", greedy()).begin(CALM, "down", id="a")
+        for step in range(1, 7):
+            store.learner("incidents").override("a", "restart", 0.1, "down", step=step)
+            store.snapshot()
+            with Follower.open(database, options=options) as following:
+                assert caught_up(store, following)
+        listed = store.writer.call(lambda engine: {one.file for one in engine.log.snapshots()}, writes=False)
+    assert {path.name for path in (tmp_path / "cache" / "snapshots").iterdir()} == listed
+    assert len(listed) == 3
+
+
 def test_many_new_events_are_replayed_some_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(follower, "_MOST_EVENTS", 4)
     with open_store(tmp_path / "store") as store, Follower.open(tmp_path / "store") as following:
