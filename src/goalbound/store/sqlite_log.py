@@ -8,6 +8,7 @@ writes and checkpoints by this connection alone; others only read.
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ from goalbound.models.files.io import sync_folder
 from goalbound.store.events import FIRST_CHAIN, Event
 from goalbound.store.log import SnapshotEntry
 from goalbound.store.sql_log import COLUMNS, SUMS, SqlLog, statements
+
+log = logging.getLogger("goalbound.store")
 
 FORMAT = "1"
 """The version of the tables."""
@@ -243,15 +246,23 @@ class SqliteLog(SqlLog):
         """Nothing: the folder is beside the database."""
 
     def rebase(self, seq: int) -> int:
-        """Forget the events up to ``seq``, of which a snapshot was taken; how many there were."""
+        """Forget the events up to ``seq``, of which a snapshot was taken; how many there were.
+
+        Then the file is made smaller, which needs as much space as it will have. Without it the events are gone all the
+        same, and it is left for the next time.
+        """
         base = self._new_base(seq)
-        with self._as_store_errors():
-            with self._transaction():
-                count = self._run("DELETE FROM event WHERE seq <= ?", (seq,)).rowcount
-                self._put_meta("base", base)
-            self._run("PRAGMA wal_checkpoint(TRUNCATE)")
-            self._run("VACUUM")
-            self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+        with self._as_store_errors(), self._transaction():
+            count = self._run("DELETE FROM event WHERE seq <= ?", (seq,)).rowcount
+            self._put_meta("base", base)
+        try:
+            with self._as_store_errors():
+                self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._run("VACUUM")
+                self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+        except StorageFull as error:
+            log.warning("%s. The events were removed, and their place is used again; once there is space, another "
+                        "compact makes the file smaller", error)  # fmt: skip
         return count
 
     def set_meta(self, key: str, value: str) -> None:
