@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -107,8 +108,13 @@ class AsyncLearner:
         return AsyncCase(self, Proposal.of(await self._client.send(call)))
 
     async def history(self, id: str) -> dict[str, Any]:
-        """A case from its beginning, open or not."""
-        found: dict[str, Any] = await self._client.send(calls.show("learners", self.name, "cases", id))
+        """A case from its beginning, open or not; of a long one the service is asked for some events at a time."""
+        call = calls.show("learners", self.name, "cases", id)
+        found: dict[str, Any] = await self._client.send(call)
+        while found.get("earlier"):
+            first = found["history"][0]["seq"]
+            more = await self._client.send(replace(call, path=f"{call.path}?before={first}"))
+            found["history"], found["earlier"] = more["history"] + found["history"], more["earlier"]
         return found
 
     async def status(self) -> dict[str, Any]:

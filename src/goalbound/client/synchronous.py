@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -106,8 +107,13 @@ class Learner:
         return Case(self, Proposal.of(self._client.send(call)))
 
     def history(self, id: str) -> dict[str, Any]:
-        """A case from its beginning, open or not."""
-        found: dict[str, Any] = self._client.send(calls.show("learners", self.name, "cases", id))
+        """A case from its beginning, open or not; of a long one the service is asked for some events at a time."""
+        call = calls.show("learners", self.name, "cases", id)
+        found: dict[str, Any] = self._client.send(call)
+        while found.get("earlier"):
+            first = found["history"][0]["seq"]
+            more = self._client.send(replace(call, path=f"{call.path}?before={first}"))
+            found["history"], found["earlier"] = more["history"] + found["history"], more["earlier"]
         return found
 
     def status(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from goalbound.learners.caveats import checked_caveats, united_caveats
 from goalbound.learners.checkpoint import read_checkpoint, write_checkpoint
 from goalbound.learners.checks import check_log_support
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
-from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.episode import LearnerEpisode, count_reason
 from goalbound.learners.pending_visits import PendingVisits
 from goalbound.learners.plan import Plan
 from goalbound.learners.protocol import SimulatedEnvironment
@@ -117,7 +117,7 @@ class LearnerBase:
 
     @property
     def abandoned(self) -> dict[str, int]:
-        """How many episodes were abandoned, by reason."""
+        """How many episodes were abandoned, by reason: the first 100 reasons by name, others together as "other"."""
         return dict(self._abandoned)
 
     @property
@@ -292,7 +292,7 @@ class LearnerBase:
             self._named.pop(episode.id, None)
 
     def _count_abandoned(self, reason: str) -> None:
-        self._abandoned[reason] = self._abandoned.get(reason, 0) + 1
+        count_reason(self._abandoned, reason)
 
     def _new_episode_state(self) -> Any:
         """The arrays of an episode."""

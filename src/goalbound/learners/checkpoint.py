@@ -26,7 +26,7 @@ from goalbound.kernels.records import field_arrays
 from goalbound.learners import byte_planes, repeated_rows
 from goalbound.learners.caveats import checked_caveats
 from goalbound.learners.compact_arrays import compacted, filled_bytes, part_names, part_types, parts_of, spread
-from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.episode import LearnerEpisode, count_reason
 from goalbound.learners.episode_columns import columns_in, columns_of, packed_episodes, states_of, template_arrays
 from goalbound.models import Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
@@ -225,7 +225,10 @@ def _checked_reasons(counts: Any) -> dict[str, int]:
     """How many episodes were abandoned, by reason."""
     if not isinstance(counts, dict) or not all(reason and _is_count(count) for reason, count in counts.items()):
         raise FileFormatError(f"abandoned is {counts!r:.200}; it has a count for each reason")
-    return counts
+    found: dict[str, int] = {}
+    for reason, count in counts.items():  # files of older versions may have any number
+        count_reason(found, reason, count)
+    return found
 
 
 def _is_count(value: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any
@@ -17,6 +16,7 @@ from goalbound.learners.card import CELLS, Card, wrapped_card
 from goalbound.learners.caveats import checked_caveats
 from goalbound.learners.checks import check_log_support, one_component
 from goalbound.learners.copying import deep_copy
+from goalbound.learners.episode import count_reason
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
 from goalbound.learners.wrapper import begin_inner, bytes_of, can_be_saved, inner_method, restored_from
 from goalbound.models import Step, Support
@@ -122,10 +122,11 @@ class Discretized:
     @property
     def abandoned(self) -> dict[str, int]:
         """How many episodes were abandoned, by reason, over all cells."""
-        found: Counter[str] = Counter()
+        found: dict[str, int] = {}
         for learner in self.cells.values():
-            found.update(getattr(learner, "abandoned", {}))
-        return dict(found)
+            for reason, count in getattr(learner, "abandoned", {}).items():
+                count_reason(found, reason, count)
+        return found
 
     def learn(self, context: ArrayLike, step: Step) -> None:
         """Let the cell's learner learn from a step that anyone made."""

@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 
 NO_REASON = "no reason given"
 """Under it episodes are counted that were abandoned without one."""
+MOST_REASONS, OTHER_REASONS = 100, "other"
+"""So many reasons are counted by name, those that came first; all others together, under this one."""
+
+
+def count_reason(counts: dict[str, int], reason: str, count: int = 1) -> None:
+    """Count a reason for which episodes were abandoned.
+
+    What is left of many reasons depends on the order in which they came first, and not on when they are counted: the
+    counts of a log, or of a file of an older version, come to the same.
+    """
+    known = reason if reason in counts or len(counts) < MOST_REASONS else OTHER_REASONS
+    counts[known] = counts.get(known, 0) + count
 
 
 class LearnerEpisode:

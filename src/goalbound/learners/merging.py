@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.kernels import merge as kernel
 from goalbound.learners.caveats import united_caveats
+from goalbound.learners.episode import count_reason
 
 if TYPE_CHECKING:
     from goalbound.learners.core import RidgeLearner
@@ -37,7 +38,7 @@ def merge(learner: R, other: R) -> None:
     run = learner._effort.engine(learner.support.triples)(kernel.merge)
     run(learner._constants, learner._state, other._state, learner._scratch)
     for reason, count in other.abandoned.items():
-        learner._abandoned[reason] = learner._abandoned.get(reason, 0) + count
+        count_reason(learner._abandoned, reason, count)
     learner._caveats = united_caveats(learner.caveats, other.caveats)
     learner._after_learning()
 

@@ -18,7 +18,8 @@ from goalbound.service.page import page
 from goalbound.service.problems import Refused, problem_of
 from goalbound.store import Follower
 from goalbound.store.engine import Answer, Engine
-from goalbound.store.reading import case_of, explanation, learner_status, proposal_now
+from goalbound.store.log import MANY
+from goalbound.store.reading import MOST_TOLD, case_of, explanation, learner_status, proposal_now
 from goalbound.store.reading import policy_bounds as bounds_of_policy
 from goalbound.store.snapshots import learner_from
 from goalbound.store.transfer import event_line
@@ -202,9 +203,14 @@ async def abandon(request: Request) -> Response:
 
 
 async def show_case(request: Request) -> Response:
-    """A case and its history."""
+    """A case and the end of its history."""
     name, case = request.names["learner"], request.names["case"]
-    return Response(_encode(await request.service.call(lambda engine: case_of(engine, name, case), writes=False)))
+    before = _number(request, "before", MANY, least=1)
+    limit = min(_number(request, "limit", MOST_TOLD, least=1), MOST_TOLD)
+    found = await request.service.call(
+        lambda engine: case_of(engine, name, case, before=before, limit=limit), writes=False
+    )
+    return Response(_encode(found))
 
 
 async def show_cases(request: Request) -> Response:
@@ -320,7 +326,7 @@ async def show_events(request: Request) -> Response:
     """Some of the log, one line for each event, in order."""
     after = _number(request, "after", 0)
     limit = min(_number(request, "limit", _MOST_EVENTS, least=1), _MOST_EVENTS)
-    events = await request.service.call(lambda engine: list(engine.log.events(after, limit)), writes=False)
+    events = await request.service.call(lambda engine: engine.events(after, limit), writes=False)
     return Response(b"".join(_encode(event_line(event)) + b"\n" for event in events), kind=NDJSON)
 
 
@@ -406,7 +412,9 @@ ROUTES: tuple[Route, ...] = (
           Reply, errors=(404, 409, 422), repeats=True),
     Route("POST", f"{_CASE}/abandon", abandon, "cases:write", "end a case without the goal", Abandon, Reply,
           errors=(404, 409, 422), repeats=True),
-    Route("GET", _CASE, show_case, "cases:read", "a case and its history", errors=(404,)),
+    Route("GET", _CASE, show_case, "cases:read", "a case and the end of its history", errors=(404, 422),
+          query=(("before", "events before this number only: that of the first one, if earlier is true", 1),
+                 ("limit", "the most events of it, 1,000 at most", 1))),
     Route("GET", f"{_ONE}/cases", show_cases, "cases:read", "the open cases", errors=(404, 422), query=_PAGE),
     Route("GET", f"{_CASE}/explanation", explain, "cases:read", "why this action is proposed", errors=(404, 409, 422)),
     Route("POST", f"{_ONE}/policy-bounds", policy_bounds, "cases:read", "what a policy loses at least and at most",

@@ -209,8 +209,7 @@ class _Row:
         return self._data or b"{}"
 
     def change(self, change: Callable[[bytes | None], bytes]) -> None:
-        self._text.change(change)
-        self._data = self._text.read()
+        self._data = self._text.change(change)
 
     def watch(self) -> None:
         """From now on it is read twice a second."""

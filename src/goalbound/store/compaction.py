@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from goalbound.errors import StorageFull, StoreDamaged
@@ -61,6 +62,7 @@ def compact(engine: Engine, entry: SnapshotEntry) -> int:
         )
     count = engine.log.rebase(entry.seq)
     kept = [one for one in engine.log.snapshots() if one.seq >= entry.seq]
-    engine.log.set_snapshots(kept)
-    prune(engine.snapshots, kept)
+    with suppress(StorageFull):  # the events are gone; the list is made shorter with the next snapshot
+        engine.log.set_snapshots(kept)
+        prune(engine.snapshots, kept)
     return count

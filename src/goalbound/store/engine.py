@@ -160,7 +160,9 @@ class Engine:
             return case.number
         if not _NAME.fullmatch(id):
             return None
-        return self._begun.get((learner, id)) or self.log.case_number(learner, id)
+        number = self._begun.get((learner, id)) or self.log.case_number(learner, id)
+        # A follower may find a case in the log whose beginning it has not seen yet.
+        return None if number is not None and number > self.machine.last_case else number
 
     # Learners.
 
@@ -400,6 +402,18 @@ class Engine:
         if event is None:
             raise CaseNotFound("the beginning of this case is in the archive; its context is not here any more")
         return content_of(event.body).get("context")
+
+    def events(self, after: int, limit: int) -> list[Event]:
+        """Some of the log, in order; of a follower none that it has not seen."""
+        return [event for event in self.log.events(after, limit) if event.seq <= self.seq]
+
+    def events_of(self, case: int, *, limit: int, before: int | None = None) -> list[Event]:
+        """The last so many events of a case that led to the state, or of those before event ``before``, in order; also
+        those that wait for :meth:`commit`."""
+        until = self.seq if before is None else min(before - 1, self.seq)
+        waiting = [event for event in self._pending if event.case == case and event.seq <= until]
+        found = self.log.events_of(case, until=until, limit=limit) + waiting
+        return found[-limit:]
 
     def digest(self) -> dict[str, Any]:
         """Where the log is, and a digest of the state that it has led to."""

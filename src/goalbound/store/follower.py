@@ -142,7 +142,8 @@ class Follower(OpenStore):
             if events.base().seq <= engine.seq:
                 raise StoreDamaged(f"{error}; {_STALE_COPY}") from error
             engine.rebuild()  # what was to come next has been archived
-        engine.seq, engine.chain = engine.restored.seq, engine.restored.chain
+        finally:  # what was replayed before an error is part of the state
+            engine.seq, engine.chain = engine.restored.seq, engine.restored.chain
         return engine.seq < last
 
     def lost(self, error: StoreError) -> None:

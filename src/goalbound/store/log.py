@@ -9,6 +9,9 @@ from typing import NamedTuple, Protocol
 from goalbound.errors import StoreDamaged
 from goalbound.store.events import Event
 
+MANY = 2**62
+"""More than there are of events."""
+
 
 class SnapshotEntry(NamedTuple):
     """A snapshot that the log knows: after which event it was taken, the chain there, its file and its SHA-256."""
@@ -100,8 +103,8 @@ class EventLog(Protocol):
         """Events in order, those after number ``after``."""
         ...
 
-    def events_of(self, case: int) -> list[Event]:
-        """All events of a case, in order."""
+    def events_of(self, case: int, *, until: int = MANY, limit: int = MANY) -> list[Event]:
+        """The last so many events of a case up to number ``until``, in order."""
         ...
 
     def step_of(self, case: int, step: int) -> Event | None:
@@ -120,8 +123,8 @@ class EventLog(Protocol):
         """The largest number of a case; 0: there is none."""
         ...
 
-    def loss_counts(self, learner: int, count: int) -> LossCounts:
-        """What the last and the first so many cases of a learner that reached the goal have lost."""
+    def loss_counts(self, learner: int, count: int, *, until: int = MANY) -> LossCounts:
+        """What the last and the first so many cases of a learner that reached the goal by event ``until`` have lost."""
         ...
 
     def snapshots(self) -> list[SnapshotEntry]:

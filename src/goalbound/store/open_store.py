@@ -124,7 +124,7 @@ class OpenStore(ABC):
 
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
         """Some of the log, in order: the events after number ``after``."""
-        found: list[Event] = self.writer.call(lambda engine: list(engine.log.events(after, limit)), writes=False)
+        found: list[Event] = self.writer.call(lambda engine: engine.events(after, limit), writes=False)
         return found
 
     def status(self) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
 
@@ -42,8 +42,9 @@ def connected(url: str, *, writes: bool) -> psycopg.Connection[Any]:
         raise StoreError(f"{shown_url(url)}: no connection ({words_of(error, url)})") from None
 
 
-def lock_key(name: str) -> int:
-    """The advisory lock of a schema; locks are those of one database."""
+def lock_key(schema: str, what: str = "") -> int:
+    """The advisory lock of a schema, or of something in it; locks are those of one database."""
+    name = f"{schema}\0{what}" if what else schema  # no name of a schema has a NUL
     return int.from_bytes(blake2b(name.encode(), digest_size=8, person=b"goalbound store").digest(), signed=True)
 
 
@@ -71,43 +72,57 @@ def words_of(error: psycopg.Error, url: str) -> str:
 class SharedText:
     """A text that several processes read and change, under a key of the table ``meta``: tokens.
 
-    Its connection is its own, and is made again after an error.
+    The connection by which it is read is its own, and is made again after an error.
     """
 
     def __init__(self, url: str, key: str) -> None:
         self._url, self._key = url, key
+        self._schema = database_of(url).schema
         self._connection: psycopg.Connection[Any] | None = None
 
     def read(self) -> bytes | None:
         """The text; None: there is none."""
-        with self._session() as connection:
-            found = connection.execute("SELECT value FROM meta WHERE key = %s", (self._key,)).fetchone()
-        return None if found is None else str(found[0]).encode()
-
-    def change(self, change: Callable[[bytes | None], bytes]) -> None:
-        """Replace the text by what ``change`` makes of it; nobody else changes it meanwhile."""
-        with self._session() as connection, connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(self._key),))
-            found = connection.execute("SELECT value FROM meta WHERE key = %s", (self._key,)).fetchone()
-            new = change(None if found is None else str(found[0]).encode()).decode()
-            put = "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-            connection.execute(put, (self._key, new))
-
-    @contextmanager
-    def _session(self) -> Iterator[psycopg.Connection[Any]]:
         try:
             if self._connection is None:
-                connection = connected(self._url, writes=False)
-                schema = sql.Identifier(database_of(self._url).schema)
-                connection.execute(sql.SQL("SET search_path = {}").format(schema))
-                if not (connection.execute("SELECT to_regclass('meta') IS NOT NULL").fetchone() or (False,))[0]:
-                    connection.close()
-                    raise StoreError(f"{shown_url(self._url)}: there is no store")
-                self._connection = connection
-            yield self._connection
+                self._connection = self._connected_to_read()
+            return self._value(self._connection)
         except psycopg.Error as error:
             self.close()
             raise store_error(error, self._url) from None
+
+    def change(self, change: Callable[[bytes | None], bytes]) -> bytes:
+        """Replace the text by what ``change`` makes of it; nobody else changes it meanwhile. What it is now."""
+        try:
+            with self._connected(writes=True) as connection, connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(self._schema, self._key),))
+                new = change(self._value(connection))
+                put = "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+                connection.execute(put, (self._key, new.decode()))
+            return new
+        except psycopg.Error as error:
+            raise store_error(error, self._url) from None
+
+    def _value(self, connection: psycopg.Connection[Any]) -> bytes | None:
+        found = connection.execute("SELECT value FROM meta WHERE key = %s", (self._key,)).fetchone()
+        return None if found is None else str(found[0]).encode()
+
+    def _connected_to_read(self) -> psycopg.Connection[Any]:
+        """Of several hosts the one that writes, where a change is seen first; any, if none does."""
+        try:
+            return self._connected(writes=True)
+        except StoreError:
+            return self._connected(writes=False)
+
+    def _connected(self, *, writes: bool) -> psycopg.Connection[Any]:
+        connection = connected(self._url, writes=writes)
+        try:
+            connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(self._schema)))
+            if not (connection.execute("SELECT to_regclass('meta') IS NOT NULL").fetchone() or (False,))[0]:
+                raise StoreError(f"{shown_url(self._url)}: there is no store")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def close(self) -> None:
         """Nothing is used any more."""

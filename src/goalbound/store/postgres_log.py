@@ -28,7 +28,7 @@ from goalbound.store.events import FIRST_CHAIN, Event
 from goalbound.store.log import SnapshotEntry
 from goalbound.store.postgres_connection import REOPEN, connected, lock_key, store_error
 from goalbound.store.postgres_upload import SnapshotUpload, parts_of
-from goalbound.store.snapshots import is_whole
+from goalbound.store.snapshots import is_whole, prune
 from goalbound.store.sql_log import COLUMNS, SqlLog, statements
 
 FORMAT = "1"
@@ -62,7 +62,7 @@ INSERT INTO learner SELECT %s, %s FROM held ON CONFLICT (number) DO UPDATE SET f
 _HIDDEN = "SELECT to_regnamespace(%s) IS NOT NULL AND NOT has_schema_privilege(to_regnamespace(%s), 'USAGE')"
 _PAGE = 2000  # events of one query
 _LOCK_SECONDS = 0.8  # a server takes a moment to notice that a process was killed
-_CONTACT_SECONDS = 1.0
+_LED_SECONDS = 1.0
 
 
 class PostgresLog(SqlLog):
@@ -84,7 +84,7 @@ class PostgresLog(SqlLog):
         self._readonly = readonly
         self._epoch = -1
         self._warning: str | None = None
-        self._contact = 0.0
+        self._led = 0.0  # by the monotonic clock: it was the leader then
         self._upload: SnapshotUpload | None = None
         self._connection = connected(url, writes=not readonly)
         try:
@@ -167,9 +167,7 @@ class PostgresLog(SqlLog):
         return store_error(error, self._url)
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
-        found = self._connection.execute(statement.encode(), values or None, binary=True)
-        self._contact = time.monotonic()
-        return found
+        return self._connection.execute(statement.encode(), values or None, binary=True)
 
     def _bytes(self, value: Any) -> bytes:
         return bytes(value)
@@ -189,6 +187,7 @@ class PostgresLog(SqlLog):
             found = self._run(statement, (self._epoch, *values)).rowcount
         if found != rows:
             raise self._fenced()
+        self._led = time.monotonic()
         if self._warning is not None:  # a wait for a standby was given up: it is committed here, and maybe not there
             raise StorageFailed(f"{self.path}: the server warned of the commit ({self._warning}); {REOPEN}")
 
@@ -199,6 +198,7 @@ class PostgresLog(SqlLog):
         with self._as_store_errors(), self._connection.transaction():
             if self._run("SELECT 1 FROM leader WHERE epoch = %s FOR SHARE", (self._epoch,)).fetchone() is None:
                 raise self._fenced()
+            self._led = time.monotonic()
             yield
         if self._warning is not None:
             raise StorageFailed(f"{self.path}: the server warned of the commit ({self._warning}); {REOPEN}")
@@ -282,7 +282,8 @@ class PostgresLog(SqlLog):
             left = None if left is None else left - count
 
     def fetch_snapshot(self, entry: SnapshotEntry, folder: Path) -> None:
-        """Have the file of a snapshot in the folder, unless it is there, or not kept."""
+        """Have the file of a snapshot in the folder, unless it is there, or not kept; others that are no longer listed
+        are removed from there."""
         if Path(entry.file).name != entry.file or is_whole(folder, entry):
             return
         folder.mkdir(exist_ok=True)
@@ -294,6 +295,7 @@ class PostgresLog(SqlLog):
             file.write(first)
             for data in parts:
                 file.write(data)
+        prune(folder, self.snapshots())
 
     def _parts(self, seq: int) -> Iterator[bytes]:
         number = 0
@@ -310,10 +312,15 @@ class PostgresLog(SqlLog):
     # The rest.
 
     def tidy(self, *, idle: bool) -> None:
-        """Notice within a second or so that another process has become the leader, or that the server is gone."""
-        due = idle and not self._readonly and time.monotonic() - self._contact > _CONTACT_SECONDS
-        if due and self._one("SELECT 1 FROM leader WHERE epoch = %s", (self._epoch,)) is None:
+        """Notice within a second or so that another process has become the leader, or that the server is gone.
+
+        Whoever writes notices it by that; one that is only asked, however often, is to notice it, too.
+        """
+        if self._readonly or time.monotonic() - self._led <= _LED_SECONDS:
+            return
+        if self._one("SELECT 1 FROM leader WHERE epoch = %s", (self._epoch,)) is None:
             raise self._fenced()
+        self._led = time.monotonic()
 
     def settle(self) -> None:
         """Nothing: the server has recovered before it took connections."""

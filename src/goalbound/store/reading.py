@@ -19,27 +19,36 @@ from goalbound.store.proposals import propose
 RECENT = 100
 """The losses of so many cases are shown."""
 
+MOST_TOLD = 1000
+"""Of the history of a case so many events are told at once: all others who ask wait meanwhile."""
 
-def case_of(engine: Engine, name: str, id: str) -> dict[str, Any]:
-    """A case and its history, open or not."""
+
+def case_of(engine: Engine, name: str, id: str, *, before: int | None = None, limit: int = MOST_TOLD) -> dict[str, Any]:
+    """A case, open or not, and the end of its history: the last so many events, or of those before event ``before``.
+
+    ``earlier`` says whether there are events before these.
+    """
     lead = engine.machine.named(name)
     number = engine._number_of(lead.number, id) if isinstance(id, str) else None
     if number is None:
         raise CaseNotFound(f"{name} has no case {short_repr(id)}; begin it first")
     case = engine.machine.find(lead.number, id)
-    events = engine.log.events_of(number)
-    first = content_of(events[0].body) if events and events[0].kind == Kind.BEGIN else {}
+    events = engine.events_of(number, before=before, limit=limit + 1)
+    last = engine.events_of(number, limit=1) if case is None else []
+    begun = engine._step_of(number, 0)
+    first = {} if begun is None else content_of(begun.body)
     return {
         "case": id,
         "open": case is not None,
-        "step": (events[-1].step if events else None) if case is None else case.step,
+        "step": (last[0].step if last else None) if case is None else case.step,
         "state": None if case is None else case.state,
         "state_name": None if case is None else _state_name(lead, case.state),
         "action": None if case is None else case.action,
         "action_name": None if case is None else _action_name(lead, case.action),
         "shadow": first.get("shadow", False) if case is None else case.shadow,
         "context": first.get("context"),
-        "history": [event_as_json(engine.machine, event) for event in events],
+        "history": [event_as_json(engine.machine, event) for event in events[max(len(events) - limit, 0) :]],
+        "earlier": len(events) > limit,
     }
 
 
@@ -151,7 +160,7 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
         "follows": follows,
         "challengers": [one.name for one in engine.machine.challengers(lead.number)],
         "mixing": lead.mixing,
-        "recent": engine.log.loss_counts(lead.number, RECENT)._asdict(),
+        "recent": engine.log.loss_counts(lead.number, RECENT, until=engine.seq)._asdict(),
         "alarms": alarms(lead.learner),
         "caveats": list(getattr(inside, "caveats", ())),
     }

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from goalbound.errors import InputError, StoreDamaged, StoreError
 from goalbound.store.events import Event
-from goalbound.store.log import LogBase, LossCounts, SnapshotEntry, base_of
+from goalbound.store.log import MANY, LogBase, LossCounts, SnapshotEntry, base_of
 
 COLUMNS = ", ".join(f'"{name}"' for name in Event._fields)
 """Of the table of events, in the order of the fields of an event."""
@@ -113,13 +113,29 @@ class SqlLog(ABC):
             raise StoreError(f"{self.path}: there is no event {seq}, so the log cannot begin there")
         return f"{seq} {chain.hex()}"
 
-    def events_of(self, case: int) -> list[Event]:
-        """All events of a case, in order."""
-        return [Event._make(row) for row in self._rows_of(case)]
+    def events_of(self, case: int, *, until: int = MANY, limit: int = MANY) -> list[Event]:
+        """The last so many events of a case up to number ``until``, in order."""
+        step = self._last_step(case, until)
+        rows = self._last_rows(case, -1 if step is None else step, until, limit)
+        return [Event._make(row) for row in reversed(rows)]
 
-    def _rows_of(self, case: int) -> list[Any]:
-        """The rows of a case, in order: one statement, as somebody may write."""
-        return self._all(f'SELECT {COLUMNS} FROM event WHERE "case" = {self._mark} ORDER BY seq', (case,))
+    def _last_step(self, case: int, until: int) -> int | None:
+        """The last step of a case that was recorded up to event ``until``; None: there is none."""
+        mark = self._mark
+        step: int | None = self._one(f'SELECT max(step) FROM event WHERE "case" = {mark} AND seq <= {mark}',
+                                     (case, until))[0]  # fmt: skip
+        return step
+
+    def _last_rows(self, case: int, step: int, until: int, limit: int) -> list[Any]:
+        """The last rows of a case, up to this step and event, the last one first: one statement, as somebody may
+        write."""
+        mark = self._mark
+        # Without "+ 0" PostgreSQL may look for the few proposals of a case among all events.
+        rows = f"""SELECT * FROM (SELECT {COLUMNS} FROM event WHERE "case" = {mark} AND step IS NULL AND seq <= {mark}
+            ORDER BY seq + 0 DESC LIMIT {mark}) AS asked
+          UNION ALL SELECT {COLUMNS} FROM event WHERE "case" = {mark} AND step > {mark} AND step <= {mark}
+          ORDER BY 1 DESC LIMIT {mark}"""
+        return self._all(rows, (case, until, limit, case, step - limit, step, limit))
 
     def step_of(self, case: int, step: int) -> Event | None:
         """The event that recorded a step of a case."""
@@ -149,12 +165,12 @@ class SqlLog(ABC):
         rows = self._all("SELECT seq, chain, file, sha256 FROM snapshot ORDER BY seq DESC")
         return [SnapshotEntry(seq, self._bytes(chain), str(file), str(digest)) for seq, chain, file, digest in rows]
 
-    def loss_counts(self, learner: int, count: int) -> LossCounts:
-        """What the last and the first so many cases of a learner that reached the goal have lost.
+    def loss_counts(self, learner: int, count: int, *, until: int = MANY) -> LossCounts:
+        """What the last and the first so many cases of a learner that reached the goal by event ``until`` have lost.
 
         Only the last and the first few thousand events are looked at.
         """
-        last, base = self.last()[0], self.base().seq
+        last, base = min(self.last()[0], until), self.base().seq
         latest, loss, steps, taken = self._losses(learner, count, max(base, last - _LOOKED_AT), last, "DESC")
         first, first_loss, _, _ = self._losses(learner, count, base, min(last, base + _LOOKED_AT), "ASC")
         other = bool(first) and not first & latest

@@ -8,6 +8,7 @@ writes and checkpoints by this connection alone; others only read.
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ from goalbound.models.files.io import sync_folder
 from goalbound.store.events import FIRST_CHAIN, Event
 from goalbound.store.log import SnapshotEntry
 from goalbound.store.sql_log import COLUMNS, SUMS, SqlLog, statements
+
+log = logging.getLogger("goalbound.store")
 
 FORMAT = "1"
 """The version of the tables."""
@@ -36,14 +39,19 @@ CREATE TABLE event (
 );
 CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, chain BLOB NOT NULL, file TEXT NOT NULL, sha256 TEXT NOT NULL);
 """
-# The steps of a case, by that index. They have no holes: from 0 on up to the first that is not there; those of a case
-# whose beginning was archived up to the last step of any case.
+# The last rows of a case, by that index. Its steps have no holes: from the last one down to the first that is there.
 _ROWS_BY_STEP = f"""WITH RECURSIVE walk(step) AS (
-    SELECT 0 UNION ALL SELECT step + 1 FROM walk WHERE step < (SELECT max(step) FROM event) AND (
-      EXISTS (SELECT 1 FROM event WHERE event."case" = ?1 AND event.step = walk.step + 1)
-      OR NOT EXISTS (SELECT 1 FROM event WHERE event."case" = ?1 AND event.step = 0)))
-  SELECT {COLUMNS} FROM event WHERE "case" = ?1 AND step IS NULL
-  UNION ALL SELECT {COLUMNS} FROM event WHERE "case" = ?1 AND step IN (SELECT step FROM walk) ORDER BY 1"""
+    SELECT ?2 UNION ALL SELECT step - 1 FROM walk WHERE step > ?2 - ?4 + 1
+      AND EXISTS (SELECT 1 FROM event WHERE event."case" = ?1 AND event.step = walk.step - 1))
+  SELECT * FROM (
+    SELECT {COLUMNS} FROM event WHERE "case" = ?1 AND step IS NULL AND seq <= ?3 ORDER BY seq DESC LIMIT ?4) AS asked
+  UNION ALL SELECT {COLUMNS} FROM event WHERE "case" = ?1 AND step IN (SELECT step FROM walk)
+  ORDER BY 1 DESC LIMIT ?4"""
+# Of a case whose beginning was archived: steps are tried up to the last one of any case.
+_FIRST_STEP = """WITH RECURSIVE walk(step) AS (
+    SELECT 1 UNION ALL SELECT step + 1 FROM walk WHERE step < (SELECT max(step) FROM event)
+      AND NOT EXISTS (SELECT 1 FROM event WHERE event."case" = ?1 AND event.step = walk.step))
+  SELECT max(step) FROM walk"""
 # From the last step of each case down to the first that is there.
 _SUMS_BY_STEP = """WITH RECURSIVE walk("case", step) AS (
     VALUES {cases} UNION ALL SELECT "case", step - 1 FROM walk WHERE EXISTS (
@@ -174,8 +182,27 @@ class SqliteLog(SqlLog):
         rows = ", ".join([_ROW] * len(events))
         self._run(f"INSERT INTO event ({COLUMNS}) VALUES {rows}", list(itertools.chain.from_iterable(events)))
 
-    def _rows_of(self, case: int) -> list[Any]:
-        return self._all(_ROWS_BY_STEP, (case,)) if self._by_step else super()._rows_of(case)
+    def _last_step(self, case: int, until: int) -> int | None:
+        if not self._by_step:
+            return super()._last_step(case, until)
+
+        def is_there(step: int) -> bool:
+            found = self._one('SELECT seq FROM event WHERE "case" = ? AND step = ?', (case, step))
+            return found is not None and found[0] <= until
+
+        low = 0 if self.step_of(case, 0) is not None else self._one(_FIRST_STEP, (case,))[0]
+        if not is_there(low):
+            return None
+        high = self._one("SELECT max(step) FROM event")[0] or 0
+        while low < high:  # it is there, and high + 1 is not
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if is_there(middle) else (low, middle - 1)
+        return low
+
+    def _last_rows(self, case: int, step: int, until: int, limit: int) -> list[Any]:
+        if not self._by_step:
+            return super()._last_rows(case, step, until, limit)
+        return self._all(_ROWS_BY_STEP, (case, step, until, limit))
 
     def _sums(self, cases: Sequence[tuple[int, int]]) -> tuple[float, int, int]:
         if not self._by_step:
@@ -219,15 +246,23 @@ class SqliteLog(SqlLog):
         """Nothing: the folder is beside the database."""
 
     def rebase(self, seq: int) -> int:
-        """Forget the events up to ``seq``, of which a snapshot was taken; how many there were."""
+        """Forget the events up to ``seq``, of which a snapshot was taken; how many there were.
+
+        Then the file is made smaller, which needs as much space as it will have. Without it the events are gone all the
+        same, and it is left for the next time.
+        """
         base = self._new_base(seq)
-        with self._as_store_errors():
-            with self._transaction():
-                count = self._run("DELETE FROM event WHERE seq <= ?", (seq,)).rowcount
-                self._put_meta("base", base)
-            self._run("PRAGMA wal_checkpoint(TRUNCATE)")
-            self._run("VACUUM")
-            self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+        with self._as_store_errors(), self._transaction():
+            count = self._run("DELETE FROM event WHERE seq <= ?", (seq,)).rowcount
+            self._put_meta("base", base)
+        try:
+            with self._as_store_errors():
+                self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._run("VACUUM")
+                self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+        except StorageFull as error:
+            log.warning("%s. The events were removed, and their place is used again; once there is space, another "
+                        "compact makes the file smaller", error)  # fmt: skip
         return count
 
     def set_meta(self, key: str, value: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -14,10 +15,12 @@ from goalbound.store.locations import Location, location_of
 from goalbound.store.log import EventLog
 from goalbound.store.open_store import OpenStore, StoreOptions
 from goalbound.store.replay import software
-from goalbound.store.snapshots import copy_snapshots
+from goalbound.store.snapshots import copy_snapshots, is_whole
 from goalbound.store.sqlite_log import SqliteLog
 from goalbound.store.stored_learner import StoredLearner
 from goalbound.store.writer import Writer
+
+_TRIES = 5  # of a back-up beside somebody who compacts
 
 
 class Store(OpenStore):
@@ -132,7 +135,7 @@ class Store(OpenStore):
         return count
 
     def back_up(self, target: str | PathLike[str]) -> None:
-        """Write a copy of the store, as of now, to a new folder, durably.
+        """Write a copy of the store, as of now, to a new folder, durably; without one that can be opened there is none.
 
         It is read beside the writer, which goes on meanwhile, also if the disk of the copy fails.
         """
@@ -143,7 +146,22 @@ class Store(OpenStore):
         folder = Path(file_name(target))
         if folder.exists():
             raise StoreError(f"{folder} exists; give the name of a new folder")
-        folder.mkdir(mode=0o700, parents=True)
+        for _ in range(_TRIES):
+            folder.mkdir(mode=0o700, parents=True)
+            try:
+                if self._copied_to(folder):
+                    return
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            shutil.rmtree(folder)
+        raise StoreError(
+            f"{self.location.name}: the snapshot that its log begins with could not be copied as it was written, and "
+            f"there is no copy; if nobody compacts the store meanwhile, goalbound store verify says what is wrong"
+        )
+
+    def _copied_to(self, folder: Path) -> bool:
+        """Copy the store to a folder; False: it was compacted meanwhile, so that the copy begins with nothing."""
         log = SqliteLog(self.folder / DATABASE, readonly=True)
         try:
             log.back_up(folder / DATABASE)
@@ -151,12 +169,13 @@ class Store(OpenStore):
             log.close()
         copy = read_only_log(folder)
         try:
-            entries = copy.snapshots()
+            entries, base = copy.snapshots(), copy.base().seq
         finally:
             copy.close()
         copy_snapshots(self.folder / SNAPSHOTS, folder / SNAPSHOTS, entries)
         for written in (folder, folder.parent):
             sync_folder(written)
+        return base == 0 or any(one.seq == base and is_whole(folder / SNAPSHOTS, one) for one in entries)
 
     def status(self) -> dict[str, Any]:
         """Numbers for people and monitors; no ids and no contexts."""

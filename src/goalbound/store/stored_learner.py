@@ -75,7 +75,16 @@ class StoredLearner:
 
     def case(self, id: str) -> dict[str, Any]:
         """A case and its history, open or not."""
-        found: dict[str, Any] = self.store.writer.call(lambda engine: case_of(engine, self.name, id), writes=False)
+        found = self._told(id, None)
+        while found["earlier"]:  # some at a time, so that nobody waits for all of a long one
+            more = self._told(id, found["history"][0]["seq"])
+            found["history"], found["earlier"] = more["history"] + found["history"], more["earlier"]
+        return found
+
+    def _told(self, id: str, before: int | None) -> dict[str, Any]:
+        found: dict[str, Any] = self.store.writer.call(
+            lambda engine: case_of(engine, self.name, id, before=before), writes=False
+        )
         return found
 
     def cases(self, *, limit: int = 1000) -> list[Answer]:

@@ -66,6 +66,23 @@ def test_errors_are_raised_and_not_retried(store):
     asyncio.run(run())
 
 
+def test_a_long_history_is_put_together_from_its_pages(store):
+    """The service tells 1,000 events at a time."""
+    store.learner("incidents").begin([1, 0], "down", id="a")
+    store.writer.call(
+        lambda engine: [engine.observe("incidents", "a", 0.1, "down", taken="restart") for _ in range(2100)]
+    )
+
+    async def run():
+        async with AsyncClient("http://localhost", transport=httpx.ASGITransport(Service(store))) as client:
+            return await client.learner("incidents").history("a")
+
+    found = asyncio.run(run())
+    assert [one["step"] for one in found["history"]] == list(range(2101))
+    assert (found["step"], found["earlier"]) == (2100, False)
+    assert store.learner("incidents").case("a") == found
+
+
 def test_without_an_answer_patience_ends(monkeypatch):
     async def run():
         transport = Flaky(httpx.ASGITransport(lambda *_: None), share=1.0)

@@ -44,6 +44,17 @@ def test_the_same_bytes_are_sent_until_there_is_an_answer(monkeypatch):
     assert {request.headers["authorization"] for request in asked} == {"Bearer gb_1_2"}
 
 
+def test_a_long_history_is_put_together_from_its_pages():
+    transport, asked = answering(
+        (200, {"step": 2, "history": [{"seq": 7}, {"seq": 9}], "earlier": True}),
+        (200, {"step": 2, "history": [{"seq": 3}], "earlier": False}),
+    )
+    with Client("http://localhost", transport=transport) as client:
+        found = client.learner("incidents").history("a")
+    assert found == {"step": 2, "history": [{"seq": 3}, {"seq": 7}, {"seq": 9}], "earlier": False}
+    assert str(asked[1].url) == f"{asked[0].url}?before=7"
+
+
 def test_when_patience_ends_the_last_answer_is_the_error():
     transport, _ = answering(*[(503, {"detail": "busy", "code": "overloaded"})] * 50)
     with (

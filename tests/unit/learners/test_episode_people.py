@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import ContextBlind, Discretized, MappedContexts, widths
+from goalbound import ContextBlind, Discretized, MappedContexts, load_learner, widths
 from goalbound.errors import ArgumentError, InputError, LearnerError, ModelError
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.lr_cssp import LRCSSP
@@ -339,6 +339,33 @@ def test_reasons_are_counted_and_kept(learner: Any, tmp_path: Path) -> None:
     learner.save(tmp_path / "learner")
     for one in (learner, type(learner).load(tmp_path / "learner"), copy.deepcopy(learner)):
         assert one.abandoned == expected
+
+
+def test_many_reasons_are_counted_together_and_files_with_more_come_to_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of 250 reasons is given, and then each third of them again; an older version counted all by name."""
+    reasons = [*(f"reason {number}" for number in range(250)), *(f"reason {number}" for number in range(0, 250, 3))]
+    learner, older = RIDGE["greedy"](), RIDGE["greedy"]()
+    for reason in reasons:
+        learner.begin([0.3, 0.7]).abandon(reason)
+    assert list(learner.abandoned) == [*reasons[:100], "other"]
+    assert learner.abandoned["other"] == 150 + 50  # 102, 105, ..., 249 came again
+    assert sum(learner.abandoned.values()) == len(reasons)
+    monkeypatch.setattr("goalbound.learners.episode.MOST_REASONS", 10**9)
+    for reason in reasons:
+        older.begin([0.3, 0.7]).abandon(reason)
+    assert len(older.abandoned) == 250
+    older.save(tmp_path / "older.npz")
+    monkeypatch.undo()
+    loaded = load_learner(tmp_path / "older.npz")
+    assert list(loaded.abandoned.items()) == list(learner.abandoned.items())
+    for one in (learner, loaded):
+        one.begin([0.3, 0.7]).abandon("reason 240")
+        one.begin([0.3, 0.7]).abandon("reason 7")
+    assert list(loaded.abandoned.items()) == list(learner.abandoned.items())
+    learner.save(tmp_path / "learner.npz")
+    assert list(load_learner(tmp_path / "learner.npz").abandoned.items()) == list(learner.abandoned.items())
 
 
 def test_an_episode_with_an_id_is_held_until_it_ends(learner: Any) -> None:

@@ -176,6 +176,22 @@ def test_everything_that_is_read(fresh):
     assert "goalbound_events_total 2" in found["/metrics"].text
 
 
+def test_a_long_history_is_asked_for_page_by_page(fresh):
+    async def ask(client):
+        await client.post(CASES, json=BEGIN)
+        for step in range(1, 4):
+            report = {"step": step, "action": "restart", "loss": 0.1, "next_state": "down"}
+            await client.post(f"{CASES}/a/steps", json=report)
+        last = await client.get(f"{CASES}/a?limit=3")
+        first = last.json()["history"][0]["seq"]
+        return last, await client.get(f"{CASES}/a?limit=3&before={first}"), await client.get(f"{CASES}/a?before=-1")
+
+    last, rest, wrong = asked(fresh, ask)
+    assert ([one["step"] for one in last.json()["history"]], last.json()["earlier"]) == ([1, 2, 3], True)
+    assert ([one["step"] for one in rest.json()["history"]], rest.json()["earlier"]) == ([0], False)
+    assert (rest.json()["step"], wrong.status_code) == (3, 422)
+
+
 def test_another_proposal_a_snapshot_a_learner_and_a_promotion(fresh, tmp_path):
     greedy().save(tmp_path / "rival.npz")
 

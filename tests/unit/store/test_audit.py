@@ -44,6 +44,21 @@ def test_a_snapshot_that_is_lost_is_only_noted(folder):
     assert len(found.notes) == 2
 
 
+def test_a_snapshot_with_more_reasons_than_are_counted_now_is_the_state_of_its_log(tmp_path, monkeypatch):
+    """Versions up to 1.0.0 counted every reason by name."""
+    monkeypatch.setattr("goalbound.learners.episode.MOST_REASONS", 10**9)
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", greedy())
+        for number in range(120):
+            learner.begin([1.0, 0.0], "down", id=f"c{number}")
+            learner.abandon(f"c{number}", f"reason {number}")
+        assert len(learner.status()["abandoned"]) == 120
+    monkeypatch.undo()
+    assert verify(tmp_path / "store").snapshots == 1
+    with open_store(tmp_path / "store") as store:
+        assert len(store.learner("incidents").status()["abandoned"]) == 101
+
+
 def test_a_changed_event_is_found(folder):
     connection = sqlite3.connect(folder / DATABASE)
     connection.execute("UPDATE event SET time = time + 1 WHERE seq = 17")

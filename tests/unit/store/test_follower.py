@@ -186,6 +186,71 @@ def test_a_log_that_is_compacted_is_followed_further(place):
         assert following.status()["rebuilt"] == 1
 
 
+def test_what_a_follower_has_not_seen_yet_is_not_there(place, monkeypatch):
+    """A case that has begun has not ended, and no history is ahead of the state, whatever the log has by now."""
+    with open_store(place) as store:
+        leading = store.create("incidents", greedy())
+        leading.begin(CALM, "down", id="a")
+        leading.begin(CALM, "down", id="b")
+        monkeypatch.setattr(follower, "LOOK_SECONDS", 600.0)  # it stays where it is
+        with Follower.open(place) as following:
+            mine = following.learner("incidents")
+            before = {id: mine.case(id) for id in "ab"}
+            told = mine.status()
+            store.create("rival", drawing(), follows="incidents")
+            for id in "abc":
+                leading.begin(CALM, "down", id=id)
+                leading.override(id, "restart", 0.1, "down", step=1)
+            leading.observe("b", 0.1, "goal", step=2)
+            assert following.seen()[0] == 3
+            for ask in (mine.act, mine.case, mine.explain):
+                with pytest.raises(CaseNotFound):
+                    ask("c")
+            assert {id: mine.case(id) for id in "ab"} == before
+            assert mine.status() == told
+            assert [event.seq for event in following.events(1)] == [2, 3]
+            following.writer.call(lambda engine: following.advance(), writes=False)
+            assert {id: mine.case(id) for id in "abc"} == {id: leading.case(id) for id in "abc"}
+            assert mine.status() == leading.status()
+
+
+def test_a_follower_that_loses_the_database_while_it_replays_says_how_far_it_has_come(tmp_path, monkeypatch):
+    with open_store(tmp_path / "store") as store:
+        leading = store.create("incidents", greedy())
+        leading.begin(CALM, "down", id="a")
+        monkeypatch.setattr(follower, "LOOK_SECONDS", 600.0)
+        with Follower.open(tmp_path / "store") as following:
+            for step in (1, 2):
+                leading.override("a", "restart", 0.1, "down", step=step)
+            seen = store.digest()
+            store.create("other", greedy())
+
+            def gone(number):
+                raise StorageFailed("the server is gone")
+
+            monkeypatch.setattr(following._engine.log, "learner_file", gone)
+            following.writer.call(lambda engine: following.advance(), writes=False)
+            assert not following.status()["connected"]
+            assert following.digest() == seen
+            assert following.learner("incidents").act("a").step == 2
+            following.writer.call(lambda engine: following.advance(), writes=False)  # it is back
+            assert caught_up(store, following)
+
+
+def test_a_folder_for_copies_holds_those_of_snapshots_that_are_listed(database, tmp_path):
+    options = StoreOptions(cache=tmp_path / "cache")
+    with open_store(database) as store:
+        store.create("incidents", greedy()).begin(CALM, "down", id="a")
+        for step in range(1, 7):
+            store.learner("incidents").override("a", "restart", 0.1, "down", step=step)
+            store.snapshot()
+            with Follower.open(database, options=options) as following:
+                assert caught_up(store, following)
+        listed = store.writer.call(lambda engine: {one.file for one in engine.log.snapshots()}, writes=False)
+    assert {path.name for path in (tmp_path / "cache" / "snapshots").iterdir()} == listed
+    assert len(listed) == 3
+
+
 def test_many_new_events_are_replayed_some_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(follower, "_MOST_EVENTS", 4)
     with open_store(tmp_path / "store") as store, Follower.open(tmp_path / "store") as following:
@@ -203,7 +268,7 @@ def test_while_the_database_is_gone_answers_come_from_memory_and_grow_older(tmp_
             mine = following.learner("incidents")
             opened, reachable = Location.open_to_read, False
 
-            def gone(*_):
+            def gone(*_, **options):
                 raise StorageFailed("the server is gone")
 
             monkeypatch.setattr(Location, "open_to_read", lambda one: opened(one) if reachable else gone())

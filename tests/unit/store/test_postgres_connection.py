@@ -4,6 +4,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
+from faults.postgres import Cluster
 from goalbound.errors import InputError, StorageFailed, StorageFull, StoreDamaged, StoreError
 from goalbound.store.postgres_connection import SharedText, connected, lock_key, store_error
 from goalbound.store.postgres_log import PostgresLog
@@ -49,8 +50,45 @@ def test_a_text_is_shared_by_several_processes(database):
     other.close()
 
 
+def test_a_text_is_changed_beside_the_leader_of_a_schema_of_its_name(postgres):
+    database = postgres.url("tokens")
+    log = PostgresLog(database)
+    text = SharedText(f"{database}&options=-clock_timeout%3D5s", "tokens")
+    assert text.change(lambda text: b"a") == b"a"
+    assert text.read() == b"a"
+    text.close()
+    log.close()
+
+
+def test_of_several_hosts_a_text_is_kept_by_the_one_that_writes(postgres, database):
+    """The first one stands for a standby."""
+    PostgresLog(database).close()
+    with Cluster() as standby:
+        with connected(standby.url(), writes=True) as other:
+            other.execute("ALTER ROLE goalbound SET default_transaction_read_only = on")
+        both = database.replace(f"host={postgres.folder}", f"host={standby.folder},{postgres.folder}")
+        text = SharedText(both, "tokens")
+        text.change(lambda text: b"a")
+        assert text.read() == b"a"
+        text.close()
+    text = SharedText(database, "tokens")
+    assert text.read() == b"a"
+    text.close()
+
+
+def test_where_no_host_writes_a_text_is_read_and_not_changed(database):
+    PostgresLog(database).close()
+    text = SharedText(f"{database}&options=-cdefault_transaction_read_only%3Don", "tokens")
+    assert text.read() is None
+    with pytest.raises(StoreError, match="no connection"):
+        text.change(lambda text: b"a")
+    text.close()
+
+
 def test_every_name_has_a_lock_of_its_own():
-    assert lock_key("one") != lock_key("other")
+    locks = [lock_key("one"), lock_key("other"), lock_key("tokens"), lock_key("one", "tokens"),
+             lock_key("other", "tokens")]  # fmt: skip
+    assert len(set(locks)) == len(locks)
     assert -(2**63) <= lock_key("one") < 2**63
 
 

@@ -8,14 +8,15 @@ from psycopg import errors
 
 from faults.postgres import GUARDED, SECRET
 from goalbound.errors import ArgumentError, StorageFailed, StorageFull, StoreDamaged, StoreError, StoreLocked
-from goalbound.store import postgres_log, postgres_upload
+from goalbound.store import Store, postgres_log, postgres_upload
 from goalbound.store.database_url import database_of
 from goalbound.store.log import SnapshotEntry
 from goalbound.store.postgres_connection import SharedText, connected
 from goalbound.store.postgres_log import PostgresLog
 from goalbound.store.snapshots import sha256_of
 from goalbound.store.sql_log import COLUMNS
-from tests.support.stores import some_events
+from tests.support.incidents_at_work import greedy
+from tests.support.stores import some_events, until
 
 
 @pytest.fixture
@@ -91,14 +92,33 @@ def test_what_a_leader_has_under_way_is_waited_for_by_the_next_one(log, database
     after.close()
 
 
-def test_a_leader_that_is_idle_notices_that_it_was_replaced(log, database, monkeypatch):
-    monkeypatch.setattr(postgres_log, "_CONTACT_SECONDS", 0.0)
-    log.tidy(idle=True)
+@pytest.mark.parametrize("idle", [True, False])
+def test_a_leader_that_writes_nothing_notices_that_it_was_replaced(log, database, monkeypatch, idle):
+    log.append(some_events(1))
     after = taken_over(log, database)
-    log.tidy(idle=False)  # under load the next batch notices it
+    log.tidy(idle=idle)  # it was the leader a moment ago
+    monkeypatch.setattr(postgres_log, "_LED_SECONDS", 0.0)
+    log.last()  # reading says nothing about it
     with pytest.raises(StorageFailed, match="another process has become the leader"):
-        log.tidy(idle=True)
+        log.tidy(idle=idle)
     after.close()
+
+
+def test_a_leader_that_is_asked_all_the_time_notices_that_it_was_replaced(database):
+    with Store.open(database) as old:
+        learner = old.create("incidents", greedy())
+        learner.begin([1.0, 0.0], "down", id="a")
+        with connected(database, writes=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", (old._engine.log._connection.info.backend_pid,))
+        Store.open(database).close()
+
+        def refused():
+            try:
+                return learner.act("a") is None
+            except StorageFailed:
+                return True
+
+        until(refused)
 
 
 def test_after_a_connection_is_lost_it_is_not_made_again(log, database):

@@ -7,7 +7,7 @@ import pytest
 from goalbound import InUnits, LossScale, Monitored
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import CaseFinished, CaseNotFound
-from goalbound.store.reading import alarms, proposal_now
+from goalbound.store.reading import alarms, case_of, proposal_now
 from tests.support.incidents_at_work import AFTER, BEFORE, greedy, people
 from tests.support.stores import drawing, open_store
 
@@ -34,6 +34,38 @@ def test_a_case_is_told_with_names_from_its_beginning_to_its_end(tmp_path):
         assert found["history"][-1]["reason"] == "lost contact"
         with pytest.raises(CaseNotFound):
             learner.case("b")
+
+
+def test_a_case_is_told_with_what_happened_in_the_same_batch(engine):
+    """Its step, whether it is open, and its history are of one moment, before and after the commit."""
+    engine.observe("incidents", "0", 0.1, "goal", step=1)
+    engine.observe("incidents", "1", 0.1, "down", step=1)
+    engine.begin("incidents", CALM, "down", id="new", shadow=True)
+    told = {id: case_of(engine, "incidents", id) for id in ("0", "1", "new")}
+    assert [(one["open"], one["step"], len(one["history"])) for one in told.values()] == [
+        (False, 1, 2), (True, 1, 2), (True, 0, 1)
+    ]  # fmt: skip
+    assert (told["new"]["context"], told["new"]["shadow"]) == (CALM, True)
+    engine.commit()
+    assert {id: case_of(engine, "incidents", id) for id in told} == told
+
+
+def test_a_long_history_is_told_from_its_end_some_events_at_a_time(engine):
+    for step in range(1, 6):
+        engine.observe("incidents", "0", 0.1, "down", taken="restart", step=step)
+        if step == 3:
+            engine.commit()
+    whole = case_of(engine, "incidents", "0")
+    assert [one["step"] for one in whole["history"]] == [0, 1, 2, 3, 4, 5]
+    assert not whole["earlier"]
+    for end, limit in [(6, 4), (6, 1), (5, 2), (3, 3), (3, 2), (0, 2), (6, 0)]:
+        before = None if end == 6 else whole["history"][end]["seq"]
+        some = case_of(engine, "incidents", "0", before=before, limit=limit)
+        assert some["history"] == whole["history"][max(end - limit, 0) : end]
+        assert some == {**whole, "history": some["history"], "earlier": end > limit}
+    engine.abandon("incidents", "0", "lost")
+    ended = case_of(engine, "incidents", "0", before=whole["history"][2]["seq"])
+    assert (ended["open"], ended["step"], len(ended["history"])) == (False, 6, 2)
 
 
 def test_an_explanation_is_that_of_the_learner_for_the_covariates_of_the_case(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from goalbound import LRCSSP, Apprentice, Guarded, InUnits, LossScale, Monitored
 from goalbound.errors import CaseExists, StorageFailed, StoreClosed, StoreError, StoreLocked
 from goalbound.store import Store, StoreOptions
+from goalbound.store import store as store_module
 from goalbound.store.audit import verify
 from goalbound.store.files import DATABASE, SNAPSHOTS
 from goalbound.store.sqlite_log import SqliteLog
@@ -128,6 +129,40 @@ def test_a_back_up_of_an_open_store_is_a_store(tmp_path):
         assert copy.status()["replayed"] == 5
 
 
+def test_a_store_that_is_compacted_while_it_is_backed_up_is_copied_again(tmp_path, monkeypatch):
+    """The copy of the database begins with a snapshot that is removed before it is copied."""
+    times = iter([True, False])
+    copied = store_module.copy_snapshots
+
+    def compacts(*arguments):
+        if next(times):
+            store.compact()
+        copied(*arguments)
+
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", greedy())
+        learner.begin(CALM, "down", id="a")
+        store.compact()
+        learner.override("a", "restart", 0.1, "down", step=1)
+        monkeypatch.setattr(store_module, "copy_snapshots", compacts)
+        store.back_up(tmp_path / "copy")
+        digest = store.digest()
+    assert verify(tmp_path / "copy").state == digest["state"]
+    with open_store(tmp_path / "copy") as copy:
+        assert copy.digest() == digest
+
+
+def test_without_the_snapshot_that_the_log_begins_with_there_is_no_back_up(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        store.create("incidents", greedy())
+        store.compact()
+        for path in (tmp_path / "store" / SNAPSHOTS).iterdir():
+            path.write_bytes(b"damaged")
+        with pytest.raises(StoreError, match="there is no copy"):
+            store.back_up(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
 def test_a_back_up_that_fails_does_not_stop_the_store(tmp_path, monkeypatch):
     def fails(log, target):
         raise StorageFailed("the disk of the copy is gone")
@@ -137,6 +172,7 @@ def test_a_back_up_that_fails_does_not_stop_the_store(tmp_path, monkeypatch):
         monkeypatch.setattr(SqliteLog, "back_up", fails)
         with pytest.raises(StorageFailed):
             store.back_up(tmp_path / "copy")
+        assert not (tmp_path / "copy").exists()
         assert learner.begin([1.0, 0.0], "down", id="a").step == 0
 
 
