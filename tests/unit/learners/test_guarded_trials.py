@@ -79,7 +79,7 @@ def test_where_many_are_open_as_many_may_wait() -> None:
         queue.end(trial)
         assert list(queue.settled()) == []
     queue.end(trials[-1])
-    assert list(queue.settled())[0] is trials[0]
+    assert next(queue.settled()) is trials[0]
 
 
 def test_one_that_nobody_holds_any_more_holds_up_nobody() -> None:
