@@ -43,7 +43,7 @@ def test_the_format_versions_are_those_of_the_code():
         snapshots.KIND: snapshots.VERSION,
         transfer.FORMAT: transfer.VERSION,
     }
-    read = {"the class of the learner": ", ".join(map(str, checkpoint.READABLE))}
+    read = {"the class of the learner": ", ".join(map(str, checkpoint.READABLE)), "Guarded": "1, 2"}
     assert in_the_page() == {kind: (str(number), read.get(kind, str(number))) for kind, number in versions.items()}
 
 

@@ -81,8 +81,13 @@ def with_state_before(support: Support, name: str) -> Support:
 
 def rewrite_header(path: Path, **entries: Any) -> None:
     """The file gets other entries in its header."""
+    rewrite_file(path, **entries)
+
+
+def rewrite_file(path: Path, *, without: str | None = None, **entries: Any) -> None:
+    """The file gets other entries in its header, and has an array less."""
     with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+        members = {name: archive.read(name) for name in archive.namelist() if name != f"{without}.npy"}
     members["header.json"] = json.dumps(json.loads(members["header.json"]) | entries).encode()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:

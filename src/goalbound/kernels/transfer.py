@@ -26,6 +26,7 @@ def set_variance_log_det(constants, learner, pair):
 def refresh_pairs(constants, learner, scratch, ridge, changed):
     """Estimates, radii and levels from sums that were put in from outside. O(N d^3 + M d^2).
 
+    Bounds of likelihood-ratio sets that were put in too are kept where ``bounded`` says so, and are computed else.
     ``ridge`` [N] is the multiple of the identity in the Gram matrix of a pair that has no data. Where it has
     ``changed`` [N], so have the inverse and the log-determinant, of which ``log_det`` holds an upper bound already.
     """
@@ -41,7 +42,8 @@ def refresh_pairs(constants, learner, scratch, ridge, changed):
             )
         if regression.visits[pair] > 0:
             update_estimate(constants, learner, scratch, pair, size)
-        if constants.likelihood.on and learner.likelihood.visits[pair] >= FIRST_VISITS:
+        seen = constants.likelihood.on and learner.likelihood.visits[pair] >= FIRST_VISITS
+        if seen and learner.likelihood.bounded[pair] == 0:
             bound_pair(constants, learner, pair)
         learner.revision[pair] += 1
     learner.totals["changes"] += CHANGE_LOG_SIZE + 1  # nobody's view is up to date

@@ -7,19 +7,23 @@ these sets still count: bounds of the variance, and the sums of the test of the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.estimation.statistics import by_support
-from goalbound.kernels.likelihood_state import LikelihoodState, part_in_use
+from goalbound.kernels.lattice import Lattice
+from goalbound.kernels.likelihood import LikelihoodConstants
+from goalbound.kernels.likelihood_state import LikelihoodState, begin_pair, part_in_use, row_of
 from goalbound.kernels.noise_free import learn_noise_free
 from goalbound.kernels.records import assign, named_arrays
 from goalbound.kernels.state import LearnerState
 from goalbound.kernels.transfer import refresh_pairs
 from goalbound.learners.caveats import united_caveats
+from goalbound.learners.constants import spare_failure, variance_failure
+from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.ties import Groups
 from goalbound.models import Support
 from goalbound.models.support_match import SupportMatch
@@ -56,7 +60,7 @@ def carry_over(source: RidgeLearner, empty: RidgeLearner, target: RidgeLearner, 
     still = _still_valid(source, target, places)
     _carry_variance(source, empty, target, places, still)
     _carry_linearity(source, target, places, still)
-    _carry_likelihood(source, target)
+    _carry_likelihood(source, target, places)
     _carry_noise_free(source, target, places)
     if source._constants.doubling and target._constants.doubling:
         for name in ("loss_bound", "doublings"):
@@ -203,20 +207,51 @@ def _carry_counts(source: RidgeLearner, target: RidgeLearner, places: SupportMat
 def _carry_variance(
     source: RidgeLearner, empty: RidgeLearner, target: RidgeLearner, places: SupportMatch, still: StillValid
 ) -> None:
-    """Bounds of the variances of next states: those that were made before each visit, where they still count; else a
-    quarter for each visit, which bounds the variance of any number in [0, 1]."""
+    """Bounds of the variances of next states: those that were made before each visit, where they still count and delta
+    pays for the sets that they came from; else a quarter for each visit, which bounds the variance of any number in
+    [0, 1]."""
     if not target._constants.intervals.variance:
         return
     mine, kept = target._state.variance, source._state.variance
     origin = np.full(target.support.pairs, -1)
     origin[places.pairs] = np.arange(source.support.pairs)
     of_triple = origin[_owners(target.support)]
-    lower = np.tril_indices(source.settings.context_size)  # row by row, as the variances are kept
-    quarter = 0.25 * (source._state.regression.gram - empty._state.regression.gram)[:, *lower]
+    quarter = quarters(source._state.regression.gram - empty._state.regression.gram)
     mine[of_triple >= 0] = quarter[of_triple[of_triple >= 0]]
-    if still.sets and len(kept):
+    if not still.sets or not len(kept) or not source._steps:
+        return
+    price = source._trusted + (0.0 if _is_implied(source, target) else variance_failure(source.settings))
+    if pays(target, price):
         usable = (still.rows & ~still.certain)[_owners(source.support)]
         mine[places.triples[usable]] = kept[usable]
+        target._trusted = price
+
+
+def quarters(gram: Floats) -> Floats:
+    """[..., d (d + 1) / 2] a quarter for each visit, as variances are kept, of Gram matrices without their ridge."""
+    lower = np.tril_indices(gram.shape[-1])  # row by row
+    return 0.25 * gram[..., *lower]
+
+
+def pays(learner: RidgeLearner, price: float) -> bool:
+    """Whether delta pays for sets of others that fail with this probability; nothing is asked of sets without proof."""
+    settings = learner.settings
+    return not settings.widths.proven or price <= spare_failure(settings) * (1.0 + SLACK)
+
+
+def _is_implied(source: RidgeLearner, target: RidgeLearner) -> bool:
+    """Whether the sets of next states of the source hold as long as those of the target do: they are made alike, of the
+    same sums, and fail with no larger probability."""
+    one, other = source._constants, target._constants
+    names = ("on", "goal", "determinant", "entrywise", "variance", "noise", "scale")
+    alike = all(getattr(one.intervals, name) == getattr(other.intervals, name) for name in names)
+    alike = alike and source.support == target.support and one.regularization == other.regularization
+    alike = alike and one.intervals.row_log >= other.intervals.row_log and _same_tied_rows(source, target)
+    if not (alike and one.likelihood.on):
+        return bool(alike)
+    rows = source.support.pairs
+    followed = one.likelihood.tracked[rows:] <= other.likelihood.tracked[rows:]
+    return bool(other.likelihood.on and followed.all() and one.likelihood.row_log >= other.likelihood.row_log)
 
 
 def _carry_linearity(source: RidgeLearner, target: RidgeLearner, places: SupportMatch, still: StillValid) -> None:
@@ -244,24 +279,85 @@ def _carry_linearity(source: RidgeLearner, target: RidgeLearner, places: Support
         mine.violation["place"] = place if place < 0 else places.triples[place]
 
 
-def _carry_likelihood(source: RidgeLearner, target: RidgeLearner) -> None:
-    """The likelihoods of the same numbers, on the same lattice, go on; their bounds are computed anew, as delta may be
-    another. Others begin with the next step: what was seen before has no forecasts, and counts by its sums alone."""
+def _carry_likelihood(source: RidgeLearner, target: RidgeLearner, places: SupportMatch) -> None:
+    """The likelihoods of all numbers that both follow go on: sums and log-losses do not depend on delta, and any
+    partition into cells is valid. Others begin with the next step: what was seen before has no forecasts, and counts by
+    its sums alone."""
     one, other = source._constants.likelihood, target._constants.likelihood
-    same = one.on and other.on and source.support == target.support and np.array_equal(one.tracked, other.tracked)
-    if not same or len(one.cells.vertices) != len(other.cells.vertices):
+    if not (one.on and other.on):
         return
-    _copy_likelihood(source._state.likelihood, target._state.likelihood)
+    theirs, mine = source._state.likelihood, target._state.likelihood
+    cells = _cells_within(one.cells, other.cells)
+    old, new = source.support, target.support
+    played = np.flatnonzero(theirs.place)
+    for pair in played[np.argsort(theirs.place[played])].tolist():
+        there = int(places.pairs[pair])
+        first, last = (int(new.next_start[at]) for at in (there, there + 1))
+        begin_pair.python(mine, there, last - first)
+        at, place = int(mine.place[there]) - 1, int(theirs.place[pair]) - 1
+        mine.visits[there], mine.fitted[there] = theirs.visits[pair], theirs.fitted[pair]
+        mine.contexts[at] = theirs.contexts[place]
+        _copy_rows(mine, mine.cell_rows[at], theirs, theirs.cell_rows[place], cells)
+        triples = np.arange(old.next_start[pair], old.next_start[pair + 1])
+        was = np.concatenate([[pair], old.pairs + triples])
+        now = np.concatenate([[there], new.pairs + places.triples[triples]])
+        to = np.concatenate([[0], 1 + places.triples[triples] - first])
+        both = np.flatnonzero(one.tracked[was] & other.tracked[now])
+        for k in both.tolist():
+            number, other_number = int(mine.first[there] + to[k]), int(theirs.first[pair]) + k
+            _copy_number(mine, number, theirs, other_number, cells)
+            if _holds(one, other, is_loss=k == 0):
+                mine.low[number], mine.high[number] = theirs.low[other_number], theirs.high[other_number]
+        followed = int(other.tracked[there]) + int(other.tracked[new.pairs + first : new.pairs + last].sum())
+        if followed == len(both) and all(_same_bounds(one, other, is_loss=k == 0) for k in both.tolist()):
+            mine.bounded[there] = theirs.bounded[pair]
 
 
-def _copy_likelihood(source: LikelihoodState, target: LikelihoodState) -> None:
-    """All but the bounds, which are those of nothing seen."""
+def _cells_within(old: Lattice, new: Lattice) -> Indices:
+    """[L] for each cell of a lattice the one of another that its vertex is nearest to."""
+    if old.steps == new.steps:
+        return np.arange(len(old.vertices))
+    points, others = old.vertices / old.steps, new.vertices / new.steps
+    return np.abs(points[:, None, :] - others[None, :, :]).sum(axis=2).argmin(axis=1)
+
+
+def _holds(old: LikelihoodConstants, new: LikelihoodConstants, *, is_loss: bool) -> bool:
+    """Whether bounds of before hold as long as new ones would: those fail with at least the same probability."""
+    logs = (old.loss_log, new.loss_log) if is_loss else (old.row_log, new.row_log)
+    return old.vertices.steps == new.vertices.steps and logs[0] >= logs[1]
+
+
+def _same_bounds(old: LikelihoodConstants, new: LikelihoodConstants, *, is_loss: bool) -> bool:
+    """Whether new bounds would be those of before; else they are computed anew."""
+    return _holds(old, new, is_loss=is_loss) and _holds(new, old, is_loss=is_loss)
+
+
+def _copy_number(mine: LikelihoodState, number: int, theirs: LikelihoodState, other: int, cells: Indices) -> None:
+    """All that was seen of a number, but its bounds."""
+    for name in ("log_loss", "estimate", "pending", "ones", "shift"):
+        getattr(mine, name)[number] = getattr(theirs, name)[other]
+    _copy_rows(mine, mine.hit_rows[number], theirs, theirs.hit_rows[other], cells)
+    _copy_rows(mine, mine.miss_rows[number], theirs, theirs.miss_rows[other], cells)
+
+
+def _copy_rows(
+    mine: LikelihoodState, index: NDArray[Any], theirs: LikelihoodState, rows: NDArray[Any], cells: Indices
+) -> None:
+    """The sums of cells, in the cells that these are in now."""
+    for cell in np.flatnonzero(rows).tolist():
+        mine.rows[row_of.python(mine, index, int(cells[cell]))] += theirs.rows[rows[cell]]
+
+
+def _copy_likelihood(source: LikelihoodState, target: LikelihoodState, *, same: bool) -> None:
+    """All; where not the ``same`` bounds are asked for, these are those of nothing seen."""
     assign(target.used, source.used)
     theirs, mine = part_in_use(source), part_in_use(target)
-    named = dict(named_arrays("", mine, without=_COMPUTED))
-    for name, array in named_arrays("", theirs, without=_COMPUTED):
+    without = _SCRATCH if same else _COMPUTED
+    named = dict(named_arrays("", mine, without=without))
+    for name, array in named_arrays("", theirs, without=without):
         named[name][...] = array
-    mine.high[...] = 1.0
+    if not same:
+        mine.high[...] = 1.0
 
 
 def _carry_noise_free(source: RidgeLearner, target: RidgeLearner, places: SupportMatch) -> None:
@@ -304,7 +400,9 @@ def _carry_groups(source: RidgeLearner, target: RidgeLearner, groups: Groups) ->
         isinstance(theirs, LearnerState) and source.support == support and _same_ties(source, target)
         and theirs.likelihood.hit_rows.shape == mine.likelihood.hit_rows.shape
     ):  # fmt: skip
-        _copy_likelihood(theirs.likelihood, mine.likelihood)
+        one, other = source._constants.ties.groups.likelihood, target._constants.ties.groups.likelihood
+        same = all(_same_bounds(one, other, is_loss=is_loss) for is_loss in (True, False))
+        _copy_likelihood(theirs.likelihood, mine.likelihood, same=same)
     if target._constants.ties.groups.noise_free.on and target._constants.noise_free.on:
         for pair in np.flatnonzero((groups.of_loss >= 0) & target._constants.noise_free.pairs).tolist():
             state, group = pairs.noise_free, int(groups.of_loss[pair])
@@ -325,6 +423,17 @@ def _add_sums(sums: Floats, low: Floats, at: Indices, more: Floats, more_low: Fl
             low[place] = rest - (sums[place] - total)
 
 
+def _same_tied_rows(source: RidgeLearner, target: RidgeLearner) -> bool:
+    """Whether the same rows are tied, if any are; the support is the same."""
+    one, other = (
+        PriorKnowledge.nothing(learner.support, learner.settings.context_size)
+        if learner.prior is None
+        else learner.prior
+        for learner in (source, target)
+    )
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("tied_rows", "tied_places"))
+
+
 def _same_ties(source: RidgeLearner, target: RidgeLearner) -> bool:
     one, other = source.prior, target.prior
     if one is None or other is None:
@@ -333,4 +442,5 @@ def _same_ties(source: RidgeLearner, target: RidgeLearner) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
-_COMPUTED = frozenset({"low", "high", "bounded", "work"})
+_SCRATCH = frozenset({"work"})
+_COMPUTED = _SCRATCH | {"low", "high", "bounded"}

@@ -37,10 +37,11 @@ from goalbound.models.files.saved_files import SavedFiles
 if TYPE_CHECKING:
     from goalbound.learners.base import LearnerBase
 
-VERSION = 13
+VERSION = 14
 """Of the checkpoints of all learners."""
-READABLE = (11, 12, VERSION)
-"""Version 11 has all rows, and nothing deflated; 11 and 12 have not what is in ``_SINCE_13``. Others are refused."""
+READABLE = (11, 12, 13, VERSION)
+"""Version 11 has all rows, and nothing deflated; 11 and 12 have not what is in ``_SINCE_13``. Before 14 it is not said
+what was merged or carried over: nothing is taken to have been. Others are refused."""
 _SINCE_13 = {
     ".totals.logged": 0, ".totals.squared_losses": 0.0, ".progress.own_share": 1.0, ".progress.mean_loss": 0.0,
     ".progress.shrinkage": 0.0, ".progress.dispersion": 1.0,
@@ -67,6 +68,7 @@ def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwri
         "acts": learner._pending.acts,
         "abandoned": learner.abandoned,
         "caveats": list(learner.caveats),
+        "trusted": learner._trusted,
         "episodes": [
             {"id": one.id, "state": one._state, "action": one._action, "acted": one._acted} for one in episodes
         ],
@@ -89,7 +91,7 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         path, kind=cls.kind, versions=READABLE, arrays=allowed, what="checkpoint", limit=limit, files=files
     )
     with as_format_errors(path, "checkpoint"):
-        check_keys(header, _KEYS)
+        check_keys(header, _KEYS if header["version"] < 14 else (*_KEYS, "trusted"))
         arrays = _from_stored(arrays, allowed, limit)
         if not isinstance(header["settings"], dict) or type(header["acts"]) is not int:
             raise FileFormatError("settings is no object, or acts is no whole number")
@@ -98,6 +100,7 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         learner = cls._from_file(support, settings, arrays, _stream(header["stream"], draws=settings.draws))
         learner._abandoned = _checked_reasons(header["abandoned"])
         learner._caveats = checked_caveats(header["caveats"], "caveats")
+        learner._trusted = _checked_trust(header.get("trusted", 0.0))
         entries = _checked_entries(header["episodes"], header["acts"], support)
         absent = _SINCE_13 if header["version"] < 13 else {}
         fill(learner._state_arrays(), arrays, absent)
@@ -108,6 +111,12 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         _await_again(learner, header["acts"])
     learner._files = files
     return learner
+
+
+def _checked_trust(value: Any) -> float:
+    if type(value) is not float or not 0.0 <= value <= LARGEST:
+        raise FileFormatError(f"trusted is {value!r:.100}; it is a probability, summed up")
+    return value
 
 
 def _as_stored(learned: Arrays, *, beside: int) -> tuple[Arrays, int]:

@@ -61,6 +61,9 @@ class EpisodeWrapper(Wrapper, Generic[E]):
 
     _kind: ClassVar[str]
     _version: ClassVar[int] = 1
+    """of files that are written; all before it are read"""
+    _since: ClassVar[Mapping[str, int]] = {}
+    """the first version that has an array, where that is not 1"""
     _what: ClassVar[str]
     """in errors of files"""
     _keys: ClassVar[tuple[str, ...]]
@@ -118,11 +121,12 @@ class EpisodeWrapper(Wrapper, Generic[E]):
         """
         files, types = SavedFiles(), {"learner": "|u1", **cls._array_types()}
         header, arrays = read_array_file(
-            path, kind=cls._kind, versions=[cls._version], arrays=types, what=cls._what, limit=limit, files=files
-        )
+            path, kind=cls._kind, versions=range(1, cls._version + 1), arrays=types, what=cls._what, limit=limit,
+            files=files,
+        )  # fmt: skip
         with as_format_errors(path, cls._what):
             check_keys(header, cls._keys)
-            check_present(arrays, list(types))
+            check_present(arrays, [name for name in types if cls._since.get(name, 1) <= header["version"]])
             found = cls._from_file(loaded_from(arrays["learner"], load_learner, limit=limit), header, arrays)
         found._files = files
         return found

@@ -3,8 +3,9 @@
 Let u be what an episode should lose at most on average, known before its first step, and X what it lost. X is not
 negative, so 1 + z (X / u - 1) is neither for z in [0, 1], and has a mean of at most 1 while the mean of X is at most u.
 Shiryaev-Roberts sums of it, as in :mod:`goalbound.kernels.change_detection`, mixed over z: the mean number of episodes
-until a false warning is at least the run length. An episode that is left before its end counts with what it lost until
-then, which is less.
+until a false warning is at least the run length, if episodes are added in the order in which they began
+(:mod:`goalbound.learners.guarded_trials`). An episode that is left before its end counts with what it lost until then,
+which is less.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.episode_wrapper import EpisodeWrapper
 from goalbound.learners.excess_loss import ExcessLoss, ExcessLossTest
 from goalbound.learners.guarded_episode import GuardedEpisode, Watch
+from goalbound.learners.guarded_trials import TrialQueue
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.runbook import checked_runbook, extended_runbook, wrapped_learner_error
 from goalbound.learners.wrapper import InnerAttribute, Wrapper, inner_method
@@ -54,8 +55,10 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
     Guarantee: none of the regret is proven. An episode that its people never override plays the learner for at most
     ``after_steps`` steps and, before its last one, for a loss below ``after_loss``; what follows is what the runbook
     loses. Where the upper bounds of plans hold, and plans are not replaced within episodes, a false
-    :attr:`excess` comes once in 10,000 episodes or more, on average. What a plan allows for is computed once in an
-    episode, at its first ``act``: some milliseconds on problems of a few states.
+    :attr:`excess` comes once in 10,000 episodes or more, on average, however many are open at once: they count in the
+    order of their first ``act``, each as soon as all earlier ones have ended (docs/how_to/guards.md has the proof, and
+    what is done about those that never end). What a plan allows for is computed once in an episode, at its first
+    ``act``: some milliseconds on problems of a few states.
 
     >>> from goalbound import GreedyRidge, Support
     >>> guarded = Guarded(GreedyRidge(Support.full(1, 2), 1, loss_floor=0.1), [1], after_steps=2)
@@ -71,7 +74,7 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
     plan = InnerAttribute("Its function of a context: what it would do now.")
     check_fits = InnerAttribute("Its function that says whether it can play a problem.")
 
-    _kind, _what = "Guarded", "guarded learner"
+    _kind, _what, _version, _since = "Guarded", "guarded learner", 2, {"trials": 2}
     _keys = ("after_steps", "after_loss", "interventions", "episodes")
     _difference = "another runbook or other limits"
     _episode_type = GuardedEpisode
@@ -102,6 +105,7 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
         self.interventions = 0
         """In how many episodes the runbook has stepped in."""
         self._test = ExcessLossTest()
+        self._trials = TrialQueue()
         self._watches: WeakKeyDictionary[LearnerEpisode, Watch] = WeakKeyDictionary()
         self._files = SavedFiles()
 
@@ -110,6 +114,9 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({**state, "_watches": WeakKeyDictionary(state["_watches"])})
+        for episode, watch in self._watches.items():
+            if watch.trial is not None:
+                self._trials.watch(watch.trial, episode)
 
     @property
     def excess(self) -> ExcessLoss | None:
@@ -117,8 +124,9 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
         return self._test.excess(by_bounds=self._by_bounds)
 
     def acknowledge(self) -> None:
-        """Go on after a warning: the test of the losses begins anew."""
+        """Go on after a warning: the test of the losses begins anew, with the episodes that begin from here on."""
         self._test.restart()
+        self._trials.clear()
 
     def merge(self, other: Guarded) -> None:
         """Add what another guard of the same runbook and limits has seen, as the learners inside do, and its counts.
@@ -131,7 +139,7 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
             raise ArgumentError(f"other has {self._difference}; merge the learners inside instead: inner.merge(...)")
         inner_method(self.inner, "merge")(other.inner)
         self.interventions += other.interventions
-        if self._test.merge(other._test):
+        if self._test.merge(other._settled_test()):
             warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=2)
 
     def extended(self, support: Support, *, runbook: ArrayLike | Mapping[Any, Any] | None = None) -> Guarded:
@@ -154,7 +162,15 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
         """Another learner with these limits, counts and sums."""
         found = Guarded(learner, runbook, after_steps=self.after_steps, after_loss=self.after_loss)
         found.interventions = self.interventions
-        found._test.restore(self._test.sums)
+        found._test = self._settled_test()
+        return found
+
+    def _settled_test(self) -> ExcessLossTest:
+        """The test with all that waits: no episode is open, so none can lose more."""
+        found = ExcessLossTest()
+        found.restore(self._test.sums)
+        for trial in self._trials.trials:
+            found.add(trial.lost, trial.allowed)
         return found
 
     @property
@@ -175,27 +191,43 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
         self._end_trial(episode)
         self._watches[episode] = replace(self._watch_of(episode), guarded=True)
 
-    def _begin_trial(self, episode: LearnerEpisode, state: int) -> None:
-        """An episode has its plan, and nothing has happened yet: what it should lose at most is settled."""
-        allowed, plan = math.inf, episode.plan
+    def _is_planned(self, episode: LearnerEpisode, state: int, action: int) -> bool:
+        """Whether an action is that of the plan of the episode; others are played where that is not allowed."""
+        if not isinstance(self.inner, RidgeLearner):
+            return True  # it has no trials
+        return int(episode._arrays.iteration.policy[state]) == self.support.pair(state, action)
+
+    def _begin_trial(self, episode: LearnerEpisode, state: int, *, as_planned: bool) -> None:
+        """An episode has its plan, and nothing has happened yet: what it should lose at most is settled.
+
+        One that does not begin ``as_planned`` is no trial. That is known before its first outcome, so those that are
+        left are not selected by what they lose. Later ones end where they leave their plan, with what they have lost.
+        """
+        allowed, plan = math.inf, episode.plan if as_planned else None
         if self._by_bounds and plan is not None:
             allowed = float(self.inner.policy_bounds(episode.context, plan.policy).upper[state])
         elif isinstance(self.inner, RidgeLearner) and plan is not None:
             model = self.inner._estimated(episode.context)
             allowed = ALLOWANCE * float(self.inner._estimated_values(model, plan.policy)[state])
-        trial = allowed if 0.0 < allowed < math.inf else None
-        self._watches[episode] = replace(self._watch_of(episode), allowed=trial, tried=True)
+        trial = self._trials.begin(allowed, episode) if 0.0 < allowed < math.inf else None
+        self._watches[episode] = replace(self._watch_of(episode), trial=trial, tried=True)
 
     def _end_trial(self, episode: LearnerEpisode) -> None:
-        """What an episode lost by its plan is settled."""
+        """What an episode lost by its plan is settled; it counts once all that began earlier are."""
         watch = self._watch_of(episode)
-        self._watches[episode] = replace(watch, allowed=None)
-        if watch.allowed is not None and self._test.add(watch.loss, watch.allowed):
-            warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=4)
+        if watch.trial is None:
+            return
+        self._watches[episode] = replace(watch, trial=None)
+        self._trials.end(watch.trial)
+        for trial in self._trials.settled():
+            if self._test.add(trial.lost, trial.allowed):
+                warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=4)
 
     def _count(self, episode: LearnerEpisode, loss: float) -> None:
         watch = self._watch_of(episode)
         self._watches[episode] = replace(watch, steps=watch.steps + 1, loss=watch.loss + loss)
+        if watch.trial is not None and not watch.trial.ended:
+            watch.trial.lost += loss
 
     def _made_like(self, other: Guarded) -> bool:
         mine, theirs = ((one.after_steps, one.after_loss) for one in (self, other))
@@ -208,11 +240,13 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
         }  # fmt: skip
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {"runbook": self.runbook, "excess": self._test.sums}
+        trials = ((self._watch_of(one).trial, place) for place, one in enumerate(self.inner.open_episodes))
+        places = {id(trial): place for trial, place in trials if trial is not None}
+        return {"runbook": self.runbook, "excess": self._test.sums, "trials": self._trials.array(places)}
 
     @classmethod
     def _array_types(cls) -> dict[str, str]:
-        return {"runbook": "<i8", "excess": "<f8"}
+        return {"runbook": "<i8", "excess": "<f8", "trials": "<f8"}
 
     @classmethod
     def _from_file(cls, inner: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -224,8 +258,14 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
         entries, opened = header["episodes"], inner.open_episodes
         if not isinstance(entries, list) or len(entries) != len(opened):
             raise FileFormatError(f"episodes is {entries!r:.100}; the learner has {len(opened)} open ones")
-        for episode, entry in zip(opened, entries, strict=True):
-            guarded._watches[episode] = Watch.from_json(entry)
+        watches = [Watch.from_json(entry) for entry in entries]
+        trials = arrays.get("trials")
+        if trials is None:  # version 1 had no queue: those that are open count in the order in which they began
+            compared = [(one.loss, one.trial.allowed, at) for at, one in enumerate(watches) if one.trial is not None]
+            trials = np.array(compared, dtype=np.float64).reshape(len(compared), 3)
+        found = guarded._trials.restore(trials, list(opened))
+        for place, (episode, watch) in enumerate(zip(opened, watches, strict=True)):
+            guarded._watches[episode] = replace(watch, trial=found.get(place))
         return guarded
 
     def __repr__(self) -> str:

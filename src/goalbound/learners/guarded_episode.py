@@ -11,6 +11,7 @@ from goalbound.errors import FileFormatError
 from goalbound.learners.checks import allowed_pairs, checked_state, is_as_proposed
 from goalbound.learners.episode import NO_REASON, LearnerEpisode
 from goalbound.learners.episode_wrapper import WrappedEpisode
+from goalbound.learners.guarded_trials import Trial
 from goalbound.models import Step
 from goalbound.models.validation import check_list
 
@@ -25,19 +26,20 @@ class Watch:
     Attributes:
         steps, loss: of the episode so far, whoever acted.
         guarded: whether the runbook acts in it by now.
-        allowed: what it should lose at most on average by its plan; None: it is not, or no longer, compared.
+        trial: what it may lose by its plan, and has lost; None: it is not, or no longer, compared with that.
         tried: whether that was settled, which the first ``act`` does.
     """
 
     steps: int = 0
     loss: float = 0.0
     guarded: bool = False
-    allowed: float | None = None
+    trial: Trial | None = None
     tried: bool = False
 
     def as_json(self) -> list[Any]:
         """For a file."""
-        return [self.steps, self.loss, self.guarded, self.allowed, self.tried]
+        allowed = None if self.trial is None or self.trial.ended else self.trial.allowed
+        return [self.steps, self.loss, self.guarded, allowed, self.tried]
 
     @classmethod
     def from_json(cls, values: Any) -> Watch:
@@ -48,7 +50,8 @@ class Watch:
             fine = type(values[3]) is float and values[3] > 0.0 and isfinite(values[3])
         if not fine:
             raise FileFormatError(f"an episode is {values!r:.100}; it says steps, loss, who acts and what is allowed")
-        return cls(*values)
+        steps, loss, guarded, allowed, tried = values
+        return cls(steps, loss, guarded, None if allowed is None else Trial(allowed, loss), tried)
 
 
 class GuardedEpisode(WrappedEpisode):
@@ -71,7 +74,7 @@ class GuardedEpisode(WrappedEpisode):
         """The action (its number) to play in a state: that of the learner or, beyond a limit, that of the runbook.
 
         ``allowed`` are the actions that are possible right now. If that of the runbook is not among them, the learner
-        chooses one that is.
+        chooses one that is. An episode is compared with what its plan allows for as long as it follows the plan.
         """
         inner, guard = self.inner, self.learner
         given = None if allowed is None else check_list(allowed, "allowed", "a list of actions, by number or name")
@@ -85,8 +88,11 @@ class GuardedEpisode(WrappedEpisode):
                 guard._step_in(inner)
             return action
         action = inner.act(here, allowed=given)
+        as_planned = guard._is_planned(inner, here, action)
         if not watch.tried:
-            guard._begin_trial(inner, here)
+            guard._begin_trial(inner, here, as_planned=as_planned)
+        elif not as_planned:
+            guard._end_trial(inner)
         return action
 
     def _act_by_runbook(self, state: int, allowed: list[Any] | None) -> int:

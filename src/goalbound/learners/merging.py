@@ -5,9 +5,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.kernels import merge as kernel
+from goalbound.kernels.state import Constants, LearnerState
+from goalbound.kernels.transfer import set_variance_log_det
+from goalbound.learners.carry_over import pays, quarters
 from goalbound.learners.caveats import united_caveats
+from goalbound.learners.constants import variance_failure
 from goalbound.learners.episode import count_reason
 
 if TYPE_CHECKING:
@@ -21,8 +28,10 @@ def merge(learner: R, other: R) -> None:
 
     Both have the same class, support, settings and prior knowledge, and saw different steps: data that both have
     (a common past, from a copy or a file) would count twice. The merged sets are valid if neither chose by what
-    only the other saw later, and if what is merged is not selected by its outcomes; the price in probability, and
-    what does not add up, is in docs/explanation/steps_by_anyone.md.
+    only the other saw later, and if what is merged is not selected by its outcomes. They hold with probability
+    1 - delta, however often is merged: where delta does not pay for bounds of variances that come from the sets of
+    both, each visit counts with the largest variance there is. docs/explanation/steps_by_anyone.md has the price, and
+    what does not add up.
 
     >>> from goalbound import LRCSSP, Step, Support
     >>> here, there = (LRCSSP(Support.full(2, 2), 2, loss_floor=0.1) for _ in range(2))
@@ -35,12 +44,48 @@ def merge(learner: R, other: R) -> None:
     _check_can_merge(learner, other)
     for pair in learner._pending.uncounted_classes:
         learner._count_visits_before(pair, None)
+    both = learner._steps > 0 and other._steps > 0  # else the sets stay those of one
+    price = learner._trusted + other._trusted + (2.0 * variance_failure(learner.settings) if both else 0.0)
+    kept = pays(learner, price)
+    theirs = other._state if kept else _with_quarters(other)
+    if not kept:
+        _set_quarters(learner)
     run = learner._effort.engine(learner.support.triples)(kernel.merge)
-    run(learner._constants, learner._state, other._state, learner._scratch)
+    run(learner._constants, learner._state, theirs, learner._scratch)
+    learner._trusted = price if kept else 0.0
     for reason, count in other.abandoned.items():
         count_reason(learner._abandoned, reason, count)
     learner._caveats = united_caveats(learner.caveats, other.caveats)
     learner._after_learning()
+
+
+def _states(learner: RidgeLearner) -> list[tuple[Constants, LearnerState]]:
+    """Of its pairs, and of its groups of tied pairs if there are any."""
+    found = [(learner._constants, learner._state)]
+    if isinstance(learner._state.ties, LearnerState):
+        found.append((learner._constants.ties.groups, learner._state.ties))
+    return found
+
+
+def _quarters(constants: Constants, state: LearnerState) -> NDArray[np.float64]:
+    """[M, d (d + 1) / 2] variances of a quarter for each visit."""
+    gram = state.regression.gram - constants.regularization * np.eye(state.losses.shape[1])
+    return np.repeat(quarters(gram), np.diff(constants.next_start), axis=0)
+
+
+def _set_quarters(learner: RidgeLearner) -> None:
+    """Each visit counts with a quarter: no bound of a variance comes from sets of before."""
+    for constants, state in _states(learner):
+        state.variance[...] = _quarters(constants, state)
+        for pair in range(len(state.revision)):
+            set_variance_log_det.python(constants, state, pair)
+        state.revision[...] += 1
+
+
+def _with_quarters(learner: RidgeLearner) -> LearnerState:
+    """The same, with a quarter for each visit; the learner stays as it is."""
+    found = [state._replace(variance=_quarters(constants, state)) for constants, state in _states(learner)]
+    return found[0] if len(found) == 1 else found[0]._replace(ties=found[1])
 
 
 def _check_can_merge(learner: RidgeLearner, other: object) -> None:

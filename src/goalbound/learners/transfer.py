@@ -36,8 +36,9 @@ def extended(learner: R, support: Support) -> R:
 
     The support may have new states, new actions, and new next states of old pairs; it has all that the old one has,
     by names where both have names, else by numbers. Settings, prior knowledge and :attr:`caveats` stay, and what
-    depends on the size of the support is that of the new one: sets are a little wider, as more of them must hold. A
-    ``loss_bound`` that was given must hold for the new states too.
+    depends on the size of the support is that of the new one: sets are a little wider, as more of them must hold. With
+    ``widths.sharp()`` they are wider from the third extension on, where delta no longer pays for what bounds of
+    variances trust. A ``loss_bound`` that was given must hold for the new states too.
 
     Next states that are new for a pair were followed by none of its steps so far. That is right if they were
     possible and never came. It is wrong if they could not come before (the world has changed), and if steps into
@@ -72,8 +73,10 @@ def with_settings(
     """A new learner of the same class with all that this one has seen, under other settings; what is left out stays
     as it is, and so does this one.
 
-    The sets are those of one that had these settings from the beginning, bounds of variances aside: these are kept
-    where they are as sure as the new settings ask for, and are a quarter for each visit else. So the guarantee holds if
+    The sets are those of one that had these settings from the beginning, but for two things. Bounds of variances are
+    kept where they are as sure as the new settings ask for, and are a quarter for each visit else. Likelihoods go on if
+    there were any; from sharp or paper widths to ``widths.likelihood()`` they begin with the next step, as what was
+    seen has no forecasts, and sets are wider than if the log were learned anew. So the guarantee holds if
     the settings do not depend on the outcomes: a ``delta``, a rule of the widths or a prior that was chosen because of
     what was seen is a selection, and nothing is proven of it then. Settings of learners with ``forget=True``, and
     ``forget`` itself, cannot be changed.
@@ -108,7 +111,9 @@ def learn_data(learner: RidgeLearner, other: RidgeLearner) -> None:
     seen nothing yet, and its support has all of the other's.
 
     So a log is learned once and used by many: LR-CSSP, greedy, posterior sampling. What holds of :meth:`extended`
-    and :meth:`with_settings` holds of this, and the other's :attr:`caveats` are added. Learners without confidence sets
+    and :meth:`with_settings` holds of this, and the other's :attr:`caveats` are added. The data of a learner without
+    likelihood-ratio sets (greedy, posterior sampling, sharp widths) has no forecasts: an LR-CSSP with the default
+    widths has sharp sets of it only, until more is seen. Learners without confidence sets
     do not count visits whose outcome was lost (``abandon``, ``moved_to``); sets that are made from their data hold if
     none was, or if outcomes were missing at random.
 

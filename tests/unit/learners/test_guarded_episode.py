@@ -11,6 +11,7 @@ from goalbound import Guarded, Step
 from goalbound.errors import FileFormatError, LearnerError
 from goalbound.learners.excess_loss import COUNT, LOST
 from goalbound.learners.guarded_episode import Watch
+from goalbound.learners.guarded_trials import Trial
 from tests.support.incidents_at_work import BEFORE, RUNBOOK, greedy, people
 
 
@@ -85,5 +86,24 @@ def test_what_a_file_says_of_an_episode_is_checked(values: Any) -> None:
 
 
 def test_what_is_written_is_read() -> None:
-    for watch in (Watch(), Watch(3, 0.1 + 0.2, True, 1.5, True)):
-        assert Watch.from_json(watch.as_json()) == watch
+    for watch in (Watch(), Watch(3, 0.1 + 0.2, True, Trial(1.5), True)):
+        assert Watch.from_json(watch.as_json()).as_json() == watch.as_json()
+
+
+def test_an_episode_that_does_not_begin_by_its_plan_is_not_compared_with_it(guarded: Guarded) -> None:
+    for _ in range(3):
+        episode = guarded.begin([0.5, 0.5])
+        assert episode.act("down", allowed=["page"]) == BEFORE.support.action("page")
+        episode.observe(Step("down", "page", 1.0, "goal"))
+    assert guarded._test.sums[COUNT].max() == 0
+    assert not guarded._trials.trials
+
+
+def test_where_the_action_of_the_plan_is_not_allowed_later_what_was_lost_until_then_counts(guarded: Guarded) -> None:
+    episode = guarded.begin([0.5, 0.5])
+    restart(episode, "down", 0.25)
+    episode.act("down", allowed=["page"])
+    assert guarded._test.sums[COUNT].tolist() == [1.0] * 3
+    episode.observe(Step("down", "page", 1.0, "goal"))
+    assert guarded._test.sums[COUNT].tolist() == [1.0] * 3
+    assert guarded._test.sums[LOST] == pytest.approx([0.25] * 3)
