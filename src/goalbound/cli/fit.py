@@ -154,6 +154,8 @@ def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
     inside = unwrap(learner)
     if any(one.contradicts for one in _below_floor(log, options)) and hasattr(inside, "add_caveat"):
         inside.add_caveat("the losses of the log contradict the loss floor that was declared")
+    for one in options.support_caveats:
+        inside.add_caveat(one)
     return learner if options.map is None else CovariateLearner(options.map, learner)
 
 

@@ -72,7 +72,7 @@ def test_a_challenger_that_cannot_follow_a_case_leaves_it(engine):
 
 
 def test_a_challenger_needs_the_same_states_and_actions(engine):
-    with pytest.raises(ArgumentError, match="needs its states and actions"):
+    with pytest.raises(ArgumentError, match=r"needs its states and actions.*no names. Fit it.*--support LEARNER.npz"):
         engine.create("rival", GreedyRidge(Support.full(2, 2), 2, loss_floor=0.1), follows="incidents")
     engine.create("rival", greedy(), follows="incidents")
     with pytest.raises(LearnerError, match="follows another learner itself"):
