@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
@@ -191,6 +192,27 @@ def _support(source: Any, goal: Any) -> tuple[Support | None, tuple[str, ...]]:
         return catalog_entry(source).make().support, ()
     kind = peek_header(source).get("kind") if source.lower().endswith(".npz") else None
     return _support_of_learner(source) if _is_learner(kind) else (load(source).support, ())
+
+
+def support_table(support: Support) -> str:
+    """A support as the tables of a file of ``--map``: to be completed by hand."""
+    lines = [
+        "# Where actions led. Add where else they can lead, and put it at the end of the file of --map; the goal is",
+        f"# goal = {_toml_text(support.goal_name)} there.",
+    ]
+    states = support.state_names or tuple(map(str, range(support.states)))
+    actions = support.action_names or tuple(map(str, range(support.actions)))
+    following = (*states, support.goal_name)
+    for state, name in enumerate(states):
+        lines += ["", f"[support.{_toml_text(name)}]"]
+        for pair in range(support.pair_start[state], support.pair_start[state + 1]):
+            to = ", ".join(_toml_text(following[one]) for one in support.next_state[support.row(pair)])
+            lines.append(f"{_toml_text(actions[support.pair_action[pair]])} = [{to}]")
+    return "\n".join(lines) + "\n"
+
+
+def _toml_text(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _is_learner(kind: Any) -> bool:

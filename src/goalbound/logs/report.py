@@ -186,8 +186,8 @@ def _warnings(log: Log, never_tried: float) -> tuple[str, ...]:
     found = []
     if log.support_inferred:
         found.append(
-            "the support was inferred: what the log does not hold is taken as impossible, so no bound is proven. Give "
-            "a support if you know where actions can lead"
+            "the support was inferred: what the log does not hold counts as impossible. No bound is proven, and a later "
+            "step that leads elsewhere is refused. Give a support if you know where actions lead"
         )
     chosen = sum(one.outcome for one in log.skipped)
     if chosen:

@@ -53,3 +53,22 @@ def test_a_support_is_that_of_a_learner_so_that_a_refit_can_follow_it(tmp_path, 
     code, _, err = run("fit", "wrong.csv", "--support", "old.npz", "--goal", "closed", *words, "--out", "wrong.npz")
     assert code != 0
     assert "'close' is no action of the support" in err
+
+
+def test_an_inferred_support_is_written_as_tables_that_are_read_as_the_same_support(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    rows = '1,1,"new ""x""",ask,0.2,waiting\n1,2,waiting,answer,0.5,closed\n'
+    (tmp_path / "old.csv").write_text("case,time,state,action,loss,next_state\n" + rows)
+    words = ["fit", "old.csv", "--goal", "closed", "--loss-floor", "0.1"]
+    _, out, _ = run(*words, "--out", "first.npz")
+    assert "a later step that leads elsewhere is refused" in out
+    assert "- --support-out FILE.toml writes the support that was inferred" in out
+    code, out, err = run(*words, "--support-out", "support.toml")
+    assert (code, err) == (0, "")
+    assert "support.toml: the support, as tables of a file of --map" in out
+    code, out, _ = run(*words, "--map", "support.toml", "--out", "second.npz")
+    assert code == 0
+    assert "inferred" not in out
+    first, second = (LRCSSP.load(tmp_path / name).support for name in ("first.npz", "second.npz"))
+    assert {*first.state_names} == {*second.state_names} == {'new "x"', "waiting"}
+    assert (first.pairs, first.triples, first.goal_name) == (second.pairs, second.triples, second.goal_name)
