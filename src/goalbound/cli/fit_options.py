@@ -106,7 +106,7 @@ def _read_fit_options(arguments: Namespace) -> FitOptions:
     return FitOptions(
         _columns(values, arguments), goal,
         _first(arguments.errors, values.get("errors"), "raise"),
-        support, _map(values), _scale(loss),
+        support, _map(values, arguments.map), _scale(loss),
         None if "floor" not in loss else check_float(loss["floor"], "the loss floor", "in the unit of the losses"),
         str(name),
         {**learner, **_settings(arguments.settings)}, caveats,
@@ -162,10 +162,15 @@ def _scale(loss: Mapping[str, Any]) -> LossScale | None:
     return LossScale(loss.get("unit", "unit"), loss["cap"], loss.get("beyond", "refuse"))
 
 
-def _map(values: Mapping[str, Any]) -> CovariateMap | None:
+def _map(values: Mapping[str, Any], path: str) -> CovariateMap | None:
     from goalbound.adapters.covariates import map_from_settings
 
-    return map_from_settings(_table(values, "map", None)) if "map" in values else None
+    if "map" not in values:
+        return None
+    try:
+        return map_from_settings(_table(values, "map", None))
+    except InputError as error:
+        raise FileFormatError(f"{path}: [map] {error}") from None
 
 
 def _support(source: Any, goal: Any) -> tuple[Support | None, tuple[str, ...]]:
