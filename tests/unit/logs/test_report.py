@@ -81,3 +81,10 @@ def test_many_pairs_are_summed_up_with_the_least_tried_first(how):
     text = read_log(table, **how).summary()
     assert "... and 10 pairs that were tried more often" in text
     assert np.all([len(line) < 200 for line in text.splitlines()])
+
+
+def test_a_component_without_a_step_is_warned_of(small, how):
+    small["age"] = [20, 20, 20, 20]
+    how = {**how, "columns": LogColumns(loss="minutes", covariates=["age"])}
+    report = read_log(small, **how, covariate_map=Hats([20, 50, 80])).report()
+    assert "no step in 2 components (at 50, at 80): nothing is learned about such contexts" in report.warnings
