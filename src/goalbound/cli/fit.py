@@ -83,7 +83,8 @@ def _as_json(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespa
     found = log.report().as_json()
     return {
         **found, "warnings": [*found["warnings"], *warnings], "skipped_rows": [one._asdict() for one in log.skipped],
-        "report": arguments.report, "out": arguments.out, "support_out": arguments.support_out, "learner": None if learner is None else str(learner),
+        "report": arguments.report, "support_out": arguments.support_out, "out": arguments.out,
+        "learner": None if learner is None else str(learner),
         "caveats": [] if learner is None else list(_caveats(learner)),
     }  # fmt: skip
 
@@ -122,7 +123,9 @@ def _below_floor(log: Log, options: FitOptions) -> tuple[PairBelowFloor, ...]:
 def _support_warnings(log: Log, arguments: Namespace) -> tuple[str, ...]:
     if not log.support_inferred or arguments.support_out is not None:
         return ()
-    return ("--support-out FILE.toml writes the support that was inferred as tables to complete, for the file of --map",)
+    return (
+        "--support-out FILE.toml writes the support that was inferred as tables to complete, for the file of --map",
+    )
 
 
 def _floor_warnings(log: Log, options: FitOptions) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from goalbound.models import LossScale, Step, Support
 from goalbound.models.validation import check_int, restore_readonly, set_readonly
 from goalbound.terminal import pluralize
 
-
 SUPPORT_INFERRED = "the support was inferred from the log"
 """How the caveat of an inferred support begins."""
 

@@ -188,8 +188,8 @@ def _warnings(log: Log, never_tried: float, empty: list[str]) -> tuple[str, ...]
     found = []
     if log.support_inferred:
         found.append(
-            "the support was inferred: what the log does not hold counts as impossible. No bound is proven, and a later "
-            "step that leads elsewhere is refused. Give a support if you know where actions lead"
+            "the support was inferred: what the log does not hold counts as impossible. No bound is proven, and a "
+            "later step that leads elsewhere is refused. Give a support if you know where actions lead"
         )
     chosen = sum(one.outcome for one in log.skipped)
     if chosen:
@@ -212,7 +212,9 @@ def _warnings(log: Log, never_tried: float, empty: list[str]) -> tuple[str, ...]
         found.append("the log has no probabilities of actions: it can be learned from, but not weighted by importance")
     if empty:
         some = ", ".join(_short(name) for name in empty[:4]) + (f" and {len(empty) - 4} more" if len(empty) > 4 else "")
-        found.append(f"no step in {pluralize(len(empty), 'component')} ({some}): nothing is learned about such contexts")
+        found.append(
+            f"no step in {pluralize(len(empty), 'component')} ({some}): nothing is learned about such contexts"
+        )
     if never_tried:
         found.append(f"{never_tried:.1%} of the pairs were never tried: the log says nothing about them")
     found.append(

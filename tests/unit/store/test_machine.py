@@ -75,7 +75,7 @@ def test_a_step_outside_the_support_names_the_ways_out_and_a_move_is_one(engine)
     support = Support.from_names({"down": {"restart": ["goal"]}, "degraded": {"restart": ["goal"]}})
     engine.create("strict", GreedyRidge(support, 2, loss_floor=0.1))
     engine.begin("strict", CALM, "down", id="a")
-    with pytest.raises(ArgumentError, match="report the step without a loss.*goalbound fit.*--follows strict.*promote"):
+    with pytest.raises(ArgumentError, match=r"without a loss.*goalbound fit.*--follows strict.*promote"):
         engine.observe("strict", "a", 0.5, "degraded", step=1)
     assert engine.move("strict", "a", "degraded", step=1).name == "restart"
     assert engine.observe("strict", "a", 0.5, "goal", step=2).done

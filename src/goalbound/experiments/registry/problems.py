@@ -90,10 +90,14 @@ def problem_file(name: str, where: str, plugins: Plugins) -> Entry | None:
     if not name.lower().endswith(FILES):
         return None
     if Path(name).is_absolute():
-        raise ArgumentError(f'{where}.use: "{name}" is not relative; name a file by its way from that of the experiment')
+        raise ArgumentError(
+            f'{where}.use: "{name}" is not relative; name a file by its way from that of the experiment'
+        )
     path = Path(plugins.folder or ".") / name
     if not path.is_file():
-        raise ArgumentError(f'{where}.use: there is no file "{name}" in {path.parent}, beside the file of the experiment')
+        raise ArgumentError(
+            f'{where}.use: there is no file "{name}" in {path.parent}, beside the file of the experiment'
+        )
 
     def read(*, loss: str | None = None, goal: str | None = None) -> LinearCSSP:
         problem = load(path, loss=loss, goal=goal)
