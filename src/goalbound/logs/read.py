@@ -52,7 +52,8 @@ def read_log(
         goal: what the log calls the goal. It is kept as the ``goal_name`` of the support. With a support its
             ``goal_name`` and ``"goal"`` are the goal too.
         support: which pairs there are and where they may lead. Left out, it is inferred: exactly what the log holds,
-            with names in the order in which they are sorted.
+            states in the order of their names, and actions as these states have them: logs of the same pairs have the
+            same numbers.
         covariate_map: makes the context of ``columns.covariates``.
         loss_scale: the unit of the losses; left out, they are in [0, 1].
         errors: "raise": a wrong row is an error. "skip": it is left out and listed in ``log.skipped``.
@@ -273,7 +274,7 @@ def _numbering(
 ) -> tuple[dict[str, int], Sequence[str], dict[str, str]]:
     """The number of each name, the names by number, and for names without number the reason.
 
-    Without a support names are numbered as they are sorted: logs with the same names have the same numbers.
+    Without a support they are numbered as they are sorted.
     """
     numbers: dict[str, int] = {}
     known: list[str] = []
@@ -432,7 +433,10 @@ def _inferred(cells: _Cells, rows: Ints, goal: str) -> tuple[Support, _Cells]:
     """Exactly the pairs and next states of these rows, and the cells numbered as the support does it."""
     if not (cells.following[rows] == AT_GOAL).any():
         raise ArgumentError(f"no row leads to the goal, {short_repr(goal)}; say with goal= what the log calls it")
-    states, actions = np.unique(cells.state[rows]), np.unique(cells.action[rows])
+    states = np.unique(cells.state[rows])
+    pairs = np.unique(cells.state[rows] * len(cells.action_names) + cells.action[rows])
+    of_pairs = pairs % len(cells.action_names)
+    actions = of_pairs[np.sort(np.unique(of_pairs, return_index=True)[1])]  # as Support.from_names numbers the same table
     state_at = np.full(len(cells.state_names) + 2, UNKNOWN)
     state_at[states] = np.arange(len(states))
     state_at[AT_GOAL] = AT_GOAL

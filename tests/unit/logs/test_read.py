@@ -258,7 +258,7 @@ def test_the_log_of_a_simulation_is_read_back_as_it_was_played():
     assert (log.cases, log.open_cases) == (300, 0)
 
 
-def test_names_of_an_inferred_support_are_sorted_whatever_comes_first_in_the_log(small, how):
+def test_numbers_of_an_inferred_support_depend_on_its_pairs_alone_and_not_on_what_comes_first(small, how):
     order = [3, 0, 1, 2]
     mixed = {name: [values[row] for row in order] for name, values in small.items()}
     one, other = read_log(small, **how).support, read_log(mixed, **how).support
