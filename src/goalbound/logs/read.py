@@ -436,7 +436,7 @@ def _inferred(cells: _Cells, rows: Ints, goal: str) -> tuple[Support, _Cells]:
     states = np.unique(cells.state[rows])
     pairs = np.unique(cells.state[rows] * len(cells.action_names) + cells.action[rows])
     of_pairs = pairs % len(cells.action_names)
-    actions = of_pairs[np.sort(np.unique(of_pairs, return_index=True)[1])]  # as Support.from_names numbers the same table
+    actions = of_pairs[np.sort(np.unique(of_pairs, return_index=True)[1])]  # as Support.from_names does
     state_at = np.full(len(cells.state_names) + 2, UNKNOWN)
     state_at[states] = np.arange(len(states))
     state_at[AT_GOAL] = AT_GOAL

@@ -103,9 +103,9 @@ class Catalog:
         """The entry of a name; an unknown one is an error that lists the known ones."""
         if name in self.entries:
             return self.entries[name]
-        file = None if self._from_file is None else self._from_file(name, where, plugins)
-        if file is not None:
-            return file
+        from_file = None if self._from_file is None else self._from_file(name, where, plugins)
+        if from_file is not None:
+            return from_file
         if ":" in name:
             return Entry.from_plugin(name, plugins.load(name, where), where)
         offered = entry_points(self.group)
@@ -114,9 +114,10 @@ class Catalog:
         known = [*self.entries, *offered]
         meant = self.meant(name)
         guess = hint(name, known) if meant is None else f' (did you mean "{meant.name}"?)'
+        file = "" if self._from_file is None else ', or a file beside that of the experiment, "mine.npz"'
         raise ArgumentError(
             f'{where}.use: no {self.kind} is called "{name}"{guess}; there are {", ".join(known)}, or '
-            'give an import path "package.module:function"'
+            f'give an import path "package.module:function"{file}'
         )
 
     def meant(self, word: str) -> Entry | None:

@@ -93,6 +93,7 @@ def test_a_saved_problem_is_named_by_its_file_and_its_content_is_part_of_the_ids
     ("use", "said"),
     [
         ("nowhere.npz", 'problems.use: there is no file "nowhere.npz" in .*, beside the file of the experiment'),
+        ("file", 'no problem is called "file".*or a file beside that of the experiment, "mine.npz"'),
         ("/tmp/x.npz", "is not relative; name a file by its way from that of the experiment"),
     ],
 )
