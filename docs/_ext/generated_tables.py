@@ -1,6 +1,7 @@
 """```` ```{generated} NAME``` ````: a part of the reference, made from the code by :mod:`reference_text`.
 
-The text is put into the page before it is parsed, so that its headings are those of the page.
+The text is put into the page before it is parsed, so that its headings are those of the page. What stands there before
+is for those who read the source: where the text can be seen.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from reference_text import TEXTS
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-PLACE = re.compile(r"^```\{generated\} (\S+)\n```$", re.MULTILINE)
+PLACE = re.compile(r"^```\{generated\} (\S+)\n(?:(?!```).*\n)*```$", re.MULTILINE)
 
 
 def _fill(app: Sphinx, page: str, source: list[str]) -> None:

@@ -190,8 +190,10 @@ def http_routes() -> str:
                 code(f"{method.upper()} {path}"), one["summary"],
                 one.get("description", "").removeprefix("scope: ") or "-",
                 f"[{body}](#{body.lower()})" if body else "a file" if "requestBody" in one else "-",
-                ", ".join(one["responses"]),
+                list(one["responses"]),
             ))  # fmt: skip
+    common = [status for status in rows[0][-1] if all(status in row[-1] for row in rows)]
+    rows = [(*row[:-1], ", ".join(status for status in row[-1] if status not in common) or "-") for row in rows]
     schemas = described["components"]["schemas"]
     queries = [
         (code(f"{method.upper()} {path}"), code(one["name"]), one.get("description", ""))
@@ -203,6 +205,7 @@ def http_routes() -> str:
     names = [*bodies, *(name for name in schemas if name not in bodies)]
     return "\n".join([
         table(["request", "what it does", "scope", "body", "statuses"], rows),
+        f"Every request may also be answered with {', '.join(common)}.\n",
         "Parameters after the question mark:\n",
         table(["request", "parameter", "meaning"], queries),
         *(_schema(name, schemas[name]) for name in names),

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+
+from goalbound.adapters.covariates import map_from_settings, serialization
 
 PAGE = Path(__file__).parents[2] / "docs" / "how_to" / "covariates.md"
 
@@ -48,3 +52,11 @@ def test_five_hats_lose_less_than_a_line(read: dict) -> None:
     regrets = {int(size): int(regret) for size, regret in (line.split() for line in read["printed"][-4:-1])}
     assert regrets[5] < regrets[2] / 2
     assert regrets[7] < regrets[2]
+
+
+def test_the_page_has_every_kind_of_map_in_toml_with_all_its_keys() -> None:
+    written = tomllib.loads(re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)[0])
+    made = [map_from_settings(one) for one in written.values()]
+    assert {type(one).__name__ for one in made} == set(serialization._KINDS)
+    for settings, map in zip(written.values(), made, strict=True):
+        assert set(settings) == {"kind", *(one.name for one in fields(map))}

@@ -74,7 +74,7 @@ def test_what_the_page_about_the_learner_says_is_printed(read: dict) -> None:
     assert read["free"].added_loss == pytest.approx(0.04)  # 2 * (8 / 10^6)^(1/3)
     assert "sharp True" in read["printed"]
     assert "0.5 x sharp False" in read["printed"]
-    refused = "learner.npz is not as this learner read or wrote it last: another process may have saved it since"
+    refused = "saved.npz is not as this learner read or wrote it last: another process may have saved it since"
     assert any(line.startswith(refused) for line in read["printed"])
     assert "True" in read["printed"]  # the environment of the page is plausible
     assert isinstance(read["optimistic"], SSP)

@@ -1,18 +1,23 @@
 """What docs/how_to/guards.md says is run."""
 
+import contextlib
+
 import pytest
 
+from goalbound import load_learner
 from goalbound.planning import evaluate
+from goalbound.store import Store
 from tests.support.documents import ROOT, blocks
 
 
 @pytest.fixture(scope="module")
-def read() -> dict:
-    """The blocks of the page run in order; their names, and what they printed."""
-    names: dict = {"printed": []}
+def read(tmp_path_factory) -> dict:
+    """The blocks of the page run in order, in a folder of their own; their names, and what they printed."""
+    names: dict = {"printed": [], "folder": tmp_path_factory.mktemp("page")}
     names["print"] = lambda *things: names["printed"].append(" ".join(map(str, things)))
-    for block in blocks("docs/how_to/guards.md"):
-        exec(block, names)
+    with contextlib.chdir(names["folder"]):
+        for block in blocks("docs/how_to/guards.md"):
+            exec(block, names)
     return names
 
 
@@ -42,3 +47,14 @@ def test_some_episodes_of_the_page_are_ended_by_the_runbook_and_most_are_not(rea
     count, guarded = read["guarded"].interventions, read["printed"][-1]
     assert guarded == f"{count} of 300 episodes were ended by the runbook"
     assert 0 < count < 150
+
+
+def test_the_learner_of_the_last_block_is_guarded_in_a_store_after_six_steps(read: dict) -> None:
+    with Store.open(read["folder"] / "store") as store:
+        learner = store.create("recovery", load_learner(read["folder"] / "guarded.npz"))
+        case = learner.begin(50, "down", id="a")
+        for _ in range(6):
+            case = learner.observe("a", 10, "degraded" if case.name == "roll back" else "down", step=case.step + 1)
+        assert learner.status()["unit"] == "min"
+        assert case.name == "roll back"
+        assert "Monitored(Guarded(" in learner.status()["learner"]

@@ -1,6 +1,9 @@
 """What docs/how_to/service.md and the start page say of the service is run."""
 
+import json
 import re
+import shutil
+import subprocess
 
 import pytest
 
@@ -19,9 +22,9 @@ from tests.support.services import running
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
-    code = block("docs/how_to/service.md", '.save("learner.npz")')
-    exec(code.replace('"learner.npz"', repr(str(folder / "learner.npz"))), {})
-    with running(folder / "store", "--learner", f"recovery={folder / 'learner.npz'}") as (_, url):
+    code = block("docs/how_to/service.md", '.save("recovery.npz")')
+    exec(code.replace('"recovery.npz"', repr(str(folder / "recovery.npz"))), {})
+    with running(folder / "store", "--learner", f"recovery={folder / 'recovery.npz'}") as (_, url):
         yield url
 
 
@@ -31,6 +34,18 @@ def test_the_program_of_the_page_handles_its_case(served, capsys):
     assert printed[0] == "proposed: restart"
     assert "possible: restart" in printed
     assert printed[-1] == "done: True"
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+def test_the_lines_by_hand_begin_step_ask_and_explain(served):
+    lines = re.search(r"```sh\n(cases=.*?)```", (ROOT / "docs" / "how_to" / "service.md").read_text(), re.DOTALL)[1]
+    lines = lines.replace("http://127.0.0.1:8765", served).replace("curl ", "curl --silent --show-error -w '\\n' ")
+    said = subprocess.run(["sh", "-e", "-c", lines], capture_output=True, text=True, check=True, timeout=60).stdout
+    begun, stepped, proposed, explained = map(json.loads, said.splitlines())
+    assert (begun["case"], begun["name"]) == ("case-18", "restart")
+    assert (stepped["step"], stepped["done"]) == (1, False)
+    assert proposed["name"] == "page"
+    assert explained["reason"]
 
 
 def test_the_learner_of_the_start_page_is_one_that_its_program_can_ask(tmp_path, monkeypatch):

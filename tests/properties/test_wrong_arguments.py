@@ -231,6 +231,7 @@ CASES: dict[str, Case] = {
     }),
     "LossScale": (gb.LossScale, {"unit": "min", "cap": 60.0, "beyond": "refuse"}),
     "LossScale.from_unit": (gb.LossScale("min", 60).from_unit, {"amounts": 30.0}),
+    "LossScale.total_from_unit": (gb.LossScale("min", 60).total_from_unit, {"amounts": 300.0}),
     "LossScale.to_unit": (gb.LossScale("min", 60).to_unit, {"losses": 0.5}),
     "LossScale.beyond_cap": (gb.LossScale("min", 60).beyond_cap, {"amounts": 30.0}),
     "LossScale.from_json": (gb.LossScale.from_json, {"values": gb.LossScale("min", 60).as_json()}),

@@ -482,7 +482,10 @@ def _add_fit(commands: argparse._SubParsersAction[Parser]) -> None:
                          help="the columns that are the context itself")  # fmt: skip
     command.add_argument("--goal", metavar="NAME", help='what the log calls the goal (default: "goal")')
     command.add_argument("--support", metavar="FILE|PROBLEM",
-                         help="a problem that says where actions can lead (default: the log itself)")  # fmt: skip
+                         help="a problem, or the file of a learner, that says where actions can lead (default: the "
+                         "log itself)")  # fmt: skip
+    command.add_argument("--support-out", metavar="FILE.toml",
+                         help="where the support goes, as tables to complete for the file of --map")  # fmt: skip
     command.add_argument("--unit", metavar="UNIT", help="the unit of the losses, such as min")
     command.add_argument("--cap", type=float, metavar="X", help="how many of the unit are a loss of 1")
     command.add_argument("--beyond", choices=("refuse", "clip"), help="losses above the cap (default: refuse)")

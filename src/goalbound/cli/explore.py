@@ -148,7 +148,7 @@ def _explore_runs(arguments: Namespace) -> tuple[str, str]:
     by_id = {record.spec.id: record for record in records}
     options = ReplayOptions(
         arguments.views or ReplayOptions().views, arguments.contexts or ReplayOptions().contexts, arguments.episodes,
-        arguments.plugins,
+        Plugins.of(arguments.plugins, folder=_beside(arguments.target)),
     )  # fmt: skip
     spec = chosen[0]
     problem = run_problem(spec, plugins=options.plugins)
@@ -168,6 +168,11 @@ def _explore_runs(arguments: Namespace) -> tuple[str, str]:
         problem, title=title, courses=courses, layout=_layout(problem, grid), seconds=arguments.seconds
     )  # fmt: skip
     return title, page
+
+
+def _beside(target: str) -> Path:
+    """Where plug-ins and problems of a run are, if not installed: beside the file of the experiment, else here."""
+    return Path(target).parent if Path(target).suffix == ".toml" else Path()
 
 
 def _read_runs(target: str) -> tuple[Sequence[RunSpec], Sequence[RunRecord], dict[str, float]]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from goalbound.cli.arguments import UsageError
-from goalbound.cli.fit_options import DEFAULT_LEARNER, FitOptions, fit_options
+from goalbound.cli.fit_options import DEFAULT_LEARNER, FitOptions, fit_options, support_table
 from goalbound.errors import ArgumentError, FileConflictError
 from goalbound.logs import Log, PairBelowFloor, pairs_below_floor, read_log
 from goalbound.models import LinearCSSP
@@ -32,16 +32,20 @@ UNFIT = {
 
 def run(arguments: Namespace) -> int:
     """Read the log, write the page, learn, save the learner."""
-    if arguments.out is None and arguments.report is None:
+    written = (arguments.out, arguments.report, arguments.support_out)
+    if all(path is None for path in written):
         raise UsageError("nothing to write: give --out FILE.npz for the learner, --report PAGE.html, or both")
-    for path in (arguments.out, arguments.report):
+    for path in written:
         _check_folder(path)
     options = fit_options(arguments)
     log = read_log(
         arguments.log, columns=options.columns, goal=options.goal, support=options.support, covariate_map=options.map,
         loss_scale=options.scale, errors=options.errors,
     )  # fmt: skip
-    warnings = _floor_warnings(log, options)
+    warnings = (*_support_warnings(log, arguments), *_floor_warnings(log, options))
+    if arguments.support_out is not None:
+        with atomic_write(arguments.support_out) as file:
+            file.write(support_table(log.support).encode("utf-8"))
     if arguments.report is not None:
         from goalbound.cli.log_page import log_page
 
@@ -79,7 +83,8 @@ def _as_json(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespa
     found = log.report().as_json()
     return {
         **found, "warnings": [*found["warnings"], *warnings], "skipped_rows": [one._asdict() for one in log.skipped],
-        "report": arguments.report, "out": arguments.out, "learner": None if learner is None else str(learner),
+        "report": arguments.report, "support_out": arguments.support_out, "out": arguments.out,
+        "learner": None if learner is None else str(learner),
         "caveats": [] if learner is None else list(_caveats(learner)),
     }  # fmt: skip
 
@@ -99,6 +104,8 @@ def _print_all(log: Log, warnings: Sequence[str], learner: Any, arguments: Names
             print(f"nothing of it is proven: {one_line('; '.join(caveats))}")
     if arguments.report is not None:
         print(f"{one_line(arguments.report)}: a page about the log")
+    if arguments.support_out is not None:
+        print(f"{one_line(arguments.support_out)}: the support, as tables of a file of --map")
 
 
 def _caveats(learner: Any) -> tuple[str, ...]:
@@ -111,6 +118,14 @@ def _caveats(learner: Any) -> tuple[str, ...]:
 def _below_floor(log: Log, options: FitOptions) -> tuple[PairBelowFloor, ...]:
     """The pairs whose mean loss is below the floor, where one was given."""
     return () if options.floor is None else pairs_below_floor(log, _loss_floor(options))
+
+
+def _support_warnings(log: Log, arguments: Namespace) -> tuple[str, ...]:
+    if not log.support_inferred or arguments.support_out is not None:
+        return ()
+    return (
+        "--support-out FILE.toml writes the support that was inferred as tables to complete, for the file of --map",
+    )
 
 
 def _floor_warnings(log: Log, options: FitOptions) -> tuple[str, ...]:
@@ -154,6 +169,8 @@ def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
     inside = unwrap(learner)
     if any(one.contradicts for one in _below_floor(log, options)) and hasattr(inside, "add_caveat"):
         inside.add_caveat("the losses of the log contradict the loss floor that was declared")
+    for one in options.support_caveats:
+        inside.add_caveat(one)
     return learner if options.map is None else CovariateLearner(options.map, learner)
 
 

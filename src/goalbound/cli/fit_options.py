@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from goalbound.cli.arguments import UsageError, parser
 from goalbound.errors import ArgumentError, FileFormatError, InputError
 from goalbound.logs import LogColumns
+from goalbound.logs.log import SUPPORT_INFERRED
 from goalbound.models import LossScale, Support
+from goalbound.models.files.array_file import peek_header
 from goalbound.models.files.io import as_format_errors, read_bytes
 from goalbound.models.validation import check_float, short_repr
 from goalbound.terminal import one_line, pluralize
@@ -41,6 +44,7 @@ class FitOptions:
         floor: the loss floor, in the unit; learners need one.
         learner: its name in the registry.
         settings: its settings.
+        support_caveats: why a support that was taken from a learner proves nothing.
     """
 
     columns: LogColumns
@@ -52,6 +56,7 @@ class FitOptions:
     floor: float | None
     learner: str
     settings: Mapping[str, Any]
+    support_caveats: tuple[str, ...] = ()
 
 
 def is_fit_file(values: Mapping[str, Any], others: Iterable[str]) -> bool:
@@ -97,13 +102,14 @@ def _read_fit_options(arguments: Namespace) -> FitOptions:
     name = arguments.learner or learner.pop("use", DEFAULT_LEARNER)
     learner.pop("use", None)
     goal = _first(arguments.goal, values.get("goal"), "goal")
+    support, caveats = _support(_first(arguments.support, values.get("support"), None), goal)
     return FitOptions(
         _columns(values, arguments), goal,
         _first(arguments.errors, values.get("errors"), "raise"),
-        _support(_first(arguments.support, values.get("support"), None), goal), _map(values), _scale(loss),
+        support, _map(values, arguments.map), _scale(loss),
         None if "floor" not in loss else check_float(loss["floor"], "the loss floor", "in the unit of the losses"),
         str(name),
-        {**learner, **_settings(arguments.settings)},
+        {**learner, **_settings(arguments.settings)}, caveats,
     )  # fmt: skip
 
 
@@ -156,30 +162,77 @@ def _scale(loss: Mapping[str, Any]) -> LossScale | None:
     return LossScale(loss.get("unit", "unit"), loss["cap"], loss.get("beyond", "refuse"))
 
 
-def _map(values: Mapping[str, Any]) -> CovariateMap | None:
+def _map(values: Mapping[str, Any], path: str) -> CovariateMap | None:
     from goalbound.adapters.covariates import map_from_settings
 
-    return map_from_settings(_table(values, "map", None)) if "map" in values else None
+    if "map" not in values:
+        return None
+    try:
+        return map_from_settings(_table(values, "map", None))
+    except InputError as error:
+        raise FileFormatError(f"{path}: [map] {error}") from None
 
 
-def _support(source: Any, goal: Any) -> Support | None:
-    """That of a problem by name, or of a file, or a table of states, their actions and the next states of these."""
+def _support(source: Any, goal: Any) -> tuple[Support | None, tuple[str, ...]]:
+    """That of a problem by name, or of a file, or a table of states, their actions and the next states of these.
+
+    Also why it proves nothing, where it is that of a learner and was inferred from a log.
+    """
     from goalbound.models.files import load
     from goalbound.problems.catalog import CATALOG, catalog_entry
 
     if source is None:
-        return None
+        return None, ()
     if isinstance(source, dict):
         try:
-            return Support.from_names(source, goal=goal)
+            return Support.from_names(source, goal=goal), ()
         except InputError as error:
             raise type(error)(str(error).replace("pairs", "[support]", 1)) from None
     if not isinstance(source, str):
         raise ArgumentError(
-            f"support is {short_repr(source)}; it is the file or the name of a problem, or a table [support]"
+            f"support is {short_repr(source)}; it is the file or the name of a problem, the file of a learner, or a "
+            "table [support]"
         )
-    known = source in CATALOG or not Path(source).suffix
-    return catalog_entry(source).make().support if known else load(source).support
+    if source in CATALOG or not Path(source).suffix:
+        return catalog_entry(source).make().support, ()
+    kind = peek_header(source).get("kind") if source.lower().endswith(".npz") else None
+    return _support_of_learner(source) if _is_learner(kind) else (load(source).support, ())
+
+
+def support_table(support: Support) -> str:
+    """A support as the tables of a file of ``--map``: to be completed by hand."""
+    lines = [
+        "# Where actions led. Add where else they can lead, and put it at the end of the file of --map; the goal is",
+        f"# goal = {_toml_text(support.goal_name)} there.",
+    ]
+    states = support.state_names or tuple(map(str, range(support.states)))
+    actions = support.action_names or tuple(map(str, range(support.actions)))
+    following = (*states, support.goal_name)
+    for state, name in enumerate(states):
+        lines += ["", f"[support.{_toml_text(name)}]"]
+        for pair in range(support.pair_start[state], support.pair_start[state + 1]):
+            to = ", ".join(_toml_text(following[one]) for one in support.next_state[support.row(pair)])
+            lines.append(f"{_toml_text(actions[support.pair_action[pair]])} = [{to}]")
+    return "\n".join(lines) + "\n"
+
+
+def _toml_text(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _is_learner(kind: Any) -> bool:
+    from goalbound.adapters.learner_files import LEARNER_KINDS, WRAPPER_KINDS
+
+    return isinstance(kind, str) and (kind in LEARNER_KINDS or kind in WRAPPER_KINDS)
+
+
+def _support_of_learner(path: str) -> tuple[Support, tuple[str, ...]]:
+    from goalbound.adapters.learner_files import load_learner
+    from goalbound.learners.wrapper import unwrap
+
+    inside = unwrap(load_learner(path))
+    caveats = tuple(one for one in getattr(inside, "caveats", ()) if one.startswith(SUPPORT_INFERRED))
+    return inside.support, caveats
 
 
 def _settings(words: Sequence[str]) -> dict[str, Any]:

@@ -174,7 +174,7 @@ def _importing(path: str, where: str) -> Iterator[None]:
         said = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
         raise ArgumentError(
             f'{where}.use: "{path}" cannot be imported ({said}); is it installed (on a cluster: on every worker), on '
-            "PYTHONPATH, or a file beside the spec?"
+            "PYTHONPATH, or a file beside the spec (for results of earlier runs: in the current folder)?"
         ) from error
 
 

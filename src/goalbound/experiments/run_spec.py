@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goalbound.errors import ArgumentError, InputError
-from goalbound.experiments.fingerprint import code_digest
+from goalbound.experiments.fingerprint import code_digest, problem_digest
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.registry import Component, error_context, find_entry, instantiate, loss_law
 
@@ -82,7 +82,7 @@ class RunSpec:
 
 
 def component_digest(group: str, component: Component, plugins: Plugins, made: Any = None) -> str | None:
-    """The digest of a plug-in in the id of a run; None for built-in components.
+    """The digest of a plug-in, or of a problem in a file, in the id of a run; None for built-in components.
 
     Args:
         group: the group of the component.
@@ -90,7 +90,10 @@ def component_digest(group: str, component: Component, plugins: Plugins, made: A
         plugins: what may be imported.
         made: the problem, if it was instantiated already.
     """
-    plugin = find_entry(group, component, plugins).plugin
+    entry = find_entry(group, component, plugins)
+    plugin = entry.plugin
+    if entry.is_file:
+        return problem_digest(instantiate(group, component, plugins) if made is None else made)
     if plugin is None:
         return None
     if group == "problems" and made is None:

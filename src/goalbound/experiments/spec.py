@@ -136,7 +136,7 @@ class ExperimentSpec(BaseModel):
 
     @property
     def uses_plugins(self) -> bool:
-        """Whether something in it is not in the catalogs of goalbound."""
+        """Whether something in it is not in the catalogs of goalbound: a plug-in, or a problem in a file."""
         return any(one.use not in CATALOGS[group].entries for group in GROUPS for one in getattr(self, group))
 
     def as_toml(self) -> str:

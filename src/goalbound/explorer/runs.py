@@ -37,16 +37,16 @@ class ReplayOptions(NamedTuple):
         views: how often a learner is looked at, at first and at last included.
         contexts: the most contexts at which it is looked at.
         episodes: play no more than so many; None: all.
-        plugins: modules of third parties that a run may import.
+        plugins: modules of third parties that a run may import, and where they are beside those installed.
     """
 
     views: int = 6
     contexts: int = 36
     episodes: int | None = None
-    plugins: Sequence[str] = ()
+    plugins: Plugins | Sequence[str] = ()
 
 
-def run_problem(spec: RunSpec, *, plugins: Iterable[str] = ()) -> LinearCSSP:
+def run_problem(spec: RunSpec, *, plugins: Plugins | Iterable[str] = ()) -> LinearCSSP:
     """The problem of a run."""
     made = instantiate("problems", spec.problem, Plugins.of(plugins))
     return problem_instance(made, deterministic(), f"problems ({spec.problem.use})").problem

@@ -48,7 +48,7 @@ class Apprentice(EpisodeWrapper[ApprenticeEpisode]):
         learner: an :class:`~goalbound.learners.lr_cssp.LRCSSP`; for ``by="estimate"`` any learner by ridge regression.
         runbook: an action for each state, by numbers or names, as :func:`goalbound.policy_bounds` takes it.
         margin: how much more an episode may lose than by the runbook, on the scale of the learner, whose losses are in
-            [0, 1]: ``scale.from_unit(5)`` converts. Below 0: leave the runbook only where that much is gained.
+            [0, 1]: ``scale.total_from_unit(5)`` converts. Below 0: leave the runbook only where that much is gained.
         by: ``"bounds"``: the candidate is the robust plan, and passes the test from a state if it loses at most the
             margin more than the runbook in every plausible model, by certified bounds. ``"estimate"``: the
             candidate is the best policy in the estimate, among the actions that were played before, and passes if it

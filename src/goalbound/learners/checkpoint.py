@@ -31,7 +31,7 @@ from goalbound.learners.episode_columns import columns_in, columns_of, packed_ep
 from goalbound.models import Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors, check_unpacked, needed_limit
-from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
+from goalbound.models.files.npz import GOAL_KEYS, SUPPORT_ARRAYS, goal_header, support_arrays, support_from
 from goalbound.models.files.saved_files import SavedFiles
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwri
             {"id": one.id, "state": one._state, "action": one._action, "acted": one._acted} for one in episodes
         ],
         "state_names": learner.support.state_names, "action_names": learner.support.action_names,
+        **goal_header(learner.support),
     }  # fmt: skip
     learned = compacted(dict(learner._state_arrays()))
     given: Arrays = {**support_arrays(learner.support), **learner._given_arrays()}
@@ -91,7 +92,7 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         path, kind=cls.kind, versions=READABLE, arrays=allowed, what="checkpoint", limit=limit, files=files
     )
     with as_format_errors(path, "checkpoint"):
-        check_keys(header, _KEYS if header["version"] < 14 else (*_KEYS, "trusted"))
+        check_keys(header, _KEYS if header["version"] < 14 else (*_KEYS, "trusted"), GOAL_KEYS)
         arrays = _from_stored(arrays, allowed, limit)
         if not isinstance(header["settings"], dict) or type(header["acts"]) is not int:
             raise FileFormatError("settings is no object, or acts is no whole number")

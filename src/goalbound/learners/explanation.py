@@ -25,6 +25,8 @@ from goalbound.terminal import one_line, pluralize, table
 
 PULLED = 0.1
 """From this share on, a note says that the ridge makes estimates too small."""
+UNKNOWN = 0.99
+"""From this share on, an estimate rests on no data under the context."""
 TIE = 1e-9
 """Values that are closer than this share of them tie."""
 HEAD = ["action", "loss", "value", "at least", "at most", "visits", "leads to"]
@@ -83,7 +85,7 @@ class Explanation:
         context: [d].
         actions: all actions of the state.
         chosen: the place in ``actions`` of the one that the plan plays.
-        reason: why, in one sentence.
+        reason: why, in one sentence, and in a second one if nothing is known under the context.
         guarantee: how far the intervals can be trusted, or that there are none.
         loss_scale: the unit of losses and values; None: losses of a step are in [0, 1].
         notes: what makes the estimates misleading, one sentence each.
@@ -260,7 +262,7 @@ def explain(evidence: Evidence, context: Floats, state: int) -> Explanation:
         tuple(context.tolist()),
         actions,
         chosen,
-        _reason(actions, chosen),
+        _reason(actions, chosen) + _ignorance(actions, chosen),
         guarantee,
         notes=_notes(actions),
     )
@@ -331,6 +333,20 @@ def _reason(actions: tuple[ActionExplanation, ...], chosen: int) -> str:
         f"{one.action}, as its optimistic value is least; {best.action} is less in estimate, but the bounds of "
         f"{one.action} are wide ({played}), so playing it also learns."
     )
+
+
+def _ignorance(actions: tuple[ActionExplanation, ...], chosen: int) -> str:
+    """What is to be said where the values of the actions rest on nothing that was seen; else nothing."""
+    if len(actions) == 1:
+        return ""
+    if all(one.pull >= UNKNOWN for one in actions):
+        return " Nothing is known under this context: no action was played under one like it."
+    if actions[chosen].pull >= UNKNOWN:
+        return f" Nothing is known of {actions[chosen].action} under this context."
+    values = [one.value for one in actions]
+    if np.isfinite(values).all() and max(values) - min(values) <= TIE * max(values):
+        return " All actions tie: nothing is known under this context that tells them apart."
+    return ""
 
 
 def _in_unit(scale: LossScale, interval: Interval | None) -> Interval | None:

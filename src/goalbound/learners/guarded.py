@@ -50,7 +50,7 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
             reach the goal by itself.
         after_steps: the runbook acts after so many steps of an episode; None: however many there are.
         after_loss: the runbook acts once an episode has lost so much, on the scale of the learner, whose losses are in
-            [0, 1]: ``scale.from_unit`` converts single losses. None: however much it is.
+            [0, 1]: ``scale.total_from_unit(120)`` converts. None: however much it is.
 
     Guarantee: none of the regret is proven. An episode that its people never override plays the learner for at most
     ``after_steps`` steps and, before its last one, for a loss below ``after_loss``; what follows is what the runbook

@@ -51,7 +51,7 @@ class StepReader:
         self._pair_keys = support.pair_state.astype(np.int64) * support.actions + support.pair_action
         pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
         self._place_keys = pair * (support.states + 1) + support.next_state
-        self._states = _numbers(support.state_names) | {GOAL: support.states}
+        self._states = _numbers(support.state_names) | dict.fromkeys((GOAL, support.goal_name), support.states)
         self._actions = _numbers(support.action_names)
 
     def chunks(self, log: Any) -> Iterator[Chunk]:

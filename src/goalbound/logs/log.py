@@ -14,6 +14,9 @@ from goalbound.models import LossScale, Step, Support
 from goalbound.models.validation import check_int, restore_readonly, set_readonly
 from goalbound.terminal import pluralize
 
+SUPPORT_INFERRED = "the support was inferred from the log"
+"""How the caveat of an inferred support begins."""
+
 
 class SkippedRow(NamedTuple):
     """A row that was left out, and why.
@@ -104,7 +107,7 @@ class Log:
         """
         found = []
         if self.support_inferred:
-            found.append("the support was inferred from the log (what it does not hold counts as impossible)")
+            found.append(f"{SUPPORT_INFERRED} (what it does not hold counts as impossible)")
         chosen = sum(one.outcome for one in self.skipped)
         if chosen:
             found.append(

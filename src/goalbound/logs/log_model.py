@@ -75,7 +75,7 @@ def log_model(log: Log, played: Ints, *, regularization: float = 1.0, prior: Pri
     pair_start = np.concatenate(([0], np.cumsum(np.bincount(whole.pair_state[pairs], minlength=whole.states))))
     support = Support(
         pair_start, whole.pair_action[pairs], next_start, whole.next_state[triples], whole.state_names,
-        whole.action_names,
+        whole.action_names, whole.goal_name,
     )  # fmt: skip
     steps = []
     for pair in pairs.tolist():

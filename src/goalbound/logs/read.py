@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -49,8 +49,11 @@ def read_log(
             a dict of columns, a list of records, or the path of a CSV (UTF-8, first line the names) or Parquet file.
             Tables of Arrow and Parquet files need pyarrow.
         columns: the names of the columns.
-        goal: what the log calls the goal.
-        support: which pairs there are and where they may lead. Left out, it is inferred: exactly what the log holds.
+        goal: what the log calls the goal. It is kept as the ``goal_name`` of the support. With a support its
+            ``goal_name`` and ``"goal"`` are the goal too.
+        support: which pairs there are and where they may lead. Left out, it is inferred: exactly what the log holds,
+            states in the order of their names, and actions as these states have them: logs of the same pairs have the
+            same numbers.
         covariate_map: makes the context of ``columns.covariates``.
         loss_scale: the unit of the losses; left out, they are in [0, 1].
         errors: "raise": a wrong row is an error. "skip": it is left out and listed in ``log.skipped``.
@@ -178,6 +181,8 @@ def _log(table: Table, request: _Request, faults: Faults) -> Log:
         _check_actions_known(cells, request, faults)
         _check_left(faults)
         support, cells = _inferred(cells, np.flatnonzero(~faults.bad), request.goal)
+    elif support.goal_name == GOAL and request.goal not in (support.state_names or ()):
+        support = replace(support, goal_name=request.goal)
     pairs, places = _places(cells, support, request.columns, faults)
     _check_left(faults)
     rows = np.flatnonzero(~faults.bad)
@@ -237,7 +242,7 @@ def _read_states(table: Table, request: _Request, faults: Faults) -> tuple[Ints,
     """[rows] states, [rows] next states, in one numbering, and their names."""
     columns, goal = request.columns, request.goal
     now, after = read_names(table.columns[columns.state]), read_names(table.columns[columns.next_state])
-    numbers, names, why = _numbering(list(dict.fromkeys([*now.names, *after.names])), request.support, "state", goal)
+    numbers, names, why = _numbering({*now.names, *after.names}, request.support, "state", goal)
     state, following = _looked_up(now, numbers), _looked_up(after, numbers)
     at_goal = np.asarray(state == AT_GOAL)
     faults.add(state == UNKNOWN, columns.state, lambda row: now.reason(row) or why[now.names[now.codes[row]]])
@@ -265,17 +270,21 @@ def _looked_up(read: Any, numbers: dict[str, int]) -> Ints:
 
 
 def _numbering(
-    names: Sequence[str], support: Support | None, what: str, goal: str | None
+    names: Iterable[str], support: Support | None, what: str, goal: str | None
 ) -> tuple[dict[str, int], Sequence[str], dict[str, str]]:
-    """The number of each name, the names by number, and for names without number the reason."""
+    """The number of each name, the names by number, and for names without number the reason.
+
+    Without a support they are numbered as they are sorted.
+    """
     numbers: dict[str, int] = {}
     known: list[str] = []
     why: dict[str, str] = {}
     own = None if support is None else (support.state_names if what == "state" else support.action_names)
     size = 0 if support is None else (support.states if what == "state" else support.actions)
+    goals = set() if goal is None else {goal} if support is None else {goal, GOAL, support.goal_name}
     place_of = {} if own is None else {name: place for place, name in enumerate(own)}
-    for name in names:
-        if name == goal:
+    for name in sorted(names, key=_sort_key):
+        if name in goals:
             numbers[name] = AT_GOAL
         elif support is None:
             fault = _unfit(name, goal)
@@ -294,6 +303,12 @@ def _numbering(
     if support is None:
         return numbers, known, why
     return numbers, own if own is not None else tuple(map(str, range(size))), why
+
+
+def _sort_key(name: str) -> tuple[bool, int, str]:
+    """Numbers come first and by their size, then texts."""
+    is_number = name.isascii() and name.isdigit() and len(name) < 19
+    return (not is_number, int(name) if is_number else 0, name)
 
 
 def _unfit(name: str, goal: str | None) -> str | None:
@@ -418,7 +433,10 @@ def _inferred(cells: _Cells, rows: Ints, goal: str) -> tuple[Support, _Cells]:
     """Exactly the pairs and next states of these rows, and the cells numbered as the support does it."""
     if not (cells.following[rows] == AT_GOAL).any():
         raise ArgumentError(f"no row leads to the goal, {short_repr(goal)}; say with goal= what the log calls it")
-    states, actions = np.unique(cells.state[rows]), np.unique(cells.action[rows])
+    states = np.unique(cells.state[rows])
+    pairs = np.unique(cells.state[rows] * len(cells.action_names) + cells.action[rows])
+    of_pairs = pairs % len(cells.action_names)
+    actions = of_pairs[np.sort(np.unique(of_pairs, return_index=True)[1])]  # as Support.from_names does
     state_at = np.full(len(cells.state_names) + 2, UNKNOWN)
     state_at[states] = np.arange(len(states))
     state_at[AT_GOAL] = AT_GOAL
@@ -433,7 +451,7 @@ def _inferred(cells: _Cells, rows: Ints, goal: str) -> tuple[Support, _Cells]:
         np.ones(len(rows)), states=len(states),
         names=([cells.state_names[one] for one in states], [cells.action_names[one] for one in actions]),
     )  # fmt: skip
-    return built.support, numbered
+    return replace(built.support, goal_name=goal), numbered
 
 
 def _places(cells: _Cells, support: Support, columns: LogColumns, faults: Faults) -> tuple[Ints, Ints]:

@@ -170,7 +170,9 @@ def log_report(log: Log) -> LogReport:
         ),
         effective_dimension=float(moments.sum() ** 2 / (moments**2).sum()),
         changing_cases=_changing_cases(log), skipped=tuple(sorted(skipped.items())),
-        warnings=_warnings(log, float((visits == 0).mean())),
+        warnings=_warnings(
+            log, float((visits == 0).mean()), [name for name, weight in zip(names, weights, strict=True) if not weight]
+        ),
     )  # fmt: skip
 
 
@@ -182,12 +184,12 @@ def _changing_cases(log: Log) -> int:
     return len(np.unique(case[1:][moved]))
 
 
-def _warnings(log: Log, never_tried: float) -> tuple[str, ...]:
+def _warnings(log: Log, never_tried: float, empty: list[str]) -> tuple[str, ...]:
     found = []
     if log.support_inferred:
         found.append(
-            "the support was inferred: what the log does not hold is taken as impossible, so no bound is proven. Give "
-            "a support if you know where actions can lead"
+            "the support was inferred: what the log does not hold counts as impossible. No bound is proven, and a "
+            "later step that leads elsewhere is refused. Give a support if you know where actions lead"
         )
     chosen = sum(one.outcome for one in log.skipped)
     if chosen:
@@ -208,6 +210,11 @@ def _warnings(log: Log, never_tried: float) -> tuple[str, ...]:
         )
     if log.probabilities is None:
         found.append("the log has no probabilities of actions: it can be learned from, but not weighted by importance")
+    if empty:
+        some = ", ".join(_short(name) for name in empty[:4]) + (f" and {len(empty) - 4} more" if len(empty) > 4 else "")
+        found.append(
+            f"no step in {pluralize(len(empty), 'component')} ({some}): nothing is learned about such contexts"
+        )
     if never_tried:
         found.append(f"{never_tried:.1%} of the pairs were never tried: the log says nothing about them")
     found.append(

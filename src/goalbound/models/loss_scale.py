@@ -61,7 +61,10 @@ class LossScale:
     @overload
     def from_unit(self, amounts: ArrayLike) -> float | NDArray[np.float64]: ...
     def from_unit(self, amounts: ArrayLike) -> float | NDArray[np.float64]:
-        """Losses in [0, 1], from amounts in the unit. One that is negative or no number is an error."""
+        """Losses in [0, 1], from amounts in the unit. One that is negative or no number is an error.
+
+        They are those of single steps; sums over an episode are converted by :meth:`total_from_unit`.
+        """
         given = _numbers(amounts, "amounts")
         wrong = ~((given >= 0.0) & (given < math.inf))
         if wrong.any():
@@ -71,6 +74,22 @@ class LossScale:
             raise ArgumentError(self.refusal(float(given[high].flat[0])))
         losses = np.minimum(given / self.cap, 1.0)
         return float(losses) if losses.ndim == 0 else losses
+
+    @overload
+    def total_from_unit(self, amounts: Scalar) -> float: ...
+    @overload
+    def total_from_unit(self, amounts: ArrayLike) -> float | NDArray[np.float64]: ...
+    def total_from_unit(self, amounts: ArrayLike) -> float | NDArray[np.float64]:
+        """Sums of losses over an episode, or differences of such sums, from amounts in the unit: no cap holds for them.
+
+        >>> LossScale("min", cap=60).total_from_unit(120)
+        2.0
+        """
+        given = _numbers(amounts, "amounts")
+        if not np.isfinite(given).all():
+            raise ArgumentError(f"amounts holds {given[~np.isfinite(given)].flat[0]:g}; a total is a finite number")
+        totals = given / self.cap
+        return float(totals) if totals.ndim == 0 else totals
 
     @overload
     def to_unit(self, losses: Scalar) -> float: ...

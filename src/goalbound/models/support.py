@@ -44,6 +44,7 @@ class Support:
         next_state: [M] next states, increasing within a pair; S is the goal.
         state_names: S names, or None.
         action_names: names of the actions 0, 1, ..., or None.
+        goal_name: what people call the goal; ``"goal"`` is understood too. Supports that differ in it alone are equal.
 
     Arrays that are writable are copied; the copies are read-only.
 
@@ -60,6 +61,7 @@ class Support:
     next_state: NDArray[np.int32]
     state_names: tuple[str, ...] | None = None
     action_names: tuple[str, ...] | None = None
+    goal_name: str = GOAL
 
     def __post_init__(self) -> None:
         for name, dtype in (
@@ -72,6 +74,11 @@ class Support:
         _check_starts(self.pair_start, len(self.pair_action), "pair_start", "pair_action")
         states = len(self.pair_start) - 1
         object.__setattr__(self, "state_names", check_names(self.state_names, states, "state_names", GOAL))
+        if not isinstance(self.goal_name, str) or not self.goal_name or self.goal_name in (self.state_names or ()):
+            raise ArgumentError(
+                f"goal_name is {short_repr(self.goal_name)}; it is what people call the goal, a text that is the name "
+                "of no state"
+            )
         _check_no_empty(self.pair_start, lambda s: f"{self.state_name(s)} has no action; every state needs one")
         if self.pairs and self.pair_action.min() < 0:
             raise ModelError(f"pair_action holds {self.pair_action.min()}; actions are numbered from 0")
@@ -127,6 +134,7 @@ class Support:
         *,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
+        goal_name: str = GOAL,
     ) -> Support:
         """From, for each state, its actions with the next states of each (in any order, repeats allowed).
 
@@ -158,7 +166,7 @@ class Support:
             raise ModelError("pairs lists no action; a problem has at least one state with an action")
         return cls(
             np.array(pair_start), np.array(pair_action, dtype=np.int64), np.array(next_start),
-            np.array(next_state, dtype=np.int64), state_names, action_names,  # type: ignore[arg-type]
+            np.array(next_state, dtype=np.int64), state_names, action_names, goal_name,  # type: ignore[arg-type]
         )  # fmt: skip
 
     @classmethod
@@ -166,7 +174,8 @@ class Support:
         """From states with their actions and the next states of each, all by name; ``"goal"`` is the goal.
 
         States and actions are numbered in the order in which they come first. A next state that has no actions of its
-        own is an error. ``goal`` is another name of the goal among the next states, that of a log, for example.
+        own is an error. ``goal`` is another name of the goal among the next states, that of a log, for example; it
+        is kept as ``goal_name``.
 
         >>> support = Support.from_names({
         ...     "new": {"answer": ["waiting", "closed"], "ask": ["waiting"]},
@@ -193,7 +202,7 @@ class Support:
                 }
                 for state, of_state in named.items()
             ],
-            state_names=tuple(states), action_names=names,
+            state_names=tuple(states), action_names=names, goal_name=goal,
         )  # fmt: skip
 
     @property
@@ -239,8 +248,8 @@ class Support:
         return found
 
     def state(self, state: int | str) -> int:
-        """The index of a state, by number or name; "goal" is S."""
-        return _index(state, self.states, self.state_names, "state", GOAL)
+        """The index of a state, by number or name; "goal" and ``goal_name`` are S."""
+        return _index(state, self.states, self.state_names, "state", self.goal_name)
 
     def action(self, action: int | str) -> int:
         """The index of an action, by number or name."""
@@ -249,7 +258,7 @@ class Support:
     def state_name(self, state: int) -> str:
         """A state for messages: ``state 3`` or ``state 3 ("sick")``."""
         if state == self.states:
-            return GOAL
+            return GOAL if self.goal_name == GOAL else f'goal ("{self.goal_name}")'
         return f"state {state}" + (f' ("{self.state_names[state]}")' if self.state_names else "")
 
     def action_name(self, action: int) -> str:
@@ -259,7 +268,7 @@ class Support:
     def state_label(self, state: int) -> str:
         """A state in tables and data frames: its name, or ``state 3`` where there are none."""
         if state == self.states:
-            return GOAL
+            return self.goal_name
         return self.state_names[state] if self.state_names else f"state {state}"
 
     def action_label(self, action: int) -> str:
@@ -314,8 +323,9 @@ def with_goal(support: Support, pairs: NDArray[np.bool_] | None = None) -> tuple
     kept[next_start[1:][lacking] - 1] = False
     next_state[kept] = support.next_state
     wider = Support(
-        support.pair_start, support.pair_action, next_start, next_state, support.state_names, support.action_names
-    )
+        support.pair_start, support.pair_action, next_start, next_state, support.state_names, support.action_names,
+        support.goal_name,
+    )  # fmt: skip
     return wider, kept
 
 
@@ -368,7 +378,7 @@ def _index(key: int | str, last: int, names: tuple[str, ...] | None, kind: str, 
     if type(key) is int and 0 <= key <= last:  # what is on the way of every step
         return key
     if isinstance(key, str):
-        if key == extra:
+        if extra is not None and key in (extra, GOAL):
             return last
         if names is None:
             raise ModelError(f'no {kind} is called "{key}": this problem has no {kind} names; use a number')

@@ -55,6 +55,47 @@ def match_support(support: Support, smaller: Support, *, name: str) -> SupportMa
     return SupportMatch(states, pairs, triples)
 
 
+def pairs_difference(support: Support, other: Support) -> str | None:
+    """How the states, actions and pairs of ``other`` differ from those of ``support``, or None; next states may differ.
+
+    >>> first, second = (Support.from_names(dict.fromkeys(names, {"go": ["goal"]})) for names in ("ab", "ba"))
+    >>> pairs_difference(first, second)
+    'the states are in another order: b, a instead of a, b'
+    """
+    for what, count, names, theirs in (
+        ("state", (support.states, other.states), support.state_names, other.state_names),
+        ("action", (support.actions, other.actions), support.action_names, other.action_names),
+    ):
+        found = _names_difference(what, count, names, theirs)
+        if found is not None:
+            return found
+    mine, given = (set(zip(one.pair_state.tolist(), one.pair_action.tolist(), strict=True)) for one in (support, other))
+    for verb, wrong in (("lacks", mine - given), ("has, and should not,", given - mine)):
+        if wrong:
+            state, action = min(wrong)
+            more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            return f"it {verb} the pair {support.state_name(state)}, {support.action_name(action)}{more}"
+    return None
+
+
+def _names_difference(
+    what: str, count: tuple[int, int], names: tuple[str, ...] | None, theirs: tuple[str, ...] | None
+) -> str | None:
+    if names == theirs:
+        return None if count[0] == count[1] else f"it has {count[1]} {what}s instead of {count[0]}"
+    if names is None or theirs is None:
+        return f"its {what}s have {'names' if names is None else 'no names'}"
+    for verb, wrong in (("lacks", set(names) - set(theirs)), ("has, and should not,", set(theirs) - set(names))):
+        if wrong:
+            more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            return f'it {verb} the {what} "{min(wrong)}"{more}'
+    return f"the {what}s are in another order: {_shown(theirs)} instead of {_shown(names)}"
+
+
+def _shown(names: tuple[str, ...], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
 def _numbers(
     names: tuple[str, ...] | None, theirs: tuple[str, ...] | None, count: int, their_count: int, what: str
 ) -> NDArray[np.int64]:

@@ -180,7 +180,7 @@ def only_pairs(sets: BallSet | IntervalSet, pairs: NDArray[np.int64]) -> BallSet
     triples = np.repeat(support.next_start[pairs] - start[:-1], lengths) + np.arange(start[-1])
     smaller = Support(
         np.arange(support.states + 1), support.pair_action[pairs], start, support.next_state[triples],
-        support.state_names, support.action_names,
+        support.state_names, support.action_names, support.goal_name,
     )  # fmt: skip
     entries = {"loss_low": pairs, "loss_high": pairs, "radii": pairs, "low": triples, "high": triples, "rows": triples}
     parts = {name: getattr(sets, name)[places] for name, places in entries.items() if hasattr(sets, name)}

@@ -18,6 +18,7 @@ import msgspec
 
 from goalbound.errors import ArgumentError
 from goalbound.service.deadlines import Deadlines
+from goalbound.service.messages import Batch, CaseStep
 from goalbound.service.metrics import Metrics
 from goalbound.service.problems import RETRY_AFTER, Refused, problem_of
 from goalbound.service.routes import BINARY, JSON, LARGE, ROUTES, SMALL, Direct, Request, Response, Route
@@ -377,6 +378,14 @@ def _other_headers(response: Response) -> list[tuple[bytes, bytes]]:
     return headers
 
 
+def _known_fields(body: Any, message: str) -> str:
+    """The fields that there are, where another one was sent."""
+    if "unknown field" not in message:
+        return ""
+    kind = CaseStep if body is Batch and "$.steps" in message else body
+    return f"; there are {', '.join(kind.__struct_fields__)}"
+
+
 class _Table:
     """Finds routes, and decodes their bodies."""
 
@@ -418,6 +427,6 @@ class _Table:
         try:
             return self._decoders[route.body](data)
         except msgspec.ValidationError as error:
-            raise Refused(422, "invalid", str(error)) from None
+            raise Refused(422, "invalid", f"{error}{_known_fields(route.body, str(error))}") from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise Refused(400, "malformed", f"the body is not JSON ({error})") from None

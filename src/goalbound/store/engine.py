@@ -23,6 +23,7 @@ from goalbound.errors import (
     StorageFull,
     TooManyCases,
 )
+from goalbound.models.support_match import pairs_difference
 from goalbound.models.validation import check_bool, check_float, check_int, short_repr
 from goalbound.store.bodies import abandon_body, actions_of, begin_body, body_allowed, checked_loss
 from goalbound.store.cases import Case, Change, Managed
@@ -201,10 +202,13 @@ class Engine:
         if lead.follows is not None:
             raise LearnerError(f"{lead.name} follows another learner itself; follow that one")
         support = getattr(learner, "support", None)
-        if support is None or not support.same_pairs(lead.support) or (
-            (support.state_names, support.action_names) != (lead.support.state_names, lead.support.action_names)
-        ):  # fmt: skip
-            raise ArgumentError(f"a challenger of {lead.name} needs its states and actions, by the same names")
+        differs = "it has no support" if support is None else pairs_difference(lead.support, support)
+        if differs is not None:
+            raise ArgumentError(
+                f"a challenger of {lead.name} needs its states and actions, by the same names and in the same order; "
+                f"{differs}. Fit it with the support of the learner that {lead.name} was made from (goalbound fit LOG "
+                "--support LEARNER.npz; in Python read_log(..., support=learner.support))"
+            )
 
     def promote(self, name: str) -> None:
         """A challenger takes the place of the learner that it follows."""

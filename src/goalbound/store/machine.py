@@ -152,6 +152,8 @@ class Machine:
         if following != support.states:
             _check_allowed(support, following, allowed)
         step = Step(case.state, played, amount, following)
+        if not case.shadow or self.learners[case.decider].learns_from_shadow:
+            _check_leads(self.learners[case.decider], step)
         self._outcome(case, self.learners[case.decider], step, overridden=taken is not None)
         with _poisons():
             for other in list(self._others(case)):
@@ -375,6 +377,20 @@ def _change_places(case: Case, other: dict[int, int]) -> None:
 def finished(id: str) -> CaseFinished:
     """The error of a case that has ended."""
     return CaseFinished(f"case {short_repr(id)} has ended; nothing can follow, begin another one")
+
+
+def _check_leads(one: Managed, step: Step) -> None:
+    """An error, with the ways out of a store, where a learner cannot learn from a step because of where it led."""
+    support = one.support
+    pair = support.pair(step.state, step.action)
+    if step.next_state not in support.next_state[support.row(pair)]:
+        following = support.state_name(int(step.next_state))
+        raise ArgumentError(
+            f"{support.pair_name(pair)} led to {following}, which the support of {one.name} does not allow. To go on, "
+            "report the step without a loss: the case moves there, and nothing is learned. To learn from such steps, "
+            f"fit a learner with a [support] that allows it (goalbound fit), create it with --follows {one.name}, and "
+            "promote it"
+        )
 
 
 def _check_allowed(support: Support, state: int, allowed: list[int] | None) -> Any:

@@ -151,6 +151,7 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
         "actions": support.actions,
         "state_names": None if support.state_names is None else list(support.state_names),
         "action_names": None if support.action_names is None else list(support.action_names),
+        "goal_name": support.goal_name,
         "context_size": getattr(inside, "context_size", None),
         "columns": _columns(lead.learner),
         "unit": _unit(lead.learner),
@@ -187,7 +188,7 @@ def _state_name(lead: Managed, state: int | None) -> str | int | None:
     names = lead.support.state_names
     if state is None or names is None:
         return state
-    return "goal" if state == lead.support.states else names[state]
+    return lead.support.goal_name if state == lead.support.states else names[state]
 
 
 def _action_name(lead: Managed, action: int | None) -> str | int | None:

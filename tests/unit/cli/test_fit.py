@@ -158,6 +158,8 @@ def test_what_is_wrong_is_one_line(folder, run, learned, words, said):
         ("[loss]\nfloor = 'low'", "the loss floor is 'low'"),
         ("[loss]\nunit = 'min'\nfloor = 1", "a unit needs a cap"),
         ("[loss]\nfloor = 1\n[map]\nkind = 'Heads'", "no map is of kind 'Heads'"),
+        ("[loss]\nfloor = 1\n[map]\nkind = 'Tensor'\ncolumns = ['a']\nmaps = [{ kind = 'Categories', names = ['x'] }]",
+         "how.toml: [map] maps[0]: 'names' is no key of a Categories; there are kind, values, other, missing"),
         ("[loss]\nfloor = 1\n[map]\nkind = 'Hats'\nknots = [1, 0]", "numbers must ascend"),
         ("[loss]\nfloor = 1\n[map]\nkind = 'Hats'\nknots = [0, 1]",
          "there is a map, and no covariates; name the columns that it reads with --covariates"),

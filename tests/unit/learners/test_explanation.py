@@ -198,3 +198,25 @@ def test_what_is_known_or_guessed_is_not_pulled_towards_no_loss() -> None:
         found = after(1, prior=prior).explain([1.0], "new")
         assert found.notes == ()
         assert found.actions[0].loss == pytest.approx(0.8)
+
+
+def test_where_nothing_was_seen_under_the_context_the_reason_says_so() -> None:
+    learner = GreedyRidge(PROBLEM.support, 2, loss_floor=0.2)
+    assert "Nothing is known under this context" in learner.explain([0.5, 0.5], 0).reason
+    for action in ("wait & see", "treat"):
+        for _ in range(50):
+            learner.learn([1.0, 0.0], Step(0, action, 0.5, 2))
+    other = learner.explain([0.0, 1.0], 0)
+    assert other.reason.endswith("Nothing is known under this context: no action was played under one like it.")
+    learner.learn([0.0, 1.0], Step(0, "treat", 0.9, 2))
+    assert "Nothing is known" in learner.explain([0.0, 1.0], 0).reason  # of the other action, which is chosen
+    learner.learn([1.0, 0.0], Step(0, "treat", 0.9, 2))
+    assert "nothing" not in learner.explain([1.0, 0.0], 0).reason.lower()
+
+
+def test_actions_that_tie_are_said_to() -> None:
+    learner = GreedyRidge(PROBLEM.support, 2, loss_floor=0.2)
+    for _ in range(50):
+        for action in ("wait & see", "treat"):
+            learner.learn([1.0, 0.0], Step(0, action, 0.5, 2))
+    assert "All actions tie" in learner.explain([1.0, 0.0], 0).reason

@@ -13,7 +13,7 @@ from goalbound.logs import LogColumns, read_log
 def test_counts_and_losses_are_those_of_the_log(small, how):
     report = read_log(small, **how).report()
     assert (report.steps, report.cases, report.open_cases, report.never_tried) == (4, 2, 0, 0.0)
-    rest, drug, weak = report.pairs
+    drug, rest, weak = report.pairs
     assert (rest.state, rest.action, rest.visits, rest.mean_loss) == ("sick", "rest", 1, pytest.approx(6.0))
     assert (drug.visits, drug.mean_loss, drug.next_states) == (2, pytest.approx(36.0), {"sick": 1, "goal": 1})
     assert weak.next_states == {"goal": 1}
@@ -66,7 +66,7 @@ def test_the_text_and_the_json_hold_the_numbers(small, how):
     assert "losses: 6 min (least)" in text
     assert "skipped: 1 for action" in text
     again = json.loads(json.dumps(log.report().as_json(), allow_nan=False))
-    assert again["pairs"][0] == {
+    assert again["pairs"][1] == {
         "state": "sick", "action": "rest", "visits": 1, "mean_loss": pytest.approx(6.0), "next_states": {"weak": 1},
     }  # fmt: skip
     assert again["skipped"] == {"action": 1}
@@ -81,3 +81,10 @@ def test_many_pairs_are_summed_up_with_the_least_tried_first(how):
     text = read_log(table, **how).summary()
     assert "... and 10 pairs that were tried more often" in text
     assert np.all([len(line) < 200 for line in text.splitlines()])
+
+
+def test_a_component_without_a_step_is_warned_of(small, how):
+    small["age"] = [20, 20, 20, 20]
+    how = {**how, "columns": LogColumns(loss="minutes", covariates=["age"])}
+    report = read_log(small, **how, covariate_map=Hats([20, 50, 80])).report()
+    assert "no step in 2 components (at 50, at 80): nothing is learned about such contexts" in report.warnings

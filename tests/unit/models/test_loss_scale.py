@@ -72,3 +72,11 @@ def test_it_is_written_and_read_as_json_and_shows_what_it_is() -> None:
 def test_a_scale_that_makes_no_sense_is_an_error_that_names_it(make, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_totals_of_an_episode_are_converted_whatever_the_cap() -> None:
+    for scale in (MINUTES, CLIPPED):
+        assert scale.total_from_unit(120) == 2.0  # 120 / 60
+        np.testing.assert_array_equal(scale.total_from_unit([-30, 600]), [-0.5, 10.0])
+    with pytest.raises(InputError, match="amounts holds inf; a total is a finite number"):
+        MINUTES.total_from_unit([1, math.inf])

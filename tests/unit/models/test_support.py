@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import pickle
 from typing import Any
 
 import numpy as np
@@ -209,8 +210,24 @@ def test_the_goal_of_a_log_is_no_state_of_the_support() -> None:
 def test_where_a_state_is_not_found_the_goal_is_named_too() -> None:
     support = Support.from_names(TICKETS, goal="closed")
     with pytest.raises(
-        InputError, match='no state is called "closed"; there are "new", "waiting", and the goal is "goal"'
+        InputError, match='no state is called "clsed"; there are "new", "waiting", and the goal is "closed"'
     ):
-        support.state("closed")
+        support.state("clsed")
     with pytest.raises(InputError, match=r'no action is called "aks"; there are "answer", "ask", "escalate"$'):
         support.action("aks")
+
+
+def test_the_goal_answers_to_its_own_name_and_to_goal() -> None:
+    support = Support.from_names(TICKETS, goal="closed")
+    assert support.goal_name == "closed"
+    assert support.state("closed") == support.state("goal") == support.states
+    assert support.state_label(support.states) == "closed"
+    assert support.state_name(support.states) == 'goal ("closed")'
+    assert pickle.loads(pickle.dumps(support)).goal_name == "closed"
+    assert support == dataclasses.replace(support, goal_name="done")  # what it is called changes nothing
+    assert Support.from_names({"new": {"close": ["goal"]}}).goal_name == "goal"
+
+
+def test_the_goal_has_no_name_of_a_state() -> None:
+    with pytest.raises(InputError, match="goal_name is 'new'; it is what people call the goal"):
+        Support.from_pairs([{0: [1]}], state_names=["new"], goal_name="new")

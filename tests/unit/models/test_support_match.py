@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from goalbound import Support
 from goalbound.errors import ArgumentError
-from goalbound.models.support_match import match_support
+from goalbound.models.support_match import match_support, pairs_difference
 from tests.support.seen_steps import RAGGED
 
 
@@ -81,3 +81,26 @@ def test_every_part_of_a_support_is_found_by_its_name() -> None:
     assert places.states.tolist() == [1, 2, 0, 3]
     assert [triples_of(turned)[at] for at in places.triples] == triples_of(RAGGED)
     assert [turned.pair(state, action) for state, action in ("ax", "az", "by", "cx")] == places.pairs.tolist()
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"b": {"go": ["goal"]}, "a": {"go": ["b"]}}, "the states are in another order: b, a instead of a, b"),
+        ({"a": {"go": ["c"]}, "c": {"go": ["goal"]}}, 'it lacks the state "b"'),
+        ({"a": {"go": ["goal"]}, "b": {"go": ["goal"]}, "c": {"go": ["a"]}}, 'it has, and should not, the state "c"'),
+        ({"a": {"go": ["b"], "run": ["b"]}, "b": {"go": ["goal"]}}, 'it has, and should not, the action "run"'),
+    ],
+)
+def test_a_difference_of_two_supports_is_named(other, words):
+    support = Support.from_names({"a": {"go": ["b"]}, "b": {"go": ["goal"]}})
+    assert pairs_difference(support, Support.from_names(other)) == words
+
+
+def test_a_pair_that_is_missing_is_named_and_next_states_may_differ():
+    support = Support.from_names({"a": {"go": ["b"], "run": ["b"]}, "b": {"go": ["goal"], "run": ["goal"]}})
+    other = Support.from_names({"a": {"go": ["b"], "run": ["b"]}, "b": {"go": ["goal"]}})
+    assert pairs_difference(support, other) == 'it lacks the pair state 1 ("b"), action 1 ("run")'
+    wider = Support.from_names({"a": {"go": ["goal"], "run": ["a"]}, "b": {"go": ["goal"], "run": ["b"]}})
+    assert pairs_difference(support, wider) is None
+    assert pairs_difference(support, Support.full(2, 2)) == "its states have no names"

@@ -33,6 +33,20 @@ def fresh(tmp_path):
         yield store
 
 
+def test_a_field_that_there_is_not_is_an_error_with_those_that_there_are(store):
+    async def ask(client):
+        wrong = {"step": 1, "loss": 0.1, "next": "down"}
+        return [
+            await client.post(CASES, json={**BEGIN, "covariates": 1}),
+            await client.post("/v1/learners/incidents/steps:batch", json={"steps": [{"case": "a", **wrong}]}),
+        ]
+
+    first, second = [one.json()["detail"] for one in asked(store, ask)]
+    assert first.endswith("unknown field `covariates`; there are context, state, id, allowed, mode")
+    assert "unknown field `next`" in second
+    assert second.endswith("; there are step, next_state, loss, action, allowed, case")
+
+
 def test_a_case_from_begin_to_the_goal_and_each_answer_again(fresh):
     async def ask(client):
         found = []

@@ -71,8 +71,18 @@ def test_a_challenger_that_cannot_follow_a_case_leaves_it(engine):
     assert engine.digest() == digest
 
 
+def test_a_step_outside_the_support_names_the_ways_out_and_a_move_is_one(engine):
+    support = Support.from_names({"down": {"restart": ["goal"]}, "degraded": {"restart": ["goal"]}})
+    engine.create("strict", GreedyRidge(support, 2, loss_floor=0.1))
+    engine.begin("strict", CALM, "down", id="a")
+    with pytest.raises(ArgumentError, match=r"without a loss.*goalbound fit.*--follows strict.*promote"):
+        engine.observe("strict", "a", 0.5, "degraded", step=1)
+    assert engine.move("strict", "a", "degraded", step=1).name == "restart"
+    assert engine.observe("strict", "a", 0.5, "goal", step=2).done
+
+
 def test_a_challenger_needs_the_same_states_and_actions(engine):
-    with pytest.raises(ArgumentError, match="needs its states and actions"):
+    with pytest.raises(ArgumentError, match=r"needs its states and actions.*no names. Fit it.*--support LEARNER.npz"):
         engine.create("rival", GreedyRidge(Support.full(2, 2), 2, loss_floor=0.1), follows="incidents")
     engine.create("rival", greedy(), follows="incidents")
     with pytest.raises(LearnerError, match="follows another learner itself"):

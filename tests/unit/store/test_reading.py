@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from goalbound import InUnits, LossScale, Monitored
+from goalbound import GreedyRidge, InUnits, LossScale, Monitored, Support, load_learner
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import CaseFinished, CaseNotFound
 from goalbound.store.reading import alarms, case_of, proposal_now
@@ -80,6 +80,18 @@ def test_an_explanation_is_that_of_the_learner_for_the_covariates_of_the_case(tm
         stored.abandon("a", "lost")
         with pytest.raises(CaseFinished):
             stored.explain("a")
+
+
+def test_the_goal_has_its_own_name_in_steps_history_and_status(tmp_path):
+    support = Support.from_names({"down": {"restart": ["down", "done"]}}, goal="done")
+    GreedyRidge(support, 1, loss_floor=0.1).save(tmp_path / "learner.npz")
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", load_learner(tmp_path / "learner.npz"))
+        for id, goal in (("a", "done"), ("b", "goal")):
+            learner.begin([1.0], "down", id=id)
+            assert learner.observe(id, 0.1, goal).done
+            assert learner.case(id)["history"][-1]["next_state"] == "done"
+        assert learner.status()["goal_name"] == "done"
 
 
 def test_alarms_are_found_inside_wrappers():

@@ -133,16 +133,31 @@ def _build_map(values: Any, depth: int) -> CovariateMap:
     kind = _KINDS.get(values["kind"])
     if kind is None:
         raise ArgumentError(f"no map is of kind {values['kind']!r}; there are {', '.join(_KINDS)}")
-    wanted = {"kind", *(one.name for one in fields(kind))}
-    if set(values) != wanted:
-        raise ArgumentError(f"a {values['kind']} has {sorted(values)}; it needs {sorted(wanted)}")
+    _check_keys(values, ["kind", *(one.name for one in fields(kind))])
     given = {name: value for name, value in values.items() if name != "kind"}
     if "maps" in given:
         if not isinstance(given["maps"], list):
             raise ArgumentError(f"maps of a {values['kind']} is not a list")
-        given["maps"] = [_build_map(one, depth + 1) for one in given["maps"]]
+        given["maps"] = [_nested_map(one, place, depth + 1) for place, one in enumerate(given["maps"])]
     made: CovariateMap = kind(**given)
     return made
+
+
+def _nested_map(values: Any, place: int, depth: int) -> CovariateMap:
+    """One of the maps of another; errors say which."""
+    try:
+        return _build_map(values, depth)
+    except ArgumentError as error:
+        raise ArgumentError(f"maps[{place}]: {error}") from None
+
+
+def _check_keys(values: dict[str, Any], wanted: list[str]) -> None:
+    for key in values:
+        if key not in wanted:
+            raise ArgumentError(f"{short_repr(key)} is no key of a {values['kind']}; there are {', '.join(wanted)}")
+    for key in wanted:
+        if key not in values:
+            raise ArgumentError(f"a {values['kind']} has no {key}; it needs {', '.join(wanted)}")
 
 
 def _plain(value: Any) -> Any:

@@ -26,6 +26,7 @@ class Entry:
         make: its factory. Its keyword parameters with a default are the settings; those without one
             (and positional ones) are given by the run.
         plugin: the plug-in of a third party; None for built-in entries.
+        is_file: whether it is a problem in a file, whose content is part of the ids of its runs.
         also: other words that people may type for it; they are no names (a run has one id): an error suggests the name.
     """
 
@@ -34,6 +35,7 @@ class Entry:
     make: Callable[..., Any]
     plugin: Plugin | None = None
     also: tuple[str, ...] = ()
+    is_file: bool = False
 
     @classmethod
     def from_plugin(cls, name: str, plugin: Plugin, where: str) -> Entry:
@@ -87,16 +89,23 @@ class Catalog:
         kind: what an entry is, for messages.
         entries: the built-in ones; plug-ins cannot override them.
         group: the entry points of other packages are those of ``goalbound.<group>``.
+        from_file: the entry of a file of this name, or None where it is not the name of one.
     """
 
-    def __init__(self, kind: str, entries: Iterable[Entry], *, group: str) -> None:
-        self.kind, self.group = kind, group
+    def __init__(
+        self, kind: str, entries: Iterable[Entry], *, group: str,
+        from_file: Callable[[str, str, Plugins], Entry | None] | None = None,
+    ) -> None:  # fmt: skip
+        self.kind, self.group, self._from_file = kind, group, from_file
         self.entries = {entry.name: entry for entry in entries}
 
     def entry(self, name: str, where: str, plugins: Plugins = NO_PLUGINS) -> Entry:
         """The entry of a name; an unknown one is an error that lists the known ones."""
         if name in self.entries:
             return self.entries[name]
+        from_file = None if self._from_file is None else self._from_file(name, where, plugins)
+        if from_file is not None:
+            return from_file
         if ":" in name:
             return Entry.from_plugin(name, plugins.load(name, where), where)
         offered = entry_points(self.group)
@@ -105,9 +114,10 @@ class Catalog:
         known = [*self.entries, *offered]
         meant = self.meant(name)
         guess = hint(name, known) if meant is None else f' (did you mean "{meant.name}"?)'
+        file = "" if self._from_file is None else ', or a file beside that of the experiment, "mine.npz"'
         raise ArgumentError(
             f'{where}.use: no {self.kind} is called "{name}"{guess}; there are {", ".join(known)}, or '
-            'give an import path "package.module:function"'
+            f'give an import path "package.module:function"{file}'
         )
 
     def meant(self, word: str) -> Entry | None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from goalbound.errors import ArgumentError
+from goalbound.experiments.plugins import Plugins
 from goalbound.experiments.registry.catalog import Catalog, Entry, hint
-from goalbound.models import LinearCSSP
+from goalbound.models import SSP, LinearCSSP
+from goalbound.models.files import load
 from goalbound.models.step import LossLaw, bernoulli, bounded, deterministic
 from goalbound.models.validation import check_array
 from goalbound.problems.catalog import CATALOG as FAMILIES
@@ -78,6 +81,31 @@ def patients(*, seed: int = 0) -> LinearCSSP:
     return synthetic_patients(seed=seed).problem
 
 
+FILES = (".npz", ".umb", ".drn")
+"""How the names of files end that may be problems."""
+
+
+def problem_file(name: str, where: str, plugins: Plugins) -> Entry | None:
+    """A problem that was saved, by the name of its file, which is relative to the folder of the spec."""
+    if not name.lower().endswith(FILES):
+        return None
+    if Path(name).is_absolute():
+        raise ArgumentError(
+            f'{where}.use: "{name}" is not relative; name a file by its way from that of the experiment'
+        )
+    path = Path(plugins.folder or ".") / name
+    if not path.is_file():
+        raise ArgumentError(
+            f'{where}.use: there is no file "{name}" in {path.parent}, beside the file of the experiment'
+        )
+
+    def read(*, loss: str | None = None, goal: str | None = None) -> LinearCSSP:
+        problem = load(path, loss=loss, goal=goal)
+        return LinearCSSP.mix([problem]) if isinstance(problem, SSP) else problem
+
+    return Entry(name, "a problem in a file", read, is_file=True)
+
+
 ENVIRONMENTS = (
     Entry("frozen-lake", "Gymnasium's FrozenLake itself; contexts mix success rates", frozen_lake),
     Entry("cliff-walking", "Gymnasium's CliffWalking itself; contexts mix dry and slippery", cliff_walking),
@@ -93,6 +121,7 @@ PROBLEMS = Catalog(
         *ENVIRONMENTS,
     ],
     group="problems",
+    from_file=problem_file,
 )
 """The problems that a spec may name."""
 

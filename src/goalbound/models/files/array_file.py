@@ -164,10 +164,10 @@ def read_array_file(
             }
 
 
-def check_keys(header: Mapping[str, Any], keys: Collection[str]) -> None:
-    """The header has these keys and no others, besides format, version and kind."""
+def check_keys(header: Mapping[str, Any], keys: Collection[str], optional: Collection[str] = ()) -> None:
+    """The header has these keys and no others, besides format, version and kind, and perhaps the optional ones."""
     wanted = {"format", "version", "kind", *keys}
-    if set(header) != wanted:
+    if set(header) - set(optional) != wanted:
         raise FileFormatError(f"the header has {sorted(header)}; it needs {sorted(wanted)}")
 
 

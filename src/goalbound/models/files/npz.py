@@ -19,7 +19,7 @@ from goalbound.models.files.array_file import FORMAT, check_keys, check_present,
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.linear_cssp import LinearCSSP
 from goalbound.models.ssp import SSP
-from goalbound.models.support import Support
+from goalbound.models.support import GOAL, Support
 
 SUPPORT_ARRAYS: Mapping[str, str] = {
     "pair_start": "<i8", "pair_action": "<i4", "next_start": "<i8", "next_state": "<i4",
@@ -28,6 +28,8 @@ SUPPORT_ARRAYS: Mapping[str, str] = {
 
 _VERSION = 1
 _NEEDED = {**SUPPORT_ARRAYS, "losses": "<f8", "probabilities": "<f8"}
+GOAL_KEYS = ("goal_name",)
+"""Keys of headers with a support that need not be there."""
 _KEYS = ("state_names", "action_names", "component_names", "loss_scale", "start")
 
 
@@ -46,6 +48,7 @@ def write_npz(problem: SSP | LinearCSSP, path: str | PathLike[str]) -> None:
         "state_names": problem.support.state_names,
         "action_names": problem.support.action_names,
         "component_names": problem.component_names if isinstance(problem, LinearCSSP) else None,
+        **goal_header(problem.support),
     }
     arrays = support_arrays(problem.support) | {"losses": problem.losses, "probabilities": problem.probabilities}
     if not isinstance(start, int):
@@ -60,7 +63,7 @@ def read_npz(path: str | PathLike[str], *, limit: int = LIMIT) -> SSP | LinearCS
         what="problem", limit=limit,
     )  # fmt: skip
     with as_format_errors(path, "npz"):
-        check_keys(header, _KEYS)
+        check_keys(header, _KEYS, GOAL_KEYS)
         check_present(arrays, _NEEDED)
         return _problem(header, arrays)
 
@@ -74,8 +77,14 @@ def support_arrays(support: Support) -> dict[str, NDArray[Any]]:
     return {name: getattr(support, name) for name in SUPPORT_ARRAYS}
 
 
+def goal_header(support: Support) -> dict[str, str]:
+    """What a header says of the goal: its name, where it is not the usual one."""
+    return {} if support.goal_name == GOAL else {"goal_name": support.goal_name}
+
+
 def support_from(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Support:
-    """The support in what was read: ``SUPPORT_ARRAYS`` and, in the header, ``state_names`` and ``action_names``.
+    """The support in what was read: ``SUPPORT_ARRAYS`` and, in the header, ``state_names``, ``action_names`` and
+    perhaps ``goal_name``.
 
     >>> support = Support.full(1, 2)
     >>> support_from({"state_names": None, "action_names": None}, support_arrays(support)) == support
@@ -85,7 +94,7 @@ def support_from(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     state_names, action_names = _names(header, "state_names"), _names(header, "action_names")
     return Support(
         arrays["pair_start"], arrays["pair_action"], arrays["next_start"], arrays["next_state"],
-        state_names, action_names,
+        state_names, action_names, header.get("goal_name", GOAL),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goalbound.errors import FileFormatError, InputError
-from goalbound.models import SSP, LinearCSSP
+from goalbound.models import SSP, LinearCSSP, Support
 from goalbound.models.files import load, read_npz, write_npz
 from tests.support.model_files import linear_cssps, ssps
 
@@ -32,6 +32,16 @@ def test_a_mixture_of_many_components_keeps_its_bits(tmp_path):
     mixed = LinearCSSP.mix(parts).at(rng.dirichlet(np.ones(40)))
     mixed.save(tmp_path / "mixed.npz")
     assert load(tmp_path / "mixed.npz") == mixed
+
+
+def test_the_name_of_the_goal_is_kept_and_files_without_one_have_none(tmp_path):
+    support = Support.from_names({"down": {"restart": ["done"]}}, goal="done")
+    SSP(support, [0.5], [1.0]).save(tmp_path / "named.npz")
+    assert load(tmp_path / "named.npz").support.goal_name == "done"
+    small().save(tmp_path / "small.npz")
+    with zipfile.ZipFile(tmp_path / "small.npz") as file:
+        assert b"goal_name" not in b"".join(file.read(name) for name in file.namelist())
+    assert load(tmp_path / "small.npz").support.goal_name == "goal"
 
 
 def small() -> SSP:
