@@ -72,6 +72,10 @@ class MappedContexts(Wrapper):
         """What is plausible, by what the learner sees of the context."""
         return self.inner.confidence_set(self._seen(context))
 
+    def explain(self, context: ArrayLike, state: int | str) -> Any:
+        """Why the learner would play what it plays in a state, by what it sees of the context."""
+        return inner_method(self.inner, "explain")(self._seen(context), state)
+
     def merge(self, other: MappedContexts) -> None:
         """Add what another learner that sees contexts alike has seen; the learners inside say what can be merged."""
         check_type(other, type(self), "other", "give a learner that sees contexts as this one does")

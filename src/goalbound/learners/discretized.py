@@ -196,6 +196,12 @@ class Discretized:
         learner = self.cells[cell] if cell in self.cells else self.example()
         return learner.plan([1.0])
 
+    def explain(self, context: ArrayLike, state: int | str) -> Any:
+        """Why the cell's learner would play what it plays in a state; for learners that have ``explain``."""
+        cell = self.cell(context)
+        learner = self.cells[cell] if cell in self.cells else self.example()
+        return inner_method(learner, "explain")([1.0], state)
+
     def play_episodes(
         self,
         environment: SimulatedEnvironment,

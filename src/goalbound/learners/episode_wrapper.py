@@ -57,7 +57,7 @@ class EpisodeWrapper(Wrapper, Generic[E]):
     context_size = InnerAttribute("d")
     confidence_set = InnerAttribute("Its function of a context: what is plausible.")
     policy_bounds = InnerAttribute("Its function that bounds what a policy loses.")
-    explain = InnerAttribute("Its function that says why it would play an action, if it led.")
+    explain = InnerAttribute("Its function that says why it would play an action.")
 
     _kind: ClassVar[str]
     _version: ClassVar[int] = 1

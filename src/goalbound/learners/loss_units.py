@@ -153,7 +153,7 @@ class InUnits(Wrapper):
         return self.inner.robust_plan(context).in_unit(self.loss_scale)
 
     def explain(self, context: Any, state: int | str) -> Any:
-        """Why the learner would play what its plan plays, with losses and values in the unit."""
+        """Why the learner would play what it plays in a state, with losses and values in the unit."""
         return self.inner.explain(context, state).in_unit(self.loss_scale)
 
     def confidence_set(self, context: Any) -> Any:
@@ -261,6 +261,10 @@ class EpisodeInUnits(WrappedEpisode):
         else:
             self.inner.observe(converted, overridden=overridden)
         self.learner.clipped += is_clipped
+
+    def explain(self, *, allowed: Iterable[Any] | None = None) -> Any:
+        """Why the action that is awaited was proposed, with losses and values in the unit."""
+        return self.inner.explain(allowed=allowed).in_unit(self.learner.loss_scale)
 
     @property
     def plan(self) -> Any:

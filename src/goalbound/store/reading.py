@@ -68,11 +68,22 @@ def explanation(engine: Engine, name: str, id: str) -> Any:
     """Why the learner proposes what it does in an open case."""
     lead = engine.machine.named(name)
     case = engine._open(lead, id)
-    decider = engine.machine.learners[case.decider].learner
-    explain = getattr(decider, "explain", None)
-    if explain is None:
-        raise LearnerError(f"{name} is a {type(unwrap(decider)).__name__}, which cannot explain itself")
-    return explain(engine.context_of(case.number), case.state)
+    decider = engine.machine.learners[case.decider]
+    inside = unwrap(decider.learner)
+    if not hasattr(inside, "explain"):
+        raise LearnerError(f"{name} is a {type(inside).__name__}, which cannot explain itself")
+    allowed = _allowed_at(engine, case.seq)
+    found = case.episodes[case.decider].explain(allowed=allowed)
+    possible = [one for one in found.actions if allowed is None or one.number in allowed]
+    if lead.mixing and case.propensity is not None and case.propensity <= lead.mixing / len(possible):
+        return found.playing(case.action, "drawn at random from the possible ones, as some are for the log (mixing)")
+    return found
+
+
+def _allowed_at(engine: Engine, seq: int) -> list[int] | None:
+    """The actions that were possible at an event; None: all, or it is in the archive."""
+    events = [event for event in engine._pending if event.seq == seq] or list(engine.log.events(seq - 1, 1))
+    return content_of(events[0].body).get("allowed") if events and events[0].seq == seq else None
 
 
 def proposal_now(engine: Engine, name: str, id: str, allowed: Any = None) -> Answer:
