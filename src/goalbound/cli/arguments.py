@@ -138,6 +138,7 @@ examples:
   goalbound fit log.parquet --loss minutes --unit min --cap 60 --loss-floor 1 --goal recovered --out learner.npz
   goalbound fit log.csv --map incidents.toml --report log.html     only a page about the log
   goalbound fit log.csv --map incidents.toml --errors skip --out learner.npz --learner greedy-ridge
+  goalbound fit log.csv --map incidents.toml --since 2026-03-01 --out learner.npz     what came since a change
 
 The file of --map holds all at once; options go first (docs/how_to/logs.md):
 
@@ -480,6 +481,8 @@ def _add_fit(commands: argparse._SubParsersAction[Parser]) -> None:
                          help="the columns that the map reads")  # fmt: skip
     command.add_argument("--context", dest="column_context", nargs="+", metavar="COLUMN",
                          help="the columns that are the context itself")  # fmt: skip
+    command.add_argument("--since", metavar="TIME", help="only the steps from this time on, such as 2026-03-01")
+    command.add_argument("--until", metavar="TIME", help="only the steps before this time")
     command.add_argument("--goal", metavar="NAME", help='what the log calls the goal (default: "goal")')
     command.add_argument("--support", metavar="FILE|PROBLEM",
                          help="a problem that says where actions can lead (default: the log itself)")  # fmt: skip

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.kernels.environment import EpisodeResults
+from goalbound.learners.anew import made_anew
 from goalbound.learners.card import MAPPED, NOTHING, Card, wrapped_card
 from goalbound.learners.checks import check_learner, one_component
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
@@ -85,6 +86,10 @@ class MappedContexts(Wrapper):
                 "both with one function, or, where both are sure to see alike, inner.merge(other.inner)"
             )
         inner_method(self.inner, "merge")(other.inner)
+
+    def anew(self) -> Self:
+        """The learner, seeing as this one does, as if nothing had been seen."""
+        return self._around(made_anew(self.inner))
 
     def extended(self, support: Support, **others: Any) -> Self:
         """The learner on a larger support, seeing as this one does; for learners that have ``extended``. ``others`` are

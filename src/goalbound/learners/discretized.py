@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError
 from goalbound.kernels.environment import EpisodeResults
+from goalbound.learners.anew import learned_since
 from goalbound.learners.batch import rows_of
 from goalbound.learners.card import CELLS, Card, wrapped_card
 from goalbound.learners.caveats import checked_caveats
@@ -157,6 +158,17 @@ class Discretized:
                 ) from None
             learned += 1
         return learned
+
+    def anew(self) -> Discretized:
+        """One with the same cells, in none of which anything was seen."""
+        found = Discretized(self._make, self.context_size, parts=self.parts)
+        found._seeds = self._seeds
+        return found
+
+    def since(self, log: Any, time: Any) -> Discretized:
+        """One with the same cells that has learned only the steps of a log from a time on."""
+        found: Discretized = learned_since(self, log, time)
+        return found
 
     def merge(self, other: Discretized) -> None:
         """Add what another one with the same cells has seen, cell by cell, as the learners of the cells do. A cell that

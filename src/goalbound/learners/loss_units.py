@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from goalbound.errors import ArgumentError, FileFormatError
+from goalbound.learners.anew import made_anew
 from goalbound.learners.card import Card, learner_card
 from goalbound.learners.checks import check_learner
 from goalbound.learners.episode_wrapper import WrappedEpisode
@@ -125,6 +126,10 @@ class InUnits(Wrapper):
         found = InUnits(learner, self.loss_scale)
         found.clipped = self.clipped
         return found
+
+    def anew(self) -> InUnits:
+        """The learner with this unit, as if nothing had been seen."""
+        return InUnits(made_anew(self.inner), self.loss_scale)
 
     def extended(self, support: Support, **others: Any) -> InUnits:
         """The learner on a larger support with this unit; for learners that have ``extended``. ``others`` are what

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, ChangeWarning, FileFormatError, LearnerError
 from goalbound.kernels.steps import StepArrays
+from goalbound.learners.anew import made_anew
 from goalbound.learners.apprentice import Apprentice
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.card import PROVEN, UNPROVEN, Card, LearnerCard, learner_card
 from goalbound.learners.caveats import united_caveats
 from goalbound.learners.change import RUN_LENGTH, ChangeAlarm, ChangeDetector
 from goalbound.learners.copying import deep_copy
-from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode_wrapper import EpisodeWrapper
 from goalbound.learners.guarded import Guarded
 from goalbound.learners.monitored_episode import MonitoredEpisode
@@ -184,7 +184,7 @@ class Monitored(EpisodeWrapper[MonitoredEpisode]):
         if since is None and not alarms:
             raise LearnerError("there is no change to learn anew from; give since=, the number of a step")
         number = min(one.since_step for one in alarms) if since is None else check_int(since, "since", least=0)
-        learner = _made_anew(self.inner) if fresh is None else self._checked_fresh(fresh)
+        learner = made_anew(self.inner) if fresh is None else self._checked_fresh(fresh)
         found = Monitored(learner, run_length=self.detector.run_length, window=self._window.size)
         steps = self._window.since(number)
         if check_bool(keep_others, "keep_others"):
@@ -301,15 +301,6 @@ class _Taken:
         for item in self._iterator:
             self.items.append(item)
             yield item
-
-
-def _made_anew(learner: Any) -> Any:
-    """A learner with the same settings, and all that is around it, that has seen nothing."""
-    if isinstance(learner, EpisodeWrapper):
-        return learner._anew(_made_anew(learner.inner))
-    if not isinstance(learner, RidgeLearner):
-        raise ArgumentError(f"a {type(learner).__name__} cannot be made anew; give fresh=, one that has seen nothing")
-    return learner._made_alike(learner.support, learner.settings, learner.prior)
 
 
 def _chosen(steps: StepArrays, which: NDArray[np.bool_]) -> StepArrays:
