@@ -186,6 +186,8 @@ examples:
   goalbound store compact incidents/ --archive old.ndjson     the log begins anew; what came before goes to the file
   goalbound store verify postgresql://goalbound@db/cases?schema=incidents      a store in PostgreSQL
   goalbound store promote incidents/ rival          the challenger takes the place of the learner that it follows
+  goalbound store relearn incidents/ recovery --as fresh     a challenger that has forgotten what has changed
+  goalbound store save-learner incidents/ recovery now.npz   the learner as it is now; beside a running service too
 
 exit code: 0 done, 1 the store is damaged or a replay differs, 2 wrong input.
 """
@@ -229,7 +231,9 @@ FUNCTIONS = {
 """The function that runs each command, in the modules of ``goalbound.cli``."""
 
 
-STORE_ACTIONS = ("create", "status", "verify", "export", "import", "compact", "promote")
+STORE_ACTIONS = (
+    "create", "status", "verify", "export", "import", "compact", "promote", "relearn", "save-learner",
+)  # fmt: skip
 """What ``goalbound store`` does."""
 
 
@@ -512,7 +516,12 @@ def _add_store(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("action", metavar="ACTION", help=", ".join(STORE_ACTIONS), choices=STORE_ACTIONS)
     command.add_argument("folder", metavar="FOLDER|URL", help="the store: a folder, or postgresql://user@host/database")
     command.add_argument("target", metavar="NAME|FILE", nargs="?",
-                         help="create, promote: the name of a learner; export, import: a file")  # fmt: skip
+                         help="create, promote, relearn, save-learner: the name of a learner; export, import: a "
+                              "file")  # fmt: skip
+    command.add_argument("file", metavar="FILE", nargs="?", help="save-learner: where the learner goes")
+    command.add_argument("--as", dest="new_name", metavar="NAME",
+                         help="relearn: the name of the new learner (default: that of the old one with -relearned)"
+                         )  # fmt: skip
     command.add_argument("--learner", metavar="LEARNER.npz", help="create: the file of the learner")
     command.add_argument("--follows", metavar="NAME", help="create: the learner whose cases it follows as challenger")
     command.add_argument("--mixing", type=float, default=0.0, metavar="P",

@@ -1,4 +1,4 @@
-"""Learners that begin anew, with the settings of another one and what is around it, and maybe with a part of its log."""
+"""Learners that begin anew, with the settings of another one and all around it, and maybe with a part of its log."""
 
 from __future__ import annotations
 

@@ -91,6 +91,11 @@ class MappedContexts(Wrapper):
         """The learner, seeing as this one does, as if nothing had been seen."""
         return self._around(made_anew(self.inner))
 
+    def relearned(self, **options: Any) -> Self:
+        """The learner that has forgotten what changed, seeing as this one does; for learners with a
+        :class:`~goalbound.Monitored` inside, whose ``relearned`` takes the options."""
+        return self._around(inner_method(self.inner, "relearned")(**options))
+
     def extended(self, support: Support, **others: Any) -> Self:
         """The learner on a larger support, seeing as this one does; for learners that have ``extended``. ``others`` are
         what theirs takes besides, as the ``runbook`` of a guard."""

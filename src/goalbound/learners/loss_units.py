@@ -131,6 +131,11 @@ class InUnits(Wrapper):
         """The learner with this unit, as if nothing had been seen."""
         return InUnits(made_anew(self.inner), self.loss_scale)
 
+    def relearned(self, **options: Any) -> InUnits:
+        """The learner that has forgotten what changed, with this unit; for learners with a
+        :class:`~goalbound.Monitored` inside, whose ``relearned`` takes the options."""
+        return self.around(inner_method(self.inner, "relearned")(**options))
+
     def extended(self, support: Support, **others: Any) -> InUnits:
         """The learner on a larger support with this unit; for learners that have ``extended``. ``others`` are what
         theirs takes besides, as the ``runbook`` of an apprentice."""

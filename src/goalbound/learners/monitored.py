@@ -112,6 +112,11 @@ class Monitored(EpisodeWrapper[MonitoredEpisode]):
         alarms = self.detector.alarms
         return alarms[0] if alarms else None
 
+    @property
+    def alarms(self) -> tuple[ChangeAlarm, ...]:
+        """All alarms that were not acknowledged, the first one first."""
+        return self.detector.alarms
+
     def acknowledge(self) -> None:
         """Go on after an alarm: the detector forgets what it knew of the pairs that have changed. The learner keeps
         all that it has learned."""

@@ -123,6 +123,11 @@ class CovariateLearner(Wrapper):
         """The learner behind this map, as if nothing had been seen."""
         return CovariateLearner(self.map, made_anew(self.inner))
 
+    def relearned(self, **options: Any) -> CovariateLearner:
+        """The learner that has forgotten what changed, behind this map; for learners with a
+        :class:`~goalbound.Monitored` inside, whose ``relearned`` takes the options."""
+        return self._around(inner_method(self.inner, "relearned")(**options))
+
     def extended(self, support: Support, **others: Any) -> CovariateLearner:
         """The learner on a larger support, behind the same map; for learners that have ``extended``. ``others`` are
         what theirs takes besides, as the ``runbook`` of an apprentice."""
