@@ -43,6 +43,13 @@ def case_of(engine: Engine, name: str, id: str) -> dict[str, Any]:
     }
 
 
+def place_of(engine: Engine, name: str, id: str) -> tuple[int, str | None]:
+    """The state in which an open case is, and its name where states have names."""
+    lead = engine.machine.named(name)
+    state, names = engine._open(lead, id).state, lead.support.state_names
+    return state, None if names is None else names[state]
+
+
 def event_as_json(machine: Machine, event: Event) -> dict[str, Any]:
     """An event as people read it, with names."""
     lead = machine.learners[event.learner]
