@@ -30,6 +30,7 @@ from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.support_match import match_support
 from goalbound.models.validation import check_bool, check_int, check_type
+from goalbound.terminal import pluralize
 
 WINDOW = 10_000
 SINCE_CHANGE = "only steps since a change were learned, and when that was is an estimate from their outcomes"
@@ -286,7 +287,8 @@ class Monitored(EpisodeWrapper[MonitoredEpisode]):
         return monitor
 
     def __repr__(self) -> str:
-        return f"Monitored({self.inner!r}, run length {self.detector.run_length:g}, {len(self.detector.alarms)} alarms)"
+        alarms = pluralize(self.detector.alarm_count, "alarm")
+        return f"Monitored({self.inner!r}, run length {self.detector.run_length:g}, {alarms})"
 
 
 class _Taken:

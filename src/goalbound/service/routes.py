@@ -198,7 +198,7 @@ async def ask(request: Request) -> Response:
         return answer, *place_of(engine, name, case)
 
     answer, state, state_name = await service.call(operation, writes=allowed is not None and not follows)
-    return Response(_encode(CaseReply(*answer[:7], state, state_name)), repeated=answer.repeated)
+    return Response(_encode(CaseReply(*answer[:7], state=state, state_name=state_name)), repeated=answer.repeated)
 
 
 async def abandon(request: Request) -> Response:

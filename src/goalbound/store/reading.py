@@ -7,6 +7,8 @@ from typing import Any
 from goalbound.errors import CaseNotFound, LearnerError
 from goalbound.learners.card import learner_card
 from goalbound.learners.checks import allowed_pairs
+from goalbound.learners.guarded import Guarded
+from goalbound.learners.monitored import Monitored
 from goalbound.learners.wrapper import Wrapper, copy_with_episode, unwrap
 from goalbound.models.validation import short_repr
 from goalbound.store.bodies import actions_of
@@ -133,6 +135,18 @@ def alarms(learner: Any) -> list[dict[str, str]]:
         if not isinstance(learner, Wrapper):
             return found
         learner = learner.inner
+
+
+def alarm_count(learner: Any) -> int:
+    """How many alarms a learner, or one inside it, has that were not acknowledged; for threads that only look."""
+    found = 0
+    while isinstance(learner, Wrapper):
+        if isinstance(learner, Monitored):
+            found += learner.detector.alarm_count
+        elif isinstance(learner, Guarded):
+            found += learner.excess is not None
+        learner = learner.inner
+    return found + (getattr(learner, "alarm", None) is not None)
 
 
 def learner_status(engine: Engine, name: str) -> dict[str, Any]:

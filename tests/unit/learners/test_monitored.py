@@ -346,3 +346,15 @@ def test_on_a_larger_support_the_detector_and_the_window_go_on(kind: str, tmp_pa
     assert load_learner(tmp_path / "monitor.npz").change == found.change
     with pytest.raises(LearnerError, match=r"there is an alarm.*Settle it first"):
         monitor.extended(larger, **others)
+
+
+def test_one_alarm_is_one_alarm_in_words():
+    monitor = Monitored(greedy(), run_length=1000)
+    assert repr(monitor).endswith("run length 1000, 0 alarms)")
+    monitor.learn_log(people(BEFORE, 200))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ChangeWarning)
+        while not monitor.alarms:
+            monitor.learn([1.0, 0.0], Step("down", "restart", 0.1, "down"))
+    assert monitor.detector.alarm_count == len(monitor.alarms) == 1
+    assert repr(monitor).endswith("run length 1000, 1 alarm)")
