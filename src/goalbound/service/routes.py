@@ -198,7 +198,9 @@ async def ask(request: Request) -> Response:
         return answer, *place_of(engine, name, case)
 
     answer, state, state_name = await service.call(operation, writes=allowed is not None and not follows)
-    return Response(_encode(CaseReply(*answer[:7], state=state, state_name=state_name)), repeated=answer.repeated)
+    proposed = {key: value for key, value in answer._asdict().items() if key != "repeated"}
+    reply = CaseReply(**proposed, state=state, state_name=state_name)
+    return Response(_encode(reply), repeated=answer.repeated)
 
 
 async def abandon(request: Request) -> Response:
