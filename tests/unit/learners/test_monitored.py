@@ -190,15 +190,16 @@ def test_what_is_around_the_learner_is_around_the_one_that_learns_anew() -> None
     assert again.by == "estimate"
 
 
-def test_a_learner_without_contexts_is_monitored_and_learns_anew_in_one_that_is_given() -> None:
+def test_a_learner_without_contexts_is_monitored_and_learns_anew_in_one_like_it_or_one_that_is_given() -> None:
     monitor = Monitored(uc_ssp(SUPPORT, loss_floor=0.1))
     monitor.learn_log([([1.0], step) for _, step in people(BEFORE, 400)])
     with pytest.warns(ChangeWarning):
         monitor.learn_log([([1.0], step) for _, step in people(AFTER, 100)])
-    with pytest.raises(ArgumentError, match="fresh="):
-        monitor.relearned()
-    found = monitor.relearned(fresh=uc_ssp(SUPPORT, loss_floor=0.1), keep_others=False)
-    assert found.inner.visits.sum() == found.detector.steps > 0
+    given = monitor.relearned(fresh=uc_ssp(SUPPORT, loss_floor=0.1), keep_others=False)
+    for found in (monitor.relearned(keep_others=False), given):
+        assert found.inner.settings == monitor.inner.settings
+        assert found.inner.visits.sum() == found.detector.steps > 0
+        assert found.inner.visits.tolist() == given.inner.visits.tolist()
 
 
 def test_while_there_is_a_change_nothing_is_proven_and_acknowledging_goes_on() -> None:
