@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound import Builder, GreedyRidge, LinearCSSP, ModelEnvironment, Step, Support
+from goalbound import Builder, GreedyRidge, LinearCSSP, ModelEnvironment, Monitored, Step, Support
 
 RUNBOOK = {"down": "page", "degraded": "page"}
 
@@ -62,6 +63,16 @@ def people(problem: LinearCSSP, cases: int, *, seed: int = 0) -> list[tuple[NDAr
             log.append((context, environment.step(int(rng.integers(2)))))
             state = log[-1][1].next_state
     return log
+
+
+def changed(inner: Any = None) -> Monitored:
+    """A monitored learner that has noticed that restarts hardly help any more."""
+    learner = Monitored(greedy() if inner is None else inner, run_length=1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner.learn_log([*people(BEFORE, 200), *people(AFTER, 60, seed=1)])
+    assert learner.alarms
+    return learner
 
 
 def with_state_before(support: Support, name: str) -> Support:

@@ -138,6 +138,7 @@ examples:
   goalbound fit log.parquet --loss minutes --unit min --cap 60 --loss-floor 1 --goal recovered --out learner.npz
   goalbound fit log.csv --map incidents.toml --report log.html     only a page about the log
   goalbound fit log.csv --map incidents.toml --errors skip --out learner.npz --learner greedy-ridge
+  goalbound fit log.csv --map incidents.toml --since 2026-03-01 --out learner.npz     what came since a change
 
 The file of --map holds all at once; options go first (docs/how_to/logs.md):
 
@@ -185,6 +186,8 @@ examples:
   goalbound store compact incidents/ --archive old.ndjson     the log begins anew; what came before goes to the file
   goalbound store verify postgresql://goalbound@db/cases?schema=incidents      a store in PostgreSQL
   goalbound store promote incidents/ rival          the challenger takes the place of the learner that it follows
+  goalbound store relearn incidents/ recovery --as fresh     a challenger that has forgotten what has changed
+  goalbound store save-learner incidents/ recovery now.npz   the learner as it is now; beside a running service too
 
 exit code: 0 done, 1 the store is damaged or a replay differs, 2 wrong input.
 """
@@ -228,7 +231,9 @@ FUNCTIONS = {
 """The function that runs each command, in the modules of ``goalbound.cli``."""
 
 
-STORE_ACTIONS = ("create", "status", "verify", "export", "import", "compact", "promote")
+STORE_ACTIONS = (
+    "create", "status", "verify", "export", "import", "compact", "promote", "relearn", "save-learner",
+)  # fmt: skip
 """What ``goalbound store`` does."""
 
 
@@ -480,6 +485,8 @@ def _add_fit(commands: argparse._SubParsersAction[Parser]) -> None:
                          help="the columns that the map reads")  # fmt: skip
     command.add_argument("--context", dest="column_context", nargs="+", metavar="COLUMN",
                          help="the columns that are the context itself")  # fmt: skip
+    command.add_argument("--since", metavar="TIME", help="only the steps from this time on, such as 2026-03-01")
+    command.add_argument("--until", metavar="TIME", help="only the steps before this time")
     command.add_argument("--goal", metavar="NAME", help='what the log calls the goal (default: "goal")')
     command.add_argument("--support", metavar="FILE|PROBLEM",
                          help="a problem, or the file of a learner, that says where actions can lead (default: the "
@@ -512,7 +519,12 @@ def _add_store(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("action", metavar="ACTION", help=", ".join(STORE_ACTIONS), choices=STORE_ACTIONS)
     command.add_argument("folder", metavar="FOLDER|URL", help="the store: a folder, or postgresql://user@host/database")
     command.add_argument("target", metavar="NAME|FILE", nargs="?",
-                         help="create, promote: the name of a learner; export, import: a file")  # fmt: skip
+                         help="create, promote, relearn, save-learner: the name of a learner; export, import: a "
+                              "file")  # fmt: skip
+    command.add_argument("file", metavar="FILE", nargs="?", help="save-learner: where the learner goes")
+    command.add_argument("--as", dest="new_name", metavar="NAME",
+                         help="relearn: the name of the new learner (default: that of the old one with -relearned)"
+                         )  # fmt: skip
     command.add_argument("--learner", metavar="LEARNER.npz", help="create: the file of the learner")
     command.add_argument("--follows", metavar="NAME", help="create: the learner whose cases it follows as challenger")
     command.add_argument("--mixing", type=float, default=0.0, metavar="P",

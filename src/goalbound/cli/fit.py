@@ -42,6 +42,8 @@ def run(arguments: Namespace) -> int:
         arguments.log, columns=options.columns, goal=options.goal, support=options.support, covariate_map=options.map,
         loss_scale=options.scale, errors=options.errors,
     )  # fmt: skip
+    if arguments.since is not None or arguments.until is not None:
+        log = _window(log, arguments)
     warnings = (*_support_warnings(log, arguments), *_floor_warnings(log, options))
     if arguments.support_out is not None:
         with atomic_write(arguments.support_out) as file:
@@ -59,6 +61,18 @@ def run(arguments: Namespace) -> int:
     else:
         _print_all(log, warnings, learner, arguments)
     return 0
+
+
+def _window(log: Log, arguments: Namespace) -> Log:
+    """The steps from --since on, before --until."""
+    found = log.window(since=arguments.since, until=arguments.until)
+    if not len(found):
+        assert log.times is not None
+        raise ArgumentError(
+            f"no step of the log is in the window; its steps are from {log.times[0]} to {log.times[-1]}: see --since, "
+            "--until"
+        )
+    return found
 
 
 def _check_folder(path: str | None) -> None:

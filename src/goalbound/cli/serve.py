@@ -9,6 +9,7 @@ from argparse import Namespace
 
 from goalbound.adapters.learner_files import load_learner
 from goalbound.cli.arguments import UsageError
+from goalbound.service.alarm_lines import silent_alarms
 from goalbound.service.app import Limits
 from goalbound.service.server import Address, Following
 from goalbound.service.server import serve as serve_store
@@ -50,7 +51,7 @@ def _create_missing(folder: str, learners: list[str], options: StoreOptions) -> 
         wanted[name] = path
     if not wanted:
         return
-    with Store.open(folder, options=options) as store:
+    with silent_alarms(), Store.open(folder, options=options) as store:
         for name, path in wanted.items():
             if name not in store:
                 store.create(name, load_learner(path))

@@ -11,7 +11,8 @@ from typing import Any
 
 from goalbound.adapters.learner_files import load_learner
 from goalbound.cli.arguments import UsageError
-from goalbound.store import Store
+from goalbound.errors import FileConflictError
+from goalbound.store import Follower, Store
 from goalbound.store.audit import verify
 from goalbound.store.transfer import export_log, import_log
 from goalbound.terminal import pluralize
@@ -19,6 +20,8 @@ from goalbound.terminal import pluralize
 
 def run(arguments: Namespace) -> int:
     """Do what is asked, and say what was done."""
+    if arguments.file is not None and arguments.action != "save-learner":
+        raise UsageError(f"{arguments.action} takes no {arguments.file!r:.80}; only save-learner has a third name")
     found = _ACTIONS[arguments.action](arguments)
     if arguments.json:
         print(json.dumps({name: value for name, value in found.items() if name != "text"}, allow_nan=False))
@@ -46,6 +49,10 @@ def _status(arguments: Namespace) -> Mapping[str, Any]:
         role = "" if one["follows"] is None else f", follows {one['follows']}"
         lines.append(f"{one['name']}: {one['learner']}, {pluralize(one['open_cases'], 'open case')}{role}")
         lines += [f"  {alarm['kind']}: {alarm['text']}" for alarm in one["alarms"]]
+        if any(alarm["kind"] == "change" for alarm in one["alarms"]):
+            lines.append(
+                f"  goalbound store relearn {arguments.folder} {one['name']} makes a challenger of relearned()"
+            )
     return {"store": about, "learners": learners, "text": "\n".join(lines)}
 
 
@@ -97,6 +104,30 @@ def _promote(arguments: Namespace) -> Mapping[str, Any]:
     return {"promoted": name, "text": f"{name} and the learner that it followed have changed places"}
 
 
+def _relearn(arguments: Namespace) -> Mapping[str, Any]:
+    name = _target(arguments, "the name of the learner")
+    with Store.open(arguments.folder, create=False) as store:
+        found = store.relearn(name, arguments.new_name)
+        about = found.status()
+    return {
+        "learner": about,
+        "text": f"{found.name}: {about['learner']}, follows {about['follows']}; goalbound store promote lets it take "
+        "its place",
+    }  # fmt: skip
+
+
+def _save_learner(arguments: Namespace) -> Mapping[str, Any]:
+    name = _target(arguments, "the name of the learner")
+    if arguments.file is None:
+        raise UsageError("save-learner needs the file to write after the name of the learner")
+    try:
+        with Follower.open(arguments.folder) as store:  # beside whoever writes
+            store.learner(name).save(arguments.file)
+    except FileConflictError:
+        raise UsageError(f"{arguments.file} exists; give the name of a new file") from None
+    return {"learner": name, "file": arguments.file, "text": f"{name} written to {arguments.file}"}
+
+
 def _target(arguments: Namespace, what: str) -> str:
     if arguments.target is None:
         raise UsageError(f"{arguments.action} needs {what} after the folder")
@@ -106,5 +137,5 @@ def _target(arguments: Namespace, what: str) -> str:
 
 _ACTIONS = {
     "create": _create, "status": _status, "verify": _verify, "export": _export, "import": _import,
-    "compact": _compact, "promote": _promote,
+    "compact": _compact, "promote": _promote, "relearn": _relearn, "save-learner": _save_learner,
 }  # fmt: skip

@@ -100,12 +100,23 @@ class AsyncLearner:
         """
         call = calls.begin(self.name, context, state, id=id, allowed=allowed, shadow=shadow)
         begun = Proposal.of(await self._client.send(call))
-        return AsyncCase(self, begun)
+        return AsyncCase(self, begun, state)
 
     async def case(self, id: str) -> AsyncCase:
         """An open case, where it is now."""
-        call = calls.propose(self.name, id, None)
-        return AsyncCase(self, Proposal.of(await self._client.send(call)))
+        answer = await self._client.send(calls.propose(self.name, id, None))
+        return AsyncCase(self, Proposal.of(answer), calls.place_in(answer))
+
+    async def cases(self) -> list[AsyncCase]:
+        """All open cases, where they are now, in the order in which they were begun."""
+        found: list[AsyncCase] = []
+        after = 0
+        while True:
+            page = (await self._client.send(calls.cases(self.name, after, calls.LISTED)))["cases"]
+            found += [AsyncCase(self, Proposal.of(one), calls.place_in(one)) for one in page]
+            if len(page) < calls.LISTED:
+                return found
+            after = page[-1]["number"]
 
     async def history(self, id: str) -> dict[str, Any]:
         """A case from its beginning, open or not; of a long one the service is asked for some events at a time."""
@@ -120,6 +131,12 @@ class AsyncLearner:
     async def status(self) -> dict[str, Any]:
         """What the learner is, what it guarantees, its alarms."""
         found: dict[str, Any] = await self._client.send(calls.show("learners", self.name))
+        return found
+
+    async def acknowledge(self) -> dict[str, Any]:
+        """The alarms of a monitored learner were seen; it goes on. What :meth:`status` says from now on. A token needs
+        the scope ``admin``."""
+        found: dict[str, Any] = await self._client.send(calls.acknowledge(self.name))
         return found
 
     async def policy_bounds(self, context: Any, policy: Any = None) -> dict[str, Any]:
@@ -137,11 +154,13 @@ class AsyncCase:
 
     Attributes:
         proposal: what is proposed now.
+        state: where it is: as it was begun or reported here, or as the service says, by its name if it has one.
     """
 
-    def __init__(self, learner: AsyncLearner, proposal: Proposal) -> None:
+    def __init__(self, learner: AsyncLearner, proposal: Proposal, state: int | str | None = None) -> None:
         self.learner = learner
         self.proposal = proposal
+        self.state = state
 
     @property
     def id(self) -> str:
@@ -154,6 +173,11 @@ class AsyncCase:
         return self.proposal.action if self.proposal.name is None else self.proposal.name
 
     @property
+    def step(self) -> int:
+        """How many steps of it were reported."""
+        return self.proposal.step
+
+    @property
     def done(self) -> bool:
         """Whether the case has ended."""
         return self.proposal.done
@@ -163,18 +187,18 @@ class AsyncCase:
     ) -> int | str | None:
         """The proposed action was played; what is proposed next."""
         call = calls.report(self.learner.name, self.proposal, next_state, loss=loss, allowed=allowed)
-        return await self._go_on(call)
+        return await self._go_on(call, next_state)
 
     async def override(
         self, action: int | str, loss: float, next_state: int | str, *, allowed: Sequence[int | str] | None = None
     ) -> int | str | None:
         """This action was played, whatever was proposed; what is proposed next."""
         call = calls.report(self.learner.name, self.proposal, next_state, loss=loss, action=action, allowed=allowed)
-        return await self._go_on(call)
+        return await self._go_on(call, next_state)
 
     async def moved_to(self, state: int | str, *, allowed: Sequence[int | str] | None = None) -> int | str | None:
         """The case came to another state by itself; nothing is learned. What is proposed next."""
-        return await self._go_on(calls.moved(self.learner.name, self.proposal, state, allowed=allowed))
+        return await self._go_on(calls.moved(self.learner.name, self.proposal, state, allowed=allowed), state)
 
     async def propose(self, allowed: Sequence[int | str] | None = None) -> int | str | None:
         """What is proposed now; another action if it is not among the allowed ones."""
@@ -191,6 +215,9 @@ class AsyncCase:
         )
         return found
 
-    async def _go_on(self, call: Call) -> int | str | None:
-        self.proposal = Proposal.of(await self.learner.send(call))
+    async def _go_on(self, call: Call, state: int | str | None = None) -> int | str | None:
+        answer = await self.learner.send(call)
+        self.proposal = Proposal.of(answer)
+        there = calls.place_in(answer) if state is None else state
+        self.state = self.state if there is None else there
         return self.action

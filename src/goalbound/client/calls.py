@@ -15,6 +15,8 @@ from goalbound.errors import AccessRefused, CaseError, GoalboundError, InputErro
 
 RETRIED = frozenset({408, 429, 502, 503, 504, 507})
 """Statuses after which the same is asked again."""
+LISTED = 1000
+"""So many open cases are asked for at once."""
 _LONGEST_WAIT, _FIRST_WAIT = 5.0, 0.05
 _BY_CODE: dict[str, type[Any]] = {
     one.code: one
@@ -127,6 +129,22 @@ def bounds(learner: str, context: Any, policy: Any) -> Call:
 def learners() -> Call:
     """All learners."""
     return Call("GET", "/v1/learners", answer=("learners",))
+
+
+def cases(learner: str, after: int, limit: int) -> Call:
+    """Some of the open cases: those after this number."""
+    return Call("GET", f"/v1/learners/{_name(learner)}/cases?after={after}&limit={limit}", answer=("cases",))
+
+
+def acknowledge(learner: str) -> Call:
+    """The alarms of a learner were seen."""
+    return Call("POST", f"/v1/learners/{_name(learner)}/acknowledge", answer=("alarms",))
+
+
+def place_in(answer: Mapping[str, Any]) -> int | str | None:
+    """The state in which a case is, by its name where states have names; None: the answer does not say."""
+    state: int | str | None = answer.get("state") if answer.get("state_name") is None else answer["state_name"]
+    return state
 
 
 def show(*parts: str) -> Call:

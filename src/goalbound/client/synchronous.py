@@ -99,12 +99,23 @@ class Learner:
         """
         call = calls.begin(self.name, context, state, id=id, allowed=allowed, shadow=shadow)
         begun = Proposal.of(self._client.send(call))
-        return Case(self, begun)
+        return Case(self, begun, state)
 
     def case(self, id: str) -> Case:
         """An open case, where it is now."""
-        call = calls.propose(self.name, id, None)
-        return Case(self, Proposal.of(self._client.send(call)))
+        answer = self._client.send(calls.propose(self.name, id, None))
+        return Case(self, Proposal.of(answer), calls.place_in(answer))
+
+    def cases(self) -> list[Case]:
+        """All open cases, where they are now, in the order in which they were begun."""
+        found: list[Case] = []
+        after = 0
+        while True:
+            page = (self._client.send(calls.cases(self.name, after, calls.LISTED)))["cases"]
+            found += [Case(self, Proposal.of(one), calls.place_in(one)) for one in page]
+            if len(page) < calls.LISTED:
+                return found
+            after = page[-1]["number"]
 
     def history(self, id: str) -> dict[str, Any]:
         """A case from its beginning, open or not; of a long one the service is asked for some events at a time."""
@@ -119,6 +130,12 @@ class Learner:
     def status(self) -> dict[str, Any]:
         """What the learner is, what it guarantees, its alarms."""
         found: dict[str, Any] = self._client.send(calls.show("learners", self.name))
+        return found
+
+    def acknowledge(self) -> dict[str, Any]:
+        """The alarms of a monitored learner were seen; it goes on. What :meth:`status` says from now on. A token needs
+        the scope ``admin``."""
+        found: dict[str, Any] = self._client.send(calls.acknowledge(self.name))
         return found
 
     def policy_bounds(self, context: Any, policy: Any = None) -> dict[str, Any]:
@@ -136,11 +153,13 @@ class Case:
 
     Attributes:
         proposal: what is proposed now.
+        state: where it is: as it was begun or reported here, or as the service says, by its name if it has one.
     """
 
-    def __init__(self, learner: Learner, proposal: Proposal) -> None:
+    def __init__(self, learner: Learner, proposal: Proposal, state: int | str | None = None) -> None:
         self.learner = learner
         self.proposal = proposal
+        self.state = state
 
     @property
     def id(self) -> str:
@@ -153,6 +172,11 @@ class Case:
         return self.proposal.action if self.proposal.name is None else self.proposal.name
 
     @property
+    def step(self) -> int:
+        """How many steps of it were reported."""
+        return self.proposal.step
+
+    @property
     def done(self) -> bool:
         """Whether the case has ended."""
         return self.proposal.done
@@ -162,18 +186,18 @@ class Case:
     ) -> int | str | None:
         """The proposed action was played; what is proposed next."""
         call = calls.report(self.learner.name, self.proposal, next_state, loss=loss, allowed=allowed)
-        return self._go_on(call)
+        return self._go_on(call, next_state)
 
     def override(
         self, action: int | str, loss: float, next_state: int | str, *, allowed: Sequence[int | str] | None = None
     ) -> int | str | None:
         """This action was played, whatever was proposed; what is proposed next."""
         call = calls.report(self.learner.name, self.proposal, next_state, loss=loss, action=action, allowed=allowed)
-        return self._go_on(call)
+        return self._go_on(call, next_state)
 
     def moved_to(self, state: int | str, *, allowed: Sequence[int | str] | None = None) -> int | str | None:
         """The case came to another state by itself; nothing is learned. What is proposed next."""
-        return self._go_on(calls.moved(self.learner.name, self.proposal, state, allowed=allowed))
+        return self._go_on(calls.moved(self.learner.name, self.proposal, state, allowed=allowed), state)
 
     def propose(self, allowed: Sequence[int | str] | None = None) -> int | str | None:
         """What is proposed now; another action if it is not among the allowed ones."""
@@ -190,6 +214,9 @@ class Case:
         )
         return found
 
-    def _go_on(self, call: Call) -> int | str | None:
-        self.proposal = Proposal.of(self.learner.send(call))
+    def _go_on(self, call: Call, state: int | str | None = None) -> int | str | None:
+        answer = self.learner.send(call)
+        self.proposal = Proposal.of(answer)
+        there = calls.place_in(answer) if state is None else state
+        self.state = self.state if there is None else there
         return self.action

@@ -26,6 +26,7 @@ from goalbound.learners.card import Card, apprentice_card
 from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.episode_wrapper import EpisodeWrapper
+from goalbound.learners.explanation import OWN_PLAN, Explanation
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.runbook import checked_runbook, extended_runbook, wrapped_learner_error
 from goalbound.learners.wrapper import Wrapper
@@ -124,6 +125,38 @@ class Apprentice(EpisodeWrapper[ApprenticeEpisode]):
         weights = self.inner._checked_context(context)
         test = progress_by_bounds if self.by == BOUNDS else progress_by_estimate
         return test(self.inner, weights, self.runbook, self.margin)
+
+    def explain(self, context: ArrayLike, state: int | str) -> Explanation:
+        """Why an episode that begins in a state under a context would play what it plays there: by the runbook, or by
+        the policy of the learner. ``episode.explain()`` is about one that has begun."""
+        found = self.inner.explain(context, state)
+        return self._explained(found, context, self.support.state(state), Lead())
+
+    def _explained(self, found: Explanation, context: ArrayLike, here: int, lead: Lead) -> Explanation:
+        """The explanation of the learner inside, as that of an episode that is led so."""
+        candidate, follows = lead.candidate, lead.follows
+        if candidate is None:
+            progress = self.progress(context)
+            candidate, follows = progress.candidate, bool(progress.switches[here])
+        if follows:
+            return found.playing(int(candidate[here]), f"by the policy of the learner: {self._passed}")
+        return found.playing(int(self.runbook[here]), f"as the runbook says: {self._not_passed}", note=OWN_PLAN)
+
+    @property
+    def _passed(self) -> str:
+        """What is sure where the learner leads."""
+        if self.by == ESTIMATE:
+            return "it is better in estimate than the runbook"
+        return "it is sure to be no worse than the runbook" + (" by more than the margin" if self.margin > 0.0 else "")
+
+    @property
+    def _not_passed(self) -> str:
+        """Why the runbook leads."""
+        if getattr(self.inner, "alarm", None) is not None:
+            return "what was seen contradicts the model"
+        if self.by == ESTIMATE:
+            return "no other policy is better in estimate"
+        return "no other policy is sure to be no worse" + (" by more than the margin" if self.margin > 0.0 else "")
 
     def merge(self, other: Apprentice) -> None:
         """Add what another apprentice of the same runbook has seen, as the learners inside do, and its counts."""

@@ -18,6 +18,7 @@ from goalbound.models.validation import check_list
 
 if TYPE_CHECKING:
     from goalbound.learners.apprentice import Apprentice
+    from goalbound.learners.explanation import Explanation
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,15 @@ class ApprenticeEpisode(WrappedEpisode):
         inner.act(here, allowed=[action])
         self.learner._follow(inner, lead)
         return action
+
+    def explain(self, *, allowed: Iterable[int | str] | None = None) -> Explanation:
+        """Why the action that is awaited was proposed, by whoever leads; ``allowed`` as ``act`` was given it."""
+        inner = self.inner
+        action, found = inner._awaited, inner._explained_by(self.learner.inner)
+        assert inner._state is not None
+        found = self.learner._explained(found, inner.context, inner._state, self.learner._lead_of(inner))
+        otherwise = "as it was proposed before; who leads is decided at the next step"
+        return found.proposed(action, inner._possible(allowed), otherwise)
 
     def observe(self, step: Step, *, overridden: bool = False) -> None:
         """What came of the action; the learner learns from it. Where somebody played another action

@@ -17,6 +17,7 @@ from goalbound.kernels.audit import RegretAudit
 from goalbound.kernels.compile import Effort, Kernel
 from goalbound.kernels.environment import EpisodeResults
 from goalbound.kernels.steps import StepArrays
+from goalbound.learners.anew import learned_since
 from goalbound.learners.batch import Batch, play_batch
 from goalbound.learners.caveats import checked_caveats, united_caveats
 from goalbound.learners.checkpoint import read_checkpoint, write_checkpoint
@@ -227,6 +228,15 @@ class LearnerBase:
             if wrong is not None:
                 raise wrong
         return learned
+
+    def since(self, log: Any, time: Any) -> Any:
+        """A learner with the same settings that has learned only the steps of a log from a time on
+        (``log.window(since=time)``); this one stays as it is.
+
+        For what is known to have changed then, such as a new version of the service. Where the time was chosen by what
+        came of the steps nothing is proven: tell it by ``add_caveat``.
+        """
+        return learned_since(self, log, time)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the learner and its open episodes to a file, exactly and atomically; :meth:`load` reads it back.

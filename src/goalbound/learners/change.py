@@ -222,6 +222,11 @@ class ChangeDetector:
         raised = np.flatnonzero(self._sums.alarm_step != NO_ALARM)
         return tuple(self._alarm(int(part)) for part in raised[np.argsort(self._sums.alarm_step[raised])])
 
+    @property
+    def alarm_count(self) -> int:
+        """How many there are."""
+        return int(np.count_nonzero(self._sums.alarm_step != NO_ALARM))
+
     def acknowledge(self) -> None:
         """Go on: the pairs with an alarm begin anew, as if nothing had been seen of them."""
         run = self._effort.engine(0)(restart_pair)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.kernels.environment import EpisodeResults
+from goalbound.learners.anew import made_anew
 from goalbound.learners.card import MAPPED, NOTHING, Card, wrapped_card
 from goalbound.learners.checks import check_learner, one_component
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
@@ -72,6 +73,10 @@ class MappedContexts(Wrapper):
         """What is plausible, by what the learner sees of the context."""
         return inner_method(self.inner, "confidence_set")(self._seen(context))
 
+    def explain(self, context: ArrayLike, state: int | str) -> Any:
+        """Why the learner would play what it plays in a state, by what it sees of the context."""
+        return inner_method(self.inner, "explain")(self._seen(context), state)
+
     def merge(self, other: MappedContexts) -> None:
         """Add what another learner that sees contexts alike has seen; the learners inside say what can be merged."""
         check_type(other, type(self), "other", "give a learner that sees contexts as this one does")
@@ -81,6 +86,15 @@ class MappedContexts(Wrapper):
                 "both with one function, or, where both are sure to see alike, inner.merge(other.inner)"
             )
         inner_method(self.inner, "merge")(other.inner)
+
+    def anew(self) -> Self:
+        """The learner, seeing as this one does, as if nothing had been seen."""
+        return self._around(made_anew(self.inner))
+
+    def relearned(self, **options: Any) -> Self:
+        """The learner that has forgotten what changed, seeing as this one does; for learners with a
+        :class:`~goalbound.Monitored` inside, whose ``relearned`` takes the options."""
+        return self._around(inner_method(self.inner, "relearned")(**options))
 
     def extended(self, support: Support, **others: Any) -> Self:
         """The learner on a larger support, seeing as this one does; for learners that have ``extended``. ``others`` are

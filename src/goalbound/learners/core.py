@@ -193,6 +193,10 @@ class RidgeLearner(VisitLearner):
         learner._set_up(support, settings, prior, deepcopy(self._rng))
         return learner
 
+    def anew(self) -> Self:
+        """A learner with these settings that has seen nothing; its generator goes on from where this one's is."""
+        return self._made_alike(self.support, self.settings, self.prior)
+
     def explain(self, context: ArrayLike, state: int | str) -> Explanation:
         """Why the learner would play what its plan plays in a state under a context. Nothing is changed by looking.
 

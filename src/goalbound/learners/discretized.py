@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError
 from goalbound.kernels.environment import EpisodeResults
+from goalbound.learners.anew import learned_since
 from goalbound.learners.batch import rows_of
 from goalbound.learners.card import CELLS, Card, wrapped_card
 from goalbound.learners.caveats import checked_caveats
@@ -164,6 +165,17 @@ class Discretized:
             learned += 1
         return learned
 
+    def anew(self) -> Discretized:
+        """One with the same cells, in none of which anything was seen."""
+        found = Discretized(self._make, self.context_size, parts=self.parts)
+        found._seeds = self._seeds
+        return found
+
+    def since(self, log: Any, time: Any) -> Discretized:
+        """One with the same cells that has learned only the steps of a log from a time on."""
+        found: Discretized = learned_since(self, log, time)
+        return found
+
     def merge(self, other: Discretized) -> None:
         """Add what another one with the same cells has seen, cell by cell, as the learners of the cells do. A cell that
         only the other has is made here first."""
@@ -201,6 +213,12 @@ class Discretized:
         cell = self.cell(context)
         learner = self.cells[cell] if cell in self.cells else self.example()
         return learner.plan([1.0])
+
+    def explain(self, context: ArrayLike, state: int | str) -> Any:
+        """Why the cell's learner would play what it plays in a state; for learners that have ``explain``."""
+        cell = self.cell(context)
+        learner = self.cells[cell] if cell in self.cells else self.example()
+        return inner_method(learner, "explain")([1.0], state)
 
     def play_episodes(
         self,

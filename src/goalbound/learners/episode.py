@@ -20,6 +20,7 @@ from goalbound.models.validation import check_bool, set_readonly, short_repr
 
 if TYPE_CHECKING:
     from goalbound.learners.base import LearnerBase
+    from goalbound.learners.explanation import Explanation
 
 NO_REASON = "no reason given"
 """Under it episodes are counted that were abandoned without one."""
@@ -132,6 +133,47 @@ class LearnerEpisode:
         self._action = int(support.pair_action[pair])
         self.learner._await_outcome(self, pair)
         return self._action
+
+    def explain(self, *, allowed: Iterable[int | str] | None = None) -> Explanation:
+        """Why the action that is awaited was proposed: all actions of the state side by side, as
+        :meth:`learner.explain <goalbound.learners.core.RidgeLearner.explain>` shows them. Nothing is changed by
+        looking.
+
+        ``allowed`` are the actions that were possible then, if ``act`` was given some.
+        """
+        found: Explanation = self._explained_by(self.learner)
+        planned, draws = found.actions[found.chosen].action, self.learner.settings.draws
+        otherwise = (
+            f"as this learner also plays at random; the plan of its estimate plays {planned}"
+            if draws
+            else f"as it was proposed before; a plan that is made now plays {planned}"
+        )
+        return found.proposed(self._awaited, self._possible(allowed), otherwise)
+
+    @property
+    def _awaited(self) -> int:
+        if self._action is None:
+            raise LearnerError(
+                "no action is awaited, so there is none to explain; act(state) comes first, or ask "
+                "learner.explain(context, state)"
+            )
+        return self._action
+
+    def _explained_by(self, learner: Any) -> Explanation:
+        """What a learner, that of this episode or one around it, would do where the episode is."""
+        _, asked = self._awaited, getattr(learner, "explain", None)
+        if asked is None:
+            raise LearnerError(f"a {type(self.learner).__name__} cannot explain itself")
+        found: Explanation = asked(self.context, self._state)
+        return found
+
+    def _possible(self, allowed: Iterable[int | str] | None) -> list[int] | None:
+        """The actions of the state that are among these; None: all."""
+        if allowed is None or self._state is None:
+            return None
+        support = self.learner.support
+        found: list[int] = support.pair_action[allowed_pairs(support, self._state, allowed)].tolist()
+        return found
 
     def observe(self, step: Step, *, overridden: bool = False) -> None:
         """What came of the action (lines 8 to 20).

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import FileFormatError
+from goalbound.learners.anew import made_anew
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.wrapper import InnerAttribute, Wrapper, bytes_of, loaded_from
@@ -57,7 +58,7 @@ class EpisodeWrapper(Wrapper, Generic[E]):
     context_size = InnerAttribute("d")
     confidence_set = InnerAttribute("Its function of a context: what is plausible.")
     policy_bounds = InnerAttribute("Its function that bounds what a policy loses.")
-    explain = InnerAttribute("Its function that says why it would play an action, if it led.")
+    explain = InnerAttribute("Its function that says why it would play an action.")
 
     _kind: ClassVar[str]
     _version: ClassVar[int] = 1
@@ -94,6 +95,10 @@ class EpisodeWrapper(Wrapper, Generic[E]):
         """:meth:`learn` from ``(context, step)`` by ``(context, step)`` in the order of time; how many."""
         learned: int = self.inner.learn_log(log)
         return learned
+
+    def anew(self) -> Self:
+        """One with the same settings, around a learner with the same settings; nothing has happened yet."""
+        return self._anew(made_anew(self.inner))
 
     def _anew(self, learner: Any) -> Self:
         """Another learner, with what was given to this one; nothing has happened yet."""

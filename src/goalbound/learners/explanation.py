@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +33,8 @@ TIE = 1e-9
 HEAD = ["action", "loss", "value", "at least", "at most", "visits", "leads to"]
 IN_UNIT = ("loss", "value", "at least", "at most")
 """The columns whose numbers have the unit of the losses."""
+OWN_PLAN = "Values are those of the learner's own plan after the action, not of the runbook."
+"""A note where a runbook leads."""
 Interval = tuple[float, float]
 Floats = NDArray[np.float64]
 
@@ -84,7 +87,7 @@ class Explanation:
         state: the name of the state.
         context: [d].
         actions: all actions of the state.
-        chosen: the place in ``actions`` of the one that the plan plays.
+        chosen: the place in ``actions`` of the one that is played.
         reason: why, in one sentence, and in a second one if nothing is known under the context.
         guarantee: how far the intervals can be trusted, or that there are none.
         loss_scale: the unit of losses and values; None: losses of a step are in [0, 1].
@@ -111,6 +114,24 @@ class Explanation:
             for one in self.actions
         )  # fmt: skip
         return replace(self, actions=actions, loss_scale=scale)
+
+    def playing(self, action: int, reason: str, *, note: str | None = None) -> Explanation:
+        """The same actions, where this one is played for another reason than that of the plan."""
+        chosen = next(place for place, one in enumerate(self.actions) if one.number == action)
+        sentence = f"{self.actions[chosen].action}, {reason}."
+        return replace(self, chosen=chosen, reason=sentence, notes=(*self.notes, *([note] if note else [])))
+
+    def proposed(self, action: int, allowed: Collection[int] | None, otherwise: str) -> Explanation:
+        """Of an action that was proposed although something else would be played by now: because of those that were
+        ``allowed`` (None: all), or for the reason that is given."""
+        if action == self.actions[self.chosen].number:
+            return self
+        if allowed is None or self.actions[self.chosen].number in allowed:
+            return self.playing(action, otherwise)
+        possible = [one.action for one in self.actions if one.number in allowed]
+        if len(possible) == 1:
+            return self.playing(action, "as it is the only one allowed")
+        return self.playing(action, f"as the learner takes it for the best of those allowed ({', '.join(possible)})")
 
     @property
     def _head(self) -> list[str]:

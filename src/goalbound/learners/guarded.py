@@ -19,6 +19,7 @@ from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.episode_wrapper import EpisodeWrapper
 from goalbound.learners.excess_loss import ExcessLoss, ExcessLossTest
+from goalbound.learners.explanation import OWN_PLAN, Explanation
 from goalbound.learners.guarded_episode import GuardedEpisode, Watch
 from goalbound.learners.guarded_trials import TrialQueue
 from goalbound.learners.lr_cssp import LRCSSP
@@ -27,6 +28,7 @@ from goalbound.learners.wrapper import InnerAttribute, Wrapper, inner_method
 from goalbound.models import Support
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.validation import check_float, check_int, check_type, short_repr
+from goalbound.terminal import pluralize
 
 ALLOWANCE = 1.5
 """By what the estimate of a plan is multiplied before losses above it count as excess: plans are chosen because their
@@ -122,6 +124,22 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
     def excess(self) -> ExcessLoss | None:
         """By how much episodes lose more than their plans allow for; None: that was not found."""
         return self._test.excess(by_bounds=self._by_bounds)
+
+    def explain(self, context: ArrayLike, state: int | str) -> Explanation:
+        """Why an episode that begins in a state under a context would play what it plays there.
+        ``episode.explain()`` is about one that has begun, which the runbook may have taken over."""
+        found: Explanation = inner_method(self.inner, "explain")(context, state)
+        return self._explained(found, self.support.state(state), Watch()) if self._exceeds(Watch()) else found
+
+    def _explained(self, found: Explanation, here: int, watch: Watch) -> Explanation:
+        """The explanation of the learner inside, as that of an episode in which the runbook acts."""
+        limits = []
+        if self.after_steps is not None and watch.steps >= self.after_steps:
+            limits.append(f"after {pluralize(self.after_steps, 'step')}")
+        if self.after_loss is not None and watch.loss >= self.after_loss:
+            limits.append("the loss has come to its limit")
+        reason = f"as the runbook says: {' and '.join(limits)}"
+        return found.playing(int(self.runbook[here]), reason, note=OWN_PLAN)
 
     def acknowledge(self) -> None:
         """Go on after a warning: the test of the losses begins anew, with the episodes that begin from here on."""
@@ -269,6 +287,6 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
         return guarded
 
     def __repr__(self) -> str:
-        limits = [] if self.after_steps is None else [f"after {self.after_steps} steps"]
+        limits = [] if self.after_steps is None else [f"after {pluralize(self.after_steps, 'step')}"]
         limits += [] if self.after_loss is None else [f"after a loss of {self.after_loss:g}"]
-        return f"Guarded({self.inner!r}, {', '.join(limits)}, {self.interventions} interventions)"
+        return f"Guarded({self.inner!r}, {', '.join(limits)}, {pluralize(self.interventions, 'intervention')})"

@@ -16,6 +16,7 @@ from goalbound.models import Step
 from goalbound.models.validation import check_list
 
 if TYPE_CHECKING:
+    from goalbound.learners.explanation import Explanation
     from goalbound.learners.guarded import Guarded
 
 
@@ -101,6 +102,17 @@ class GuardedEpisode(WrappedEpisode):
         if possible is not None and support.pair(state, action) not in possible:
             return self.inner.act(state, allowed=allowed)
         return self.inner.act(state, allowed=[action])
+
+    def explain(self, *, allowed: Iterable[int | str] | None = None) -> Explanation:
+        """Why the action that is awaited was proposed, by whoever acts; ``allowed`` as ``act`` was given it."""
+        inner, guard = self.inner, self.learner
+        watch = guard._watch_of(inner)
+        if not watch.guarded:
+            return inner.explain(allowed=allowed)
+        action, found = inner._awaited, inner._explained_by(guard.inner)
+        assert inner._state is not None
+        found = guard._explained(found, inner._state, watch)
+        return found.proposed(action, inner._possible(allowed), "as it was proposed before the runbook acted")
 
     def observe(self, step: Step, *, overridden: bool = False) -> None:
         """What came of the action; the learner learns from it, and it counts towards the limits."""

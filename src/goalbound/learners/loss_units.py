@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from goalbound.errors import ArgumentError, FileFormatError
+from goalbound.learners.anew import made_anew
 from goalbound.learners.card import Card, learner_card
 from goalbound.learners.checks import check_learner
 from goalbound.learners.episode_wrapper import WrappedEpisode
@@ -126,6 +127,15 @@ class InUnits(Wrapper):
         found.clipped = self.clipped
         return found
 
+    def anew(self) -> InUnits:
+        """The learner with this unit, as if nothing had been seen."""
+        return InUnits(made_anew(self.inner), self.loss_scale)
+
+    def relearned(self, **options: Any) -> InUnits:
+        """The learner that has forgotten what changed, with this unit; for learners with a
+        :class:`~goalbound.Monitored` inside, whose ``relearned`` takes the options."""
+        return self.around(inner_method(self.inner, "relearned")(**options))
+
     def extended(self, support: Support, **others: Any) -> InUnits:
         """The learner on a larger support with this unit; for learners that have ``extended``. ``others`` are what
         theirs takes besides, as the ``runbook`` of an apprentice."""
@@ -153,7 +163,7 @@ class InUnits(Wrapper):
         return inner_method(self.inner, "robust_plan")(context).in_unit(self.loss_scale)
 
     def explain(self, context: Any, state: int | str) -> Any:
-        """Why the learner would play what its plan plays, with losses and values in the unit."""
+        """Why the learner would play what it plays in a state, with losses and values in the unit."""
         return inner_method(self.inner, "explain")(context, state).in_unit(self.loss_scale)
 
     def confidence_set(self, context: Any) -> Any:
@@ -261,6 +271,10 @@ class EpisodeInUnits(WrappedEpisode):
         else:
             self.inner.observe(converted, overridden=overridden)
         self.learner.clipped += is_clipped
+
+    def explain(self, *, allowed: Iterable[Any] | None = None) -> Any:
+        """Why the action that is awaited was proposed, with losses and values in the unit."""
+        return self.inner.explain(allowed=allowed).in_unit(self.learner.loss_scale)
 
     @property
     def plan(self) -> Any:

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, ChangeWarning, FileFormatError, LearnerError
 from goalbound.kernels.steps import StepArrays
+from goalbound.learners.anew import made_anew
 from goalbound.learners.apprentice import Apprentice
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.card import PROVEN, UNPROVEN, Card, LearnerCard, learner_card
 from goalbound.learners.caveats import united_caveats
 from goalbound.learners.change import RUN_LENGTH, ChangeAlarm, ChangeDetector
 from goalbound.learners.copying import deep_copy
-from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode_wrapper import EpisodeWrapper
 from goalbound.learners.guarded import Guarded
 from goalbound.learners.monitored_episode import MonitoredEpisode
@@ -30,6 +30,7 @@ from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.support_match import match_support
 from goalbound.models.validation import check_bool, check_int, check_type
+from goalbound.terminal import pluralize
 
 WINDOW = 10_000
 SINCE_CHANGE = "only steps since a change were learned, and when that was is an estimate from their outcomes"
@@ -112,6 +113,11 @@ class Monitored(EpisodeWrapper[MonitoredEpisode]):
         alarms = self.detector.alarms
         return alarms[0] if alarms else None
 
+    @property
+    def alarms(self) -> tuple[ChangeAlarm, ...]:
+        """All alarms that were not acknowledged, the first one first."""
+        return self.detector.alarms
+
     def acknowledge(self) -> None:
         """Go on after an alarm: the detector forgets what it knew of the pairs that have changed. The learner keeps
         all that it has learned."""
@@ -184,7 +190,7 @@ class Monitored(EpisodeWrapper[MonitoredEpisode]):
         if since is None and not alarms:
             raise LearnerError("there is no change to learn anew from; give since=, the number of a step")
         number = min(one.since_step for one in alarms) if since is None else check_int(since, "since", least=0)
-        learner = _made_anew(self.inner) if fresh is None else self._checked_fresh(fresh)
+        learner = made_anew(self.inner) if fresh is None else self._checked_fresh(fresh)
         found = Monitored(learner, run_length=self.detector.run_length, window=self._window.size)
         steps = self._window.since(number)
         if check_bool(keep_others, "keep_others"):
@@ -281,7 +287,8 @@ class Monitored(EpisodeWrapper[MonitoredEpisode]):
         return monitor
 
     def __repr__(self) -> str:
-        return f"Monitored({self.inner!r}, run length {self.detector.run_length:g}, {len(self.detector.alarms)} alarms)"
+        alarms = pluralize(self.detector.alarm_count, "alarm")
+        return f"Monitored({self.inner!r}, run length {self.detector.run_length:g}, {alarms})"
 
 
 class _Taken:
@@ -301,15 +308,6 @@ class _Taken:
         for item in self._iterator:
             self.items.append(item)
             yield item
-
-
-def _made_anew(learner: Any) -> Any:
-    """A learner with the same settings, and all that is around it, that has seen nothing."""
-    if isinstance(learner, EpisodeWrapper):
-        return learner._anew(_made_anew(learner.inner))
-    if not isinstance(learner, RidgeLearner):
-        raise ArgumentError(f"a {type(learner).__name__} cannot be made anew; give fresh=, one that has seen nothing")
-    return learner._made_alike(learner.support, learner.settings, learner.prior)
 
 
 def _chosen(steps: StepArrays, which: NDArray[np.bool_]) -> StepArrays:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError, LargeFileWarning, LearnerError
+from goalbound.learners.anew import learned_since
 from goalbound.learners.copying import deep_copy
 from goalbound.models.files.io import LIMIT
 
@@ -74,10 +75,21 @@ class Wrapper:
     caveats = InnerAttribute("Why nothing is proven of what it has learned; empty where nothing speaks against it.")
 
     change = InnerAttribute("What has changed, where a learner inside is monitored; None while nothing has.")
+    alarms = InnerAttribute("All changes that a monitored learner inside has noticed; empty while there is none.")
+    acknowledge = InnerAttribute("Its function that goes on after an alarm.")
     abandoned = InnerAttribute("How many of its episodes were abandoned, by reason.")
     episode = InnerAttribute("Its function that finds an open episode by its id.")
 
     __copy__ = deep_copy  # all that learns is inside
+
+    def since(self, log: Any, time: Any) -> Any:
+        """A learner with the same settings, and all that is around it, that has learned only the steps of a log from a
+        time on (``log.window(since=time)``); this one stays as it is.
+
+        For what is known to have changed then, such as a new version of the service. Where the time was chosen by what
+        came of the steps nothing is proven: tell it by ``add_caveat``.
+        """
+        return learned_since(self, log, time)
 
 
 _ANEW = "make a new learner as it is to be, and let it learn the log of the steps: learn_log(log)"

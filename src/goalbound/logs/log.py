@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import ArgumentError
 from goalbound.logs.report import LogReport, log_report
+from goalbound.logs.times import LogTimes
 from goalbound.models import LossScale, Step, Support
-from goalbound.models.validation import check_int, restore_readonly, set_readonly
+from goalbound.models.validation import check_int, restore_readonly, set_readonly, short_repr
 from goalbound.terminal import pluralize
 
 SUPPORT_INFERRED = "the support was inferred from the log"
@@ -40,6 +42,10 @@ class SkippedRow(NamedTuple):
         line = "" if self.line is None else f" (line {self.line})"
         column = f', column "{self.column}"' if self.column else ""
         return f"row {self.row}{line}{column}: {self.reason}"
+
+
+def _part_of(times: LogTimes, part: slice) -> LogTimes:
+    return times._replace(values=set_readonly(times.values[part].copy()))
 
 
 class LogArrays(NamedTuple):
@@ -76,6 +82,7 @@ class Log:
         component_names: d names, or None.
         map_digest: of the map that made the contexts (:func:`~goalbound.adapters.covariates.map_digest`); None: the
             contexts are columns of the table, there are none, or the map has no digest.
+        time_column: when each action was chosen, as the column of times says; None: there is no such column.
     """
 
     steps: LogArrays
@@ -91,6 +98,7 @@ class Log:
     loss_scale: LossScale | None
     component_names: tuple[str, ...] | None
     map_digest: str | None = None
+    time_column: LogTimes | None = None
 
     __setstate__ = restore_readonly
 
@@ -98,6 +106,12 @@ class Log:
     def context_size(self) -> int:
         """d, the length of a context."""
         return self.steps.contexts.shape[1]
+
+    @property
+    def times(self) -> NDArray[Any] | None:
+        """[K] when each action was chosen: numbers, or dates as ``datetime64[us]``, in UTC where they have a zone; None
+        without a column of times."""
+        return None if self.time_column is None else self.time_column.values
 
     @property
     def validity_breaks(self) -> tuple[str, ...]:
@@ -120,14 +134,26 @@ class Log:
         """All steps as arrays; read-only."""
         return self.steps
 
-    def window(self, first: int, last: int | None = None) -> Log:
-        """The steps from number ``first`` on, from 0, before ``last`` (None: to the end): what came since a change.
+    def window(self, first: int | None = None, last: int | None = None, *, since: Any = None, until: Any = None) -> Log:
+        """Some of the steps: those since a change, or of a month.
 
-        Cases that began before are cut: they begin where the window does. ``skipped`` and ``clipped`` are those of the
+        Args:
+            first, last: by number: the steps from ``first`` on, from 0, and before ``last``; left out: all.
+            since, until: by time: the steps whose time is ``since`` or later, and before ``until``. A date as ISO 8601
+                writes it, a ``datetime``, or a number, as the column of times has them; with a zone where they have.
+
+        A step belongs to the window by its own time, whenever its case began: cases that began before are cut, and
+        begin where the window does; those that go on after it are open. ``skipped`` and ``clipped`` are those of the
         whole log. A window that was chosen by what came of its steps breaks proofs: tell learners by
         :meth:`~goalbound.learners.base.LearnerBase.add_caveat`.
         """
-        first = check_int(first, "first", least=0, most=len(self))
+        if since is not None or until is not None:
+            if first is not None or last is not None:
+                raise ArgumentError("a window is by number (first, last) or by time (since, until); give one of them")
+            first, last = self._places_in_time(since, until)
+        elif first is None and last is None:
+            raise ArgumentError("the window has no ends; give first or last, numbers of steps, or since or until")
+        first = 0 if first is None else check_int(first, "first", least=0, most=len(self))
         last = len(self) if last is None else check_int(last, "last", least=first, most=len(self))
         part = slice(first, last)
         cases, case_of = np.unique(self.case_of[part], return_inverse=True)
@@ -139,7 +165,24 @@ class Log:
             rows=set_readonly(self.rows[part].copy()),
             probabilities=None if self.probabilities is None else set_readonly(self.probabilities[part].copy()),
             cases=len(cases), open_cases=int((~arrived).sum()),
+            time_column=None if self.time_column is None else _part_of(self.time_column, part),
         )  # fmt: skip
+
+    def _places_in_time(self, since: Any, until: Any) -> tuple[int, int]:
+        """The number of the first step that is not before ``since``, and of the first that is not before ``until``."""
+        times = self.time_column
+        if times is None:
+            raise ArgumentError(
+                "the log has no times: it was read without a column of them; give first=, the number of a step, or "
+                "read it with LogColumns(time=...)"
+            )
+        ends = [
+            otherwise if time is None else int(np.searchsorted(times.values, times.place(time, name)))
+            for time, name, otherwise in ((since, "since", 0), (until, "until", len(self)))
+        ]
+        if ends[1] < ends[0]:
+            raise ArgumentError(f"until, {short_repr(until)}, is before since, {short_repr(since)}")
+        return ends[0], ends[1]
 
     def report(self) -> LogReport:
         """What the log holds, and what it cannot show."""

@@ -17,6 +17,7 @@ from goalbound.logs.columns import LogColumns
 from goalbound.logs.contexts import Contexts, read_contexts
 from goalbound.logs.log import Log, LogArrays, SkippedRow
 from goalbound.logs.tables import Table, read_table
+from goalbound.logs.times import LogTimes, times_of
 from goalbound.logs.values import read_names, read_numbers, read_times
 from goalbound.models import GOAL, LossScale, Support
 from goalbound.models.support import SUPPORT_REMEDY
@@ -165,6 +166,7 @@ class _Cells(NamedTuple):
     """[rows] whether the case and the time are known"""
     state_names: Sequence[str]
     action_names: Sequence[str]
+    times: LogTimes | None
 
 
 def _log(table: Table, request: _Request, faults: Faults) -> Log:
@@ -195,6 +197,9 @@ def _log(table: Table, request: _Request, faults: Faults) -> Log:
         cases=int(case_of.max()) + 1, open_cases=_open_cases(cells, faults), skipped=faults.skipped(),
         clipped=int(np.count_nonzero(clipped[rows])), loss_scale=request.scale, component_names=cells.contexts.names,
         map_digest=_digest(request.map),
+        time_column=None if cells.times is None else cells.times._replace(
+            values=set_readonly(cells.times.values[rows].copy())
+        ),
     )  # fmt: skip
 
 
@@ -220,11 +225,13 @@ def _read_cells(table: Table, request: _Request, faults: Faults) -> tuple[_Cells
     faults.add(case.codes < 0, columns.case, case.reason)
     if columns.time is None:
         time: NDArray[Any] = np.arange(table.rows)
+        log_times = None
         timed = np.ones(table.rows, dtype=np.bool_)
     else:
         times = read_times(table.columns[columns.time])
         faults.add(~times.known, columns.time, times.reason)
         time, timed = times.values, times.known
+        log_times = times_of(table.columns[columns.time], times)
     state, following, state_names = _read_states(table, request, faults)
     action, action_names = _read_actions(table, request, faults)
     losses, clipped = _read_losses(table, request, faults)
@@ -233,7 +240,7 @@ def _read_cells(table: Table, request: _Request, faults: Faults) -> tuple[_Cells
     probabilities = None if columns.probability is None else _read_probabilities(table, columns.probability, faults)
     cells = _Cells(
         case.codes, time, state, action, following, losses, probabilities, contexts, (case.codes >= 0) & timed,
-        state_names, action_names,
+        state_names, action_names, log_times,
     )  # fmt: skip
     return cells, clipped
 

@@ -94,6 +94,13 @@ class Reply(Struct):
     done: bool
 
 
+class CaseReply(Reply):
+    """What is proposed in a case, and where it is."""
+
+    state: int
+    state_name: str | None
+
+
 class BatchReply(Reply):
     """What is proposed after a step of a batch; and whether the step had been recorded before."""
 

@@ -57,6 +57,8 @@ class Metrics:
         if "last_snapshot" in status:
             age = time.monotonic() - status["last_snapshot"]
             lines += ["# TYPE goalbound_snapshot_age_seconds gauge", f"goalbound_snapshot_age_seconds {age:g}"]
+        lines += ["# HELP goalbound_alarms Alarms that were not acknowledged.", "# TYPE goalbound_alarms gauge"]
+        lines += [f'goalbound_alarms{{learner="{name}"}} {count}' for name, count in status["alarms"].items()]
         lines += ["# TYPE goalbound_writer_alive gauge", f"goalbound_writer_alive {int(status['alive'])}"]
         lines.append("# TYPE goalbound_answers_total counter")
         lines += [

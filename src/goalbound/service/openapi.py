@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from goalbound import __version__
-from goalbound.service.messages import Problem, Reply
+from goalbound.service.messages import CaseReply, Problem, Reply
 from goalbound.service.routes import Route
 
 _REFS = "#/components/schemas/{name}"
@@ -32,7 +32,7 @@ _HEADERS = {
 
 def openapi(routes: Sequence[Route]) -> dict[str, Any]:
     """The description of these routes."""
-    types = [Problem, Reply, *(route.body for route in routes if route.body not in (None, bytes))]
+    types = [Problem, Reply, CaseReply, *(route.body for route in routes if route.body not in (None, bytes))]
     _, components = msgspec.json.schema_components(types, ref_template=_REFS)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -90,7 +90,7 @@ def _responses(route: Route) -> dict[str, Any]:
     if route.result is not None:
         schema = {"$ref": _REFS.format(name=route.result.__name__)}
         good["content"] = {"application/json": {"schema": schema}}
-        if route.result is Reply:
+        if route.result in (Reply, CaseReply):
             good["links"] = {"next step": _STEP_LINK}
     found = {str(route.status): good}
     if route.repeats:

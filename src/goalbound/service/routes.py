@@ -13,13 +13,23 @@ import numpy as np
 
 from goalbound.errors import CaseExists
 from goalbound.planning import PolicyBounds
-from goalbound.service.messages import Abandon, Ask, Batch, BatchReply, Begin, PolicyQuestion, Reply, StepReport
+from goalbound.service.messages import (
+    Abandon,
+    Ask,
+    Batch,
+    BatchReply,
+    Begin,
+    CaseReply,
+    PolicyQuestion,
+    Reply,
+    StepReport,
+)
 from goalbound.service.page import page
 from goalbound.service.problems import Refused, problem_of
 from goalbound.store import Follower
 from goalbound.store.engine import Answer, Engine
 from goalbound.store.log import MANY
-from goalbound.store.reading import MOST_TOLD, case_of, explanation, learner_status, proposal_now
+from goalbound.store.reading import MOST_TOLD, case_of, explanation, learner_status, place_of, proposal_now
 from goalbound.store.reading import policy_bounds as bounds_of_policy
 from goalbound.store.snapshots import learner_from
 from goalbound.store.transfer import event_line
@@ -183,11 +193,16 @@ async def ask(request: Request) -> Response:
     """What is proposed now, among the actions that are possible."""
     name, case, allowed = request.names["learner"], request.names["case"], request.body.allowed
     service = request.service
-    if service.store.follows:
-        return _reply(await service.call(lambda engine: proposal_now(engine, name, case, allowed), writes=False))
-    return _reply(
-        await service.call(lambda engine: engine.act(name, case, allowed=allowed), writes=allowed is not None)
-    )
+    follows = service.store.follows
+
+    def operation(engine: Engine) -> tuple[Answer, int, str | None]:
+        answer = proposal_now(engine, name, case, allowed) if follows else engine.act(name, case, allowed=allowed)
+        return answer, *place_of(engine, name, case)
+
+    answer, state, state_name = await service.call(operation, writes=allowed is not None and not follows)
+    proposed = {key: value for key, value in answer._asdict().items() if key != "repeated"}
+    reply = CaseReply(**proposed, state=state, state_name=state_name)
+    return Response(_encode(reply), repeated=answer.repeated)
 
 
 async def abandon(request: Request) -> Response:
@@ -220,10 +235,12 @@ async def show_cases(request: Request) -> Response:
 
     def operation(engine: Engine) -> list[dict[str, Any]]:
         lead = engine.machine.named(name)
-        found = []
+        found: list[dict[str, Any]] = []
         for case in engine.machine.cases.values():
             if case.learner == lead.number and case.number > after:
-                found.append({"number": case.number, "state": case.state, **engine.act(name, case.id)._asdict()})
+                state, state_name = place_of(engine, name, case.id)
+                place = {"number": case.number, "state": state, "state_name": state_name}
+                found.append({**place, **engine.act(name, case.id)._asdict()})
                 if len(found) == limit:
                     break
         return found
@@ -409,7 +426,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", f"{_ONE}/steps:batch", batch, "cases:write", "report up to 256 steps of several cases", Batch,
           errors=(422,)),
     Route("POST", f"{_CASE}/proposal", ask, "cases:write", "get another proposal, among the possible actions", Ask,
-          Reply, errors=(404, 409, 422), repeats=True),
+          CaseReply, errors=(404, 409, 422), repeats=True),
     Route("POST", f"{_CASE}/abandon", abandon, "cases:write", "end a case without the goal", Abandon, Reply,
           errors=(404, 409, 422), repeats=True),
     Route("GET", _CASE, show_case, "cases:read", "a case and the end of its history", errors=(404, 422),

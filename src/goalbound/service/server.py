@@ -20,6 +20,7 @@ import uvicorn
 
 from goalbound.errors import ArgumentError
 from goalbound.learners.wrapper import unwrap
+from goalbound.service.alarm_lines import alarm_lines, silent_alarms
 from goalbound.service.app import Limits, Service
 from goalbound.service.connection import Connection
 from goalbound.service.tokens import Tokens
@@ -28,6 +29,7 @@ from goalbound.store import Follower, Store, StoreOptions
 from goalbound.store.engine import Engine
 from goalbound.store.locations import location_of
 from goalbound.store.sqlite_log import sqlite_note
+from goalbound.terminal import pluralize
 
 log = logging.getLogger("goalbound.service")
 
@@ -85,10 +87,11 @@ def serve(
     tokens = Tokens(location.place)
     check_address(address, has_tokens=bool(tokens))
     begun = time.perf_counter()
-    store: Store | Follower = (
-        Store.open(path, create=False, options=options) if following is None
-        else Follower.open(path, options=options, leader=following.leader)
-    )  # fmt: skip
+    with silent_alarms():
+        store: Store | Follower = (
+            Store.open(path, create=False, options=options) if following is None
+            else Follower.open(path, options=options, leader=following.leader)
+        )  # fmt: skip
     try:
         _say_what_was_found(store, time.perf_counter() - begun)
         check_free(address)  # before compiling, which may take a minute
@@ -105,7 +108,8 @@ def serve(
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
         log.info("listening on %s", address.socket or f"http://{address.host}:{address.port}")
-        server.run()
+        with alarm_lines(store):
+            server.run()
     finally:
         store.close()
         tokens.close()
@@ -190,10 +194,11 @@ def _config(service: Service, address: Address) -> uvicorn.Config:
 def _say_what_was_found(store: Store | Follower, seconds: float) -> None:
     restored = store._engine.restored
     log.info(
-        "%s: %d events, %d open cases; %d events replayed in %.1f s", store.location.name, restored.seq,
-        len(restored.machine.cases), restored.replayed, seconds,
+        "%s: %s, %s; %s replayed in %.1f s", store.location.name, pluralize(restored.seq, "event"),
+        pluralize(len(restored.machine.cases), "open case"), pluralize(restored.replayed, "event"), seconds,
     )  # fmt: skip
-    notes = sqlite_note() if isinstance(store.location.place, Path) else None
-    for note in (*restored.notes, notes):
-        if note is not None:
-            log.warning("%s", note)
+    for note in restored.notes:
+        log.warning("%s", note)
+    about_sqlite = sqlite_note() if isinstance(store.location.place, Path) else None
+    if about_sqlite is not None:
+        log.info("%s", about_sqlite)  # a store is not affected

@@ -14,6 +14,7 @@ from goalbound.store.events import Event
 from goalbound.store.files import free_bytes
 from goalbound.store.locations import Location, OpenLog
 from goalbound.store.machine import WARM_CASES
+from goalbound.store.reading import alarm_count
 from goalbound.store.stored_learner import StoredLearner
 from goalbound.store.worker import Worker
 
@@ -134,6 +135,7 @@ class OpenStore(ABC):
             "events": engine.seq,
             "open_cases": len(engine.machine.cases),
             "learners": len(engine.machine.learners),
+            "alarms": {one.name: alarm_count(one.learner) for one in list(engine.machine.learners.values())},
             "waiting": self.writer.waiting,
             "alive": self.writer.alive,
             "free_bytes": free_bytes(self.folder) if self.folder.is_dir() else 0,

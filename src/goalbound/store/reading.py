@@ -7,6 +7,8 @@ from typing import Any
 from goalbound.errors import CaseNotFound, LearnerError
 from goalbound.learners.card import learner_card
 from goalbound.learners.checks import allowed_pairs
+from goalbound.learners.guarded import Guarded
+from goalbound.learners.monitored import Monitored
 from goalbound.learners.wrapper import Wrapper, copy_with_episode, unwrap
 from goalbound.models.validation import short_repr
 from goalbound.store.bodies import actions_of
@@ -52,6 +54,13 @@ def case_of(engine: Engine, name: str, id: str, *, before: int | None = None, li
     }
 
 
+def place_of(engine: Engine, name: str, id: str) -> tuple[int, str | None]:
+    """The state in which an open case is, and its name where states have names."""
+    lead = engine.machine.named(name)
+    state, names = engine._open(lead, id).state, lead.support.state_names
+    return state, None if names is None else names[state]
+
+
 def event_as_json(machine: Machine, event: Event) -> dict[str, Any]:
     """An event as people read it, with names."""
     lead = machine.learners[event.learner]
@@ -77,11 +86,22 @@ def explanation(engine: Engine, name: str, id: str) -> Any:
     """Why the learner proposes what it does in an open case."""
     lead = engine.machine.named(name)
     case = engine._open(lead, id)
-    decider = engine.machine.learners[case.decider].learner
-    explain = getattr(decider, "explain", None)
-    if explain is None:
-        raise LearnerError(f"{name} is a {type(unwrap(decider)).__name__}, which cannot explain itself")
-    return explain(engine.context_of(case.number), case.state)
+    decider = engine.machine.learners[case.decider]
+    inside = unwrap(decider.learner)
+    if not hasattr(inside, "explain"):
+        raise LearnerError(f"{name} is a {type(inside).__name__}, which cannot explain itself")
+    allowed = _allowed_at(engine, case.seq)
+    found = case.episodes[case.decider].explain(allowed=allowed)
+    possible = [one for one in found.actions if allowed is None or one.number in allowed]
+    if lead.mixing and case.propensity is not None and case.propensity <= lead.mixing / len(possible):
+        return found.playing(case.action, "drawn at random from the possible ones, as some are for the log (mixing)")
+    return found
+
+
+def _allowed_at(engine: Engine, seq: int) -> list[int] | None:
+    """The actions that were possible at an event; None: all, or it is in the archive."""
+    events = [event for event in engine._pending if event.seq == seq] or list(engine.log.events(seq - 1, 1))
+    return content_of(events[0].body).get("allowed") if events and events[0].seq == seq else None
 
 
 def policy_bounds(engine: Engine, name: str, context: Any, policy: Any = None) -> Any:
@@ -135,6 +155,18 @@ def alarms(learner: Any) -> list[dict[str, str]]:
         if not isinstance(learner, Wrapper):
             return found
         learner = learner.inner
+
+
+def alarm_count(learner: Any) -> int:
+    """How many alarms a learner, or one inside it, has that were not acknowledged; for threads that only look."""
+    found = 0
+    while isinstance(learner, Wrapper):
+        if isinstance(learner, Monitored):
+            found += learner.detector.alarm_count
+        elif isinstance(learner, Guarded):
+            found += learner.excess is not None
+        learner = learner.inner
+    return found + (getattr(learner, "alarm", None) is not None)
 
 
 def learner_status(engine: Engine, name: str) -> dict[str, Any]:

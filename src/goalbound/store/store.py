@@ -14,6 +14,7 @@ from goalbound.store.files import DATABASE, SNAPSHOTS, free_bytes
 from goalbound.store.locations import Location, location_of
 from goalbound.store.log import EventLog
 from goalbound.store.open_store import OpenStore, StoreOptions
+from goalbound.store.relearning import relearn
 from goalbound.store.replay import software
 from goalbound.store.snapshots import copy_snapshots, is_whole
 from goalbound.store.sqlite_log import SqliteLog
@@ -123,6 +124,16 @@ class Store(OpenStore):
         Cases stay where they are; the next proposal of each is that of the challenger, if it has followed the case.
         """
         self.writer.call(lambda engine: engine.promote(name))
+
+    def relearn(self, name: str, new_name: str | None = None) -> StoredLearner:
+        """Put in a learner that has forgotten what a monitored one has noticed to have changed, as its challenger.
+
+        It is ``relearned()`` of that one, under ``new_name`` (left out: the name with ``-relearned``). :meth:`promote`
+        lets it take its place.
+        """
+        made = f"{name}-relearned" if new_name is None else new_name
+        self.writer.call(lambda engine: relearn(engine, name, made))
+        return StoredLearner(self, made)
 
     def snapshot(self) -> int:
         """Take a snapshot; the number of the event after which it was taken."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from goalbound.errors import FileConflictError
+from goalbound.models.files.io import atomic_write
 from goalbound.store.engine import Answer, Engine
 from goalbound.store.reading import case_of, explanation, learner_status, policy_bounds, proposal_now
+from goalbound.store.relearning import file_of
 
 if TYPE_CHECKING:
     from goalbound.store.open_store import OpenStore
@@ -105,6 +110,15 @@ class StoredLearner:
     def policy_bounds(self, context: Any, policy: Any = None) -> Any:
         """What a policy loses at least and at most, as :func:`goalbound.policy_bounds` says it."""
         return self.store.writer.call(lambda engine: policy_bounds(engine, self.name, context, policy), writes=False)
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the learner, as it is now, to a file that :func:`goalbound.load_learner` reads; without its open cases,
+        which are of the store."""
+        data: bytes = self.store.writer.call(lambda engine: file_of(engine, self.name), writes=False)
+        if Path(path).exists() and not overwrite:
+            raise FileConflictError(f"{path} exists; write elsewhere, or replace it with overwrite=True")
+        with atomic_write(path) as file:
+            file.write(data)
 
     def acknowledge(self) -> None:
         """The alarms of a monitored learner were seen; it goes on."""

@@ -194,3 +194,18 @@ def test_a_learner_that_cannot_learn_from_others_says_so(folder, run, monkeypatc
     code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "l.npz")
     assert code == 2
     assert "lr-cssp cannot learn from steps that others chose" in err
+
+
+def test_only_the_steps_of_a_window_are_learned(folder, run, learned):
+    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "a.npz")
+    times = [row.split(",")[1] for row in (folder / "log.csv").read_text().splitlines()[1:]]
+    first, last = sorted(times, key=float)[10], sorted(times, key=float)[20]
+    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "b.npz", "--since", first, "--until", last)
+    assert (code, err) == (0, "")
+    assert len(learned[1][1]) == sum(float(first) <= float(time) < float(last) for time in times) > 0
+    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "c.npz", "--since", "1e12")
+    assert code == 2
+    assert "no step of the log is in the window; its steps are from 61.194 to 5803.115" in err
+    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "c.npz", "--since", "2026-03-01")
+    assert code == 2
+    assert "since: '2026-03-01' is a time without zone" in err

@@ -9,7 +9,7 @@ from goalbound.client import AsyncClient
 from goalbound.errors import ServiceError, ServiceUnreachable, StepConflict
 from goalbound.service.app import Service
 from tests.support.flaky import Flaky
-from tests.support.incidents_at_work import greedy
+from tests.support.incidents_at_work import changed, greedy
 from tests.support.stores import open_store
 
 
@@ -101,3 +101,41 @@ def test_a_page_in_the_place_of_a_service_is_an_error_with_its_address():
 
     with pytest.raises(ServiceError, match=r"http://localhost/v1/learners/incidents/cases: the answer, of status 200"):
         asyncio.run(run())
+
+
+def test_open_cases_are_listed_page_by_page_with_where_they_are(store, monkeypatch):
+    monkeypatch.setattr("goalbound.client.calls.LISTED", 2)
+
+    async def run():
+        async with AsyncClient("http://localhost", transport=httpx.ASGITransport(Service(store))) as client:
+            learner = client.learner("incidents")
+            for number in range(5):
+                await learner.begin([1, 0], "down", id=f"case-{number}")
+            case = (await learner.cases())[3]
+            assert (case.id, case.state, case.step, case.action) == ("case-3", "down", 0, "restart")
+            await case.override("page", 0.4, "degraded")
+            assert (case.state, case.step) == ("degraded", 1)
+            await (await learner.case("case-1")).abandon("lost contact")
+            found = await learner.cases()
+            assert [one.id for one in found] == ["case-0", "case-2", "case-3", "case-4"]
+            assert [(one.state, one.step) for one in found] == [("down", 0)] * 2 + [("degraded", 1), ("down", 0)]
+            again = await learner.case("case-3")
+            assert (again.state, again.step, again.proposal) == ("degraded", 1, case.proposal)
+            await again.moved_to("down")
+            await case.propose()  # somebody else went on with it
+            assert (case.state, case.step) == ("down", 2)
+
+    asyncio.run(run())
+
+
+def test_alarms_are_acknowledged(store):
+    store.create("changed", changed())
+
+    async def run():
+        async with AsyncClient("http://localhost", transport=httpx.ASGITransport(Service(store))) as client:
+            learner = client.learner("changed")
+            assert (await learner.status())["alarms"] != []
+            assert (await learner.acknowledge())["alarms"] == []
+            assert (await learner.status())["alarms"] == []
+
+    asyncio.run(run())

@@ -93,3 +93,20 @@ def test_both_clients_have_the_same_methods_with_the_same_parameters(one, other)
         if callable(mine):
             assert list(inspect.signature(mine).parameters) == list(inspect.signature(theirs).parameters)
             assert inspect.getdoc(mine).replace("Async", "") == inspect.getdoc(theirs).replace("Async", "")
+
+
+def test_open_cases_are_listed_and_alarms_acknowledged():
+    listed = [REPLY | {"number": 7, "state": 1, "state_name": "degraded"}, REPLY | {"number": 8, "state": 0}]
+    transport, asked = answering((200, {"cases": listed}), (200, REPLY | {"step": 3}), (200, {"alarms": []}))
+    with Client("http://localhost", transport=transport) as client:
+        learner = client.learner("incidents")
+        first, second = learner.cases()
+        assert (first.state, first.step, second.state) == ("degraded", 0, 0)
+        first.observe(0.1, "down")
+        assert (first.state, first.step) == ("down", 3)
+        assert learner.acknowledge() == {"alarms": []}
+    assert [(one.method, one.url.raw_path) for one in asked] == [
+        ("GET", b"/v1/learners/incidents/cases?after=0&limit=1000"),
+        ("POST", b"/v1/learners/incidents/cases/a/steps"),
+        ("POST", b"/v1/learners/incidents/acknowledge"),
+    ]

@@ -321,3 +321,12 @@ def test_a_learner_without_contexts_says_what_it_lacks_and_what_to_do() -> None:
     ):  # fmt: skip
         with pytest.raises(LearnerError, match=r"a TabularLearner has no \w+; make a new learner.*learn_log"):
             ask()
+
+
+def test_one_intervention_is_one_intervention_in_words():
+    guarded = Guarded(greedy(), RUNBOOK, after_steps=1)
+    episode = guarded.begin([1.0, 0.0])
+    episode.observe(("down", episode.act("down", allowed=["restart"]), 0.1, "down"))
+    assert repr(guarded).endswith("after 1 step, 0 interventions)")
+    episode.act("down")
+    assert repr(guarded).endswith("after 1 step, 1 intervention)")

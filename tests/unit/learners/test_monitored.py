@@ -190,15 +190,16 @@ def test_what_is_around_the_learner_is_around_the_one_that_learns_anew() -> None
     assert again.by == "estimate"
 
 
-def test_a_learner_without_contexts_is_monitored_and_learns_anew_in_one_that_is_given() -> None:
+def test_a_learner_without_contexts_is_monitored_and_learns_anew_in_one_like_it_or_one_that_is_given() -> None:
     monitor = Monitored(uc_ssp(SUPPORT, loss_floor=0.1))
     monitor.learn_log([([1.0], step) for _, step in people(BEFORE, 400)])
     with pytest.warns(ChangeWarning):
         monitor.learn_log([([1.0], step) for _, step in people(AFTER, 100)])
-    with pytest.raises(ArgumentError, match="fresh="):
-        monitor.relearned()
-    found = monitor.relearned(fresh=uc_ssp(SUPPORT, loss_floor=0.1), keep_others=False)
-    assert found.inner.visits.sum() == found.detector.steps > 0
+    given = monitor.relearned(fresh=uc_ssp(SUPPORT, loss_floor=0.1), keep_others=False)
+    for found in (monitor.relearned(keep_others=False), given):
+        assert found.inner.settings == monitor.inner.settings
+        assert found.inner.visits.sum() == found.detector.steps > 0
+        assert found.inner.visits.tolist() == given.inner.visits.tolist()
 
 
 def test_while_there_is_a_change_nothing_is_proven_and_acknowledging_goes_on() -> None:
@@ -346,3 +347,15 @@ def test_on_a_larger_support_the_detector_and_the_window_go_on(kind: str, tmp_pa
     assert load_learner(tmp_path / "monitor.npz").change == found.change
     with pytest.raises(LearnerError, match=r"there is an alarm.*Settle it first"):
         monitor.extended(larger, **others)
+
+
+def test_one_alarm_is_one_alarm_in_words():
+    monitor = Monitored(greedy(), run_length=1000)
+    assert repr(monitor).endswith("run length 1000, 0 alarms)")
+    monitor.learn_log(people(BEFORE, 200))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ChangeWarning)
+        while not monitor.alarms:
+            monitor.learn([1.0, 0.0], Step("down", "restart", 0.1, "down"))
+    assert monitor.detector.alarm_count == len(monitor.alarms) == 1
+    assert repr(monitor).endswith("run length 1000, 1 alarm)")

@@ -1,6 +1,7 @@
 """What a log gives: steps, arrays, and itself in a few words."""
 
 import copy
+import datetime
 import pickle
 
 import numpy as np
@@ -92,3 +93,60 @@ def test_a_window_has_the_steps_in_it_and_cuts_cases(small, how):
 def test_a_window_that_is_not_in_the_log_is_an_error(small, how, ends):
     with pytest.raises(ArgumentError, match=r"first|last"):
         read_log(small, **how).window(*ends)
+
+
+DAYS = ["2026-03-01T10:00", "2026-03-02T10:00", "2026-03-02T10:00", "2026-03-04T10:00"]
+
+
+@pytest.mark.parametrize(
+    ("ends", "places"),
+    [
+        ({"since": "2026-03-02"}, slice(1, 4)),
+        ({"since": "2026-03-02T10:00"}, slice(1, 4)),
+        ({"since": datetime.datetime(2026, 3, 2, 10, 0, 1)}, slice(3, 4)),
+        ({"until": "2026-03-02T10:00"}, slice(0, 1)),
+        ({"since": "2026-03-02", "until": datetime.date(2026, 3, 3)}, slice(1, 3)),
+        ({"since": "2026-04-01"}, slice(4, 4)),
+    ],
+)
+def test_a_window_in_time_has_the_steps_from_since_on_and_before_until(small, how, ends, places):
+    small["time"] = DAYS
+    log = read_log(small, **how)
+    part = log.window(**ends)
+    assert [step for _, step in part] == [step for _, step in log][places]
+    assert part.times.tolist() == log.times[places].tolist()
+    assert not part.times.flags.writeable
+    assert not log.times.flags.writeable
+
+
+def test_a_window_in_time_takes_the_numbers_of_the_column(small, how):
+    log = read_log(small, **how)
+    assert log.times.tolist() == [0, 1, 2, 3]
+    assert log.window(since=1, until="3").rows.tolist() == [1, 2]
+    assert log.window(since=1.5).times.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        (
+            {"since": "2026-03-01"},
+            "since: '2026-03-01' is a time without zone, and the first time of the log is a number",
+        ),
+        ({"since": 1, "first": 1}, "give one of them"),
+        ({}, "no ends"),
+        ({"since": 3, "until": 1}, "until, 1, is before since, 3"),
+    ],
+)
+def test_a_window_in_time_that_cannot_be_is_an_error(small, how, ends, said):
+    with pytest.raises(ArgumentError, match=said):
+        read_log(small, **how).window(**ends)
+
+
+def test_a_log_without_a_column_of_times_has_no_window_in_time(small, how):
+    how["columns"] = LogColumns(loss="minutes", time=None)
+    log = read_log(small, **how)
+    assert log.times is None
+    assert log.window(1).times is None
+    with pytest.raises(ArgumentError, match="without a column of them"):
+        log.window(since=1)

@@ -4,11 +4,12 @@ import warnings
 
 import pytest
 
-from goalbound import GreedyRidge, InUnits, LossScale, Monitored, Support, load_learner
+from goalbound import Apprentice, GreedyRidge, Guarded, InUnits, LossScale, Monitored, Support, load_learner
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import CaseFinished, CaseNotFound
 from goalbound.store.reading import alarms, case_of, proposal_now
-from tests.support.incidents_at_work import AFTER, BEFORE, greedy, people
+from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, greedy, people
+from tests.support.services import asked
 from tests.support.stores import drawing, open_store
 
 CALM = [1.0, 0.0]
@@ -111,11 +112,11 @@ def test_what_would_be_proposed_is_said_without_being_recorded(tmp_path):
         made = learner.begin(CALM, "down", id="a")
         digest = store.digest()
 
-        def asked(allowed):
+        def proposed(allowed):
             return store.writer.call(lambda engine: proposal_now(engine, "incidents", "a", allowed), writes=False)
 
-        assert asked(None)[:5] == asked(["restart", "page"])[:5] == made[:5]
-        other = asked([1 - made.action])
+        assert proposed(None)[:5] == proposed(["restart", "page"])[:5] == made[:5]
+        other = proposed([1 - made.action])
         assert (other.action, other.name, other.repeated) == (
             1 - made.action,
             ["restart", "page"][1 - made.action],
@@ -123,3 +124,71 @@ def test_what_would_be_proposed_is_said_without_being_recorded(tmp_path):
         )
         assert store.digest() == digest
         assert learner.act("a", allowed=[1 - made.action])[:5] == other[:5]
+
+
+def by_runbook():
+    """The learner inside has learned to restart, and the runbook pages."""
+    learner = Apprentice(greedy(), RUNBOOK, by="estimate", margin=-5.0)
+    learner.learn_log(people(BEFORE, 40))
+    return learner
+
+
+def guarded():
+    learner = Guarded(greedy(), RUNBOOK, after_steps=1)
+    learner.learn_log(people(BEFORE, 40))
+    return learner
+
+
+MIN = LossScale("min", cap=60)
+WRAPPED = {
+    "apprentice": (by_runbook, CALM),
+    "guarded": (guarded, CALM),
+    "monitored": (lambda: Monitored(guarded()), CALM),
+    "in units": (lambda: InUnits(by_runbook(), MIN), CALM),
+    "behind a map": (lambda: CovariateLearner(Hats([0, 100], clamp=True), InUnits(Monitored(guarded()), MIN)), 25),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_what_is_explained_is_what_was_proposed_in_the_store_and_over_http(tmp_path, name):
+    make, context = WRAPPED[name]
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", make())
+        answers = [learner.begin(context, "degraded", id="a")]
+        reasons = []
+        for step in range(1, 4):
+
+            async def ask(client):
+                return (await client.get("/v1/learners/incidents/cases/a/explanation")).json()
+
+            told = asked(store, ask)
+            assert told == learner.explain("a").as_json()
+            assert told["chosen"] == answers[-1].name
+            assert [one["action"] for one in told["actions"]] == ["restart", "page"]
+            reasons.append(told["reason"])
+            answers.append(learner.observe("a", 0.1, "degraded", step=step))
+    led = "after 1 step" if "guard" in name or name in ("monitored", "behind a map") else "no other policy is better"
+    assert reasons[-1].startswith("page, as the runbook says: " + led)
+
+
+def test_an_explanation_says_that_an_action_was_the_only_one_allowed_or_drawn(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", by_runbook())
+        assert learner.begin(CALM, "down", id="a", allowed=["restart"]).name == "restart"
+        assert learner.explain("a").reason == "restart, as it is the only one allowed."
+        assert learner.begin(CALM, "down", id="b").name == "page"
+        assert learner.act("b", allowed=["restart"]).name == "restart"
+        assert learner.explain("b").reason == "restart, as it is the only one allowed."
+        mixed = store.create("mixed", by_runbook(), mixing=0.9, seed=3)
+        told = {}
+        for case in range(20):
+            name = mixed.begin(CALM, "down", id=f"case-{case}").name
+            found = mixed.explain(f"case-{case}")
+            assert found.actions[found.chosen].action == name
+            told[name] = found.reason
+        assert told["restart"].startswith("restart, drawn at random")
+        assert told["page"].startswith("page, as the runbook says")
+        store.create("rival", guarded(), follows="incidents")
+        store.promote("rival")
+        found = learner.explain("b")
+        assert found.actions[found.chosen].action == "restart"

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.adapters.covariates.covariate_map import CovariateMap, check_map
 from goalbound.adapters.covariates.serialization import check_digest, map_as_json, map_digest, map_from_json
 from goalbound.errors import ArgumentError, FileFormatError
+from goalbound.learners.anew import made_anew
 from goalbound.learners.card import MAPPED, Card, wrapped_card
 from goalbound.learners.checks import check_learner
 from goalbound.learners.lr_cssp import LRCSSP
@@ -117,6 +118,15 @@ class CovariateLearner(Wrapper):
         self.begun += other.begun
         self.outside += other.outside
         self.missing += other.missing
+
+    def anew(self) -> CovariateLearner:
+        """The learner behind this map, as if nothing had been seen."""
+        return CovariateLearner(self.map, made_anew(self.inner))
+
+    def relearned(self, **options: Any) -> CovariateLearner:
+        """The learner that has forgotten what changed, behind this map; for learners with a
+        :class:`~goalbound.Monitored` inside, whose ``relearned`` takes the options."""
+        return self._around(inner_method(self.inner, "relearned")(**options))
 
     def extended(self, support: Support, **others: Any) -> CovariateLearner:
         """The learner on a larger support, behind the same map; for learners that have ``extended``. ``others`` are

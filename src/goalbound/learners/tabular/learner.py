@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -226,6 +227,14 @@ class TabularLearner(LearnerBase):
 
     def _described(self) -> list[str]:
         return [str(self.method)]
+
+    def anew(self) -> Self:
+        """A learner with these settings that has seen nothing; its generator goes on from where this one's is."""
+        settings = self.settings
+        options = TabularOptions(settings.delta, settings.added_loss, self.known_losses, settings.tolerance)
+        return type(self)(
+            self.support, self.method, loss_floor=settings.loss_floor, rng=deepcopy(self._rng), options=options
+        )
 
     def _given_arrays(self) -> dict[str, NDArray[Any]]:
         return {} if self.known_losses is None else {"known_losses": self.known_losses}
