@@ -177,6 +177,20 @@ def summary_columns() -> str:
 # --- the service -----------------------------------------------------------------------------------------------------
 
 
+STATUSES = {"asked": ("401", "403", "429", "503"), "body": ("400", "408", "413", "415"), "writes": ("421", "507")}
+"""Statuses that come together: of who asks and how much, of what is sent, of what is written."""
+
+
+def _folded_statuses(statuses: Iterable[str]) -> str:
+    """Statuses in a few words."""
+    left, words = list(statuses), []
+    for word, group in STATUSES.items():
+        if set(group) <= set(left):
+            left = [status for status in left if status not in group]
+            words.append(f"*{word}*")
+    return ", ".join([*left, *words])
+
+
 def http_routes() -> str:
     """A table of all requests, and a section for each body."""
     described = openapi(ROUTES)
@@ -190,10 +204,8 @@ def http_routes() -> str:
                 code(f"{method.upper()} {path}"), one["summary"],
                 one.get("description", "").removeprefix("scope: ") or "-",
                 f"[{body}](#{body.lower()})" if body else "a file" if "requestBody" in one else "-",
-                list(one["responses"]),
+                _folded_statuses(one["responses"]),
             ))  # fmt: skip
-    common = [status for status in rows[0][-1] if all(status in row[-1] for row in rows)]
-    rows = [(*row[:-1], ", ".join(status for status in row[-1] if status not in common) or "-") for row in rows]
     schemas = described["components"]["schemas"]
     queries = [
         (code(f"{method.upper()} {path}"), code(one["name"]), one.get("description", ""))
@@ -205,7 +217,8 @@ def http_routes() -> str:
     names = [*bodies, *(name for name in schemas if name not in bodies)]
     return "\n".join([
         table(["request", "what it does", "scope", "body", "statuses"], rows),
-        f"Every request may also be answered with {', '.join(common)}.\n",
+        "Statuses that come together have one word: "
+        + "; ".join(f"*{word}*: {', '.join(statuses)}" for word, statuses in STATUSES.items()) + ".\n",
         "Parameters after the question mark:\n",
         table(["request", "parameter", "meaning"], queries),
         *(_schema(name, schemas[name]) for name in names),

@@ -135,3 +135,12 @@ def test_the_gallery_says_how_large_its_runs_were(extension, tmp_path):
     for one in gallery.EXHIBITS:
         arguments = parser().parse_args([*gallery._command(one, quick=True), "--out", "x"])
         assert not hasattr(arguments, "spec") or (ROOT / arguments.spec).exists()
+
+
+def test_statuses_of_requests_are_folded_and_none_is_lost(extension):
+    text = extension("reference_text")
+    assert text._folded_statuses(["200", "401", "403", "404", "429", "503"]) == "200, 404, *asked*"
+    assert text._folded_statuses(["200", "401", "503"]) == "200, 401, 503"
+    lines = text.http_routes().splitlines()
+    assert max(len(line.rsplit("|", 2)[1]) for line in lines if line.startswith("| `POST /v1")) < 60
+    assert any("*asked*: 401, 403, 429, 503; *body*: 400, 408, 413, 415; *writes*: 421, 507" in line for line in lines)
