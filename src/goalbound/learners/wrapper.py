@@ -103,12 +103,14 @@ _WHO_HAS = {
 
 def inner_method(learner: Any, name: str) -> Any:
     """A method of the learner inside; an error with the remedy where its class has none."""
-    method = getattr(learner, name, None)
-    if method is None:
+    try:
+        return getattr(learner, name)
+    except LearnerError:  # its own words are better
+        raise
+    except AttributeError:
         inside = unwrap(learner)
         within = "" if inside is learner else f" around a {type(inside).__name__}"
-        raise LearnerError(f"a {type(learner).__name__}{within} has no {name}; {_WHO_HAS.get(name, _ANEW)}")
-    return method
+        raise LearnerError(f"a {type(learner).__name__}{within} has no {name}; {_WHO_HAS.get(name, _ANEW)}") from None
 
 
 def begin_inner(learner: Any, context: Any, id: str | int | None) -> Any:

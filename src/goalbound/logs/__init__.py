@@ -7,7 +7,7 @@
 >>> log
 Log(2 steps, 1 case, 2 states, 2 pairs; support inferred)
 >>> list(log)[1]
-(array([1.]), Step(state=1, action=1, loss=0.2, next_state=2))
+(array([1.]), Step(state=0, action=0, loss=0.2, next_state=2))
 """
 
 from goalbound.logs.columns import LogColumns

@@ -354,8 +354,11 @@ def test_a_log_that_was_read_with_other_states_is_refused_and_nothing_is_learned
         "case": [1, 1], "time": [0, 1], "state": ["b", "a"], "action": ["go", "go"], "loss": [0.5, 0.5],
         "next_state": ["a", "goal"],
     }  # fmt: skip
-    log = read_log(table)
-    own = Support.from_pairs([{0: [1, 2]}, {0: [0, 2]}], state_names=["a", "b"], action_names=["go"])
+    own, other = (
+        Support.from_pairs([{0: [1, 2]}, {0: [0, 2]}], state_names=names, action_names=["go"])
+        for names in (["a", "b"], ["b", "a"])
+    )
+    log = read_log(table, support=other)
     learner = Discretized(lambda rng: LRCSSP(own, 1, loss_floor=0.1), 1, parts=2)
     with pytest.raises(InputError, match=r"read with other names of states .*'b', 'a'.*support=learner\.support"):
         learner.learn_log(log)
