@@ -49,8 +49,10 @@ $(VENV)/.docs: $(VENV)/.made pyproject.toml constraints.txt
 demo: $(VENV)/.experiments
 	$(BIN)/goalbound demo
 
+# How many processes: auto, one for each processor.
+WORKERS ?= auto
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --quiet
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --quiet
 
 # Notebooks are executed, and their output is kept in out/notebooks until they change; NOTEBOOKS=off: not executed.
 NOTEBOOKS ?= cache
