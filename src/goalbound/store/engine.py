@@ -28,7 +28,7 @@ from goalbound.models.validation import check_bool, check_float, check_int, shor
 from goalbound.store.bodies import abandon_body, actions_of, begin_body, body_allowed, checked_loss
 from goalbound.store.cases import Case, Change, Managed
 from goalbound.store.compaction import compact, take_snapshot
-from goalbound.store.events import Event, Kind, canonical, chain_of, chain_of_step, content_of
+from goalbound.store.events import Event, Kind, canonical, chain_of, chain_of_step
 from goalbound.store.head import Head, check_head
 from goalbound.store.log import EventLog, SnapshotEntry
 from goalbound.store.machine import MOST_STEPS, WARM_CASES, Machine, finished
@@ -399,13 +399,6 @@ class Engine:
         return Answer(id, number or 0, event.action, name, event.propensity, event.seq, event.action is None, repeated)
 
     # Reading.
-
-    def context_of(self, case: int) -> Any:
-        """The context, or the covariates, that a case was begun with."""
-        event = self._step_of(case, 0)
-        if event is None:
-            raise CaseNotFound("the beginning of this case is in the archive; its context is not here any more")
-        return content_of(event.body).get("context")
 
     def events(self, after: int, limit: int) -> list[Event]:
         """Some of the log, in order; of a follower none that it has not seen."""

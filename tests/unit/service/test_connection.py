@@ -99,14 +99,6 @@ def test_a_step_in_any_form_is_answered_as_by_the_application(pair, name):
     assert first[-1] == ("closed" if name in ("close", "old") else "open")
 
 
-@pytest.fixture
-def store(tmp_path):
-    with open_store(tmp_path / "store") as store:
-        store.create("incidents", greedy())
-        store.learner("incidents").begin([1, 0], "degraded", id="a")
-        yield store
-
-
 def test_whole_steps_need_no_coroutine(store, monkeypatch):
     monkeypatch.setattr(Service, "__call__", None)
     with served(store, Connection) as (port, _):

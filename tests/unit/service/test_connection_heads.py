@@ -9,17 +9,7 @@ import pytest
 
 from goalbound.service.connection import Connection
 from tests.support.connections import STEP, STEPS, request, served, talk, writer_busy
-from tests.support.incidents_at_work import greedy
-from tests.support.stores import open_store, until
-
-
-@pytest.fixture
-def store(tmp_path):
-    with open_store(tmp_path / "store") as store:
-        store.create("incidents", greedy())
-        store.learner("incidents").begin([1, 0], "degraded", id="a")
-        yield store
-
+from tests.support.stores import until
 
 CHUNKED = request(STEPS, b"", headers=b"content-type: application/json\r\ntransfer-encoding: chunked\r\n").replace(
     b"content-length: 0\r\n", b"") + b"%x\r\n%s\r\n0\r\n" % (len(STEP % 1), STEP % 1)  # fmt: skip
