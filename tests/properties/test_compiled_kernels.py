@@ -108,6 +108,7 @@ class Case:
         """What the planner would give to this kernel, outputs last."""
         floats, whole = np.empty(self.states), np.empty(self.states, dtype=np.int64)
         none, margin = np.empty(0), np.full(self.states, 1e-6)
+        room = np.zeros((chain.KRYLOV_VECTORS, self.states))
         named: dict[str, tuple[Any, ...]] = {
             "components": (self.rows, self.usable, whole),
             "grow_clusters": (self.rows, self.order, 16, np.empty(self.states, dtype=np.int32)),
@@ -128,7 +129,7 @@ class Case:
             "evaluate_step": (
                 self.state, self.coarse, False, False, self.policy, 1e-3, 1e-9, False, 16, 30.0, 1e4
             ),
-            "bicgstab": (self.chain, self.coarse, self.rhs, self.unit, 1e-12, 60, self.zeros),
+            "bicgstab": (self.chain, self.coarse, self.rhs, self.unit, 1e-12, 60, room, self.zeros),
         }  # fmt: skip
         return named[kernel.__name__]
 
@@ -215,7 +216,7 @@ def test_no_kernel_counts_from_the_end_where_a_log_is_learned_from() -> None:
 
 
 def test_the_krylov_method_of_this_case_takes_some_steps_and_ends(case: Case) -> None:
-    x = np.zeros(case.states)
-    reached, steps = chain.bicgstab.python(case.chain, case.coarse, case.rhs, case.unit, 1e-12, 60, x)
+    x, room = np.zeros(case.states), np.empty((chain.KRYLOV_VECTORS, case.states))
+    reached, steps = chain.bicgstab.python(case.chain, case.coarse, case.rhs, case.unit, 1e-12, 60, room, x)
     assert reached <= 1e-12
     assert 1 < steps < 60

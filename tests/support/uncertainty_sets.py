@@ -8,10 +8,16 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from goalbound.kernels.compile import python
+from goalbound.kernels.layout import Rows
+from goalbound.kernels.sparse_policy_iteration import SparseWorkspace, new_sparse_workspace
 from goalbound.kernels.value_iteration import L2_BALL, UncertaintySet, ValueIterationState, new_value_iteration_state
+from goalbound.models import SSP
 from tests.reference.optimism import inner_minimum
 
 Floats = NDArray[np.float64]
+LEAST_LOSS = 0.1
+"""Losses of plain models are raised to it."""
 
 
 def plausible_row(centre: Floats, ball: float, loss: float = 0.1) -> UncertaintySet:
@@ -65,3 +71,22 @@ def iteration_from(sets: UncertaintySet, values: Floats) -> ValueIterationState:
     iteration.policy[:] = sets.pair_start[:-1]
     iteration.values[:] = values
     return iteration
+
+
+def plain_model(ssp: SSP) -> UncertaintySet:
+    """A problem as kernels know it, its losses raised to the floor: a ball of radius 0 around each row."""
+    support = ssp.support
+    used = np.array([int((support.next_state[support.row(i)] != support.states).sum()) for i in range(support.pairs)])
+    squares = [float(np.square(ssp.probabilities[support.row(i)][: used[i]]).sum()) for i in range(support.pairs)]
+    return UncertaintySet(
+        L2_BALL, np.inf, np.array(support.pair_start), np.array(support.next_start), used, np.array(support.next_state),
+        np.array(ssp.probabilities), np.zeros(support.pairs), np.array(squares), np.maximum(ssp.losses, LEAST_LOSS),
+        np.empty(0), np.empty(0), np.empty(0, dtype=np.int64),
+    )  # fmt: skip
+
+
+def sparse_workspace(sets: UncertaintySet) -> SparseWorkspace:
+    """Room to evaluate policies by the Krylov method."""
+    pair_state = np.repeat(np.arange(len(sets.pair_start) - 1, dtype=np.int32), np.diff(sets.pair_start))
+    rows = Rows(sets.pair_start, sets.next_start, sets.state, np.empty(0), np.ones(len(sets.state)))
+    return new_sparse_workspace(rows, pair_state, python)

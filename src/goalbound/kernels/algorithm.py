@@ -33,6 +33,7 @@ from goalbound.kernels.regression import (
     ridge_error,
     take_visit,
 )
+from goalbound.kernels.sparse_policy_iteration import sparse_policy_iteration
 from goalbound.kernels.state import (
     CHANGE_LOG_SIZE,
     LOCAL,
@@ -309,11 +310,14 @@ def plan(constants, learner, episode, workspace, sweeps):
     """A new plan for the context of the episode (line 25). Returns whether value iteration came to its end.
 
     Only pairs visited since the last plan are looked at again, and states are swept only if the residual asks for it.
-    ``workspace`` may be empty; if it is not, policies are evaluated too.
+    ``workspace`` may be empty; if it is not, policies are evaluated too, by elimination or, if it is sparse, by the
+    Krylov method.
     """
     update_sets(constants, learner, episode)
     if not episode.iteration.progress["residual"] <= constants.tolerance:
-        if constants.policy_iteration:
+        if workspace.sparse:
+            sparse_policy_iteration(episode.sets, episode.iteration, 0.5 * constants.tolerance, sweeps, workspace)
+        elif constants.policy_iteration:
             policy_iteration(episode.sets, episode.iteration, 0.5 * constants.tolerance, sweeps, workspace)
         else:
             value_iteration(episode.sets, episode.iteration, 0.5 * constants.tolerance, sweeps)

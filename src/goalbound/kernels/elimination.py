@@ -13,6 +13,10 @@ MOST_ELIMINATED_STATES = 100
 class EvaluationWorkspace(Struct):
     """Work arrays to evaluate a policy of S states."""
 
+    _static = ("sparse",)
+
+    sparse: bool
+    """False; see :class:`~goalbound.kernels.sparse_policy_iteration.SparseWorkspace`"""
     matrix: NDArray[np.float64]
     """[S, S]"""
     leaving: NDArray[np.float64]
@@ -29,7 +33,7 @@ class EvaluationWorkspace(Struct):
 
 def new_evaluation_workspace(states: int) -> EvaluationWorkspace:
     """Work arrays for so many states; empty for 0."""
-    return EvaluationWorkspace(np.empty((states, states)), *np.empty((2, states)), *np.empty((3, states + 1)))
+    return EvaluationWorkspace(False, np.empty((states, states)), *np.empty((2, states)), *np.empty((3, states + 1)))
 
 
 @kernel

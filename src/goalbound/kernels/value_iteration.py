@@ -399,16 +399,22 @@ def largest_value(iteration):
 
 
 @lean
-def value_iteration(sets, iteration, tolerance, sweeps):
-    """:func:`iterate`, and once more where values fell from so high that the total decrease, and so which pairs may be
-    skipped, was rounded by more than the certificate has room for. Returns the sweeps made."""
-    made = iterate(sets, iteration, tolerance, sweeps)
+def repeat_where_rounded(sets, iteration, tolerance, sweeps, made):
+    """:func:`iterate` once more where values fell from so high that the total decrease, and so which pairs may be
+    skipped, was rounded by more than the certificate has room for. Returns the sweeps made, ``made`` before."""
     if 2.0**-53 * made * iteration.progress["total_decrease"] > ROUNDING * largest_value(iteration):
         iteration.progress["total_decrease"] = 0.0
         for pair in range(len(iteration.backup)):
             iteration.backup[pair] = -np.inf
         made += iterate(sets, iteration, tolerance, max(sweeps - made, 1))
     return made
+
+
+@lean
+def value_iteration(sets, iteration, tolerance, sweeps):
+    """:func:`iterate`, and once more where rounding asks for it. Returns the sweeps made."""
+    made = iterate(sets, iteration, tolerance, sweeps)
+    return repeat_where_rounded(sets, iteration, tolerance, sweeps, made)
 
 
 @lean
@@ -475,6 +481,30 @@ def optimistic_rows(sets, iteration, out_rows):
 
 
 @lean
+def policy_row(sets, iteration, s, leak, row):
+    """The most optimistic row of the policy in state s against the values, by seen index, without the goal and without
+    staying: into ``row``. A share ``leak`` leads to the goal besides. Returns the probabilities of moving at all and of
+    moving to the goal."""
+    states = len(iteration.policy)
+    pair = iteration.policy[s]
+    first = sets.next_start[pair]
+    optimistic_row(sets, pair, iteration.values, iteration.dual[pair], row[: sets.used[pair]])
+    total = 0.0
+    staying = 0.0
+    for k in range(sets.used[pair]):
+        t = sets.state[first + k]
+        q = 0.0 if t == states else (1.0 - leak) * row[k]
+        total += q
+        if t == s:
+            staying += q
+            q = 0.0
+        row[k] = q
+    if sets.shape == L2_BALL and sets.mass[pair] == NO_GOAL:
+        return 1.0 - staying, leak  # what else is left is rounding
+    return 1.0 - staying, max(1.0 - total, 0.0)
+
+
+@lean
 def evaluate(sets, iteration, workspace, leak):
     """Give every state what the policy is worth with its most optimistic rows against the values as they are.
 
@@ -485,30 +515,15 @@ def evaluate(sets, iteration, workspace, leak):
     for s in range(states):
         pair = iteration.policy[s]
         first = sets.next_start[pair]
-        row = workspace.row[: sets.used[pair]]
-        optimistic_row(sets, pair, iteration.values, iteration.dual[pair], row)
-        total = 0.0
-        staying = 0.0
-        for t in range(states):
-            workspace.matrix[s, t] = 0.0
-        for k in range(len(row)):
-            t = sets.state[first + k]
-            if t == states:
-                continue
-            q = (1.0 - leak) * row[k]
-            total += q
-            if t == s:
-                staying += q
-            else:
-                workspace.matrix[s, t] += q
-        moving = 1.0 - staying
+        moving, leaving = policy_row(sets, iteration, s, leak, workspace.row)
         if moving <= 0.0:
             return False
         for t in range(states):
-            workspace.matrix[s, t] /= moving
-        workspace.leaving[s] = max(1.0 - total, 0.0) / moving
-        if sets.shape == L2_BALL and sets.mass[pair] == NO_GOAL:
-            workspace.leaving[s] = leak / moving  # what else is left is rounding
+            workspace.matrix[s, t] = 0.0
+        for k in range(sets.used[pair]):
+            if sets.state[first + k] < states:
+                workspace.matrix[s, sets.state[first + k]] = workspace.row[k] / moving
+        workspace.leaving[s] = leaving / moving
         workspace.values[s] = sets.losses[pair] / moving
     if not eliminate(workspace.matrix, workspace.leaving, workspace.pivot, workspace.values, workspace.steps, False):
         return False
@@ -527,7 +542,7 @@ def policy_iteration(sets, iteration, tolerance, sweeps, workspace):
     for made in range(min(ROUNDS, sweeps)):
         iteration.progress["residual"] = sweep(sets, iteration, made % 2 == 1)
         if iteration.progress["residual"] <= tolerance:
-            return made + 1
+            return repeat_where_rounded(sets, iteration, tolerance, sweeps, made + 1)
         if made > 0 and not evaluate(sets, iteration, workspace, 0.0):
             if sets.ceiling < np.inf:
                 # Some state never arrives and climbs to the ceiling, one loss at a time: with a leak it is there now.

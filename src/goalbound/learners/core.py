@@ -17,10 +17,12 @@ from goalbound.kernels import episode_loop
 from goalbound.kernels.active_set import new_projection_workspace
 from goalbound.kernels.all_pairs import known_pairs
 from goalbound.kernels.audit import new_regret_audit
-from goalbound.kernels.elimination import new_evaluation_workspace
+from goalbound.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
+from goalbound.kernels.layout import Rows
 from goalbound.kernels.linearity_test import PARTS
 from goalbound.kernels.records import assign, named_arrays
 from goalbound.kernels.regression import new_regression_sums
+from goalbound.kernels.sparse_policy_iteration import SparseWorkspace, new_sparse_workspace
 from goalbound.kernels.state import (
     POSTERIOR,
     Constants,
@@ -124,7 +126,7 @@ class RidgeLearner(VisitLearner):
             self._state = self._state._replace(ties=tied)
         longest = max(int(np.diff(one.next_start).max()) for one in (support, *([groups.support] if groups else [])))
         self._scratch = new_projection_workspace(longest, size)
-        self._workspace = new_evaluation_workspace(support.states if self._constants.policy_iteration else 0)
+        self._workspace = self._new_workspace()
         self._effort.engine(support.triples)(kernels.reset_data)(self._constants, self._state)
 
     def _new_state(
@@ -144,6 +146,15 @@ class RidgeLearner(VisitLearner):
             noise_free=constants.noise_free.on,
             ties=ties,
         )
+
+    def _new_workspace(self) -> EvaluationWorkspace | SparseWorkspace:
+        """Room to evaluate policies: by elimination, or by the Krylov method if there are many states and estimates are
+        points. Sets are optimistic about the way to the goal, and sweeps converge soon."""
+        support, run = self.support, self._effort.engine(self.support.triples)
+        if self._constants.policy_iteration or self.settings.is_optimistic:
+            return new_evaluation_workspace(support.states if self._constants.policy_iteration else 0)
+        rows = Rows(support.pair_start, support.next_start, support.next_state, np.empty(0), np.ones(support.triples))
+        return new_sparse_workspace(rows, support.pair_state, run)
 
     @classmethod
     def _explores(cls, exploration: Exploration) -> bool:

@@ -165,7 +165,8 @@ class ChainSolver:
             room = self._room
             if room is None or not self._factored:
                 room = self._factor_coarse(chain)
-            reached, _ = self.run(kernels.bicgstab)(chain, room, rhs, unit, target, iteration.KRYLOV_STEPS, x)
+            work = np.empty((kernels.KRYLOV_VECTORS, self.states))
+            reached, _ = self.run(kernels.bicgstab)(chain, room, rhs, unit, target, iteration.KRYLOV_STEPS, work, x)
         return x, reached
 
     def _largest_residual(self, rhs: NDArray[np.float64], unit: NDArray[np.float64], x: NDArray[np.float64]) -> float:

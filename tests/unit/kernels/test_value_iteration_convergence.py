@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from goalbound.kernels import value_iteration as kernels
 from goalbound.kernels.elimination import new_evaluation_workspace
+from goalbound.kernels.sparse_policy_iteration import sparse_policy_iteration
 from goalbound.kernels.value_iteration import L1_BALL, L2_BALL, UncertaintySet, ValueIterationState
 from goalbound.models import SSP
 from goalbound.planning import solve
@@ -19,12 +20,16 @@ from goalbound.planning.extended_value_iteration import value_bounds
 from tests.reference.optimism import l1_minimum_by_sorting
 from tests.reference.ridge_baselines import best_of_all_policies
 from tests.support.strategies import examples, ssps
-from tests.support.uncertainty_sets import backups, iteration_from, plausible_problems
+from tests.support.uncertainty_sets import (
+    LEAST_LOSS as FLOOR,
+)
+from tests.support.uncertainty_sets import backups, iteration_from, plain_model, plausible_problems, sparse_workspace
 
 Floats = NDArray[np.float64]
 
-FLOOR = 0.1
 TOLERANCE = 1e-7
+WAYS = ["sweeps", "elimination", "krylov"]
+"""How policies are evaluated between sweeps: not at all, by elimination, or by the Krylov method."""
 
 
 class Settled(NamedTuple):
@@ -34,29 +39,20 @@ class Settled(NamedTuple):
     upper: Floats
 
 
-def settled(sets: UncertaintySet, *, by_policies: bool, start: float = FLOOR, tolerance: float = TOLERANCE) -> Settled:
+def settled(sets: UncertaintySet, *, way: str, start: float = FLOOR, tolerance: float = TOLERANCE) -> Settled:
     """Values from a start, with the bounds that their residual certifies."""
     states = len(sets.pair_start) - 1
     iteration = iteration_from(sets, np.array([*np.full(states, start), 0.0]))
-    if by_policies:
+    if way == "elimination":
         sweeps = kernels.policy_iteration.python(sets, iteration, tolerance, 100_000, new_evaluation_workspace(states))
+    elif way == "krylov":
+        with np.errstate(all="ignore"):  # of policies that never arrive
+            sweeps = sparse_policy_iteration.python(sets, iteration, tolerance, 100_000, sparse_workspace(sets))
     else:
         sweeps = kernels.value_iteration.python(sets, iteration, tolerance, 100_000)
     assert iteration.progress["residual"] <= tolerance
     floor = float(sets.losses.min())
     return Settled(iteration, sweeps, *value_bounds(iteration.values, float(iteration.progress["residual"]), floor))
-
-
-def plain_model(ssp: SSP) -> UncertaintySet:
-    """A problem as kernels know it, its losses raised to the floor: a ball of radius 0 around each row."""
-    support = ssp.support
-    used = np.array([int((support.next_state[support.row(i)] != support.states).sum()) for i in range(support.pairs)])
-    squares = [float(np.square(ssp.probabilities[support.row(i)][: used[i]]).sum()) for i in range(support.pairs)]
-    return UncertaintySet(
-        L2_BALL, np.inf, np.array(support.pair_start), np.array(support.next_start), used, np.array(support.next_state),
-        np.array(ssp.probabilities), np.zeros(support.pairs), np.array(squares), np.maximum(ssp.losses, FLOOR),
-        np.empty(0), np.empty(0), np.empty(0, dtype=np.int64),
-    )  # fmt: skip
 
 
 def rows_of(sets: UncertaintySet) -> list[dict[int, float]]:
@@ -94,11 +90,11 @@ def best_backups(sets: UncertaintySet, values: Floats) -> Floats:
 
 @examples(30)
 @given(ssps(proper=True, most_states=5), st.sampled_from([FLOOR, 3.0, 100.0]))
-def test_in_a_plain_model_both_ways_end_at_the_planners_values(ssp: SSP, start: float) -> None:
+def test_in_a_plain_model_all_ways_end_at_the_planners_values(ssp: SSP, start: float) -> None:
     model = plain_model(ssp)
     exact = solve(SSP(ssp.support, model.losses, ssp.probabilities))
-    for by_policies in (False, True):
-        found = settled(model, by_policies=by_policies, start=start)
+    for way in WAYS:
+        found = settled(model, way=way, start=start)
         assert (found.lower <= exact.upper * (1.0 + 1e-12)).all()
         assert (exact.lower <= found.upper * (1.0 + 1e-12)).all()
         np.testing.assert_allclose(found.iteration.values, exact.values, rtol=3.0 * TOLERANCE / FLOOR)
@@ -106,40 +102,41 @@ def test_in_a_plain_model_both_ways_end_at_the_planners_values(ssp: SSP, start: 
 
 @examples(25)
 @given(plausible_problems(), st.booleans(), st.sampled_from([FLOOR, 3.0, 100.0]))
-def test_in_both_shapes_both_ways_end_within_their_certificates(
+def test_in_both_shapes_all_ways_end_within_their_certificates(
     sets: UncertaintySet, taking: bool, start: float
 ) -> None:
     sets = as_taking(sets) if taking else sets
-    sure, quick = (settled(sets, by_policies=way, start=start) for way in (False, True))
-    assert (quick.lower <= sure.upper).all()
-    assert (sure.lower <= quick.upper).all()
-    for found in (sure, quick):
+    sure, *quick = (settled(sets, way=way, start=start) for way in WAYS)
+    for found in quick:
+        assert (found.lower <= sure.upper).all()
+        assert (sure.lower <= found.upper).all()
+    for found in (sure, *quick):
         again = best_backups(sets, found.iteration.values)
         room = found.iteration.progress["residual"] + 1e-11 * found.iteration.values.max()
         assert np.abs(again - found.iteration.values[:-1]).max() <= room
 
 
 @examples(25)
-@given(ssps(proper=False, most_states=3), st.sampled_from([1.0, 2.5, 7.0]), st.booleans())
-def test_no_value_is_above_the_ceiling_and_below_it_all_is_as_it_was(ssp: SSP, ceiling: float, quick: bool) -> None:
+@given(ssps(proper=False, most_states=3), st.sampled_from([1.0, 2.5, 7.0]), st.sampled_from(WAYS))
+def test_no_value_is_above_the_ceiling_and_below_it_all_is_as_it_was(ssp: SSP, ceiling: float, way: str) -> None:
     # The witness: a ceiling is one more choice in every state, to pay it and be at the goal.
     model = plain_model(ssp)._replace(ceiling=ceiling)
-    found = settled(model, by_policies=quick)
+    found = settled(model, way=way)
     exact = best_of_all_policies(model.pair_start, model.losses.tolist(), rows_of(model), ceiling=ceiling)
     assert found.iteration.values.max() <= ceiling
     np.testing.assert_allclose(found.iteration.values, exact, rtol=3.0 * TOLERANCE / FLOOR)
 
 
-@pytest.mark.parametrize("by_policies", [False, True])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("start", [0.1, 50.0])
-def test_what_never_arrives_ends_at_the_ceiling(by_policies: bool, start: float) -> None:
+def test_what_never_arrives_ends_at_the_ceiling(way: str, start: float) -> None:
     # States 0 and 1 lead to one another for ever; state 2 leads to the goal, or to them.
     ssp = SSP.dense(
         [[0.3, 1.0], [0.7, 1.0], [0.2, 0.1]],
         [[[0, 1, 0, 0], [1, 0, 0, 0]], [[1, 0, 0, 0], [0, 1, 0, 0]], [[0, 0, 0, 1], [1, 0, 0, 0]]],
     )
     model = plain_model(ssp)._replace(ceiling=20.0)
-    found = settled(model, by_policies=by_policies, start=start)
+    found = settled(model, way=way, start=start)
     assert found.iteration.values.tolist() == [20.0, 20.0, 0.2, 0.0]
     assert found.iteration.policy[2] == 4
 
@@ -179,7 +176,7 @@ def test_where_exits_are_rare_a_few_sweeps_do() -> None:
     rows = np.full((states, 1, states + 1), (1.0 - leave) / states)
     rows[..., -1] = leave
     model = plain_model(SSP.dense(np.full((states, 1), 0.5), rows))
-    quick = settled(model, by_policies=True, tolerance=1e-6)
+    quick = settled(model, way="elimination", tolerance=1e-6)
     assert quick.sweeps <= 4
     np.testing.assert_allclose(quick.iteration.values[:-1], 5000.0, rtol=1e-9)
     iteration = iteration_from(model, np.array([*np.full(states, FLOOR), 0.0]))

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from goalbound.kernels.compile import kernel, lean
 from goalbound.kernels.struct import Struct
 
+KRYLOV_VECTORS = 8
+"""So many vectors of S numbers :func:`bicgstab` works with."""
+
 
 class Chain(Struct):
     """A policy's moves between states; a row and its exit sum to 1."""
@@ -251,24 +254,22 @@ def precondition(chain, coarse, rhs, work, out):
         out[s] = value
 
 
-@kernel
-def bicgstab(chain, coarse, rhs, unit, target, most, x):
+@lean
+def bicgstab(chain, coarse, rhs, unit, target, most, room, x):
     """Solve x = rhs + weight x from the x given until the residual is at most ``target * unit``.
 
     Returns the largest residual divided by unit that was reached, and the number of steps; x is the best seen.
+    ``room`` [KRYLOV_VECTORS, S] is a work array.
     """
     states = len(rhs)
-    residual = np.empty(states)
-    shadow = np.empty(states)
-    direction = np.zeros(states)
-    image = np.zeros(states)
-    smooth = np.empty(states)
-    smooth_image = np.empty(states)
-    best = x.copy()
-    work = np.empty(len(coarse.first))
+    residual, shadow, direction, image = room[0], room[1], room[2], room[3]
+    smooth, smooth_image, best, work = room[4], room[5], room[6], room[7]
     chain_residual(chain, rhs, x, residual)
     reached = 0.0
     for s in range(states):
+        direction[s] = 0.0
+        image[s] = 0.0
+        best[s] = x[s]
         shadow[s] = residual[s]
         reached = max(reached, abs(residual[s]) / unit[s])
     rho = alpha = omega = 1.0

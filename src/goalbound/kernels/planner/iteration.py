@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from goalbound.kernels.compile import kernel, lean
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.planner.bellman import improve, policy_residual, update_chain
-from goalbound.kernels.planner.chain import Chain, bicgstab, refactor_coarse, sweep_until
+from goalbound.kernels.planner.chain import KRYLOV_VECTORS, Chain, bicgstab, refactor_coarse, sweep_until
 from goalbound.kernels.struct import Struct
 
 PATIENCE = 4
@@ -95,7 +95,8 @@ def solve_step(state, coarse, factored, resumed, target, sweeps, work_factor, wo
             return SOLVED, reached
         if not factored and not refactor_coarse(state.chain, coarse, work_factor, work_more):
             return NO_FACTOR, reached
-    reached, _ = bicgstab(state.chain, coarse, state.rhs, state.scale, target, KRYLOV_STEPS, state.x)
+    room = np.empty((KRYLOV_VECTORS, states))
+    reached, _ = bicgstab(state.chain, coarse, state.rhs, state.scale, target, KRYLOV_STEPS, room, state.x)
     if reached > target:
         largest = 0.0
         for n in range(states):
