@@ -113,6 +113,11 @@ def inner_method(learner: Any, name: str) -> Any:
         raise LearnerError(f"a {type(learner).__name__}{within} has no {name}; {_WHO_HAS.get(name, _ANEW)}") from None
 
 
+def has_own(learner: Any, name: str) -> bool:
+    """Whether a learner has this attribute itself, not only by the learner inside it."""
+    return hasattr(learner, name) and not isinstance(inspect.getattr_static(learner, name), InnerAttribute)
+
+
 def begin_inner(learner: Any, context: Any, id: str | int | None) -> Any:
     """``learner.begin(context)``; an id is passed on where there is one."""
     return learner.begin(context) if id is None else learner.begin(context, id=id)

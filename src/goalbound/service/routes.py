@@ -31,6 +31,7 @@ from goalbound.store.engine import Answer, Engine
 from goalbound.store.log import MANY
 from goalbound.store.reading import MOST_TOLD, case_of, explanation, learner_status, place_of, proposal_now
 from goalbound.store.reading import policy_bounds as bounds_of_policy
+from goalbound.store.relearning import relearn, relearned_name
 from goalbound.store.snapshots import learner_from
 from goalbound.store.transfer import event_line
 
@@ -339,6 +340,18 @@ async def acknowledge(request: Request) -> Response:
     return await show_learner(request)
 
 
+async def relearn_learner(request: Request) -> Response:
+    """A challenger is put in that has forgotten what a monitored learner has noticed to have changed."""
+    name = request.names["learner"]
+    new_name = _query(request).get("name", relearned_name(name))
+
+    def operation(engine: Engine) -> dict[str, Any]:
+        relearn(engine, name, new_name)
+        return learner_status(engine, new_name)
+
+    return Response(_encode(await request.service.call(operation)), 201)
+
+
 async def show_events(request: Request) -> Response:
     """Some of the log, one line for each event, in order."""
     after = _number(request, "after", 0)
@@ -446,6 +459,9 @@ ROUTES: tuple[Route, ...] = (
                  ("mixing", "with this probability an action is drawn at random", None))),
     Route("POST", f"{_ONE}/promote", promote, "admin", "let a challenger take the place of the learner it follows",
           errors=(404, 422)),
+    Route("POST", f"{_ONE}/relearn", relearn_learner, "admin",
+          "put in a challenger that has forgotten what an alarm says has changed", status=201, errors=(404, 422),
+          query=(("name", "of the challenger; left out: that of the learner with -relearned", None),)),
     Route("POST", f"{_ONE}/acknowledge", acknowledge, "admin", "go on after an alarm", errors=(404, 422)),
     Route("GET", "/v1/events", show_events, "events:read", "the log, one line for each event", errors=(422,),
           query=_PAGE),

@@ -22,12 +22,12 @@ from goalbound.learners.advance import ENDED, IMPOSSIBLE
 from goalbound.learners.checks import allowed_pairs, checked_state
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.loss_units import EpisodeInUnits
-from goalbound.learners.wrapper import Wrapper
+from goalbound.learners.wrapper import has_own, layers
 from goalbound.models import Step, Support
 from goalbound.models.validation import short_repr
 from goalbound.store.bodies import abandon_body, begin_body, body_allowed, checked_loss
 from goalbound.store.cases import Case, Change, Managed
-from goalbound.store.events import Event, Kind, content_of
+from goalbound.store.events import Event, Kind, canonical, content_of
 from goalbound.store.proposals import Proposal, propose
 
 MOST_STEPS = 2**40
@@ -267,17 +267,19 @@ class Machine:
         self._end(case)
         return Change(Kind.ABANDON, case.learner, case.number, case.step, body=encoded)
 
-    def acknowledge(self, learner: int) -> Change:
-        """The alarms of a learner were seen; it goes on."""
-        one = self.learners[learner].learner
-        while isinstance(one, Wrapper) and not callable(getattr(one, "acknowledge", None)):
-            one = one.inner
-        if not callable(getattr(one, "acknowledge", None)):
+    def acknowledge(self, learner: int, *, outermost: bool = False) -> Change:
+        """The alarms of a learner, and of all that is around it, were seen; it goes on.
+
+        ``outermost``: only those of the outermost that has alarms, which is what events of version 1.0.0 say.
+        """
+        found = [one for one in layers(self.learners[learner].learner) if has_own(one, "acknowledge")]
+        if not found:
             raise LearnerError(
-                f"{self.learners[learner].name} is no Monitored learner, and has no alarms to acknowledge"
+                f"{self.learners[learner].name} is no Monitored or Guarded learner, and has no alarms to acknowledge"
             )
-        one.acknowledge()
-        return Change(Kind.ACKNOWLEDGE, learner)
+        for one in found[:1] if outermost else found:
+            one.acknowledge()
+        return Change(Kind.ACKNOWLEDGE, learner, body=None if outermost else canonical({"all": True}))
 
     def promote(self, learner: int) -> Change:
         """A challenger takes the place of the learner that it follows, which follows it from now on.
@@ -321,7 +323,7 @@ class Machine:
                 shadow=body.get("shadow", False),
             )  # fmt: skip
         if kind is Kind.ACKNOWLEDGE:
-            return self.acknowledge(event.learner)
+            return self.acknowledge(event.learner, outermost=not body)
         if kind is Kind.PROMOTE:
             return self.promote(event.learner)
         case = self.cases.get(event.case or 0)

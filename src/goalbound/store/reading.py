@@ -9,7 +9,7 @@ from goalbound.learners.card import learner_card
 from goalbound.learners.checks import allowed_pairs
 from goalbound.learners.guarded import Guarded
 from goalbound.learners.monitored import Monitored
-from goalbound.learners.wrapper import Wrapper, copy_with_episode, unwrap
+from goalbound.learners.wrapper import copy_with_episode, has_own, layers, unwrap
 from goalbound.models.validation import short_repr
 from goalbound.store.bodies import actions_of
 from goalbound.store.cases import Case, Managed
@@ -143,30 +143,23 @@ def proposal_now(engine: Engine, name: str, id: str, allowed: Any = None) -> Ans
 
 def alarms(learner: Any) -> list[dict[str, str]]:
     """What a learner, or one inside it, has noticed: contradictions of its model, changes, losses above its plans."""
-    found = []
-    while True:
-        for kind in ("alarm", "change", "excess"):
-            own = vars(type(learner)).get(kind) if isinstance(learner, Wrapper) else getattr(learner, kind, None)
-            if own is None or type(own).__name__ == "InnerAttribute":
-                continue
-            value = getattr(learner, kind, None)
-            if value is not None:
-                found.append({"kind": kind, "text": str(value)})
-        if not isinstance(learner, Wrapper):
-            return found
-        learner = learner.inner
+    return [
+        {"kind": kind, "text": str(getattr(one, kind))}
+        for one in layers(learner)
+        for kind in ("alarm", "change", "excess")
+        if has_own(one, kind) and getattr(one, kind) is not None
+    ]
 
 
 def alarm_count(learner: Any) -> int:
     """How many alarms a learner, or one inside it, has that were not acknowledged; for threads that only look."""
     found = 0
-    while isinstance(learner, Wrapper):
-        if isinstance(learner, Monitored):
-            found += learner.detector.alarm_count
-        elif isinstance(learner, Guarded):
-            found += learner.excess is not None
-        learner = learner.inner
-    return found + (getattr(learner, "alarm", None) is not None)
+    for one in layers(learner):
+        if isinstance(one, Monitored):
+            found += one.detector.alarm_count
+        elif isinstance(one, Guarded):
+            found += one.excess is not None
+    return found + (getattr(unwrap(learner), "alarm", None) is not None)
 
 
 def learner_status(engine: Engine, name: str) -> dict[str, Any]:
@@ -201,19 +194,11 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
 
 def _columns(learner: Any) -> list[str] | None:
     """The covariates that a learner with a map reads; None: it is shown contexts."""
-    while isinstance(learner, Wrapper):
-        if hasattr(learner, "map"):
-            return list(learner.map.column_names)
-        learner = learner.inner
-    return None
+    return next((list(one.map.column_names) for one in layers(learner) if has_own(one, "map")), None)
 
 
 def _unit(learner: Any) -> str | None:
-    while isinstance(learner, Wrapper):
-        if hasattr(learner, "loss_scale"):
-            return str(learner.loss_scale.unit)
-        learner = learner.inner
-    return None
+    return next((str(one.loss_scale.unit) for one in layers(learner) if has_own(one, "loss_scale")), None)
 
 
 def _state_name(lead: Managed, state: int | None) -> str | int | None:

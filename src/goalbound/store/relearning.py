@@ -30,6 +30,11 @@ def relearn(engine: Engine, name: str, new_name: str) -> None:
     engine.create(new_name, again(), follows=lead.name, learns_from_shadow=old.learns_from_shadow)
 
 
+def relearned_name(name: str) -> str:
+    """What such a learner is called if nothing else is said."""
+    return f"{name}-relearned"
+
+
 def file_of(engine: Engine, name: str) -> bytes:
     """The file of a learner as it is now. Its open cases stay in the store: what is proposed in them is not awaited."""
     found = learner_from(bytes_of(engine.machine.named(name).learner).tobytes())

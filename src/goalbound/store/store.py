@@ -14,7 +14,7 @@ from goalbound.store.files import DATABASE, SNAPSHOTS, free_bytes
 from goalbound.store.locations import Location, location_of
 from goalbound.store.log import EventLog
 from goalbound.store.open_store import OpenStore, StoreOptions
-from goalbound.store.relearning import relearn
+from goalbound.store.relearning import relearn, relearned_name
 from goalbound.store.replay import software
 from goalbound.store.snapshots import copy_snapshots, is_whole
 from goalbound.store.sqlite_log import SqliteLog
@@ -131,7 +131,7 @@ class Store(OpenStore):
         It is ``relearned()`` of that one, under ``new_name`` (left out: the name with ``-relearned``). :meth:`promote`
         lets it take its place.
         """
-        made = f"{name}-relearned" if new_name is None else new_name
+        made = relearned_name(name) if new_name is None else new_name
         self.writer.call(lambda engine: relearn(engine, name, made))
         return StoredLearner(self, made)
 

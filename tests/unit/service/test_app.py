@@ -12,7 +12,7 @@ from goalbound.learners.tabular import uc_ssp
 from goalbound.service.app import Limits, Service
 from goalbound.service.routes import ROUTES
 from goalbound.service.tokens import FILE, SCOPES, Tokens
-from tests.support.incidents_at_work import greedy
+from tests.support.incidents_at_work import changed, greedy
 from tests.support.services import asked
 from tests.support.stores import WORLD, open_store
 
@@ -110,6 +110,8 @@ def test_a_case_from_begin_to_the_goal_and_each_answer_again(fresh):
         ("DELETE", CASES, None, 405, "method"),
         ("POST", "/v1/learners/incidents/promote", b"", 422, "invalid"),
         ("POST", "/v1/learners/incidents/acknowledge", b"", 422, "invalid"),
+        ("POST", "/v1/learners/incidents/relearn", b"", 422, "invalid"),
+        ("POST", "/v1/learners/none/relearn", b"", 404, "learner-not-found"),
         ("POST", "/v1/learners/incidents/policy-bounds", b'{"context": [1, 0]}', 422, "invalid"),
     ],
 )
@@ -227,6 +229,24 @@ def test_another_proposal_a_snapshot_a_learner_and_a_promotion(fresh, tmp_path):
     assert [one.status_code for one in answers] == [200, 201, 201, 422, 422, 422, 200]
     assert answers[0].json()["name"] == "page"
     assert answers[2].json()["follows"] == "incidents"
+
+
+def test_after_an_alarm_a_challenger_learns_anew_and_takes_over_without_a_stop(tmp_path):
+    async def ask(client):
+        made = await client.post("/v1/learners/recovery/relearn?name=fresh")
+        again = await client.post("/v1/learners/recovery/relearn?name=fresh")
+        unnamed = await client.post("/v1/learners/recovery/relearn")
+        await client.post("/v1/learners/fresh/promote")
+        return made, again, unnamed, await client.get("/v1/learners/recovery")
+
+    with open_store(tmp_path / "store") as store:
+        store.create("recovery", changed())
+        made, again, unnamed, now = asked(store, ask)
+    assert made.status_code == unnamed.status_code == 201
+    assert (made.json()["name"], made.json()["follows"], made.json()["alarms"]) == ("fresh", "recovery", [])
+    assert (again.status_code, "already" in again.json()["detail"]) == (422, True)
+    assert unnamed.json()["name"] == "recovery-relearned"
+    assert (now.json()["alarms"], now.json()["steps"]) == ([], made.json()["steps"])
 
 
 def test_bounds_of_a_policy_are_said_by_state(tmp_path):

@@ -72,6 +72,7 @@ def test_writing_is_refused_with_the_place_of_the_leader_and_this_is_documented(
         ("POST", f"{ONE}/cases/a/abandon", {"step": 1, "reason": "why"}),
         ("POST", f"{ONE}/promote", None),
         ("POST", f"{ONE}/acknowledge", None),
+        ("POST", f"{ONE}/relearn", None),
         ("POST", "/v1/snapshots", None),
     ]
 

@@ -120,7 +120,7 @@ def test_an_error_after_something_has_changed_is_told_apart(engine, monkeypatch)
 
 
 def test_a_learner_without_a_detector_has_nothing_to_acknowledge(engine):
-    with pytest.raises(LearnerError, match="no Monitored learner"):
+    with pytest.raises(LearnerError, match="no Monitored or Guarded learner"):
         engine.acknowledge("incidents")
 
 

@@ -1,12 +1,17 @@
 """What comes out of a store: a learner that has forgotten what changed, and files of learners."""
 
+import warnings
+
 import pytest
 
 from goalbound import Guarded, InUnits, LossScale, MappedContexts, Monitored, load_learner
 from goalbound.adapters.covariates import CovariateLearner, Hats
-from goalbound.errors import FileConflictError, LearnerError
+from goalbound.errors import ExcessLossWarning, FileConflictError, LearnerError
 from goalbound.learners.wrapper import unwrap
 from goalbound.store import Follower
+from goalbound.store.cases import Managed
+from goalbound.store.events import Event, Kind
+from goalbound.store.machine import Machine
 from goalbound.store.reading import alarms
 from tests.support.incidents_at_work import RUNBOOK, changed, greedy
 from tests.support.stores import open_store
@@ -54,6 +59,36 @@ def test_relearned_acknowledge_and_alarms_go_through_maps_and_units():
         learner.acknowledge()
         assert learner.alarms == ()
         assert alarms(learner) == []
+
+
+def with_two_alarms():
+    """A monitor that has noticed a change, and inside it a guard that has noticed losses above its plans."""
+    inside = Guarded(greedy(), RUNBOOK, after_steps=30)
+    learner = changed(inside)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExcessLossWarning)
+        while not inside._test.add(10.0, 1.0):
+            pass
+    assert [one["kind"] for one in alarms(learner)] == ["change", "excess"]
+    return learner
+
+
+def test_an_acknowledgement_is_of_all_alarms_of_a_guard_in_a_monitor_and_a_replay_agrees(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        recovery = store.create("recovery", with_two_alarms())
+        recovery.acknowledge()
+        assert recovery.status()["alarms"] == []
+        digest = store.digest()
+    with open_store(tmp_path / "store") as store:
+        assert store.digest() == digest
+
+
+def test_an_acknowledgement_of_version_1_0_0_was_of_the_outermost_alarms_and_stays_so():
+    machine = Machine()
+    machine.add(Managed(1, "recovery", with_two_alarms()))
+    event = Event(1, Kind.ACKNOWLEDGE, 1, None, None, None, None, None, None, None, None, None, 0, b"")
+    assert machine.replay(event).body is None
+    assert [one["kind"] for one in alarms(machine.learners[1].learner)] == ["excess"]
 
 
 def test_without_a_change_there_is_nothing_to_learn_anew(tmp_path):
