@@ -461,7 +461,7 @@ ROUTES: tuple[Route, ...] = (
           errors=(404, 422)),
     Route("POST", f"{_ONE}/relearn", relearn_learner, "admin",
           "put in a challenger that has forgotten what an alarm says has changed", status=201, errors=(404, 422),
-          query=(("name", "of the challenger; left out: that of the learner with -relearned", None),)),
+          query=(("name", "of the challenger; else that of the learner, -relearned", None),)),
     Route("POST", f"{_ONE}/acknowledge", acknowledge, "admin", "go on after an alarm", errors=(404, 422)),
     Route("GET", "/v1/events", show_events, "events:read", "the log, one line for each event", errors=(422,),
           query=_PAGE),
