@@ -54,6 +54,9 @@ class Look(NamedTuple):
     row: Floats
     """[m] by next state other than the goal"""
     known: bool
+    interchangeable: bool = False
+    free: float = 0.0
+    """what of the row leads to the best next state"""
 
 
 class Noise(NamedTuple):
@@ -141,6 +144,56 @@ def dispersion(losses: list[tuple[int, float]]) -> float:
     return within / most if len(losses) > len(groups) and most > 0.0 else 1.0
 
 
+def are_interchangeable(support: Support, pair: int) -> bool:
+    """Whether the state of a pair has as many pairs of the same next states, two or more and not the goal, as there are
+    of these."""
+
+    def following(one: int) -> set[int]:
+        return set(support.next_state[support.row(one)].tolist())
+
+    state, own = int(support.pair_state[pair]), following(pair)
+    alike = [one for one in range(support.pair_start[state], support.pair_start[state + 1]) if following(one) == own]
+    return support.states not in own and 2 <= len(own) <= len(alike)
+
+
+def concentration(support: Support, data: list[Sample]) -> float:
+    """How many visits a uniform row is worth, from how often two visits of a pair led to the same next state."""
+    same = apart = uniform = 0.0
+    for pair in range(support.pairs):
+        count = len(next_states(support, pair))
+        landed = [sample.next_state for sample in data if sample.pair == pair]
+        if not is_stochastic(support, pair) or len(landed) < 2:
+            continue
+        meetings = list(itertools.permutations(landed, 2))
+        share = sum(one == other for one, other in meetings) / len(meetings)
+        same += (len(landed) - 1) * share
+        apart += (len(landed) - 1) * (1.0 - share)
+        uniform += (len(landed) - 1) / count
+    return 2.0 if same - uniform <= 1e-12 else min(max(apart / (same - uniform), 0.02), 2.0)
+
+
+def filled(twin: NaiveRidge, pair: int) -> Look:
+    """The estimate of one of several interchangeable pairs: what the context leaves open is what was seen of the pair
+    under all contexts, and a share leads to the best next state."""
+    regression, context = twin.regression(pair), twin.context
+    mine = [sample for sample in twin.data if sample.pair == pair]
+    following = next_states(twin.support, pair)
+    toward = np.linalg.solve(regression.gram, context)
+    missing = min(max(twin.regularization * float(toward.sum()), 0.0), 1.0)
+    draw = max(twin.drawn_by, 1.0)
+    own = (sum(sample.loss for sample in mine) + draw * twin.drawn_to) / (len(mine) + draw)
+    loss = float(regression.losses @ context) + missing * (own + twin.drawn_to) / 2.0
+    kappa, row = 1.0, np.zeros(len(following))
+    if mine:
+        visits = max(1.0 / float(context @ toward) - twin.regularization / float(context @ context), 0.0)
+        kappa = sum(twin.concentration / (twin.concentration + n) for n in (len(mine), visits)) / 2.0
+        share = np.array([np.mean([sample.next_state == one for sample in mine]) for one in following])
+        row = np.maximum(regression.rows @ context + missing * (share - 1.0 / len(following)), 0.0)
+        row /= row.sum()
+    free = twin.own_share * kappa
+    return Look(loss, (1.0 - kappa) * row + (kappa - free) / len(following), False, interchangeable=True, free=free)
+
+
 class NaiveRidge:
     """The learner, and its one open episode: ``begin``, then ``choices`` and ``observe`` by turns.
 
@@ -173,6 +226,7 @@ class NaiveRidge:
         self.logged = 0
         """how many of these others have chosen"""
         self.drawn_to, self.drawn_by, self.own_share, self.dispersion = 0.0, 0.0, 1.0, 1.0
+        self.concentration = 2.0
         self.episodes = 0
         self.closest = math.inf
         """how close a pair came to the border of being known, relatively"""
@@ -190,6 +244,7 @@ class NaiveRidge:
         self.own_share = 1.0 - self.logged / len(self.data) if self.data else 1.0
         self.drawn_to, visits = shrinkage([(sample.pair, sample.loss) for sample in self.data])
         self.dispersion = dispersion([(sample.pair, sample.loss) for sample in self.data])
+        self.concentration = concentration(self.support, self.data)
         self.drawn_by = self.own_share * visits
 
     def learn(self, context: ArrayLike, step: Step) -> None:
@@ -215,7 +270,9 @@ class NaiveRidge:
     def worth(self, pair: int) -> float:
         """The backup of a pair in the plan that is held."""
         assert self.pair_models is not None
-        return self.loss(pair) + float(self.pair_models[pair].row @ self.values[next_states(self.support, pair)])
+        look, values = self.pair_models[pair], self.values[next_states(self.support, pair)]
+        best = look.free * float(values.min()) if look.free > 0.0 else 0.0
+        return self.loss(pair) + float(look.row @ values) + best
 
     def _optimistic_choices(self, first: int, last: int, planned: int, closer: float) -> list[int]:
         """The actions whose worth less the bonus may be the least, where the plan says ``planned``."""
@@ -225,6 +282,8 @@ class NaiveRidge:
         for pair in range(first, last):
             row, width, loss = self.pair_models[pair].row, self._widths[pair], self.loss(pair)
             values = self.values[next_states(self.support, pair)]
+            if self.pair_models[pair].free > 0.0:
+                row = row + self.pair_models[pair].free * (np.arange(len(values)) == np.argmin(values))
             variance = self.dispersion * loss * (1.0 - loss) + max(row @ values**2 - (row @ values) ** 2, 0.0)
             every = self.values[self.support.next_state[self.support.row(pair)]]  # the goal among them
             variance += (every.max() - every.min()) ** 2 * (width**2 + 0.01)
@@ -246,7 +305,7 @@ class NaiveRidge:
         assert self.pair_models is not None
         weight = self.drawn_by * self._widths[pair] ** 2 if self.bonus > 0.0 else 0.0
         loss = self.pair_models[pair].loss
-        if loss > self.drawn_to:
+        if loss > self.drawn_to and not self.pair_models[pair].interchangeable:
             loss = (loss + weight * self.drawn_to) / (1.0 + weight)
         return max(self.loss_floor, min(1.0, loss))
 
@@ -262,6 +321,9 @@ class NaiveRidge:
             return math.inf
         if left is not None:
             return left
+        visits = sum(sample.pair == pair for sample in self.data)
+        if self.bonus > 0.0 and visits in {2**k for k in range(30)}:
+            return math.inf
         if self.pair_models[pair].known:
             return 0.0
         return float(np.linalg.det(self.regression(pair).gram)) / self._determinants[pair] / self.factor
@@ -289,16 +351,32 @@ class NaiveRidge:
             self.noise = Noise(
                 self.rng.standard_normal(self.support.triples), self.rng.standard_normal(self.support.pairs)
             )
-        self.pair_models = [self.exploration(self, pair) for pair in pairs]
+        self.pair_models = [
+            filled(self, pair)
+            if self.bonus > 0.0 and are_interchangeable(self.support, pair)
+            else self.exploration(self, pair)
+            for pair in pairs
+        ]
         inverses = [np.linalg.inv(self.regression(pair).gram) for pair in pairs]
         self._widths = [math.sqrt(self.context @ inverse @ self.context) for inverse in inverses]
         self._determinants = [float(np.linalg.det(self.regression(pair).gram)) for pair in pairs]
-        following = [next_states(self.support, pair) for pair in pairs]
+        # What leads to the best next state leads to any, by choice.
+        rows = [self._rows(pair) for pair in pairs]
         self.values = best_of_all_policies(
-            np.asarray(self.support.pair_start), [self.loss(pair) for pair in pairs],
-            [dict(zip(following[pair].tolist(), self.pair_models[pair].row.tolist(), strict=True)) for pair in pairs],
+            np.cumsum([0, *(len(one) for one in rows)])[self.support.pair_start],
+            [self.loss(pair) for pair in pairs for _ in rows[pair]],
+            [row for one in rows for row in one],
             ceiling=self.ceiling,
-        )  # fmt: skip
+        )
+
+    def _rows(self, pair: int) -> list[dict[int, float]]:
+        """The rows that a pair may have, by next state."""
+        assert self.pair_models is not None
+        look, following = self.pair_models[pair], next_states(self.support, pair).tolist()
+        if look.free == 0.0:
+            return [dict(zip(following, look.row.tolist(), strict=True))]
+        free = [look.row + look.free * (np.arange(len(following)) == k) for k in range(len(following))]
+        return [dict(zip(following, row.tolist(), strict=True)) for row in free]
 
 
 def best_of_all_policies(

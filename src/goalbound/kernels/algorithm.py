@@ -14,6 +14,7 @@ import numpy as np
 from goalbound.kernels.compile import lean
 from goalbound.kernels.confidence import bonus_visits, optimistic_worth, pair_set
 from goalbound.kernels.environment import uniform_pair
+from goalbound.kernels.interchangeable import row_concentration
 from goalbound.kernels.intervals import count_variance, variance_log_det_bound
 from goalbound.kernels.likelihood import add_pending_forecasts, learn_likelihood
 from goalbound.kernels.likelihood_state import reset_likelihood
@@ -229,6 +230,8 @@ def begin(constants, learner, episode, context):
     episode.progress["optimistic"] = 0
     if constants.exploration == LOCAL:
         set_loss_shrinkage(constants, learner, episode)
+    if constants.interchangeable.on:
+        episode.progress["concentration"] = row_concentration(constants, learner)
     learner.totals["episodes"] += 1
     episode.progress["number"] = learner.totals["episodes"]
     open_interval(learner, episode)
@@ -553,7 +556,13 @@ def update_regression(constants, learner, episode, scratch, pair, place, loss):
 
 @lean
 def has_outgrown_plan(constants, learner, episode, pair, known):
-    """Whether so much was learned of a pair since the plan of the episode that a new one is due."""
+    """Whether so much was learned of a pair since the plan of the episode that a new one is due.
+
+    LOCAL: also when its visits reach a power of two, of which the first say most.
+    """
+    visits = learner.regression.visits[pair]
+    if constants.exploration == LOCAL and visits & (visits - 1) == 0:
+        return True
     grown = learner.log_det[pair] - episode.log_det[pair]
     # Below 0: the data was forgotten since. What Rmax knows is not known for sure, so it may not go round for ever.
     enough = LOG_2 if known and constants.exploration == RMAX else constants.growth

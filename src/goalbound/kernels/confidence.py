@@ -5,11 +5,12 @@ from math import log, sqrt
 import numpy as np
 
 from goalbound.kernels.compile import lean
+from goalbound.kernels.interchangeable import fill_row, filled_loss
 from goalbound.kernels.intervals import certain_row, loss_interval, row_intervals, vacuous_row
 from goalbound.kernels.likelihood import intersect_loss, intersect_row
 from goalbound.kernels.regression import dot, solve_context
 from goalbound.kernels.state import LOCAL, OPTIMISTIC, POSTERIOR, RMAX
-from goalbound.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal
+from goalbound.kernels.stochastic_rows import NO_GOAL, TO_BEST, cannot_reach_goal, min_with_free_mass
 from goalbound.kernels.ties import exact_loss_interval
 from goalbound.kernels.value_iteration import INTERVAL_SET
 
@@ -91,6 +92,11 @@ def optimistic_worth(constants, episode, pair, visits):
         value = episode.iteration.values[sets.state[k]]
         mean += sets.centre[k] * value
         square += sets.centre[k] * value * value
+    if sets.mass[pair] == TO_BEST:
+        _, best = min_with_free_mass(sets, pair, episode.iteration.values)
+        value = episode.iteration.values[sets.state[sets.next_start[pair] + best]]
+        mean += sets.ball[pair] * value
+        square += sets.ball[pair] * value * value
     norm = episode.norm[pair]
     variance = 0.0
     if not constants.prior.loss_known[pair]:
@@ -317,6 +323,8 @@ def pair_loss(constants, learner, episode, pair, norm):
         loss += learner.losses[pair, j] * episode.context[j]
     if constants.exploration == OPTIMISTIC:
         loss -= learner.loss_radius[pair] * norm
+    elif constants.interchangeable.on and constants.interchangeable.pairs[pair]:
+        loss = filled_loss(constants, learner, episode, pair, loss)
     elif constants.exploration == LOCAL and not (constants.model.on and constants.model.guessed[pair]):
         weight = episode.progress["shrinkage"] * norm * norm
         loss = min(loss, (loss + weight * episode.progress["mean_loss"]) / (1.0 + weight))
@@ -357,6 +365,8 @@ def pair_row(constants, learner, episode, pair, norm):
     sets.ball[pair] = radius * radius
     episode.known_width[pair] = learner.known_width[pair] * norm
     estimated_row(constants, learner, episode, pair)
+    if constants.interchangeable.on and constants.interchangeable.pairs[pair]:
+        fill_row(constants, learner, episode, pair, norm)
     if constants.exploration == RMAX:
         episode.known_width[pair] = l1_width(learner.regression.inverse[pair], episode.context)
         if episode.known_width[pair] > constants.threshold:

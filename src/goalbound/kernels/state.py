@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.kernels.interchangeable import InterchangeablePairs
 from goalbound.kernels.lazy_arrays import lazy_zeros
 from goalbound.kernels.likelihood import LikelihoodConstants
 from goalbound.kernels.likelihood_state import (
@@ -45,7 +46,8 @@ doublings, entries of the change log, episodes begun, how often all data was for
 of a log, and overridden ones)."""
 
 EPISODE_PROGRESS = record_type(
-    reals=("loss_bound", "interval_loss", "planned_loss", "own_share", "mean_loss", "shrinkage", "dispersion"),
+    reals=("loss_bound", "interval_loss", "planned_loss", "own_share", "mean_loss", "shrinkage", "dispersion",
+           "concentration"),
     integers=(
         "interval", "planned", "intervals", "unknown_steps", "changes_read", "number", "restarts", "counted",
         "counted_norm", "optimistic",
@@ -56,7 +58,7 @@ the plan expected where it was begun (kept where there is a ``patience``); the n
 is held, intervals and unknown steps of this episode, entries of the change log read, the
 number of the episode from 1 on; of the visit whose outcome is awaited: the learner's restarts when it was made, whether
 it counts already, the norm with which it does (in UNITs of :mod:`.pending`); POSTERIOR: whether the plan is
-optimistic; LOCAL: as :func:`.loss_shrinkage.set_loss_shrinkage` says."""
+optimistic; LOCAL: as :func:`.loss_shrinkage.set_loss_shrinkage` and :mod:`.interchangeable` say."""
 
 CHANGE_LOG_SIZE = 64
 """How many changes an episode may have missed before it checks all pairs."""
@@ -161,6 +163,7 @@ class Constants(Struct):
     noise_free: NoiseFreeConstants
     ties: TieConstants
     model: ModelPrior
+    interchangeable: InterchangeablePairs
     policy_iteration: bool
     """whether plans are made by policy iteration: O(S^3), for few states where it pays"""
     tests_linearity: bool

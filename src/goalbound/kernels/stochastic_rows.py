@@ -13,6 +13,9 @@ from goalbound.kernels.compile import lean
 NO_GOAL = np.inf
 """The ``mass`` of a plausible row that cannot lead to the goal: no ball is so large that all may go there."""
 
+TO_BEST = -1.0
+"""The ``mass`` of a plausible row of which ``ball`` leads to the best next state, and the centre has the rest of 1."""
+
 
 @lean
 def cannot_reach_goal(constants, pair):
@@ -104,6 +107,30 @@ def min_over_simplex_ball(sets, pair, values, cutoff):
         if v0 + bound >= cutoff:
             break
     return v0 + bound, t, w, v0
+
+
+@lean
+def min_with_free_mass(sets, pair, values):
+    """The least sum of p v where ``ball`` may go to any next state: it goes to the first of the least value. Returns
+    it, and where that is, by seen index. O(count)."""
+    first = sets.next_start[pair]
+    best = 0
+    worth = 0.0
+    for k in range(sets.used[pair]):
+        worth += sets.centre[first + k] * values[sets.state[first + k]]
+        if values[sets.state[first + k]] < values[sets.state[first + best]]:
+            best = k
+    return worth + sets.ball[pair] * values[sets.state[first + best]], best
+
+
+@lean
+def free_mass_row(sets, pair, values, out_row):
+    """The row of :func:`min_with_free_mass`, by seen index; returns what it is worth."""
+    least, best = min_with_free_mass(sets, pair, values)
+    first = sets.next_start[pair]
+    for k in range(sets.used[pair]):
+        out_row[k] = sets.centre[first + k] + (sets.ball[pair] if k == best else 0.0)
+    return least
 
 
 @lean

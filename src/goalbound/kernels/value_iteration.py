@@ -22,7 +22,14 @@ from numpy.typing import NDArray
 from goalbound.kernels.compile import lean
 from goalbound.kernels.elimination import eliminate
 from goalbound.kernels.records import new_record, record_type
-from goalbound.kernels.stochastic_rows import NO_GOAL, min_over_simplex_ball, simplex_ball_row
+from goalbound.kernels.stochastic_rows import (
+    NO_GOAL,
+    TO_BEST,
+    free_mass_row,
+    min_over_simplex_ball,
+    min_with_free_mass,
+    simplex_ball_row,
+)
 from goalbound.kernels.struct import Struct
 
 NEWTON_STEPS = 200
@@ -68,7 +75,8 @@ class UncertaintySet(Struct):
     """[N] the squared radius of the ball around the centre (L2_BALL), or the mass that may be taken (L1_BALL)"""
     mass: NDArray[np.float64]
     """[N] the squared norm of the centre (L2_BALL), or its sum (L1_BALL): where ``ball`` is larger, all may go to the
-    goal; NO_GOAL (L2_BALL) where nothing can: rows sum to 1"""
+    goal; NO_GOAL (L2_BALL) where nothing can: rows sum to 1; TO_BEST (L2_BALL): likewise, and ``ball`` is no radius but
+    the mass that leads to the best next state"""
     losses: NDArray[np.float64]
     """[N] the most optimistic loss"""
     low: NDArray[np.float64]
@@ -147,6 +155,8 @@ def inner_minimum(sets, pair, values, dual, cutoff):
         return min_over_intervals(sets, pair, values, dual, cutoff)
     if sets.mass[pair] == NO_GOAL:
         return min_over_simplex_ball(sets, pair, values, cutoff)[0], dual
+    if sets.mass[pair] == TO_BEST:
+        return min_with_free_mass(sets, pair, values)[0], dual
     if sets.ball[pair] >= sets.mass[pair]:
         return 0.0, dual
     if sets.shape == L1_BALL:
@@ -449,6 +459,8 @@ def optimistic_row(sets, pair, values, dual, out_row):
     """The most optimistic row of a pair against the values, by seen index; returns what it is worth."""
     if sets.shape == L2_BALL and sets.mass[pair] == NO_GOAL:
         return simplex_ball_row(sets, pair, values, out_row)
+    if sets.shape == L2_BALL and sets.mass[pair] == TO_BEST:
+        return free_mass_row(sets, pair, values, out_row)
     least, t = inner_minimum(sets, pair, values, dual, np.inf)
     first = sets.next_start[pair]
     if sets.shape == INTERVAL_SET:
@@ -499,7 +511,7 @@ def policy_row(sets, iteration, s, leak, row):
             staying += q
             q = 0.0
         row[k] = q
-    if sets.shape == L2_BALL and sets.mass[pair] == NO_GOAL:
+    if sets.shape == L2_BALL and (sets.mass[pair] == NO_GOAL or sets.mass[pair] == TO_BEST):
         return 1.0 - staying, leak  # what else is left is rounding
     return 1.0 - staying, max(1.0 - total, 0.0)
 

@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
+from goalbound.kernels.compile import engine
 from goalbound.kernels.elimination import MOST_ELIMINATED_STATES
+from goalbound.kernels.interchangeable import InterchangeablePairs, mark_interchangeable
 from goalbound.kernels.lattice import Lattice, new_lattice
 from goalbound.kernels.likelihood import MOST_CELLS, MOST_PAIR_BOUNDS, MOST_VERTICES, LikelihoodConstants
 from goalbound.kernels.linearity_test import PARTS
 from goalbound.kernels.model_prior import ModelPrior
 from goalbound.kernels.noise_free import NoiseFreeConstants
-from goalbound.kernels.state import Constants, IntervalConstants, PriorArrays
+from goalbound.kernels.state import LOCAL, Constants, IntervalConstants, PriorArrays
 from goalbound.kernels.ties import NOTHING, TieConstants
 from goalbound.learners.linearity import FALSE_ALARM, MOST_SUMS
 from goalbound.learners.prior import PriorKnowledge
@@ -94,11 +96,22 @@ def constants(settings: Settings, support: Support, prior: PriorKnowledge | None
         noise_free=NoiseFreeConstants(bool(known.noise_free.any()), known.noise_free),
         ties=NO_TIES,
         model=known.model_prior(on=not settings.is_optimistic),
+        interchangeable=_interchangeable(settings, support, known),
         policy_iteration=(intervals.on or not settings.is_optimistic) and support.states <= MOST_ELIMINATED_STATES,
         tests_linearity=intervals.on and _tests_linearity(settings, support),
         alarm_log=log(2 * PARTS * settings.context_size * (support.pairs + support.triples) / FALSE_ALARM),
     )
     return found if tied is None else found._replace(ties=_tie_constants(settings, tied, known, found))
+
+
+def _interchangeable(settings: Settings, support: Support, known: PriorKnowledge) -> InterchangeablePairs:
+    """Pairs without a guess, of which nothing is known for sure, that nothing tells apart; for LOCAL."""
+    pairs = np.zeros(support.pairs, dtype=np.bool_)
+    if settings.exploration.code == LOCAL:
+        run = engine(support.triples * support.actions)
+        run(mark_interchangeable)(support.pair_start, support.next_start, support.next_state, pairs)
+        pairs &= ~(known.guessed | known.row_known | known.loss_known)
+    return InterchangeablePairs(bool(pairs.any()), set_readonly(pairs))
 
 
 def groups(settings: Settings, support: Support, prior: PriorKnowledge | None) -> Groups | None:
@@ -136,7 +149,8 @@ def _tie_constants(settings: Settings, groups: Groups, known: PriorKnowledge, co
             likelihood=constants.likelihood._replace(tracked=set_readonly(tracked)),
             prior=PriorArrays(zero, set_readonly(~is_loss), zeros, none, no_rows),
             noise_free=NoiseFreeConstants(bool(noise_free.any()), set_readonly(noise_free)),
-            model=ModelPrior(False, none, zero, zeros, no_rows), tests_linearity=False,
+            model=ModelPrior(False, none, zero, zeros, no_rows),
+            interchangeable=InterchangeablePairs(False, none), tests_linearity=False,
         ),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from goalbound.errors import FileFormatError
 from goalbound.kernels.likelihood_state import IN_USE, LikelihoodState, part_in_use
 from goalbound.kernels.state import EpisodeState, LearnerState
-from goalbound.kernels.stochastic_rows import NO_GOAL
+from goalbound.kernels.stochastic_rows import NO_GOAL, TO_BEST
 from goalbound.learners.checkpoint import LARGEST, MANY, within, within_record
 from goalbound.learners.compact_arrays import has_matrices
 from goalbound.learners.guesses import LARGEST_STRENGTH
@@ -190,7 +190,7 @@ def check_episode_states(states: EpisodeState, support: Support, awaits: NDArray
     lengths = np.diff(support.next_start)
     within("policy", states.iteration.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
     within("used", states.sets.used, 0, lengths)
-    whole = states.sets.mass == NO_GOAL
+    whole = (states.sets.mass == NO_GOAL) | (states.sets.mass == TO_BEST)
     all_used = np.broadcast_to(lengths, whole.shape)[whole]
     within("used", states.sets.used[whole], all_used, all_used)
     within("mass", states.sets.mass[:, support.leads_to_goal], 0.0, LARGEST)

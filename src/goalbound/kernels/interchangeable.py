@@ -1,0 +1,162 @@
+"""LOCAL: pairs that nothing but experience tells apart, such as the streets that leave a crossing without a map.
+
+If a state has as many actions of the same next states as there are of these, then by symmetry each of them may be
+where one of the actions leads. A uniform row is a bad guess there: with it a country that was never seen is a random
+walk, and no way through it looks worth trying. So of such pairs, none of which leads to the goal,
+
+- the **row** is the ridge estimate, in which what the context leaves open is filled by where the pair led under all
+  contexts; a share kappa of it leads to the best next state instead, all of it before the first visit. With n visits,
+  of which 1 / w^2 - lambda / |c|^2 = n_c count under the context c, and the concentration a of rows,
+
+      kappa = (a / (a + n) + a / (a + n_c)) / 2;
+
+- the **loss** is the ridge estimate, in which what the context leaves open is filled one half by the mean loss of the
+  pair, drawn to that of all by k visits, one half by that of all. k is that of :mod:`.loss_shrinkage`, at least 1.
+
+What the context leaves open is mu = lambda sum_j (V^-1 c)_j: ridge estimates of a row sum to 1 - mu, since contexts sum
+to 1. With other steps than one's own the share of kappa that leads to the best next state shrinks as the bonus does;
+the rest of kappa is uniform.
+
+The concentration is how many visits a uniform row is worth, if rows are draws of a Dirichlet law. Two visits of a pair
+lead to the same of its m next states with the probability q = (1 + a / m) / (1 + a), which is counted, without bias,
+over all pairs with two visits: a = (1 - q) / (q - 1 / m). It is near 0 where rows are nearly deterministic.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.kernels.compile import lean
+from goalbound.kernels.stochastic_rows import TO_BEST, cannot_reach_goal
+from goalbound.kernels.struct import Struct
+
+LEAST_CONCENTRATION, MOST_CONCENTRATION = 0.02, 2.0
+"""The concentration is taken to be within these; it is the larger one where nothing is known of it."""
+LEAST_DRAW = 1.0
+"""The least k."""
+
+
+class InterchangeablePairs(Struct):
+    """Which pairs are."""
+
+    _static = ("on",)
+
+    on: bool
+    """whether any is; if not, nothing below matters"""
+    pairs: NDArray[np.bool_]
+    """[N]"""
+
+
+@lean
+def mark_interchangeable(pair_start, next_start, next_state, out_pairs):
+    """Which pairs have at least as many pairs of their state with the same next states, two or more and not the goal,
+    as there are of these. O(N A m) for at most A pairs of a state and m next states."""
+    states = len(pair_start) - 1
+    for s in range(states):
+        for pair in range(pair_start[s], pair_start[s + 1]):
+            first = next_start[pair]
+            count = next_start[pair + 1] - first
+            out_pairs[pair] = False
+            if count < 2 or count > pair_start[s + 1] - pair_start[s] or next_state[first + count - 1] == states:
+                continue
+            alike = 0
+            for other in range(pair_start[s], pair_start[s + 1]):
+                start = next_start[other]
+                same = next_start[other + 1] - start == count
+                k = 0
+                while same and k < count:
+                    same = next_state[start + k] == next_state[first + k]
+                    k += 1
+                if same:
+                    alike += 1
+            out_pairs[pair] = alike >= count
+
+
+@lean
+def visits_with_outcome(learner, pair):
+    """The visits of a pair whose outcome has come."""
+    return float(learner.regression.visits[pair] - learner.pending.visits[pair])
+
+
+@lean
+def times_followed(learner, place):
+    """How often the next state of a triple followed: contexts sum to 1. O(d)."""
+    total = 0.0
+    for j in range(learner.losses.shape[1]):
+        total += learner.regression.next_sums[place, j]
+    return total
+
+
+@lean
+def row_concentration(constants, learner):
+    """The concentration of rows that cannot lead to the goal, interchangeable or not, and were not guessed. O(M d)."""
+    same = 0.0
+    uniform = 0.0
+    weight = 0.0
+    for pair in range(len(constants.interchangeable.pairs)):
+        visits = visits_with_outcome(learner, pair)
+        if visits < 2.0 or not cannot_reach_goal(constants, pair) or constants.prior.row_known[pair]:
+            continue
+        if constants.model.on and constants.model.guessed[pair]:
+            continue
+        squares = 0.0
+        for k in range(constants.next_start[pair], constants.next_start[pair + 1]):
+            followed = times_followed(learner, k)
+            squares += followed * followed
+        same += (squares - visits) / visits
+        uniform += (visits - 1.0) / (constants.next_start[pair + 1] - constants.next_start[pair])
+        weight += visits - 1.0
+    if weight == 0.0 or same <= uniform:
+        return MOST_CONCENTRATION
+    return min(max((weight - same) / (same - uniform), LEAST_CONCENTRATION), MOST_CONCENTRATION)
+
+
+@lean
+def left_open(constants, episode):
+    """mu: what the context of the episode leaves open of the pair whose V^-1 c is in ``direction``."""
+    total = 0.0
+    for j in range(len(episode.context)):
+        total += episode.direction[j]
+    return min(max(constants.regularization * total, 0.0), 1.0)
+
+
+@lean
+def filled_loss(constants, learner, episode, pair, loss):
+    """The loss of an interchangeable pair whose ridge estimate is ``loss``."""
+    visits = visits_with_outcome(learner, pair)
+    mean = episode.progress["mean_loss"]
+    draw = max(episode.progress["shrinkage"], LEAST_DRAW)
+    lost = 0.0
+    for j in range(len(episode.context)):
+        lost += learner.regression.loss_sums[pair, j]
+    return loss + 0.5 * left_open(constants, episode) * ((lost + draw * mean) / (visits + draw) + mean)
+
+
+@lean
+def fill_row(constants, learner, episode, pair, norm):
+    """The row of an interchangeable pair, whose estimate is the centre of its set: in place. O(m d)."""
+    sets = episode.sets
+    first = constants.next_start[pair]
+    count = constants.next_start[pair + 1] - first
+    visits = visits_with_outcome(learner, pair)
+    square = 0.0
+    for j in range(len(episode.context)):
+        square += episode.context[j] * episode.context[j]
+    under_context = max(1.0 / (norm * norm) - constants.regularization / square, 0.0)
+    concentration = episode.progress["concentration"]
+    kappa = 1.0
+    total = 0.0
+    if visits > 0.0:
+        kappa = 0.5 * concentration * (1.0 / (concentration + visits) + 1.0 / (concentration + under_context))
+        missing = left_open(constants, episode)
+        for k in range(first, first + count):
+            filled = sets.centre[k] + missing * (times_followed(learner, k) / visits - 1.0 / count)
+            sets.centre[k] = max(filled, 0.0)
+            total += sets.centre[k]
+    best = episode.progress["own_share"] * kappa
+    if total <= 0.0:
+        kappa = 1.0
+        total = 1.0
+    for k in range(first, first + count):
+        sets.centre[k] = (1.0 - kappa) * sets.centre[k] / total + (kappa - best) / count
+    sets.ball[pair] = best
+    sets.mass[pair] = TO_BEST
