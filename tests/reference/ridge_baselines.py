@@ -145,15 +145,14 @@ def dispersion(losses: list[tuple[int, float]]) -> float:
 
 
 def are_interchangeable(support: Support, pair: int) -> bool:
-    """Whether the state of a pair has as many pairs of the same next states, two or more and not the goal, as there are
-    of these."""
-
-    def following(one: int) -> set[int]:
-        return set(support.next_state[support.row(one)].tolist())
-
-    state, own = int(support.pair_state[pair]), following(pair)
-    alike = [one for one in range(support.pair_start[state], support.pair_start[state + 1]) if following(one) == own]
-    return support.states not in own and 2 <= len(own) <= len(alike)
+    """Whether all pairs of the state have the same next states, other states and not the goal, and there are as many of
+    the one as of the other, two or more."""
+    state = int(support.pair_state[pair])
+    pairs = range(support.pair_start[state], support.pair_start[state + 1])
+    rows = {frozenset(support.next_state[support.row(one)].tolist()) for one in pairs}
+    return (
+        len(rows) == 1 and 2 <= len(pairs) == len(next(iter(rows))) and not {state, support.states} & next(iter(rows))
+    )
 
 
 def concentration(support: Support, data: list[Sample]) -> float:
@@ -182,7 +181,7 @@ def filled(twin: NaiveRidge, pair: int) -> Look:
     missing = min(max(twin.regularization * float(toward.sum()), 0.0), 1.0)
     draw = max(twin.drawn_by, 1.0)
     own = (sum(sample.loss for sample in mine) + draw * twin.drawn_to) / (len(mine) + draw)
-    loss = float(regression.losses @ context) + missing * (own + twin.drawn_to) / 2.0
+    loss = float(regression.losses @ context) + missing * own / 2.0
     kappa, row = 1.0, np.zeros(len(following))
     if mine:
         visits = max(1.0 / float(context @ toward) - twin.regularization / float(context @ context), 0.0)
@@ -322,7 +321,7 @@ class NaiveRidge:
         if left is not None:
             return left
         visits = sum(sample.pair == pair for sample in self.data)
-        if self.bonus > 0.0 and visits in {2**k for k in range(30)}:
+        if self.pair_models[pair].interchangeable and visits in {2**k for k in range(30)}:
             return math.inf
         if self.pair_models[pair].known:
             return 0.0

@@ -558,11 +558,12 @@ def update_regression(constants, learner, episode, scratch, pair, place, loss):
 def has_outgrown_plan(constants, learner, episode, pair, known):
     """Whether so much was learned of a pair since the plan of the episode that a new one is due.
 
-    LOCAL: also when its visits reach a power of two, of which the first say most.
+    Of an interchangeable pair also when its visits reach a power of two: the first say most of where it leads.
     """
-    visits = learner.regression.visits[pair]
-    if constants.exploration == LOCAL and visits & (visits - 1) == 0:
-        return True
+    if constants.interchangeable.on and constants.interchangeable.pairs[pair]:
+        visits = learner.regression.visits[pair]
+        if visits & (visits - 1) == 0:
+            return True
     grown = learner.log_det[pair] - episode.log_det[pair]
     # Below 0: the data was forgotten since. What Rmax knows is not known for sure, so it may not go round for ever.
     enough = LOG_2 if known and constants.exploration == RMAX else constants.growth

@@ -1,8 +1,9 @@
 """LOCAL: pairs that nothing but experience tells apart, such as the streets that leave a crossing without a map.
 
-If a state has as many actions of the same next states as there are of these, then by symmetry each of them may be
-where one of the actions leads. A uniform row is a bad guess there: with it a country that was never seen is a random
-walk, and no way through it looks worth trying. So of such pairs, none of which leads to the goal,
+If all actions of a state have the same next states, other states than this one and not the goal, and there are as many
+actions as next states, then by symmetry each next state may be where one of the actions leads. A uniform row is a bad
+guess there: with it a country that was never seen is a random walk, and no way through it looks worth trying. So of
+such pairs
 
 - the **row** is the ridge estimate, in which what the context leaves open is filled by where the pair led under all
   contexts; a share kappa of it leads to the best next state instead, all of it before the first visit. With n visits,
@@ -10,8 +11,9 @@ walk, and no way through it looks worth trying. So of such pairs, none of which 
 
       kappa = (a / (a + n) + a / (a + n_c)) / 2;
 
-- the **loss** is the ridge estimate, in which what the context leaves open is filled one half by the mean loss of the
-  pair, drawn to that of all by k visits, one half by that of all. k is that of :mod:`.loss_shrinkage`, at least 1.
+- the **loss** is the ridge estimate, in which one half of what the context leaves open is filled by the mean loss of
+  the pair, drawn to that of all by k visits; the other half is 0, so that an unlucky first visit is not the last one. k
+  is that of :mod:`.loss_shrinkage`, at least 1.
 
 What the context leaves open is mu = lambda sum_j (V^-1 c)_j: ridge estimates of a row sum to 1 - mu, since contexts sum
 to 1. With other steps than one's own the share of kappa that leads to the best next state shrinks as the bonus does;
@@ -47,28 +49,31 @@ class InterchangeablePairs(Struct):
 
 
 @lean
+def is_crossing(pair_start, next_start, next_state, state):
+    """Whether a state has two actions or more, all with the same next states, as many as there are actions and neither
+    the state itself nor the goal. O(A m) for A actions and m next states."""
+    first = pair_start[state]
+    actions = pair_start[state + 1] - first
+    begin = next_start[first]
+    if actions < 2 or next_state[next_start[first + 1] - 1] == len(pair_start) - 1:
+        return False
+    for pair in range(first, first + actions):
+        start = next_start[pair]
+        if next_start[pair + 1] - start != actions:
+            return False
+        for k in range(actions):
+            if next_state[start + k] != next_state[begin + k] or next_state[start + k] == state:
+                return False
+    return True
+
+
+@lean
 def mark_interchangeable(pair_start, next_start, next_state, out_pairs):
-    """Which pairs have at least as many pairs of their state with the same next states, two or more and not the goal,
-    as there are of these. O(N A m) for at most A pairs of a state and m next states."""
-    states = len(pair_start) - 1
-    for s in range(states):
+    """Which pairs are interchangeable. O(M)."""
+    for s in range(len(pair_start) - 1):
+        found = is_crossing(pair_start, next_start, next_state, s)
         for pair in range(pair_start[s], pair_start[s + 1]):
-            first = next_start[pair]
-            count = next_start[pair + 1] - first
-            out_pairs[pair] = False
-            if count < 2 or count > pair_start[s + 1] - pair_start[s] or next_state[first + count - 1] == states:
-                continue
-            alike = 0
-            for other in range(pair_start[s], pair_start[s + 1]):
-                start = next_start[other]
-                same = next_start[other + 1] - start == count
-                k = 0
-                while same and k < count:
-                    same = next_state[start + k] == next_state[first + k]
-                    k += 1
-                if same:
-                    alike += 1
-            out_pairs[pair] = alike >= count
+            out_pairs[pair] = found
 
 
 @lean
@@ -128,7 +133,7 @@ def filled_loss(constants, learner, episode, pair, loss):
     lost = 0.0
     for j in range(len(episode.context)):
         lost += learner.regression.loss_sums[pair, j]
-    return loss + 0.5 * left_open(constants, episode) * ((lost + draw * mean) / (visits + draw) + mean)
+    return loss + 0.5 * left_open(constants, episode) * (lost + draw * mean) / (visits + draw)
 
 
 @lean

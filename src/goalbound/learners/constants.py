@@ -108,7 +108,7 @@ def _interchangeable(settings: Settings, support: Support, known: PriorKnowledge
     """Pairs without a guess, of which nothing is known for sure, that nothing tells apart; for LOCAL."""
     pairs = np.zeros(support.pairs, dtype=np.bool_)
     if settings.exploration.code == LOCAL:
-        run = engine(support.triples * support.actions)
+        run = engine(support.triples)
         run(mark_interchangeable)(support.pair_start, support.next_start, support.next_state, pairs)
         pairs &= ~(known.guessed | known.row_known | known.loss_known)
     return InterchangeablePairs(bool(pairs.any()), set_readonly(pairs))

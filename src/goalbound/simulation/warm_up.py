@@ -54,7 +54,8 @@ def warm_up(*learners: Learner) -> float:
 def _standard() -> list[Learner]:
     support = Support.full(2, 2)
     proven = [LRCSSP(support, 2, loss_floor=0.1, widths=widths) for widths in (likelihood(), sharp(), paper())]
-    return [*proven, LocalOptimism(support, 2, loss_floor=0.1)]
+    crossing = Support.from_pairs([{0: [1, 2], 1: [1, 2]}, {0: [3]}, {0: [3]}])  # actions that nothing tells apart
+    return [*proven, *(LocalOptimism(one, 2, loss_floor=0.1) for one in (support, crossing))]
 
 
 def _exercise(learner: Any) -> None:
