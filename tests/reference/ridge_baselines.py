@@ -181,7 +181,7 @@ def filled(twin: NaiveRidge, pair: int) -> Look:
     missing = min(max(twin.regularization * float(toward.sum()), 0.0), 1.0)
     draw = max(twin.drawn_by, 1.0)
     own = (sum(sample.loss for sample in mine) + draw * twin.drawn_to) / (len(mine) + draw)
-    loss = float(regression.losses @ context) + missing * own / 2.0
+    loss = float(regression.losses @ context) + missing * (1.0 - twin.own_share / 2.0) * own
     kappa, row = 1.0, np.zeros(len(following))
     if mine:
         visits = max(1.0 / float(context @ toward) - twin.regularization / float(context @ context), 0.0)

@@ -16,8 +16,8 @@ such pairs
   is that of :mod:`.loss_shrinkage`, at least 1.
 
 What the context leaves open is mu = lambda sum_j (V^-1 c)_j: ridge estimates of a row sum to 1 - mu, since contexts sum
-to 1. With other steps than one's own the share of kappa that leads to the best next state shrinks as the bonus does;
-the rest of kappa is uniform.
+to 1. With other steps than one's own the share of kappa that leads to the best next state shrinks as the bonus does,
+and the rest of kappa is uniform; so does the half of the loss that is 0, and the rest is filled.
 
 The concentration is how many visits a uniform row is worth, if rows are draws of a Dirichlet law. Two visits of a pair
 lead to the same of its m next states with the probability q = (1 + a / m) / (1 + a), which is counted, without bias,
@@ -133,7 +133,8 @@ def filled_loss(constants, learner, episode, pair, loss):
     lost = 0.0
     for j in range(len(episode.context)):
         lost += learner.regression.loss_sums[pair, j]
-    return loss + 0.5 * left_open(constants, episode) * (lost + draw * mean) / (visits + draw)
+    filled = left_open(constants, episode) * (1.0 - 0.5 * episode.progress["own_share"])
+    return loss + filled * (lost + draw * mean) / (visits + draw)
 
 
 @lean
