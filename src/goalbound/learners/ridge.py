@@ -132,14 +132,14 @@ class LocalOptimism(RidgeLearner):
     decide: as by k visits more that cost just the mean, k being o times the variance of losses within pairs over that
     between pairs, at most 16 (:mod:`goalbound.kernels.loss_shrinkage`).
 
-    Where a state has as many actions of the same next states as there are of these, nothing but experience tells the
-    actions apart: streets at a crossing, without a map. Before its first visit such a pair, unless there is a guess of
-    it, leads to the best of its next states at the mean loss; later the rest of what is not known of it is filled by
-    what was seen of it under all contexts (:mod:`goalbound.kernels.interchangeable`).
+    Where all actions of a state have the same next states, other states and not the goal, and as many as there are
+    actions, nothing but experience tells the actions apart: streets at a crossing, without a map. Before its first
+    visit such a pair, unless there is a guess of it, leads to the best of its next states; later what a context leaves
+    open is filled by what was seen of the pair under all contexts (:mod:`goalbound.kernels.interchangeable`).
 
-    Plans at each episode, after a step that was not the plan's, and when the visits of a pair reach a power of two or
-    its Gram determinant doubles. Draws nothing. No guarantee is known. ``options``: lambda is 2 unless they say
-    otherwise.
+    Plans at each episode, after a step that was not the plan's, when the Gram determinant of a pair doubles, and when
+    the visits of such a pair reach a power of two. Draws nothing. No guarantee is known. ``options``: lambda is 2
+    unless they say otherwise.
 
     >>> from goalbound import LocalOptimism, Support
     >>> learner = LocalOptimism(Support.full(2, 2), 3, loss_floor=0.1)
