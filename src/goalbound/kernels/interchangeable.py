@@ -2,8 +2,7 @@
 
 If all actions of a state have the same next states, other states than this one and not the goal, and there are as many
 actions as next states, then by symmetry each next state may be where one of the actions leads. A uniform row is a bad
-guess there: with it a country that was never seen is a random walk, and no way through it looks worth trying. So of
-such pairs
+guess there: with it an unexplored region is a random walk, and no way through it looks worth trying. So of such pairs
 
 - the **row** is the ridge estimate, in which what the context leaves open is filled by where the pair led under all
   contexts; a share kappa of it leads to the best next state instead, all of it before the first visit. With n visits,
