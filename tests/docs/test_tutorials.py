@@ -101,11 +101,11 @@ def test_a_city_is_learned_and_the_map_as_a_guess_saves_more_than_half(run: Run)
         {learner: history.expected_regret * names["city"].loss_scale for learner, history in names[name].items()}
         for name in ("with_map", "nothing")
     )
-    assert with_map["local optimism"].sum() < 0.25 * nothing["local optimism"].sum()
+    assert with_map["local optimism"].sum() < 0.5 * nothing["local optimism"].sum()
     assert with_map["posterior sampling"].sum() < 0.5 * nothing["posterior sampling"].sum()
-    # With the map local optimism is ahead (206 to 299 minutes over ten seeds); without one it needs more days.
+    # Local optimism is ahead, with the map and without one (180 to 299, 572 to 887 minutes over ten seeds).
     assert with_map["local optimism"].sum() < 0.9 * with_map["posterior sampling"].sum()
-    assert nothing["local optimism"].sum() > 1.4 * nothing["posterior sampling"].sum()
+    assert nothing["local optimism"].sum() < 0.9 * nothing["posterior sampling"].sum()
     by_map = (names["map_only"] - names["best"]).mean()
     last = {
         (learner, known): minutes[-100:].mean()
@@ -113,7 +113,7 @@ def test_a_city_is_learned_and_the_map_as_a_guess_saves_more_than_half(run: Run)
         for learner, minutes in runs.items()
     }
     worse_than_the_map = {one for one, minutes in last.items() if minutes > by_map}
-    assert worse_than_the_map == {("local optimism", "nothing")}
+    assert worse_than_the_map == set()
     assert "0% rush hour: to node 3, 10.0 minutes" in printed
     assert "100% rush hour: to node 2" in printed
 

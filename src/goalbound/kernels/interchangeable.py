@@ -147,7 +147,7 @@ def fill_row(constants, learner, episode, pair, norm):
     for j in range(len(episode.context)):
         square += episode.context[j] * episode.context[j]
     under_context = max(1.0 / (norm * norm) - constants.regularization / square, 0.0)
-    concentration = episode.progress["concentration"]
+    concentration = max(episode.progress["concentration"], LEAST_CONCENTRATION)
     kappa = 1.0
     total = 0.0
     if visits > 0.0:

@@ -128,9 +128,9 @@ class LocalOptimism(RidgeLearner):
     difference which state follows; and not after a log, until there are as many steps of one's own. Only the
     uncertainty of one step counts, where optimism in the whole model, or noise in it, adds it up along the way.
 
-    A loss above the mean of all steps is drawn to it, unless there is a guess of it, so that a few unlucky ones do not
-    decide: as by k visits more that cost just the mean, k being o times the variance of losses within pairs over that
-    between pairs, at most 16 (:mod:`goalbound.kernels.loss_shrinkage`).
+    A loss above the mean of all steps is drawn to it, unless there is a guess of it or the next paragraph is about it,
+    so that a few unlucky ones do not decide: as by k visits more that cost just the mean, k being o times the variance
+    of losses within pairs over that between pairs, at most 16 (:mod:`goalbound.kernels.loss_shrinkage`).
 
     Where all actions of a state have the same next states, other states and not the goal, and as many as there are
     actions, nothing but experience tells the actions apart: streets at a crossing, without a map. Before its first

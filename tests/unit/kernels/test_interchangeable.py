@@ -128,6 +128,27 @@ def test_files_of_version_14_with_open_episodes_are_read(tmp_path):
         LocalOptimism.load(tmp_path / "now.npz")
 
 
+def test_plans_with_policies_that_never_arrive_on_the_way_are_numbers():
+    # Crossings on a torus, one of them with a way out that is dear: while it is learned, policies that go round are
+    # evaluated on more than 100 states, and their chains are singular. Once that made all values no numbers.
+    side, cheap = 11, 0.001
+    out = side * side
+    near = []
+    for place in range(out):
+        row, column = divmod(place, side)
+        around = ((row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1))
+        near.append(sorted([r % side * side + c % side for r, c in around] + [out] * (place == out // 2)))
+    support = Support.from_pairs([dict.fromkeys(range(len(one)), one) for one in near] + [{0: [out, out + 1]}])
+    learner = LocalOptimism(support, 1, loss_floor=cheap)
+    episode, state = learner.begin([1.0]), 0
+    for _ in range(450):
+        action = episode.act(state)
+        assert np.isfinite(episode.plan.values).all()
+        step = Step(state, action, 1.0, out) if state == out else Step(state, action, cheap, near[state][action])
+        episode.observe(step)
+        state = step.next_state
+
+
 def test_on_a_road_network_of_which_nothing_is_known_the_way_is_found():
     # Greedy stays near the first route that arrived: on this grid it has three times the regret.
     problem = routing_grid(15, 15)

@@ -291,6 +291,8 @@ def bicgstab(chain, coarse, rhs, unit, target, most, room, x):
                 value -= chain.weight[k] * smooth[chain.column[k]]
             image[s] = value
             overlap += shadow[s] * value
+        if overlap == 0.0 or not np.isfinite(overlap):
+            break
         alpha = rho / overlap
         if not np.isfinite(alpha):
             break
@@ -307,6 +309,8 @@ def bicgstab(chain, coarse, rhs, unit, target, most, room, x):
             smooth_image[s] = value
             top += value * residual[s]
             bottom += value * value
+        if not np.isfinite(bottom):  # a chain that never ends: what is no number must not reach x, nor look small
+            break
         omega = top / bottom if bottom > 0.0 else 0.0
         size = 0.0
         for s in range(states):
