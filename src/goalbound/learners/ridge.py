@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from goalbound.kernels import algorithm as kernels
 from goalbound.kernels.confidence import bonus_visits, optimistic_worth
 from goalbound.kernels.state import GREEDY, LOCAL, POSTERIOR, RMAX, EpisodeState
 from goalbound.learners.card import Card, exploration_card
 from goalbound.learners.core import RidgeLearner
+from goalbound.learners.explanation import Explanation
 from goalbound.learners.exploration import Exploration, greedy, kwik_threshold, local, rmax, sampled
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions, Settings
@@ -165,6 +168,23 @@ class LocalOptimism(RidgeLearner):
             options=LearnerOptions(regularization=LOCAL_REGULARIZATION) if options is None else options,
         )  # fmt: skip
         self._set_up(support, settings, prior, None)
+
+    def explain(self, context: ArrayLike, state: int | str) -> Explanation:
+        """:meth:`RidgeLearner.explain`, with a note where actions that nothing tells apart were not played yet."""
+        found = super().explain(context, state)
+        first = int(self.support.pair_start[self.support.state(state)])
+        interchangeable = self._constants.interchangeable.pairs[first : first + len(found.actions)]
+        untried = [
+            one.action for one, same in zip(found.actions, interchangeable, strict=True) if same and not one.visits
+        ]
+        visits = int(self._state.regression.visits.sum())
+        if not untried or 0 < visits <= self._state.totals["logged"]:  # after a log they may lead anywhere
+            return found
+        note = (
+            "Nothing but experience tells the actions of this state apart: the plan takes those that were never played "
+            f"({', '.join(untried)}) to lead to the best of their next states."
+        )
+        return replace(found, notes=(*found.notes, note))
 
     @classmethod
     def _explores(cls, exploration: Exploration) -> bool:

@@ -105,6 +105,16 @@ def test_after_a_log_what_was_never_tried_leads_anywhere():
     assert learner.plan([1.0]).rows[CROSSINGS.row(0)].tolist() == [0.5, 0.5]
 
 
+def test_an_explanation_says_what_the_plan_takes_untried_actions_for():
+    learner = LocalOptimism(CROSSINGS, 1, loss_floor=0.1)
+    play_own(learner, [([1.0], Step(0, 1, 0.6, 2)), ([1.0], Step(2, 0, 0.6, 3))])
+    assert "never played (action 0) to lead to the best" in learner.explain([1.0], 0).notes[-1]
+    assert not any("never played" in note for note in learner.explain([1.0], 2).notes)
+    taught = LocalOptimism(CROSSINGS, 1, loss_floor=0.1)
+    taught.learn_log([([1.0], Step(2, 0, 0.6, 3))])
+    assert not any("never played" in note for note in taught.explain([1.0], 0).notes)
+
+
 def test_what_is_known_or_guessed_is_not_interchangeable():
     nothing = PriorKnowledge.nothing(CROSSINGS, 1)
     known = nothing.with_rows({(0, 0): {1: 1.0}}).with_losses({(1, 1): 0.5})
