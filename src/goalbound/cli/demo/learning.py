@@ -51,7 +51,7 @@ class Run(NamedTuple):
     late: float
     """the same over the last tenth"""
     growth: float
-    """x, where regret grows as patients^x at the end"""
+    """x, where regret grows as patients^x over the last tenfold of patients"""
     known: float
     """share of the steps that played a known pair"""
     abandoned: int
@@ -127,7 +127,8 @@ abandoned     patients given up after {STEP_LIMIT:,} doses; what they lost count
 LR-CSSP has likelihood-ratio sets, and its regret is bounded. Local optimism is what we would use where no proof is
 asked for: it plans in its estimate, is optimistic about the next dose only, and nothing is proven of it.
 
-The regret of LR-CSSP grows as patients^{proven.growth:.2f} by now; the theorem promises 0.5 at most in the long run.
+Over the last tenfold of patients the regret of LR-CSSP grows as patients^{proven.growth:.2f}; the theorem promises 0.5
+at most in the long run.
 That of the blind learner, to whom all patients look the same, grows as patients^{blind.growth:.2f}."""
 
 
