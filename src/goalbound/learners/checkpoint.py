@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
+from goalbound.kernels.interchangeable import MOST_CONCENTRATION
 from goalbound.kernels.records import field_arrays
 from goalbound.learners import byte_planes, repeated_rows
 from goalbound.learners.caveats import checked_caveats
@@ -48,7 +49,7 @@ _SINCE_13 = {
     ".progress.shrinkage": 0.0, ".progress.dispersion": 1.0,
 }  # fmt: skip
 """The fields of ridge learners that older files do not have, and what is taken for them: nothing was a log."""
-_SINCE_15 = {".progress.concentration": 2.0}
+_SINCE_15 = {".progress.concentration": MOST_CONCENTRATION}
 """Likewise: as where nothing is known of rows."""
 MANY = np.iinfo(np.int64).max // 4
 """More than is ever counted."""
