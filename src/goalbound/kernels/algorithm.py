@@ -32,7 +32,6 @@ from goalbound.kernels.regression import (
     record_outcome,
     ridge,
     ridge_error,
-    take_visit,
 )
 from goalbound.kernels.sparse_policy_iteration import sparse_policy_iteration
 from goalbound.kernels.state import (
@@ -42,12 +41,7 @@ from goalbound.kernels.state import (
     RMAX,
 )
 from goalbound.kernels.stochastic_rows import cannot_reach_goal, declare_rows
-from goalbound.kernels.ties import (
-    begin_tied,
-    count_all_tied_pending,
-    learn_tied,
-    withdraw_all_tied,
-)
+from goalbound.kernels.ties import begin_tied, count_all_tied_pending, learn_tied
 from goalbound.kernels.value_iteration import (
     INTERVAL_SET,
     improve_state,
@@ -146,7 +140,7 @@ def count_pending(constants, learner, episode, scratch, pair):
     if episode.progress["restarts"] != learner.totals["restarts"] or episode.progress["counted"] == 1:
         return
     if constants.intervals.on:
-        audit_pending_against_intervals(constants, learner, episode, pair, 1)
+        audit_pending_against_intervals(constants, learner, episode, pair)
     if constants.likelihood.on:
         add_pending_forecasts(constants, learner, episode, pair, 1)
     if constants.ties.on:
@@ -163,27 +157,6 @@ def keep_pending(constants, learner, episode, scratch, pair):
     count_pending(constants, learner, episode, scratch, pair)
     update_estimate(constants, learner, scratch, pair, len(episode.context))
     mark_changed(learner, pair)
-
-
-@lean
-def withdraw_visit(constants, learner, episode, scratch, pair):
-    """A visit that counts is taken back: its outcome is missing for reasons that have nothing to do with it.
-
-    The log-determinant stays, as an upper bound, and so do the sums of variances.
-    """
-    if episode.progress["restarts"] != learner.totals["restarts"]:
-        return
-    if constants.intervals.on:
-        audit_pending_against_intervals(constants, learner, episode, pair, -1)
-    if constants.likelihood.on:
-        add_pending_forecasts(constants, learner, episode, pair, -1)
-    if constants.ties.on:
-        withdraw_all_tied(constants, learner, episode, scratch, pair)
-    add_pending(learner.pending, pair, episode.context, episode.progress["counted_norm"], -1)
-    take_visit(learner.regression, pair, episode.context, constants.regularization, scratch.block)
-    update_estimate(constants, learner, scratch, pair, len(episode.context))
-    mark_changed(learner, pair)
-    episode.progress["counted"] = 0
 
 
 @lean
@@ -223,6 +196,7 @@ def begin(constants, learner, episode, context):
     episode.progress["intervals"] = 0
     episode.progress["unknown_steps"] = 0
     episode.progress["changes_read"] = 0
+    episode.progress["changes_known"] = learner.totals["changes"]
     episode.progress["restarts"] = 0
     episode.progress["counted"] = 0
     episode.progress["counted_norm"] = 0
@@ -474,9 +448,9 @@ def audit_step_against_intervals(constants, learner, episode, pair, place, loss)
 
 
 @lean
-def audit_pending_against_intervals(constants, learner, episode, pair, sign):
-    """A visit without its outcome begins to count (``sign`` 1), or is taken back (-1): in the test of the linear model
-    its outcome is the one that contradicts nothing."""
+def audit_pending_against_intervals(constants, learner, episode, pair):
+    """A visit without its outcome begins to count: in the test of the linear model its outcome is the one that
+    contradicts nothing."""
     first = constants.next_start[pair]
     last = constants.next_start[pair + 1]
     if constants.tests_linearity:
@@ -486,8 +460,8 @@ def audit_pending_against_intervals(constants, learner, episode, pair, sign):
         )  # fmt: skip
         low = episode.sets.low[first:last]
         high = episode.sets.high[first:last]
-        test_pending(learner.linearity, pair, first, losses, low, high, episode.context, sign)
-    if constants.intervals.variance and sign > 0:
+        test_pending(learner.linearity, pair, first, losses, low, high, episode.context)
+    if constants.intervals.variance:
         count_variance(constants, learner, episode, pair)
 
 

@@ -49,16 +49,17 @@ EPISODE_PROGRESS = record_type(
     reals=("loss_bound", "interval_loss", "planned_loss", "own_share", "mean_loss", "shrinkage", "dispersion",
            "concentration"),
     integers=(
-        "interval", "planned", "intervals", "unknown_steps", "changes_read", "number", "restarts", "counted",
-        "counted_norm", "optimistic",
+        "interval", "planned", "intervals", "unknown_steps", "changes_read", "changes_known", "number", "restarts",
+        "counted", "counted_norm", "optimistic",
     ),
 )  # fmt: skip
 """Fields of :attr:`EpisodeState.progress`: the loss bound of the plan, the loss of the interval so far, the loss that
 the plan expected where it was begun (kept where there is a ``patience``); the number m of the interval, whether a plan
-is held, intervals and unknown steps of this episode, entries of the change log read, the
-number of the episode from 1 on; of the visit whose outcome is awaited: the learner's restarts when it was made, whether
-it counts already, the norm with which it does (in UNITs of :mod:`.pending`); POSTERIOR: whether the plan is
-optimistic; LOCAL: as :func:`.loss_shrinkage.set_loss_shrinkage` and :mod:`.interchangeable` say."""
+is held, intervals and unknown steps of this episode, entries of the change log read, and how many there were when the
+episode last acted or arrived in a state (OPTIMISTIC); the number of the episode from 1 on; of the visit whose outcome
+is awaited: the learner's restarts when it was made, whether it counts already, the norm with which it does (in UNITs
+of :mod:`.pending`); POSTERIOR: whether the plan is optimistic; LOCAL: as
+:func:`.loss_shrinkage.set_loss_shrinkage` and :mod:`.interchangeable` say."""
 
 CHANGE_LOG_SIZE = 64
 """How many changes an episode may have missed before it checks all pairs."""

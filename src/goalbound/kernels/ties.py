@@ -27,7 +27,7 @@ from goalbound.kernels.noise_free import (
     note_contradiction,
 )
 from goalbound.kernels.pending import add_pending
-from goalbound.kernels.regression import count_visit, record_outcome, take_visit
+from goalbound.kernels.regression import count_visit, record_outcome
 from goalbound.kernels.struct import Struct
 
 
@@ -114,26 +114,6 @@ def count_all_tied_pending(constants, learner, episode, scratch, pair):
         count_tied_pending(constants, learner, episode, scratch, constants.ties.loss_group[pair])
     if constants.ties.row_group[pair] >= 0:
         count_tied_pending(constants, learner, episode, scratch, constants.ties.row_group[pair])
-
-
-@lean
-def withdraw_tied(constants, learner, episode, scratch, group):
-    """A visit that counts is taken back."""
-    groups, state, at = constants.ties.groups, learner.ties, episode.ties
-    if groups.likelihood.on:
-        add_pending_forecasts(groups, state, at, group, -1)
-    add_pending(state.pending, group, episode.context, 0, -1)
-    take_visit(state.regression, group, episode.context, groups.regularization, scratch.block)
-    mark_members(constants, learner, group)
-
-
-@lean
-def withdraw_all_tied(constants, learner, episode, scratch, pair):
-    """:func:`withdraw_tied` for the groups of a pair."""
-    if constants.ties.loss_group[pair] >= 0:
-        withdraw_tied(constants, learner, episode, scratch, constants.ties.loss_group[pair])
-    if constants.ties.row_group[pair] >= 0:
-        withdraw_tied(constants, learner, episode, scratch, constants.ties.row_group[pair])
 
 
 @lean

@@ -317,6 +317,9 @@ class LearnerBase:
         """A pair was played."""
         self._pending.add(episode, pair)
 
+    def _note_known(self, episode: LearnerEpisode) -> None:
+        """What was learned until now was known when the episode acted, or arrived in its state."""
+
     def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
         """Learn from what came of the pair."""
         raise NotImplementedError

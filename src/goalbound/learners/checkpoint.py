@@ -38,12 +38,12 @@ from goalbound.models.files.saved_files import SavedFiles
 if TYPE_CHECKING:
     from goalbound.learners.base import LearnerBase
 
-VERSION = 15
+VERSION = 16
 """Of the checkpoints of all learners."""
-READABLE = (11, 12, 13, 14, VERSION)
+READABLE = (11, 12, 13, 14, 15, VERSION)
 """Version 11 has all rows, and nothing deflated; 11 and 12 have not what is in ``_SINCE_13``. Before 14 it is not said
-what was merged or carried over: nothing is taken to have been. Before 15 there is not what is in ``_SINCE_15``. Others
-are refused."""
+what was merged or carried over: nothing is taken to have been. Before 15 there is not what is in ``_SINCE_15``, before
+16 not what is in ``_SINCE_16``. Others are refused."""
 _SINCE_13 = {
     ".totals.logged": 0, ".totals.squared_losses": 0.0, ".progress.own_share": 1.0, ".progress.mean_loss": 0.0,
     ".progress.shrinkage": 0.0, ".progress.dispersion": 1.0,
@@ -51,6 +51,8 @@ _SINCE_13 = {
 """The fields of ridge learners that older files do not have, and what is taken for them: nothing was a log."""
 _SINCE_15 = {".progress.concentration": MOST_CONCENTRATION}
 """Likewise: as where nothing is known of rows."""
+_SINCE_16 = {".progress.changes_known": 0}
+"""Likewise: as where something was learned since the episode last acted."""
 MANY = np.iinfo(np.int64).max // 4
 """More than is ever counted."""
 LARGEST = np.finfo(np.float64).max
@@ -107,7 +109,12 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         learner._caveats = checked_caveats(header["caveats"], "caveats")
         learner._trusted = _checked_trust(header.get("trusted", 0.0))
         entries = _checked_entries(header["episodes"], header["acts"], support)
-        absent = (_SINCE_13 if header["version"] < 13 else {}) | (_SINCE_15 if header["version"] < 15 else {})
+        absent = {
+            name: number
+            for version, fields in ((13, _SINCE_13), (15, _SINCE_15), (16, _SINCE_16))
+            for name, number in fields.items()
+            if header["version"] < version
+        }
         fill(learner._state_arrays(), arrays, absent)
         learner._check_state()
         used = _read_episodes(learner, entries, arrays, absent)

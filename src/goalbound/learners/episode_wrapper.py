@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.errors import FileFormatError
 from goalbound.learners.anew import made_anew
 from goalbound.learners.copying import deep_copy
+from goalbound.learners.episode import begin_action
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.wrapper import InnerAttribute, Wrapper, bytes_of, loaded_from
 from goalbound.models import Step
@@ -36,6 +37,11 @@ class WrappedEpisode:
         if name.startswith("_") or name in ("learner", "inner"):
             raise AttributeError(name)
         return getattr(self.inner, name)
+
+    def begins(self, action: int | str) -> None:
+        """A person begins another action than the one proposed
+        (:meth:`LearnerEpisode.begins <goalbound.learners.episode.LearnerEpisode.begins>`)."""
+        begin_action(self, action)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WrappedEpisode) and type(other) is type(self) and bool(self.inner == other.inner)

@@ -17,6 +17,7 @@ from goalbound.kernels.steps import StepArrays, learn_steps
 from goalbound.kernels.ties import Nothing, check_noise_free, forecast_visit
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.batch import Batch
+from goalbound.learners.caveats import SILENT_OVERRIDE, united_caveats
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.noise_free import contradicted_loss
 from goalbound.learners.prior import PriorKnowledge
@@ -114,20 +115,28 @@ class VisitLearner(LearnerBase):
         run(self._constants, self._state, episode._arrays, self._scratch, pair, place, loss)
         self._pending.remove(episode)
 
+    def _note_known(self, episode: LearnerEpisode) -> None:
+        if self.settings.is_optimistic:
+            episode._progress["changes_known"] = self._state.totals["changes"]
+
+    def _is_in_order(self, episode: LearnerEpisode) -> bool:
+        """Whether a step that is reported only now would have counted at the same place had it been said to begin:
+        nothing was learned since the episode acted, and no other open one may hide a step that began before."""
+        alone = all(one is episode or one.ended for one in self._open)
+        return alone and bool(episode._progress["changes_known"] == self._state.totals["changes"])
+
     def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        if self.settings.is_optimistic and not self._is_in_order(episode):
+            self._caveats = united_caveats(self._caveats, (SILENT_OVERRIDE,))
         self._learn_steps(single_step(episode._context, pair, place, loss), number=int(episode._progress["number"]))
         self._effort.engine(0)(kernels.leave_plan)(self._constants, self._state, episode._arrays, pair)
 
     def _abandon(self, episode: LearnerEpisode, missing_at_random: bool) -> None:
-        pair = episode._pair
-        if self.settings.is_optimistic:
-            run = self._effort.engine(self.support.triples)
-            if not missing_at_random:
-                self._count_visits_before(pair, episode)
-                run(kernels.keep_pending)(self._constants, self._state, episode._arrays, self._scratch, pair)
-            elif episode._progress["counted"]:
-                run(kernels.withdraw_visit)(self._constants, self._state, episode._arrays, self._scratch, pair)
-            episode._progress["counted"] = 0  # of the visit that the episode makes next
+        if self.settings.is_optimistic and not missing_at_random:
+            self._count_visits_before(episode._pair, episode)
+            run = self._effort.engine(self.support.triples)(kernels.keep_pending)
+            run(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
+        episode._progress["counted"] = 0  # of the visit that the episode makes next
         super()._abandon(episode, missing_at_random)
 
     def _check_contradictions(self) -> None:

@@ -172,17 +172,6 @@ def test_outcomes_in_another_order_leave_the_same_sums_and_wider_sets_until_they
     np.testing.assert_allclose(mine.loss_sums, theirs.loss_sums, atol=1e-12)
 
 
-def test_a_visit_that_is_taken_back_leaves_nothing() -> None:
-    learner = learner_of(TWINS, tied_twins())
-    first, second = learner.begin([0.2, 0.8]), learner.begin([0.9, 0.1])
-    first.act(0)
-    second.act(1)
-    second.observe(Step(1, 0, 1.0, 2))
-    first.abandon("lost", missing_at_random=True)
-    assert learner._state.ties.pending.visits.tolist()[:2] == [0, 0]
-    assert learner._state.ties.regression.visits.tolist()[:2] == [1, 1]
-
-
 def test_merged_learners_have_the_groups_of_both() -> None:
     one, other, both = (learner_of(TWINS, tied_twins()) for _ in range(3))
     steps = twin_steps(60)
