@@ -36,7 +36,7 @@ def _create(arguments: Namespace) -> Mapping[str, Any]:
         raise UsageError("create needs the file of a learner: --learner learner.npz")
     learner = load_learner(arguments.learner)
     with Store.open(arguments.folder) as store:
-        store.create(name, learner, follows=arguments.follows, mixing=arguments.mixing)
+        store.create(name, learner, follows=arguments.follows)
         about = store.learner(name).status()
     return {"learner": about, "text": f"{name}: {about['learner']}"}
 

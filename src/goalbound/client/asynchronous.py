@@ -87,7 +87,6 @@ class AsyncLearner:
 
     async def begin(
         self, context: Any, state: int | str, *, id: str | None = None, allowed: Sequence[int | str] | None = None,
-        shadow: bool = False,
     ) -> AsyncCase:  # fmt: skip
         """Begin a case. Asked again it is answered as when it was begun; :meth:`case` finds it where it is now.
 
@@ -96,9 +95,8 @@ class AsyncLearner:
             state: where the case is, by number or name.
             id: a name of yours, without personal data; a random one if left out.
             allowed: the actions that are possible now; all if left out.
-            shadow: what is proposed is not played; each step says what was (:meth:`AsyncCase.override`).
         """
-        call = calls.begin(self.name, context, state, id=id, allowed=allowed, shadow=shadow)
+        call = calls.begin(self.name, context, state, id=id, allowed=allowed)
         begun = Proposal.of(await self._client.send(call))
         return AsyncCase(self, begun, state)
 

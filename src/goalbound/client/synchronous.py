@@ -86,7 +86,6 @@ class Learner:
 
     def begin(
         self, context: Any, state: int | str, *, id: str | None = None, allowed: Sequence[int | str] | None = None,
-        shadow: bool = False,
     ) -> Case:  # fmt: skip
         """Begin a case. Asked again it is answered as when it was begun; :meth:`case` finds it where it is now.
 
@@ -95,9 +94,8 @@ class Learner:
             state: where the case is, by number or name.
             id: a name of yours, without personal data; a random one if left out.
             allowed: the actions that are possible now; all if left out.
-            shadow: what is proposed is not played; each step says what was (:meth:`Case.override`).
         """
-        call = calls.begin(self.name, context, state, id=id, allowed=allowed, shadow=shadow)
+        call = calls.begin(self.name, context, state, id=id, allowed=allowed)
         begun = Proposal.of(self._client.send(call))
         return Case(self, begun, state)
 
