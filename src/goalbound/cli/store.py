@@ -51,7 +51,7 @@ def _status(arguments: Namespace) -> Mapping[str, Any]:
         lines += [f"  {alarm['kind']}: {alarm['text']}" for alarm in one["alarms"]]
         if any(alarm["kind"] == "change" for alarm in one["alarms"]):
             lines.append(
-                f"  goalbound store relearn {arguments.folder} {one['name']} makes a challenger of relearned()"
+                f"  goalbound store relearn {store.location.name} {one['name']} makes a challenger of relearned()"
             )
     return {"store": about, "learners": learners, "text": "\n".join(lines)}
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 import httpx
 
 from goalbound.client import calls
-from goalbound.client.calls import RETRIED, Call, Proposal, understood, wait_before
+from goalbound.client.calls import RETRIED, Call, Proposal, shown, understood, wait_before
 from goalbound.errors import ServiceUnreachable
 
 
@@ -65,12 +65,12 @@ class AsyncClient:
             try:
                 answer = await self._http.request(call.method, call.path, json=call.body)
                 if answer.status_code not in RETRIED or time.monotonic() >= end:
-                    return understood(answer.status_code, answer.content, place=str(answer.url), has=call.answer)
+                    return understood(answer.status_code, answer.content, place=shown(answer.url), has=call.answer)
                 wait = wait_before(attempt, answer.headers.get("retry-after"))
             except httpx.TransportError as error:
                 if time.monotonic() >= end:
                     raise ServiceUnreachable(
-                        f"{self._http.base_url}: no answer for {self._patience:g} s ({type(error).__name__}: {error}); "
+                        f"{shown(self._http.base_url)}: no answer for {self._patience:g} s ({type(error).__name__}: {error}); "
                         "what was asked may have been done, and the same can be asked again"
                     ) from error
                 wait = wait_before(attempt, None)

@@ -197,6 +197,11 @@ def error_of(status: int, code: str, detail: str, expected_step: Any = None) -> 
     return ServiceError(detail, status=status, code=code)
 
 
+def shown(url: Any) -> str:
+    """An address (``httpx.URL``) as an error may say it: without a user and a password of a proxy."""
+    return str(url.copy_with(userinfo=b""))
+
+
 def wait_before(attempt: int, retry_after: str | None) -> float:
     """How long to wait before asking again: longer each time, not all clients at once, and as the service says."""
     own = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(attempt, 16)) * random.uniform(0.5, 1.0)
