@@ -11,7 +11,7 @@ from typing import Any, Self
 import httpx
 
 from goalbound.client import calls
-from goalbound.client.calls import RETRIED, Call, Proposal, understood, wait_before
+from goalbound.client.calls import RETRIED, Call, Proposal, shown, understood, wait_before
 from goalbound.errors import ServiceUnreachable
 
 
@@ -64,12 +64,12 @@ class Client:
             try:
                 answer = self._http.request(call.method, call.path, json=call.body)
                 if answer.status_code not in RETRIED or time.monotonic() >= end:
-                    return understood(answer.status_code, answer.content, place=str(answer.url), has=call.answer)
+                    return understood(answer.status_code, answer.content, place=shown(answer.url), has=call.answer)
                 wait = wait_before(attempt, answer.headers.get("retry-after"))
             except httpx.TransportError as error:
                 if time.monotonic() >= end:
                     raise ServiceUnreachable(
-                        f"{self._http.base_url}: no answer for {self._patience:g} s ({type(error).__name__}: {error}); "
+                        f"{shown(self._http.base_url)}: no answer for {self._patience:g} s ({type(error).__name__}: {error}); "
                         "what was asked may have been done, and the same can be asked again"
                     ) from error
                 wait = wait_before(attempt, None)
@@ -86,7 +86,6 @@ class Learner:
 
     def begin(
         self, context: Any, state: int | str, *, id: str | None = None, allowed: Sequence[int | str] | None = None,
-        shadow: bool = False,
     ) -> Case:  # fmt: skip
         """Begin a case. Asked again it is answered as when it was begun; :meth:`case` finds it where it is now.
 
@@ -95,9 +94,8 @@ class Learner:
             state: where the case is, by number or name.
             id: a name of yours, without personal data; a random one if left out.
             allowed: the actions that are possible now; all if left out.
-            shadow: what is proposed is not played; each step says what was (:meth:`Case.override`).
         """
-        call = calls.begin(self.name, context, state, id=id, allowed=allowed, shadow=shadow)
+        call = calls.begin(self.name, context, state, id=id, allowed=allowed)
         begun = Proposal.of(self._client.send(call))
         return Case(self, begun, state)
 

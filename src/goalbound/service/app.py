@@ -18,7 +18,7 @@ import msgspec
 
 from goalbound.errors import ArgumentError
 from goalbound.service.deadlines import Deadlines
-from goalbound.service.messages import Batch, CaseStep
+from goalbound.service.messages import Batch, Begin, CaseStep
 from goalbound.service.metrics import Metrics
 from goalbound.service.problems import RETRY_AFTER, Refused, problem_of
 from goalbound.service.routes import BINARY, JSON, LARGE, ROUTES, SMALL, Direct, Request, Response, Route
@@ -382,6 +382,11 @@ def _known_fields(body: Any, message: str) -> str:
     """The fields that there are, where another one was sent."""
     if "unknown field" not in message:
         return ""
+    if body is Begin and "`mode`" in message:
+        return (
+            "; there are no shadow cases any more: begin the case without mode, name the actions that are possible in "
+            "allowed, and report the action that was played with each step"
+        )
     kind = CaseStep if body is Batch and "$.steps" in message else body
     return f"; there are {', '.join(kind.__struct_fields__)}"
 

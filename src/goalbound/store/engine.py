@@ -24,7 +24,7 @@ from goalbound.errors import (
     TooManyCases,
 )
 from goalbound.models.support_match import pairs_difference
-from goalbound.models.validation import check_bool, check_float, check_int, short_repr
+from goalbound.models.validation import check_bool, check_int, short_repr
 from goalbound.store.bodies import abandon_body, actions_of, begin_body, body_allowed, checked_loss
 from goalbound.store.cases import Case, Change, Managed
 from goalbound.store.compaction import compact, take_snapshot
@@ -167,18 +167,12 @@ class Engine:
 
     # Learners.
 
-    def create(
-        self, name: str, learner: Any, *, follows: str | None = None, mixing: float = 0.0, seed: int | None = None,
-        learns_from_shadow: bool = True,
-    ) -> None:  # fmt: skip
+    def create(self, name: str, learner: Any, *, follows: str | None = None) -> None:
         """Put a learner into the store, as it is now."""
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ArgumentError(f"name is {short_repr(name)}; use 1 to 64 letters, digits, and . _ ~ -")
         if self.machine.has(name):
             raise ArgumentError(f"there is a learner {name!r} already; store.learner({name!r}) is that one")
-        share = check_float(mixing, "mixing", "a probability, 0 to 1")
-        if not 0.0 <= share <= 1.0:
-            raise ArgumentError(f"mixing is {share}; it is a probability, 0 to 1")
         lead = None if follows is None else self.machine.named(follows)
         data = loadable(learner)
         if learner.open_episodes:
@@ -186,16 +180,12 @@ class Engine:
         if lead is not None:
             self._check_follows(lead, learner)
         number = max(self.machine.learners, default=0) + 1
-        drawn = seed if seed is not None else secrets.randbelow(2**62) if share else 0
-        about: dict[str, Any] = {
-            "name": name, "follows": None if lead is None else lead.number, "mixing": share,
-            "seed": check_int(drawn, "seed", least=0, most=2**62),
-            "learns_from_shadow": check_bool(learns_from_shadow, "learns_from_shadow"),
-        }  # fmt: skip
-        managed = Managed(number, learner=learner_from(data), **about)  # an error comes before there is an event
+        follows_number = None if lead is None else lead.number
+        managed = Managed(number, name, learner_from(data), follows_number)  # an error comes before there is an event
         self.commit()
         self.log.add_learner(number, data)
-        self._record(Change(Kind.CREATE, number, body=canonical(about | {"sha256": sha256(data).hexdigest()})))
+        about = managed.as_json() | {"sha256": sha256(data).hexdigest()}
+        self._record(Change(Kind.CREATE, number, body=canonical(about)))
         self.machine.add(managed)
 
     def _check_follows(self, lead: Managed, learner: Any) -> None:
@@ -220,10 +210,7 @@ class Engine:
 
     # Cases.
 
-    def begin(
-        self, name: str, context: Any, state: int | str, *,
-        id: str | None = None, allowed: Any = None, shadow: bool = False,
-    ) -> Answer:  # fmt: skip
+    def begin(self, name: str, context: Any, state: int | str, *, id: str | None = None, allowed: Any = None) -> Answer:
         """Begin a case."""
         lead = self.machine.named(name)
         if id is None:
@@ -233,13 +220,13 @@ class Engine:
         actions = actions_of(lead.support, allowed)
         number = self._number_of(lead.number, id)
         if number is not None:
-            return self._begun_before(lead, id, number, state, begin_body(id, context, actions, shadow=shadow))
+            return self._begun_before(lead, id, number, state, begin_body(id, context, actions))
         if len(self.machine.cases) >= self.most_cases:
             raise TooManyCases(
                 f"{len(self.machine.cases)} cases are open, as many as may be; let some end, abandon those that nobody "
                 "works on, or raise most_cases"
             )
-        change = self.machine.begin(lead.number, id, context, state, allowed=actions, shadow=shadow)
+        change = self.machine.begin(lead.number, id, context, state, allowed=actions)
         assert change.case is not None
         self._begun[lead.number, id] = change.case
         return self._answer(lead, id, self._recorded(change))
@@ -250,8 +237,8 @@ class Engine:
             raise CaseExists(f"a case {short_repr(id)} was begun, and is in the archive; use another id")
         if event.body != body or event.next_state != lead.support.state(state):
             raise CaseExists(
-                f"a case {short_repr(id)} was begun already, with another context, state, allowed or mode; use another "
-                "id for another case"
+                f"a case {short_repr(id)} was begun already, with another context, state or allowed; use another id "
+                "for another case"
             )
         return self._answer(lead, id, event, repeated=True)
 

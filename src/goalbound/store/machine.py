@@ -28,6 +28,7 @@ from goalbound.models.validation import short_repr
 from goalbound.store.bodies import abandon_body, begin_body, body_allowed, checked_loss
 from goalbound.store.cases import Case, Change, Managed
 from goalbound.store.events import Event, Kind, canonical, content_of
+from goalbound.store.former import check_no_shadow
 from goalbound.store.proposals import Proposal, propose
 
 MOST_STEPS = 2**40
@@ -109,9 +110,8 @@ class Machine:
     # What happens. Each takes what was given, in numbers, and returns the event.
 
     def begin(
-        self, learner: int, id: str, context: Any, state: int | str, *,
-        allowed: list[int] | None = None, shadow: bool = False,
-    ) -> Change:  # fmt: skip
+        self, learner: int, id: str, context: Any, state: int | str, *, allowed: list[int] | None = None
+    ) -> Change:
         """A case begins, and an action is proposed."""
         lead = self.learners[learner]
         if lead.follows is not None:
@@ -120,9 +120,9 @@ class Machine:
         here = checked_state(lead.support, state, None)
         _check_allowed(lead.support, here, allowed)
         number = self.last_case + 1
-        encoded = begin_body(id, context, allowed, shadow=shadow)
+        encoded = begin_body(id, context, allowed)
         context = content_of(encoded)["context"]  # as a replay will see it
-        case = Case(number, id, learner, here, shadow=shadow)
+        case = Case(number, id, learner, here)
         case.episodes[learner] = lead.learner.begin(context, id=number)
         with _poisons():
             for other in self.challengers(learner):
@@ -140,21 +140,19 @@ class Machine:
         taken: int | str | None = None, allowed: list[int] | None = None,
     ) -> Change:  # fmt: skip
         """What came of an action: the proposed one, or the one that was ``taken``."""
-        lead = self.learners[case.learner]
-        support = lead.support
-        if taken is None and case.shadow:
-            raise ArgumentError(
-                f"case {short_repr(case.id)} is a shadow case: what is proposed is not played; say which action was"
-            )
+        support = self.learners[case.learner].support
         played = case.action if taken is None else support.action(taken)
         following = support.state(next_state)
         amount = checked_loss(loss)
         if following != support.states:
             _check_allowed(support, following, allowed)
         step = Step(case.state, played, amount, following)
-        if not case.shadow or self.learners[case.decider].learns_from_shadow:
-            _check_leads(self.learners[case.decider], step)
-        self._outcome(case, self.learners[case.decider], step, overridden=taken is not None)
+        _check_leads(self.learners[case.decider], step)
+        episode = case.episodes[case.decider]
+        if taken is None:
+            episode.observe(step)
+        else:
+            episode.observe(step, overridden=True)
         with _poisons():
             for other in list(self._others(case)):
                 self._follow(case, other, step)
@@ -170,7 +168,7 @@ class Machine:
         False: that cannot be done here, and nothing has changed; :meth:`observe` does it, or says what is wrong.
         """
         episodes = case.episodes
-        if len(episodes) != 1 or case.shadow or type(loss) is not float:
+        if len(episodes) != 1 or type(loss) is not float:
             return False
         [(number, episode)] = episodes.items()
         one = self.learners[number]
@@ -179,7 +177,7 @@ class Machine:
             loss, episode = loss / episode.learner.loss_scale.cap, episode.inner
         if advance is None or type(episode) is not LearnerEpisode or episode.learner is not advance.learner:
             return False
-        if not 0.0 <= loss <= 1.0 or (number != case.learner and self.learners[case.learner].mixing):
+        if not 0.0 <= loss <= 1.0:
             return False
         if type(next_state) is str:
             next_state = one.support.state(next_state)
@@ -202,21 +200,10 @@ class Machine:
             self._touch(case)
         return True
 
-    def _outcome(self, case: Case, one: Managed, step: Step, *, overridden: bool) -> None:
-        episode = case.episodes[one.number]
-        if case.shadow and not one.learns_from_shadow:
-            with _poisons():
-                episode.take_back()
-                episode.moved_to(step.next_state, missing_at_random=True)
-        elif overridden:
-            episode.observe(step, overridden=True)
-        else:
-            episode.observe(step)
-
     def _follow(self, case: Case, challenger: Managed, step: Step) -> None:
         """A challenger learns from a step; one that cannot follows the case no further."""
         try:
-            self._outcome(case, challenger, step, overridden=True)
+            case.episodes[challenger.number].observe(step, overridden=True)
         except InputError:
             case.episodes.pop(challenger.number).abandon("could not be followed", missing_at_random=True)
 
@@ -318,10 +305,8 @@ class Machine:
         body = content_of(event.body)
         kind, allowed = Kind(event.kind), body.get("allowed")
         if kind is Kind.BEGIN:
-            return self.begin(
-                event.learner, body["id"], body["context"], event.next_state or 0, allowed=allowed,
-                shadow=body.get("shadow", False),
-            )  # fmt: skip
+            check_no_shadow(body.get("shadow"), f"event {event.seq}")
+            return self.begin(event.learner, body["id"], body["context"], event.next_state or 0, allowed=allowed)
         if kind is Kind.ACKNOWLEDGE:
             return self.acknowledge(event.learner, outermost=not body)
         if kind is Kind.PROMOTE:

@@ -47,7 +47,6 @@ def case_of(engine: Engine, name: str, id: str, *, before: int | None = None, li
         "state_name": None if case is None else _state_name(lead, case.state),
         "action": None if case is None else case.action,
         "action_name": None if case is None else _action_name(lead, case.action),
-        "shadow": first.get("shadow", False) if case is None else case.shadow,
         "context": first.get("context"),
         "history": [event_as_json(engine.machine, event) for event in events[max(len(events) - limit, 0) :]],
         "earlier": len(events) > limit,
@@ -91,11 +90,7 @@ def explanation(engine: Engine, name: str, id: str) -> Any:
     if not hasattr(inside, "explain"):
         raise LearnerError(f"{name} is a {type(inside).__name__}, which cannot explain itself")
     allowed = _allowed_at(engine, case.seq)
-    found = case.episodes[case.decider].explain(allowed=allowed)
-    possible = [one for one in found.actions if allowed is None or one.number in allowed]
-    if lead.mixing and case.propensity is not None and case.propensity <= lead.mixing / len(possible):
-        return found.playing(case.action, "drawn at random from the possible ones, as some are for the log (mixing)")
-    return found
+    return case.episodes[case.decider].explain(allowed=allowed)
 
 
 def _allowed_at(engine: Engine, seq: int) -> list[int] | None:
@@ -127,8 +122,7 @@ def proposal_now(engine: Engine, name: str, id: str, allowed: Any = None) -> Ans
     assert case is not None
     if actions is None or made.action in lead.support.pair_action[allowed_pairs(lead.support, case.state, actions)]:
         return made
-    asked = Case(case.number, case.id, case.learner, case.state, shadow=case.shadow)
-    asked.step, asked.seq = case.step, case.seq
+    asked = Case(case.number, case.id, case.learner, case.state)
     decider = copy_with_episode(engine.machine.learners[case.decider].learner, case.number)
     episode = decider.episode(case.number)
     episode.take_back()
@@ -185,7 +179,6 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
         "abandoned": dict(getattr(inside, "abandoned", {})),
         "follows": follows,
         "challengers": [one.name for one in engine.machine.challengers(lead.number)],
-        "mixing": lead.mixing,
         "recent": engine.log.loss_counts(lead.number, RECENT, until=engine.seq)._asdict(),
         "alarms": alarms(lead.learner),
         "caveats": list(getattr(inside, "caveats", ())),

@@ -27,7 +27,7 @@ def relearn(engine: Engine, name: str, new_name: str) -> None:
             "goalbound fit --since"
         )
     lead = old if old.follows is None else engine.machine.learners[old.follows]
-    engine.create(new_name, again(), follows=lead.name, learns_from_shadow=old.learns_from_shadow)
+    engine.create(new_name, again(), follows=lead.name)
 
 
 def relearned_name(name: str) -> str:

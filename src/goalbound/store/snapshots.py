@@ -18,13 +18,14 @@ from goalbound.models.files.array_file import FORMAT, check_keys, check_present,
 from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, strict_json, sync_folder
 from goalbound.store.cases import Case, Managed
 from goalbound.store.events import canonical
+from goalbound.store.former import check_no_shadow, learner_fields
 from goalbound.store.log import SnapshotEntry
 from goalbound.store.machine import Machine
 
-KIND, VERSION = "StoreSnapshot", 1
+KIND, VERSION = "StoreSnapshot", 2
 KEPT = 3
 """So many snapshots are kept."""
-_CASE = ("number", "id", "learner", "state", "step", "action", "propensity", "seq", "shadow")
+_CASE = ("number", "id", "learner", "state", "step", "action", "propensity", "seq")
 
 
 def write_snapshot(folder: Path, machine: Machine, *, seq: int, chain: bytes) -> SnapshotEntry:
@@ -68,7 +69,7 @@ def _machine(path: Path, entry: SnapshotEntry) -> Machine:
     size = max(LIMIT, 2 * path.stat().st_size)
     types = {"cases": "|u1", r"learner_[0-9]{1,6}": "|u1"}
     header, arrays = read_array_file(
-        path, kind=KIND, versions=[VERSION], arrays=types, what="snapshot of a store", limit=size
+        path, kind=KIND, versions=[1, VERSION], arrays=types, what="snapshot of a store", limit=size
     )
     with as_format_errors(path, "snapshot"):
         check_keys(header, ("seq", "chain", "last_case", "learners"))
@@ -78,8 +79,10 @@ def _machine(path: Path, entry: SnapshotEntry) -> Machine:
         machine = Machine()
         for number, about in header["learners"].items():
             learner = loaded_from(arrays[f"learner_{number}"], load_learner, limit=size)
-            machine.add(Managed(int(number), learner=learner, **about))
+            machine.add(Managed(int(number), learner=learner, **learner_fields(about)))
         for values in strict_json(arrays["cases"].tobytes(), "the list of cases")["cases"]:
+            if header["version"] == 1:
+                check_no_shadow(values.pop(len(_CASE)), f"{path}: this snapshot")
             machine.keep(_case(machine, values))
         machine.last_case = header["last_case"]
     return machine
@@ -87,7 +90,7 @@ def _machine(path: Path, entry: SnapshotEntry) -> Machine:
 
 def _case(machine: Machine, values: list[Any]) -> Case:
     about = dict(zip(_CASE, values, strict=False))
-    case = Case(about["number"], about["id"], about["learner"], about["state"], shadow=about["shadow"])
+    case = Case(about["number"], about["id"], about["learner"], about["state"])
     case.step, case.action, case.propensity, case.seq = (
         about[name] for name in ("step", "action", "propensity", "seq")
     )

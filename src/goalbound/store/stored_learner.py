@@ -23,9 +23,7 @@ class StoredLearner:
         self.store = store
         self.name = name
 
-    def begin(
-        self, context: Any, state: int | str, *, id: str | None = None, allowed: Any = None, shadow: bool = False
-    ) -> Answer:
+    def begin(self, context: Any, state: int | str, *, id: str | None = None, allowed: Any = None) -> Answer:
         """Begin a case; what is proposed.
 
         Args:
@@ -34,9 +32,8 @@ class StoredLearner:
             id: 1 to 64 letters, digits, and ``. _ ~ -``; made up if left out. The same case again is answered as
                 before.
             allowed: the actions that are possible now, by number or name; all if left out.
-            shadow: what is proposed is not played: every step says which action was (:meth:`override`).
         """
-        return self._call(lambda engine: engine.begin(self.name, context, state, id=id, allowed=allowed, shadow=shadow))
+        return self._call(lambda engine: engine.begin(self.name, context, state, id=id, allowed=allowed))
 
     def act(self, id: str, *, allowed: Any = None) -> Answer:
         """What is proposed now. If it is not among the ``allowed`` actions, it is taken back, and another one is.

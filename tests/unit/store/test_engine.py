@@ -155,8 +155,6 @@ def test_a_case_that_cannot_be_changes_nothing(engine, context):
         engine.begin("incidents", CALM, "down", id="a/b")
     with pytest.raises(InputError):
         engine.begin("incidents", CALM, "down", allowed=["fly"])
-    with pytest.raises(InputError):
-        engine.begin("incidents", CALM, "down", shadow="yes")
     assert engine.digest() == before
 
 
@@ -208,21 +206,6 @@ def test_no_more_cases_are_open_than_may_be(tmp_path):
     engine.log.close()
 
 
-def test_a_shadow_case_says_which_action_was_played(tmp_path):
-    engine = new_engine(tmp_path / "store", learns_from_shadow=False)
-    engine.begin("incidents", CALM, "down", id="a", shadow=True)
-    with pytest.raises(ArgumentError, match="shadow case"):
-        engine.observe("incidents", "a", 0.1, "down", step=1)
-    engine.observe("incidents", "a", 0.1, "down", taken="restart", step=1)
-    assert engine.observe("incidents", "a", 0.1, "goal", taken="restart", step=2).done
-    assert engine.machine.learners[1].learner.statistics.visits.sum() == 0  # as it was asked
-    engine.create("student", greedy())
-    engine.begin("student", CALM, "down", id="a", shadow=True)
-    assert engine.observe("student", "a", 0.4, "goal", taken="page", step=1).done
-    assert engine.machine.learners[2].learner.statistics.visits.tolist() == [0, 1, 0, 0]
-    engine.log.close()
-
-
 def test_learners_that_no_store_can_hold_are_refused(engine):
     with pytest.raises(ArgumentError, match="there is a learner 'incidents' already"):
         engine.create("incidents", greedy())
@@ -237,8 +220,6 @@ def test_learners_that_no_store_can_hold_are_refused(engine):
         engine.create("mapped", ContextBlind(greedy()))
     with pytest.raises(InputError):
         engine.create("nothing", object())
-    with pytest.raises(ArgumentError, match="mixing is 2"):
-        engine.create("mixed", greedy(), mixing=2.0)
     assert list(engine.machine.learners) == [1]
 
 
