@@ -69,8 +69,8 @@ class Client:
             except httpx.TransportError as error:
                 if time.monotonic() >= end:
                     raise ServiceUnreachable(
-                        f"{shown(self._http.base_url)}: no answer for {self._patience:g} s ({type(error).__name__}: {error}); "
-                        "what was asked may have been done, and the same can be asked again"
+                        f"{shown(self._http.base_url)}: no answer for {self._patience:g} s ({type(error).__name__}: "
+                        f"{error}); what was asked may have been done, and the same can be asked again"
                     ) from error
                 wait = wait_before(attempt, None)
             attempt += 1

@@ -20,7 +20,7 @@ from goalbound.errors import ArgumentError
 from goalbound.service.deadlines import Deadlines
 from goalbound.service.messages import Batch, Begin, CaseStep
 from goalbound.service.metrics import Metrics
-from goalbound.service.problems import RETRY_AFTER, Refused, problem_of
+from goalbound.service.problems import RETRY_AFTER, Refused, problem_of, where_raised
 from goalbound.service.routes import BINARY, JSON, LARGE, ROUTES, SMALL, Direct, Request, Response, Route
 from goalbound.service.tokens import Token, Tokens
 from goalbound.store import Follower, Store
@@ -114,6 +114,8 @@ class Service:
             route, names = self._routes.find(scope["method"], scope["path"], scope.get("raw_path"))
             name = route.path
             headers = dict(scope["headers"])
+            if len(headers) < len(scope["headers"]) and [one for one, _ in scope["headers"]].count(b"host") > 1:
+                raise Refused(400, "host", "the request has two Host headers; send one")
             _seen.set(None)
             self._admit(route, headers)
             body = None
@@ -164,7 +166,7 @@ class Service:
             return
         token = self.tokens.find(headers.get(b"authorization"))
         if token is None:
-            raise Refused(401, "token", "give a token: Authorization: Bearer ...")
+            raise Refused(401, "token", self.tokens.why_not(headers.get(b"authorization")))
         if not token.allows(route.scope):
             raise Refused(403, "scope", f"this token does not allow {route.scope}")
         self._take(token)
@@ -305,8 +307,8 @@ def _finish(jobs: list[Job]) -> None:
 def _tell(asker: Asker, tell: Callable[[Any], None], what: Any) -> None:
     try:
         tell(what)
-    except Exception:  # a defect; the others are to have their answers
-        log.exception("an answer could not be sent")
+    except Exception as error:  # a defect; the others are to have their answers
+        log.error("an answer could not be sent: %s", where_raised(error))
         asker.abort()
 
 

@@ -423,7 +423,7 @@ def _number(request: Request, name: str, otherwise: int, *, least: int = 0) -> i
     if text is None:
         return otherwise
     if not (text.isascii() and text.isdigit() and len(text) <= 18) or int(text) < least:
-        raise Refused(422, "invalid", f"{name} is {text!r:.40}; it is a whole number, {least} or larger")
+        raise Refused(422, "invalid", f"{name} is a whole number, {least} or larger")
     return int(text)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from goalbound.learners.advance import Advance
-from goalbound.learners.wrapper import unwrap
+from goalbound.learners.wrapper import has_own, layers, unwrap
 from goalbound.models import Support
 from goalbound.store.events import Kind
 
@@ -55,6 +55,11 @@ class Managed:
     def as_json(self) -> dict[str, Any]:
         """All but the learner itself."""
         return {"name": self.name, "follows": self.follows}
+
+
+def columns_of(learner: Any) -> list[str] | None:
+    """The covariates that a learner with a map reads; None: it is shown contexts."""
+    return next((list(one.map.column_names) for one in layers(learner) if has_own(one, "map")), None)
 
 
 class Case:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from goalbound.errors import (
     ArgumentError,
     CaseExists,
-    CaseNotFound,
     LearnerError,
     StepConflict,
     StepGap,
@@ -31,7 +30,7 @@ from goalbound.store.compaction import compact, take_snapshot
 from goalbound.store.events import Event, Kind, canonical, chain_of, chain_of_step
 from goalbound.store.head import Head, check_head
 from goalbound.store.log import EventLog, SnapshotEntry
-from goalbound.store.machine import MOST_STEPS, WARM_CASES, Machine, finished
+from goalbound.store.machine import MOST_STEPS, WARM_CASES, Machine, case_not_found, finished
 from goalbound.store.replay import Restored, restore
 from goalbound.store.snapshots import digest_of, learner_from, loadable
 
@@ -234,11 +233,11 @@ class Engine:
     def _begun_before(self, lead: Managed, id: str, number: int, state: int | str, body: bytes) -> Answer:
         event = self._step_of(number, 0)
         if event is None:
-            raise CaseExists(f"a case {short_repr(id)} was begun, and is in the archive; use another id")
+            raise CaseExists("a case of this id was begun, and is in the archive; use another id")
         if event.body != body or event.next_state != lead.support.state(state):
             raise CaseExists(
-                f"a case {short_repr(id)} was begun already, with another context, state or allowed; use another id "
-                "for another case"
+                "a case of this id was begun already, with another context, state or allowed; use another id for "
+                "another case"
             )
         return self._answer(lead, id, event, repeated=True)
 
@@ -336,8 +335,8 @@ class Engine:
         case = self.machine.find(lead.number, id) if isinstance(id, str) else None
         if case is None:
             if isinstance(id, str) and self._number_of(lead.number, id) is not None:
-                raise finished(id)
-            raise CaseNotFound(f"{lead.name} has no case {short_repr(id)}; begin it first")
+                raise finished()
+            raise case_not_found(lead)
         return case
 
     def _case_at(self, lead: Managed, id: str, step: int | None) -> Case | Event:
@@ -349,19 +348,18 @@ class Engine:
             return case
         if case is not None and step is not None and step > case.step + 1:
             raise StepGap(
-                f"step {step} of case {short_repr(id)} cannot be recorded: step {case.step + 1} is the next one",
-                case.step + 1,
+                f"step {step} cannot be recorded: step {case.step + 1} is the next one", case.step + 1
             )
         number = self._number_of(lead.number, id) if isinstance(id, str) else None
         if number is None:
-            raise CaseNotFound(f"{lead.name} has no case {short_repr(id)}; begin it first")
+            raise case_not_found(lead)
         event = None if step is None else self._step_of(number, step)
         if event is not None:
             return event
         if case is None:
-            raise finished(id)
+            raise finished()
         raise StepConflict(
-            f"step {step} of case {short_repr(id)} was recorded, and is in the archive, so it cannot be compared; step "
+            f"step {step} of this case was recorded, and is in the archive, so it cannot be compared; step "
             f"{case.step + 1} is the next one",
             case.step + 1,
         )
@@ -371,7 +369,7 @@ class Engine:
         if event[1:9] != given[:8]:
             case = self.machine.find(lead.number, id)
             raise StepConflict(
-                f"step {event.step} of case {short_repr(id)} was recorded already, with other content; "
+                f"step {event.step} of this case was recorded already, with other content; "
                 + ("the case has ended" if case is None else f"step {case.step + 1} is the next one"),
                 None if case is None else case.step + 1,
             )

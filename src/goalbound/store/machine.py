@@ -13,6 +13,7 @@ from typing import Any
 from goalbound.errors import (
     ArgumentError,
     CaseFinished,
+    CaseNotFound,
     InputError,
     LearnerError,
     LearnerNotFound,
@@ -22,11 +23,11 @@ from goalbound.learners.advance import ENDED, IMPOSSIBLE
 from goalbound.learners.checks import allowed_pairs, checked_state
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.loss_units import EpisodeInUnits
-from goalbound.learners.wrapper import has_own, layers
+from goalbound.learners.wrapper import has_own, layers, unwrap
 from goalbound.models import Step, Support
 from goalbound.models.validation import short_repr
 from goalbound.store.bodies import abandon_body, begin_body, body_allowed, checked_loss
-from goalbound.store.cases import Case, Change, Managed
+from goalbound.store.cases import Case, Change, Managed, columns_of
 from goalbound.store.events import Event, Kind, canonical, content_of
 from goalbound.store.former import check_no_shadow
 from goalbound.store.proposals import Proposal, propose
@@ -123,7 +124,10 @@ class Machine:
         encoded = begin_body(id, context, allowed)
         context = content_of(encoded)["context"]  # as a replay will see it
         case = Case(number, id, learner, here)
-        case.episodes[learner] = lead.learner.begin(context, id=number)
+        try:
+            case.episodes[learner] = lead.learner.begin(context, id=number)
+        except ArgumentError as error:
+            raise context_error(lead) from error
         with _poisons():
             for other in self.challengers(learner):
                 with suppress(InputError):  # one that cannot read this context does not follow this case
@@ -361,9 +365,28 @@ def _change_places(case: Case, other: dict[int, int]) -> None:
         now.act(case.state, allowed=[case.action])
 
 
-def finished(id: str) -> CaseFinished:
+# Errors hold neither ids of cases nor values of contexts: they come into logs of programs and of the service.
+
+
+def case_not_found(lead: Managed) -> CaseNotFound:
+    """The error of an id that no case of a learner has."""
+    return CaseNotFound(f"{lead.name} has no case of this id; begin it first")
+
+
+def finished() -> CaseFinished:
     """The error of a case that has ended."""
-    return CaseFinished(f"case {short_repr(id)} has ended; nothing can follow, begin another one")
+    return CaseFinished("the case has ended; nothing can follow, begin another one")
+
+
+def context_error(lead: Managed) -> ArgumentError:
+    """The error of a context that a learner cannot read; its cause says which value is wrong."""
+    inside = unwrap(lead.learner)
+    columns = columns_of(lead.learner)
+    needed = (
+        f"{getattr(inside, 'context_size', 1)} weights, 0 or larger, that sum to 1" if columns is None
+        else f"a value for {', '.join(columns)}, each in the range of the learner's map"
+    )  # fmt: skip
+    return ArgumentError(f"{lead.name} cannot read the context; give {needed}")
 
 
 def _check_leads(one: Managed, step: Step) -> None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from goalbound.errors import CaseNotFound, LearnerError
+from goalbound.errors import ArgumentError, LearnerError
 from goalbound.learners.card import learner_card
 from goalbound.learners.checks import allowed_pairs
 from goalbound.learners.guarded import Guarded
 from goalbound.learners.monitored import Monitored
 from goalbound.learners.wrapper import copy_with_episode, has_own, layers, unwrap
-from goalbound.models.validation import short_repr
 from goalbound.store.bodies import actions_of
-from goalbound.store.cases import Case, Managed
+from goalbound.store.cases import Case, Managed, columns_of
 from goalbound.store.engine import Answer, Engine
 from goalbound.store.events import Event, Kind, content_of
-from goalbound.store.machine import Machine
+from goalbound.store.machine import Machine, case_not_found, context_error
 from goalbound.store.proposals import propose
 
 RECENT = 100
@@ -33,7 +32,7 @@ def case_of(engine: Engine, name: str, id: str, *, before: int | None = None, li
     lead = engine.machine.named(name)
     number = engine._number_of(lead.number, id) if isinstance(id, str) else None
     if number is None:
-        raise CaseNotFound(f"{name} has no case {short_repr(id)}; begin it first")
+        raise case_not_found(lead)
     case = engine.machine.find(lead.number, id)
     events = engine.events_of(number, before=before, limit=limit + 1)
     last = engine.events_of(number, limit=1) if case is None else []
@@ -101,13 +100,17 @@ def _allowed_at(engine: Engine, seq: int) -> list[int] | None:
 
 def policy_bounds(engine: Engine, name: str, context: Any, policy: Any = None) -> Any:
     """What a policy loses at least and at most."""
-    learner = engine.machine.named(name).learner
-    bounds = getattr(learner, "policy_bounds", None)
+    lead = engine.machine.named(name)
+    bounds = getattr(lead.learner, "policy_bounds", None)
     if bounds is None:
         raise LearnerError(
-            f"{name} is a {type(unwrap(learner)).__name__}, which has no confidence sets, and so no bounds"
+            f"{name} is a {type(unwrap(lead.learner)).__name__}, which has no confidence sets, and so no bounds"
         )
-    return bounds(context, policy)
+    try:
+        return bounds(context, policy)
+    except ArgumentError as error:
+        wrong = context_error(lead)
+        raise wrong if policy is None else ArgumentError(f"{wrong}; and as policy an action for each state") from error
 
 
 def proposal_now(engine: Engine, name: str, id: str, allowed: Any = None) -> Answer:
@@ -172,7 +175,7 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
         "action_names": None if support.action_names is None else list(support.action_names),
         "goal_name": support.goal_name,
         "context_size": getattr(inside, "context_size", None),
-        "columns": _columns(lead.learner),
+        "columns": columns_of(lead.learner),
         "unit": _unit(lead.learner),
         "steps": inside._steps,
         "open_cases": sum(case.learner == lead.number for case in engine.machine.cases.values()),
@@ -183,11 +186,6 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
         "alarms": alarms(lead.learner),
         "caveats": list(getattr(inside, "caveats", ())),
     }
-
-
-def _columns(learner: Any) -> list[str] | None:
-    """The covariates that a learner with a map reads; None: it is shown contexts."""
-    return next((list(one.map.column_names) for one in layers(learner) if has_own(one, "map")), None)
 
 
 def _unit(learner: Any) -> str | None:

@@ -122,9 +122,8 @@ def replay_one(log: EventLog, machine: Machine, event: Event) -> None:
     except StoreError:
         raise
     except (Poisoned, GoalboundError, KeyError, ValueError, AssertionError) as error:
-        raise ReplayDifference(
-            f"{_place(event)}: it cannot be replayed ({error.__cause__ or error}). {_versions(log)}"
-        ) from error
+        cause = error.__cause__ if isinstance(error, Poisoned) else error
+        raise ReplayDifference(f"{_place(event)}: it cannot be replayed ({cause}). {_versions(log)}") from error
     found, logged = Result(*change[8:11]), Result(event.action, event.propensity, event.others)
     if found.action != logged.action:
         raise ReplayDifference(

@@ -30,7 +30,7 @@ _CASE = ("number", "id", "learner", "state", "step", "action", "propensity", "se
 
 def write_snapshot(folder: Path, machine: Machine, *, seq: int, chain: bytes) -> SnapshotEntry:
     """Write the state after event ``seq`` to a file of its own, durably."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     path = folder / f"{seq:015d}.npz"
     header = {
         "format": FORMAT, "version": VERSION, "kind": KIND, "seq": seq, "chain": chain.hex(),
@@ -40,7 +40,7 @@ def write_snapshot(folder: Path, machine: Machine, *, seq: int, chain: bytes) ->
     arrays = {f"learner_{number}": bytes_of(one.learner) for number, one in machine.learners.items()}
     cases = [[*(getattr(case, name) for name in _CASE), list(case.episodes)] for case in machine.cases.values()]
     arrays["cases"] = np.frombuffer(canonical({"cases": cases}), np.uint8)
-    write_array_file(path, header, arrays, any_size=True)
+    write_array_file(path, header, arrays, any_size=True, private=True)
     return SnapshotEntry(seq, chain, path.name, sha256_of(path))
 
 
@@ -125,12 +125,12 @@ def prune(folder: Path, entries: Iterable[SnapshotEntry]) -> None:
 
 def copy_snapshots(folder: Path, target: Path, entries: Iterable[SnapshotEntry]) -> None:
     """Copy the files of these snapshots to a new folder, durably; one that was removed meanwhile is left out."""
-    target.mkdir()
+    target.mkdir(mode=0o700)
     for entry in entries:
         with (
             suppress(FileNotFoundError),
             open(folder / entry.file, "rb") as file,
-            atomic_write(target / entry.file) as copy,
+            atomic_write(target / entry.file, private=True) as copy,
         ):
             shutil.copyfileobj(file, copy)
     sync_folder(target)

@@ -84,7 +84,7 @@ def test_another_content_for_a_recorded_step_is_a_conflict(engine):
         lambda: engine.move("incidents", "a", "down", step=1),
         lambda: engine.abandon("incidents", "a", "lost", step=1),
     ):
-        with pytest.raises(StepConflict, match="step 1 of case 'a' was recorded already") as caught:
+        with pytest.raises(StepConflict, match="step 1 of this case was recorded already") as caught:
             other()
         assert caught.value.expected_step == 2
     with pytest.raises(CaseExists, match="begun already"):
@@ -101,14 +101,14 @@ def test_a_step_that_is_too_late_says_which_one_is_the_next(engine):
 
 
 def test_what_is_not_there_is_said_to_be(engine):
-    with pytest.raises(CaseNotFound, match="no case 'b'; begin it first"):
+    with pytest.raises(CaseNotFound, match="no case of this id; begin it first"):
         engine.observe("incidents", "b", 0.1, "down", step=1)
     with pytest.raises(LearnerNotFound, match="no learner 'other'; there are 'incidents'"):
         engine.begin("other", CALM, "down")
     engine.begin("incidents", CALM, "down", id="a")
     engine.abandon("incidents", "a", "lost")
     for call in (lambda: engine.act("incidents", "a"), lambda: engine.observe("incidents", "a", 0.1, "down", step=9)):
-        with pytest.raises(CaseFinished, match="case 'a' has ended"):
+        with pytest.raises(CaseFinished, match="the case has ended"):
             call()
 
 
