@@ -347,9 +347,7 @@ class Engine:
         if case is not None and (step is None or step == case.step + 1):
             return case
         if case is not None and step is not None and step > case.step + 1:
-            raise StepGap(
-                f"step {step} cannot be recorded: step {case.step + 1} is the next one", case.step + 1
-            )
+            raise StepGap(f"step {step} cannot be recorded: step {case.step + 1} is the next one", case.step + 1)
         number = self._number_of(lead.number, id) if isinstance(id, str) else None
         if number is None:
             raise case_not_found(lead)
