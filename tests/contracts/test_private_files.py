@@ -5,9 +5,9 @@ import stat
 
 import pytest
 
-from goalbound.service.tokens import Tokens
-from goalbound.store import Store
-from goalbound.store.transfer import export_log, import_log
+from goalbound.serve.service.tokens import Tokens
+from goalbound.serve.store import Store
+from goalbound.serve.store.transfer import export_log, import_log
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import SELDOM
 

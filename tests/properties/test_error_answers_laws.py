@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from goalbound import LRCSSP
 from goalbound.adapters.covariates import Categories, CovariateLearner, Hats, Tensor
-from goalbound.service.routes import ROUTES
+from goalbound.serve.service.routes import ROUTES
 from tests.support.incidents_at_work import greedy
 from tests.support.services import asked
 from tests.support.stores import WORLD, open_store
