@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     )
     from goalbound.testing import check_learner
 
-__version__ = "1.0.0"
+__version__ = "2.0.0.dev0"
 
 _NAMES = {
     "goalbound.errors": ("ArgumentError", "FileFormatError", "GoalboundError", "LearnerError", "ModelError"),

@@ -48,7 +48,7 @@ def test_the_format_versions_are_those_of_the_code():
 
 
 def test_the_version_stands_once_and_is_semantic():
-    assert re.fullmatch(r"\d+\.\d+\.\d+", goalbound.__version__)
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", goalbound.__version__)
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert "version" not in settings["project"]
     assert settings["project"]["dynamic"] == ["version"]

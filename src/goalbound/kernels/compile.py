@@ -14,12 +14,14 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from goalbound.errors import NotCompiledWarning
 from goalbound.kernels.struct import Struct
 
 TOY_WORK = 40_000
@@ -92,8 +94,6 @@ class Kernel:
     def _jitted(self, **options: Any) -> Any:
         from numba import njit
 
-        from goalbound.kernels import struct_types  # noqa: F401 - registers structs with numba
-
         function = _with_globals(self.function, {name: k.inner for name, k in _callees(self.function)})
         compile_to: Any = njit  # some of these options are not among those that it documents
         return compile_to(function, nogil=True, error_model="numpy", **self._options, **options)
@@ -105,14 +105,21 @@ class Kernel:
 
     def is_ready(self, *arguments: Any) -> bool:
         """Whether the compiled form is ready for structs like these."""
-        return self.is_compiled and _struct_types(arguments) in self._compiled
+        return self.is_compiled and Compiler.works() and _struct_types(arguments) in self._compiled
 
     def compiled(self, *arguments: Any) -> Any:
-        """Run the compiled form; the first time, compile it or load it from the cache."""
-        kinds = tuple([_kind(one) for one in arguments])
-        program = self._programs.get(kinds)
-        if program is None:
-            program = self._programs[kinds] = self._compile(arguments)
+        """Run the compiled form; the first time, compile it or load it from the cache. Where numba does not compile
+        (:class:`Compiler`), run Python."""
+        if not Compiler.works():
+            return self.python(*arguments)
+        try:
+            kinds = tuple([_kind(one) for one in arguments])
+            program = self._programs.get(kinds)
+            if program is None:
+                program = self._programs[kinds] = self._compile(arguments)
+        except Exception as error:  # an untested numba may raise anything; Python gives the same results
+            Compiler.give_up(error)
+            return self.python(*arguments)
         return program(*arguments)
 
     def program(self, *arguments: Any) -> Callable[..., Any] | None:
@@ -120,7 +127,7 @@ class Kernel:
 
         For those who call it often with the same types: looking it up costs as much as a small kernel does.
         """
-        return self._programs.get(tuple([_kind(one) for one in arguments]))
+        return self._programs.get(tuple([_kind(one) for one in arguments])) if Compiler.works() else None
 
     def _compile(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The program for arguments of these types. Calling it costs a fifth of what numba's dispatcher costs."""
@@ -152,6 +159,52 @@ def lean(function: Any) -> Any:
 def short_loops(function: Any) -> Any:
     """A lean kernel most of whose loops, and of those that it calls, run a few times: they are not unrolled."""
     return Kernel(function, {"_nrt": False}, short_loops=True)
+
+
+class Compiler:
+    """Whether kernels can be compiled in this process. Once numba has failed, all kernels run as Python, with one
+    warning: slower, with the same bits."""
+
+    _works: bool | None = None
+
+    @classmethod
+    def works(cls) -> bool:
+        """Whether numba is to be asked: it can be imported with what we need of it, and nobody has turned it off."""
+        if cls._works is None:
+            cls._works = cls._load()
+        return cls._works
+
+    @classmethod
+    def _load(cls) -> bool:
+        try:
+            import numba
+
+            from goalbound.kernels import single_optimization, struct_types  # noqa: F401 - registers structs with numba
+        except Exception as error:
+            cls.give_up(error)
+            return False
+        config: Any = numba.config
+        return not config.DISABLE_JIT
+
+    @classmethod
+    def give_up(cls, error: Exception) -> None:
+        """Warn, and compile nothing any more."""
+        cls._works = False
+        reason = (str(error).strip().splitlines() or [""])[0]
+        warnings.warn(
+            f"numba cannot compile goalbound ({type(error).__name__}: {reason}); kernels run as Python, with the same "
+            f"results and much slower. Install a version that was tested: pip install '{_tested_numba()}'",
+            NotCompiledWarning,
+            stacklevel=3,
+        )
+
+
+def _tested_numba() -> str:
+    """The requirement that the package declares."""
+    try:
+        return next(one for one in requires("goalbound") or () if one.startswith("numba"))
+    except (PackageNotFoundError, StopIteration):  # sources that nobody installed
+        return "numba"
 
 
 Run = Callable[[Kernel], Callable[..., Any]]

@@ -45,6 +45,18 @@ class EpisodeResults(Struct):
     steps: NDArray[np.int64]
 
 
+RESULT_TYPES: dict[str, type[np.generic]] = {
+    "loss": np.float64,
+    "expected_regret": np.float64,
+    "start": np.int64,
+    "intervals": np.int64,
+    "unknown_steps": np.int64,
+    "abandoned": np.bool_,
+    "steps": np.int64,
+}
+"""The type of the entries of each column of :class:`EpisodeResults`."""
+
+
 class EnvironmentArrays(Struct):
     """The environment that is played in."""
 
