@@ -10,9 +10,10 @@ import goalbound
 from goalbound import Apprentice, Guarded, Monitored
 from goalbound.adapters.covariates import learner as covariate_learner
 from goalbound.adapters.covariates import serialization
-from goalbound.learners import checkpoint, discretized, loss_units
+from goalbound.around import discretized, loss_units
+from goalbound.learners import checkpoint
 from goalbound.models.files import npz
-from goalbound.store import snapshots, sqlite_log, transfer
+from goalbound.serve.store import snapshots, sqlite_log, transfer
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "versions.md").read_text(encoding="utf-8")

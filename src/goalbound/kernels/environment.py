@@ -7,8 +7,8 @@ the same stream, give the same episodes to the bit.
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
-from goalbound.kernels.struct import Struct
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 
 VALUE_TOLERANCE = 1e-9
 """The relative error of the optimal values that regret is measured against."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.jit.records import new_record, record_type
+from goalbound.jit.struct import Struct
 from goalbound.kernels.interchangeable import InterchangeablePairs
 from goalbound.kernels.lazy_arrays import lazy_zeros
 from goalbound.kernels.likelihood import LikelihoodConstants
@@ -17,9 +19,7 @@ from goalbound.kernels.likelihood_state import (
 from goalbound.kernels.linearity_test import LinearityTest, new_linearity_test
 from goalbound.kernels.model_prior import ModelPrior
 from goalbound.kernels.pending import Pending, new_pending
-from goalbound.kernels.records import new_record, record_type
 from goalbound.kernels.regression import RegressionSums
-from goalbound.kernels.struct import Struct
 from goalbound.kernels.value_iteration import (
     INTERVAL_SET,
     L2_BALL,

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 from goalbound.kernels.algorithm import update_regression
-from goalbound.kernels.compile import lean
 from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.forecasts import make_forecasts
-from goalbound.kernels.struct import Struct
 
 
 class StepArrays(Struct):

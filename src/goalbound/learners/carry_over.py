@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.estimation.statistics import by_support
+from goalbound.jit.records import assign
 from goalbound.kernels.lattice import Lattice
 from goalbound.kernels.likelihood import LikelihoodConstants
 from goalbound.kernels.likelihood_state import LikelihoodState, begin_pair, row_of
-from goalbound.kernels.records import assign
 from goalbound.kernels.transfer import refresh_pairs
 from goalbound.learners.caveats import united_caveats
 from goalbound.learners.constants import spare_failure, variance_failure

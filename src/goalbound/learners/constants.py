@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goalbound.kernels.compile import engine
+from goalbound.jit.compile import engine
 from goalbound.kernels.elimination import MOST_ELIMINATED_STATES
 from goalbound.kernels.interchangeable import InterchangeablePairs, mark_interchangeable
 from goalbound.kernels.lattice import Lattice, new_lattice
