@@ -21,7 +21,6 @@ from goalbound.kernels.likelihood_state import reset_likelihood
 from goalbound.kernels.linearity_test import test_pending, test_reported, test_step
 from goalbound.kernels.loss_shrinkage import set_loss_shrinkage
 from goalbound.kernels.model_prior import begin_with_models
-from goalbound.kernels.noise_free import learn_noise_free
 from goalbound.kernels.pending import add_pending, in_units, pending_norm
 from goalbound.kernels.projection import project
 from goalbound.kernels.radii import ball_radii, visits_log
@@ -41,7 +40,6 @@ from goalbound.kernels.state import (
     RMAX,
 )
 from goalbound.kernels.stochastic_rows import cannot_reach_goal, declare_rows
-from goalbound.kernels.ties import begin_tied, count_all_tied_pending, learn_tied
 from goalbound.kernels.value_iteration import (
     INTERVAL_SET,
     improve_state,
@@ -143,8 +141,6 @@ def count_pending(constants, learner, episode, scratch, pair):
         audit_pending_against_intervals(constants, learner, episode, pair)
     if constants.likelihood.on:
         add_pending_forecasts(constants, learner, episode, pair, 1)
-    if constants.ties.on:
-        count_all_tied_pending(constants, learner, episode, scratch, pair)
     norm = in_units(count_visit(constants, learner, scratch, pair, episode.context))
     add_pending(learner.pending, pair, episode.context, norm, 1)
     episode.progress["counted"] = 1
@@ -180,8 +176,6 @@ def begin(constants, learner, episode, context):
     """An episode begins with this context: nothing is known of it, planning starts from the plan followed last."""
     for j in range(len(context)):
         episode.context[j] = context[j]
-    if constants.ties.on:
-        begin_tied(constants, episode, context)
     invalidate(episode)
     for pair in range(len(episode.revision)):
         # What another episode left here must not be seen, not even in the last bit.
@@ -349,15 +343,6 @@ def reset_data(constants, learner):
     Visits whose outcome is awaited are forgotten too: which ones those are was settled before their outcomes. Before
     the first restart there is nothing to erase, and what is not written to takes no memory (:mod:`.lazy_arrays`).
     """
-    reset_pairs(constants, learner)
-    if constants.ties.on:
-        learner.ties.totals["restarts"] = learner.totals["restarts"]
-        reset_pairs(constants.ties.groups, learner.ties)
-
-
-@lean
-def reset_pairs(constants, learner):
-    """Forget what was seen of all pairs, or of all groups."""
     size = learner.losses.shape[1]
     learner.totals["squared_losses"] = 0.0
     learner.totals["logged"] = 0
@@ -369,8 +354,6 @@ def reset_pairs(constants, learner):
             erase_pair(constants, learner, pair, size)
             if constants.likelihood.on:
                 reset_likelihood(learner, pair)
-            if constants.noise_free.on:
-                learner.noise_free.count[pair] = 0
         set_radii(constants, learner, pair, size, 0.0, 0.0)
         learner.revision[pair] += 1
     learner.totals["changes"] += CHANGE_LOG_SIZE + 1  # nobody's view is up to date
@@ -504,8 +487,6 @@ def update_regression(constants, learner, episode, scratch, pair, place, loss):
     if episode.progress["restarts"] != learner.totals["restarts"]:
         episode.progress["counted"] = 0
         return
-    if constants.ties.on:
-        learn_tied(constants, learner, episode, scratch, pair, place, loss, episode.progress["counted"] == 1)
     if episode.progress["counted"] == 1:
         resolve_pending(constants, learner, episode, pair, place, loss)
     else:
@@ -522,8 +503,6 @@ def update_regression(constants, learner, episode, scratch, pair, place, loss):
     )
     if constants.likelihood.on:
         learn_likelihood(constants, learner, episode, pair, place, loss)
-    if constants.noise_free.on and constants.noise_free.pairs[pair]:
-        learn_noise_free(learner.noise_free, pair, episode.context, loss)
     update_estimate(constants, learner, scratch, pair, len(episode.context))
     mark_changed(learner, pair)
 

@@ -211,7 +211,6 @@ class LearnerEpisode:
             check_own_step(support, step, self._state, self._action)
         pair, place = checked_step(support, step)
         self.learner._check_possible(pair, place, self._context)
-        self.learner._check_loss(pair, self._context, float(step[2]))
         if foreign:
             self.take_back()
             self.learner._override(self, pair, place, float(step[2]))

@@ -8,22 +8,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.errors import ArgumentError, ProjectionFailed
+from goalbound.errors import ProjectionFailed
 from goalbound.kernels import algorithm as kernels
 from goalbound.kernels.active_set import ProjectionWorkspace
+from goalbound.kernels.forecasts import make_forecasts
 from goalbound.kernels.linearity_test import NO_EPISODE
 from goalbound.kernels.state import Constants, EpisodeState, LearnerState
 from goalbound.kernels.steps import StepArrays, learn_steps
-from goalbound.kernels.ties import Nothing, check_noise_free, forecast_visit
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.batch import Batch
 from goalbound.learners.caveats import SILENT_OVERRIDE, united_caveats
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.noise_free import contradicted_loss
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import Settings
 from goalbound.learners.step_log import part_of, single_step
-from goalbound.learners.ties import Groups
 
 
 class VisitLearner(LearnerBase):
@@ -33,7 +31,6 @@ class VisitLearner(LearnerBase):
     prior: PriorKnowledge | None
     _constants: Constants
     _state: LearnerState
-    _groups: Groups | None
     _scratch: ProjectionWorkspace
 
     @cached_property
@@ -47,12 +44,11 @@ class VisitLearner(LearnerBase):
     def _await_outcome(self, episode: LearnerEpisode, pair: int) -> None:
         episode._arrays.progress["restarts"] = self._state.totals["restarts"]
         if self._constants.likelihood.on:
-            self._effort.engine(0)(forecast_visit)(self._constants, self._state, episode._arrays, pair)
+            self._effort.engine(0)(make_forecasts)(self._constants, self._state, episode._arrays, pair)
         super()._await_outcome(episode, pair)
 
     def _count_visits_before(self, pair: int, last: LearnerEpisode | None) -> None:
-        """Visits of a pair, and of those it is tied to, that were made before that of ``last`` (None: all) count from
-        now on, outcome or not."""
+        """Visits of a pair that were made before that of ``last`` (None: all) count from now on, outcome or not."""
         for episode in self._pending.take_uncounted(pair, last):
             run = self._effort.engine(self.support.triples)(kernels.keep_pending)
             run(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
@@ -61,19 +57,6 @@ class VisitLearner(LearnerBase):
         if self.prior is not None:
             self.prior.check_step(pair, place, context)
 
-    def _check_loss(self, pair: int, context: NDArray[np.float64], loss: float) -> None:
-        if self._constants.noise_free.on:
-            run = self._effort.engine(0)(check_noise_free)
-            if not run(self._constants, self._state, context, pair, loss):
-                raise self._contradicted()
-
-    def _contradicted(self) -> ArgumentError:
-        """A loss that was said to be free of noise contradicts those seen before; the learner goes on without it."""
-        states = [self._state] if isinstance(self._state.ties, Nothing) else [self._state, self._state.ties]
-        found = next(one.noise_free for one in states if one.noise_free.contradiction["found"])
-        found.contradiction["found"] = 0
-        return contradicted_loss(self.support, self._groups, found)
-
     def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
         return self.prior.row_known if self.prior is not None and self.prior.row_known.any() else None
 
@@ -81,11 +64,10 @@ class VisitLearner(LearnerBase):
         """Visits of a pair whose outcome is awaited were made before, so they count first. ``number`` is that of the
         episode, for the test of the linear model."""
         self._scratch_episode.progress["number"] = number
-        waiting = set(self._pending.uncounted_classes)
-        classes = steps.pairs if self._pending.classes is None else self._pending.classes[steps.pairs]
+        waiting = set(self._pending.uncounted_pairs)
         first = 0
-        for at in np.flatnonzero(np.isin(classes, list(waiting))).tolist() if waiting else ():
-            pair = int(classes[at])
+        for at in np.flatnonzero(np.isin(steps.pairs, list(waiting))).tolist() if waiting else ():
+            pair = int(steps.pairs[at])
             if pair in waiting:
                 self._enter(part_of(steps, first, at))
                 self._count_visits_before(pair, None)
@@ -106,8 +88,7 @@ class VisitLearner(LearnerBase):
 
     def _enter(self, steps: StepArrays) -> None:
         run = self._effort.engine(len(steps.pairs) * self._step_work)(learn_steps)
-        if run(self._constants, self._state, self._scratch_episode, self._scratch, steps) < len(steps.pairs):
-            raise self._contradicted()
+        run(self._constants, self._state, self._scratch_episode, self._scratch, steps)
 
     def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
         self._count_visits_before(pair, episode)
@@ -139,17 +120,8 @@ class VisitLearner(LearnerBase):
         episode._progress["counted"] = 0  # of the visit that the episode makes next
         super()._abandon(episode, missing_at_random)
 
-    def _check_contradictions(self) -> None:
-        groups = self._state.ties
-        if self._state.noise_free.contradiction["found"] or (
-            not isinstance(groups, Nothing) and groups.noise_free.contradiction["found"]
-        ):
-            raise self._contradicted()
-
     def _after_learning(self) -> None:
         self._check_projections()
-        if self._constants.noise_free.on:
-            self._check_contradictions()
 
     def _check_projections(self) -> None:
         if self._state.totals["failed_projections"]:
@@ -159,5 +131,5 @@ class VisitLearner(LearnerBase):
             )
 
     def _before_playing(self, batch: Batch) -> None:
-        for pair in self._pending.uncounted_classes:
+        for pair in self._pending.uncounted_pairs:
             self._count_visits_before(pair, None)

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, SSP, GreedyRidge, InUnits, LossScale, MappedContexts, Monitored, Step, Support
+from goalbound.around.apprentice import Apprentice
+from goalbound.around.guarded import Guarded
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.estimation import Widths, confidence_set, likelihood, paper, sharp
-from goalbound.around.apprentice import Apprentice
 from goalbound.learners.card import learner_card
 from goalbound.learners.caveats import SILENT_OVERRIDE
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.around.guarded import Guarded
 from tests.support.driving import reloaded
 from tests.support.ridge import lr_cssp
 

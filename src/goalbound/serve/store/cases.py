@@ -55,7 +55,7 @@ class Managed:
         self.advance = Advance.of(inside)
         self.support = inside.support
         self.draws = bool(inside.settings.draws)
-        self.counts_early = inside._pending.counted_early
+        self.counts_early = getattr(inside.settings, "is_optimistic", False)
 
     def as_json(self) -> dict[str, Any]:
         """All but the learner itself."""
