@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 VERSION = 16
 """Of the checkpoints of all learners."""
 READABLE = (11, 12, 13, 14, 15, VERSION)
-"""Version 11 has all rows, and nothing deflated; 11 and 12 have not what is in ``_SINCE_13``. Before 14 it is not said
-what was merged or carried over: nothing is taken to have been. Before 15 there is not what is in ``_SINCE_15``, before
-16 not what is in ``_SINCE_16``, and there may be what is in ``_UNTIL_15``. Others are refused."""
-_SINCE_13 = {
-    ".totals.logged": 0, ".totals.squared_losses": 0.0, ".progress.own_share": 1.0, ".progress.mean_loss": 0.0,
-    ".progress.shrinkage": 0.0, ".progress.dispersion": 1.0,
+"""Version 11 has all rows, and nothing deflated. Before 14 it is not said what was merged or carried over: nothing is
+taken to have been. Before 16 there may be what is in ``_UNTIL_15``. Others are refused."""
+_SINCE: dict[int, dict[str, float]] = {
+    13: {
+        ".totals.logged": 0, ".totals.squared_losses": 0.0, ".progress.own_share": 1.0, ".progress.mean_loss": 0.0,
+        ".progress.shrinkage": 0.0, ".progress.dispersion": 1.0,
+    },
+    15: {".progress.concentration": MOST_CONCENTRATION},
+    16: {".progress.changes_known": 0},
 }  # fmt: skip
-"""The fields of ridge learners that older files do not have, and what is taken for them: nothing was a log."""
-_SINCE_15 = {".progress.concentration": MOST_CONCENTRATION}
-"""Likewise: as where nothing is known of rows."""
-_SINCE_16 = {".progress.changes_known": 0}
-"""Likewise: as where something was learned since the episode last acted."""
+"""The fields of ridge learners by the version of the first files that have them, and what is taken for them in older
+ones: nothing was a log; nothing is known of rows; something was learned since the episode last acted."""
 _UNTIL_15 = {
     r"prior\.noise_free": "|b1", r"prior\.tied_(losses|rows|places)": "<i8",
     r"state\.(ties\.)?noise_free\.(count|pivot|contradiction\.(found|pair))": "<i8",
@@ -116,12 +116,8 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         learner._caveats = checked_caveats(header["caveats"], "caveats")
         learner._trusted = _checked_trust(header.get("trusted", 0.0))
         entries = _checked_entries(header["episodes"], header["acts"], support)
-        absent = {
-            name: number
-            for version, fields in ((13, _SINCE_13), (15, _SINCE_15), (16, _SINCE_16))
-            for name, number in fields.items()
-            if header["version"] < version
-        }
+        since = [fields for version, fields in _SINCE.items() if header["version"] < version]
+        absent = {name: number for fields in since for name, number in fields.items()}
         fill(learner._state_arrays(), arrays, absent)
         learner._check_state()
         used = _read_episodes(learner, entries, arrays, absent)
