@@ -284,13 +284,13 @@ class Machine:
         champion = self.learners[challenger.follows]
         # The two change places: cases are found under the number, and so the name, under which they were begun.
         challenger.learner, champion.learner = champion.learner, challenger.learner
+        for one in (challenger, champion):
+            one.__post_init__()
         other = {champion.number: challenger.number, challenger.number: champion.number}
         with _poisons():
             for case in self.cases.values():
                 if case.learner == champion.number:
-                    _change_places(case, other)
-        for one in (challenger, champion):
-            one.__post_init__()
+                    _change_places(case, other, self.learners)
         return Change(Kind.PROMOTE, learner)
 
     def _others(self, case: Case) -> Iterator[Managed]:
@@ -353,7 +353,7 @@ class _poisons:  # noqa: N801 - a context manager, written as a class because it
             raise Poisoned(str(error)) from error
 
 
-def _change_places(case: Case, other: dict[int, int]) -> None:
+def _change_places(case: Case, other: dict[int, int], learners: dict[int, Managed]) -> None:
     """Two learners of a case change places; one that comes to decide makes the proposal that was made its own."""
     before = case.episodes[case.decider]
     moved = {other.get(number, number): episode for number, episode in case.episodes.items()}
@@ -361,8 +361,11 @@ def _change_places(case: Case, other: dict[int, int]) -> None:
     # The one that decides stands first, then the others by their numbers, as when a case is begun.
     case.episodes = {number: moved[number] for number in sorted(moved, key=lambda number: (number != first, number))}
     now = case.episodes[first]
-    if now is not before:
+    if now is not before and learners[first].counts_early:
         now.begins(case.action)
+    elif now is not before:
+        now.take_back()
+        now.act(case.state, allowed=[case.action])
 
 
 # Errors hold neither ids of cases nor values of contexts: they come into logs of programs and of the service.
