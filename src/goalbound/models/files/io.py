@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -243,13 +244,11 @@ def atomic_write(
 ) -> Iterator[BinaryIO]:
     """A file to write to that takes the place of ``path`` when all went well; else ``path`` is as it was.
 
-    ``replace(draft, target)`` puts it there; it may refuse. :func:`os.replace` if left out. Only its owner may read a
-    ``private`` file.
+    ``replace(draft, target)`` puts it there, or refuses; :func:`os.replace` if left out. ``private``: for its owner.
     """
     target = writable_target(path)
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    opener = _as_private if private else None
-    file = open(draft, "xb", opener=opener)  # noqa: SIM115 - closed below, before it is moved
+    file = open(draft, "xb", opener=partial(os.open, mode=0o600) if private else None)  # noqa: SIM115 - closed below
     try:
         with file:
             yield file
@@ -260,10 +259,6 @@ def atomic_write(
         draft.unlink(missing_ok=True)
         raise
     sync_folder(target.parent)
-
-
-def _as_private(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)
 
 
 def sync_folder(folder: Path) -> None:
