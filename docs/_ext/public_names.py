@@ -48,7 +48,6 @@ PAGES: tuple[Page, ...] = (
             "goalbound.learners.settings": ("LearnerOptions", "Settings"),
             "goalbound.learners.exploration": ("Exploration",),
             "goalbound.learners.prior": None,
-            "goalbound.learners.ties": ("Ties",),
             "goalbound.learners.plan": ("Plan",),
             "goalbound.learners.explanation": ("Explanation", "ActionExplanation", "NextState"),
             "goalbound.learners.linearity": ("ModelViolation",),

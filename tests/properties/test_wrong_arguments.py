@@ -310,6 +310,7 @@ CASES: dict[str, Case] = {
     "LRCSSP.plan": (learner().plan, {"context": [0.5, 0.5]}),
     "LRCSSP.confidence_set": (learner(widths=estimation.sharp()).confidence_set, {"context": [0.5, 0.5]}),
     "LRCSSP act": (lambda **a: learner().begin([0.5, 0.5]).act(**a), {"state": 0, "allowed": [0, 1]}),
+    "LRCSSP begins": (lambda **a: driven().begins(**a), {"action": 0}),
     "LRCSSP moved_to": (lambda **a: driven().moved_to(**a), {"state": 1, "missing_at_random": False}),
     "LRCSSP abandon": (lambda **a: driven().abandon(**a), {"reason": "left", "missing_at_random": False}),
     "LRCSSP observe": (stepped, {"state": 0, "action": 0, "loss": 0.5, "next_state": 2}),

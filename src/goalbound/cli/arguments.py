@@ -527,8 +527,6 @@ def _add_store(commands: argparse._SubParsersAction[Parser]) -> None:
                          )  # fmt: skip
     command.add_argument("--learner", metavar="LEARNER.npz", help="create: the file of the learner")
     command.add_argument("--follows", metavar="NAME", help="create: the learner whose cases it follows as challenger")
-    command.add_argument("--mixing", type=float, default=0.0, metavar="P",
-                         help="create: draw the action at random with this probability (default: 0)")  # fmt: skip
     command.add_argument("--archive", metavar="FILE", help="compact: where the removed events go")
     command.add_argument("--json", action="store_true", help="print one JSON object for programs")
 

@@ -11,7 +11,7 @@ from goalbound.errors import ArgumentError
 from goalbound.estimation import Widths, paper
 from goalbound.estimation.statistics import checked_regularization
 from goalbound.kernels.state import OPTIMISTIC
-from goalbound.learners.constants import constants, groups
+from goalbound.learners.constants import constants
 from goalbound.learners.exploration import Exploration, optimistic
 from goalbound.models.validation import (
     check_bool,
@@ -173,7 +173,6 @@ class Settings:
         return self.exploration.draws
 
     constants = constants
-    groups = groups
 
     def as_json(self) -> dict[str, Any]:
         """For the header of a checkpoint, and for records of results."""

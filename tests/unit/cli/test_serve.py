@@ -88,3 +88,19 @@ def test_a_password_in_a_url_is_not_said(postgres, capsys):
         error = capsys.readouterr().err
         assert "postgresql://guarded@" in error
         assert "horse" not in error
+
+
+@pytest.mark.parametrize(
+    "url", ["Postgresql:ann:horse@db/x", "host=db password=horse", "postgresql://ann:a@horse@db.invalid/x"]
+)
+def test_what_looks_like_a_url_is_refused_without_saying_its_password(url, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    log = "log.ndjson"
+    for words in (
+        ["serve", url], ["serve", url, "--learner", "a=b.npz"], ["token", url], ["store", "status", url],
+        ["store", "verify", url], ["store", "export", url, log], ["store", "import", url, log],
+        ["store", url, "status"], ["store", "compact", url, "--archive", log], ["fit", url, "--out", "a.npz"],
+    ):  # fmt: skip
+        assert main(words) == 2
+        assert "horse" not in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -25,7 +25,6 @@ from goalbound.learners import ridge
 from goalbound.learners.card import LearnerCard, learner_card
 from goalbound.learners.constants import added_loss
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.protocol import Learner
 from goalbound.learners.reference import Clairvoyant, RandomWalk
 from goalbound.learners.settings import LearnerOptions
@@ -65,7 +64,6 @@ def lr_cssp(
     forget: bool = False,
     tolerance: float = 1e-3,
     replan_factor: float = 1.0,
-    declares: str = "nothing",
     log_share: float = 0.0,
     sees: str = "context",
     parts: int = 4,
@@ -83,7 +81,6 @@ def lr_cssp(
         learner = LRCSSP(
             _support(problem, support), size, loss_floor=floor, delta=delta, widths=_widths(widths, scale),
             loss_bound=_bound(problem, size, episodes, floor, loss_bound),
-            prior=_declared(problem, _support(problem, support), size, declares),
             options=LearnerOptions(
                 regularization=regularization, forget=forget, tolerance=tolerance, replan_factor=replan_factor,
                 episodes=added,
@@ -270,25 +267,6 @@ def _support(problem: LinearCSSP, word: str) -> Support:
     raise ArgumentError(
         f'support is {word!r}{guess}; it is "true" (where actions can lead is known) or "full" (nothing is)'
     )
-
-
-DECLARED = ("nothing", "ties", "noise-free losses", "ties and noise-free losses")
-"""What a learner may be told of the structure of a problem, beside its support."""
-
-
-def _declared(problem: LinearCSSP, support: Support, size: int, word: str) -> PriorKnowledge | None:
-    """Prior knowledge of the structure of a problem, and of none of its numbers."""
-    if word not in DECLARED:
-        guess = hint(word, DECLARED) if isinstance(word, str) else ""
-        raise ArgumentError(f"declares is {short_repr(word)}{guess}; it is one of {', '.join(DECLARED)}")
-    if word == "nothing":
-        return None
-    prior = PriorKnowledge.nothing(support, size)
-    if "ties" in word:
-        if support != problem.support or size != problem.context_size:
-            raise ArgumentError(f'declares = "{word}" needs the true support, and a learner that sees contexts')
-        prior = prior.with_ties_of(problem)
-    return prior.with_noise_free_losses() if "noise-free" in word else prior
 
 
 def _loss_floor(problem: LinearCSSP, episodes: int, loss_floor: str | float) -> tuple[float, int | None]:

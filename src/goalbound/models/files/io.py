@@ -239,15 +239,17 @@ def writable_target(path: str | PathLike[str]) -> Path:
 
 @contextmanager
 def atomic_write(
-    path: str | PathLike[str], *, replace: Callable[[Path, Path], None] | None = None
+    path: str | PathLike[str], *, replace: Callable[[Path, Path], None] | None = None, private: bool = False
 ) -> Iterator[BinaryIO]:
     """A file to write to that takes the place of ``path`` when all went well; else ``path`` is as it was.
 
-    ``replace(draft, target)`` puts it there; it may refuse. :func:`os.replace` if left out.
+    ``replace(draft, target)`` puts it there; it may refuse. :func:`os.replace` if left out. Only its owner may read a
+    ``private`` file.
     """
     target = writable_target(path)
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    file = open(draft, "xb")  # noqa: SIM115 - closed below, before it is moved
+    opener = _as_private if private else None
+    file = open(draft, "xb", opener=opener)  # noqa: SIM115 - closed below, before it is moved
     try:
         with file:
             yield file
@@ -258,6 +260,10 @@ def atomic_write(
         draft.unlink(missing_ok=True)
         raise
     sync_folder(target.parent)
+
+
+def _as_private(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
 
 
 def sync_folder(folder: Path) -> None:

@@ -13,7 +13,7 @@ import httpx
 
 from goalbound.errors import ServiceUnreachable
 from goalbound.serve.client import calls
-from goalbound.serve.client.calls import RETRIED, Call, Proposal, understood, wait_before
+from goalbound.serve.client.calls import RETRIED, Call, Proposal, shown, understood, wait_before
 
 
 class AsyncClient:
@@ -65,13 +65,13 @@ class AsyncClient:
             try:
                 answer = await self._http.request(call.method, call.path, json=call.body)
                 if answer.status_code not in RETRIED or time.monotonic() >= end:
-                    return understood(answer.status_code, answer.content, place=str(answer.url), has=call.answer)
+                    return understood(answer.status_code, answer.content, place=shown(answer.url), has=call.answer)
                 wait = wait_before(attempt, answer.headers.get("retry-after"))
             except httpx.TransportError as error:
                 if time.monotonic() >= end:
                     raise ServiceUnreachable(
-                        f"{self._http.base_url}: no answer for {self._patience:g} s ({type(error).__name__}: {error}); "
-                        "what was asked may have been done, and the same can be asked again"
+                        f"{shown(self._http.base_url)}: no answer for {self._patience:g} s ({type(error).__name__}: "
+                        f"{error}); what was asked may have been done, and the same can be asked again"
                     ) from error
                 wait = wait_before(attempt, None)
             attempt += 1
@@ -87,7 +87,6 @@ class AsyncLearner:
 
     async def begin(
         self, context: Any, state: int | str, *, id: str | None = None, allowed: Sequence[int | str] | None = None,
-        shadow: bool = False,
     ) -> AsyncCase:  # fmt: skip
         """Begin a case. Asked again it is answered as when it was begun; :meth:`case` finds it where it is now.
 
@@ -96,9 +95,8 @@ class AsyncLearner:
             state: where the case is, by number or name.
             id: a name of yours, without personal data; a random one if left out.
             allowed: the actions that are possible now; all if left out.
-            shadow: what is proposed is not played; each step says what was (:meth:`AsyncCase.override`).
         """
-        call = calls.begin(self.name, context, state, id=id, allowed=allowed, shadow=shadow)
+        call = calls.begin(self.name, context, state, id=id, allowed=allowed)
         begun = Proposal.of(await self._client.send(call))
         return AsyncCase(self, begun, state)
 
@@ -192,7 +190,11 @@ class AsyncCase:
     async def override(
         self, action: int | str, loss: float, next_state: int | str, *, allowed: Sequence[int | str] | None = None
     ) -> int | str | None:
-        """This action was played, whatever was proposed; what is proposed next."""
+        """This action was played, whatever was proposed; what is proposed next.
+
+        Of a learner with confidence sets nothing is proven from then on, unless this is its only open case and nothing
+        was learned since the proposal. Say ``propose(allowed=[action])`` when the action begins instead.
+        """
         call = calls.report(self.learner.name, self.proposal, next_state, loss=loss, action=action, allowed=allowed)
         return await self._go_on(call, next_state)
 
@@ -201,7 +203,8 @@ class AsyncCase:
         return await self._go_on(calls.moved(self.learner.name, self.proposal, state, allowed=allowed), state)
 
     async def propose(self, allowed: Sequence[int | str] | None = None) -> int | str | None:
-        """What is proposed now; another action if it is not among the allowed ones."""
+        """What is proposed now; another action if it is not among the allowed ones. Where a person begins another
+        action, name it alone, and report it with :meth:`observe`."""
         return await self._go_on(calls.propose(self.learner.name, self.id, allowed))
 
     async def abandon(self, reason: str, *, missing_at_random: bool = False) -> None:

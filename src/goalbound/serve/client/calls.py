@@ -71,15 +71,11 @@ class Proposal:
 _PROPOSAL = tuple(Proposal.__dataclass_fields__)
 
 
-def begin(
-    learner: str, context: Any, state: int | str, *, id: str | None, allowed: Sequence[int | str] | None, shadow: bool
-) -> Call:
+def begin(learner: str, context: Any, state: int | str, *, id: str | None, allowed: Sequence[int | str] | None) -> Call:
     """Begin a case; without an id it gets one here, so that asking again does not begin another."""
     body: dict[str, Any] = {"context": _plain(context), "state": _plain(state), "id": id or uuid.uuid4().hex}
     if allowed is not None:
         body["allowed"] = _plain(list(allowed))
-    if shadow:
-        body["mode"] = "shadow"
     return Call("POST", f"/v1/learners/{_name(learner)}/cases", body, _PROPOSAL)
 
 
@@ -199,6 +195,11 @@ def error_of(status: int, code: str, detail: str, expected_step: Any = None) -> 
     if status in (400, 413, 415, 422):
         return InputError(detail)
     return ServiceError(detail, status=status, code=code)
+
+
+def shown(url: Any) -> str:
+    """An address (``httpx.URL``) as an error may say it: without a user and a password of a proxy."""
+    return str(url.copy_with(userinfo=b""))
 
 
 def wait_before(attempt: int, retry_after: str | None) -> float:

@@ -18,9 +18,9 @@ import msgspec
 
 from goalbound.errors import ArgumentError
 from goalbound.serve.service.deadlines import Deadlines
-from goalbound.serve.service.messages import Batch, CaseStep
+from goalbound.serve.service.messages import Batch, Begin, CaseStep
 from goalbound.serve.service.metrics import Metrics
-from goalbound.serve.service.problems import RETRY_AFTER, Refused, problem_of
+from goalbound.serve.service.problems import RETRY_AFTER, Refused, problem_of, where_raised
 from goalbound.serve.service.routes import BINARY, JSON, LARGE, ROUTES, SMALL, Direct, Request, Response, Route
 from goalbound.serve.service.tokens import Token, Tokens
 from goalbound.serve.store import Follower, Store
@@ -114,6 +114,8 @@ class Service:
             route, names = self._routes.find(scope["method"], scope["path"], scope.get("raw_path"))
             name = route.path
             headers = dict(scope["headers"])
+            if len(headers) < len(scope["headers"]) and [one for one, _ in scope["headers"]].count(b"host") > 1:
+                raise Refused(400, "host", "the request has two Host headers; send one")
             _seen.set(None)
             self._admit(route, headers)
             body = None
@@ -164,7 +166,7 @@ class Service:
             return
         token = self.tokens.find(headers.get(b"authorization"))
         if token is None:
-            raise Refused(401, "token", "give a token: Authorization: Bearer ...")
+            raise Refused(401, "token", self.tokens.why_not(headers.get(b"authorization")))
         if not token.allows(route.scope):
             raise Refused(403, "scope", f"this token does not allow {route.scope}")
         self._take(token)
@@ -305,8 +307,8 @@ def _finish(jobs: list[Job]) -> None:
 def _tell(asker: Asker, tell: Callable[[Any], None], what: Any) -> None:
     try:
         tell(what)
-    except Exception:  # a defect; the others are to have their answers
-        log.exception("an answer could not be sent")
+    except Exception as error:  # a defect; the others are to have their answers
+        log.error("an answer could not be sent: %s", where_raised(error))
         asker.abort()
 
 
@@ -382,6 +384,11 @@ def _known_fields(body: Any, message: str) -> str:
     """The fields that there are, where another one was sent."""
     if "unknown field" not in message:
         return ""
+    if body is Begin and "`mode`" in message:
+        return (
+            "; there are no shadow cases any more: begin the case without mode, name the actions that are possible in "
+            "allowed, and report the action that was played with each step"
+        )
     kind = CaseStep if body is Batch and "$.steps" in message else body
     return f"; there are {', '.join(kind.__struct_fields__)}"
 

@@ -147,11 +147,11 @@ class Connection(HttpToolsProtocol):
             and self.parser.get_method() == b"POST"
             and self.parser.get_http_version() == "1.1"
         ):
-            self._found = self._service.find_direct(self.url)
+            self._head = dict(self.headers)
+            if len(self._head) == len(self.headers):  # what is sent twice is for the application to look at
+                self._found = self._service.find_direct(self.url)
         if self._found is None:
             self._begin_cycle()
-        else:
-            self._head = dict(self.headers)
 
     def on_body(self, body: bytes) -> None:
         """Some of a body has come."""

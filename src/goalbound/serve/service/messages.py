@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -26,9 +26,6 @@ class Begin(Struct, forbid_unknown_fields=True):
     state: Place
     id: Id | None = None
     allowed: Allowed = None
-    mode: Annotated[
-        Literal["live", "shadow"], Meta(description="shadow: what is proposed is not played; each step says what was")
-    ] = "live"
 
 
 class StepReport(Struct, forbid_unknown_fields=True):
@@ -54,7 +51,7 @@ class Batch(Struct, forbid_unknown_fields=True):
 
 
 class Ask(Struct, forbid_unknown_fields=True):
-    """What is proposed now, among these actions."""
+    """What is proposed now, among these actions; a single one is what a person begins."""
 
     allowed: Allowed = None
 

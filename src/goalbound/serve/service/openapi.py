@@ -95,13 +95,13 @@ def _responses(route: Route) -> dict[str, Any]:
     found = {str(route.status): good}
     if route.repeats:
         found["200"] = {**good, "description": "done, or done before: then the header Idempotent-Replay is true"}
-    statuses = {*route.errors, 403, 414, 431}
+    statuses = {*route.errors, 400, 403, 414, 431}
     if route.scope is not None:
         statuses |= {401, 429, 503}
     if route.path == "/readyz":
         statuses |= {503}
     if route.body is not None:
-        statuses |= {400, 408, 413, 415, 422}
+        statuses |= {408, 413, 415, 422}
     if route.method == "POST":
         statuses |= {507}
         if route.scope != "cases:read":

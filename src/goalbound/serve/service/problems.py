@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http
 import logging
+import traceback
 
 from goalbound.errors import (
     CaseError,
@@ -71,9 +72,14 @@ def problem_of(error: BaseException, request_id: str) -> Problem:
         found = problem(STATUS.get(type(error), 503), error.code, said or str(error), request_id)
         found.leader = getattr(error, "leader", None)
         return found
-    log.error("request %s failed", request_id, exc_info=error)
+    log.error("request %s failed: %s", request_id, where_raised(error))
     what = "computation" if isinstance(error, GoalboundError) else "internal"
     return problem(500, what, "the request could not be answered; the log of the service says why", request_id)
+
+
+def where_raised(error: BaseException) -> str:
+    """The type of an error and the lines that raised it, without its words: they may hold values of a request."""
+    return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"
 
 
 def problem(status: int, code: str, detail: str, request_id: str = "", *, expected_step: int | None = None) -> Problem:

@@ -141,7 +141,7 @@ async def begin(request: Request) -> Response:
         id = f"key-{sha256(request.key).hexdigest()[:32]}"
 
     def operation(engine: Engine) -> Answer:
-        return engine.begin(name, body.context, body.state, id=id, allowed=body.allowed, shadow=body.mode == "shadow")
+        return engine.begin(name, body.context, body.state, id=id, allowed=body.allowed)
 
     try:
         return _reply(await request.service.call(operation), 201)
@@ -309,18 +309,16 @@ async def show_learner(request: Request) -> Response:
 async def create_learner(request: Request) -> Response:
     """A learner is put into the store, from the file that ``learner.save`` wrote."""
     values = _query(request)
-    name, follows, mixing = values.get("name"), values.get("follows"), values.get("mixing", "0")
+    name, follows = values.get("name"), values.get("follows")
     if name is None:
         raise Refused(422, "invalid", "give the name of the learner: ?name=...")
-    try:
-        share = float(mixing)
-    except ValueError:
-        raise Refused(422, "invalid", f"mixing is {mixing!r:.40}; it is a probability") from None
+    if values.keys() - {"name", "follows"}:  # mixing, as version 1.0.0 had it, must not seem to be in force
+        raise Refused(422, "invalid", "the query has another name than name and follows; leave it out")
     data: bytes = request.body
     learner = learner_from(data)
 
     def operation(engine: Engine) -> dict[str, Any]:
-        engine.create(name, learner, follows=follows, mixing=share)
+        engine.create(name, learner, follows=follows)
         return learner_status(engine, name)
 
     return Response(_encode(await request.service.call(operation)), 201)
@@ -425,7 +423,7 @@ def _number(request: Request, name: str, otherwise: int, *, least: int = 0) -> i
     if text is None:
         return otherwise
     if not (text.isascii() and text.isdigit() and len(text) <= 18) or int(text) < least:
-        raise Refused(422, "invalid", f"{name} is {text!r:.40}; it is a whole number, {least} or larger")
+        raise Refused(422, "invalid", f"{name} is a whole number, {least} or larger")
     return int(text)
 
 
@@ -455,8 +453,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/v1/learners", create_learner, "admin", "put a learner into the store, from its file", bytes,
           status=201, errors=(404, 422),
           query=(("name", "of the learner", None),
-                 ("follows", "the learner whose cases it follows as a challenger", None),
-                 ("mixing", "with this probability an action is drawn at random", None))),
+                 ("follows", "the learner whose cases it follows as a challenger", None))),
     Route("POST", f"{_ONE}/promote", promote, "admin", "let a challenger take the place of the learner it follows",
           errors=(404, 422)),
     Route("POST", f"{_ONE}/relearn", relearn_learner, "admin",

@@ -23,6 +23,7 @@ from goalbound.learners.layers import unwrap
 from goalbound.serve.service.alarm_lines import alarm_lines, silent_alarms
 from goalbound.serve.service.app import Limits, Service
 from goalbound.serve.service.connection import Connection
+from goalbound.serve.service.problems import where_raised
 from goalbound.serve.service.tokens import Tokens
 from goalbound.serve.store import Follower, Store, StoreOptions
 from goalbound.serve.store.engine import Engine
@@ -51,6 +52,10 @@ class Address:
     host: str = "127.0.0.1"
     port: int = 8765
     socket: str | None = None
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host  # of IPv6
+        return self.socket or f"http://{host}:{self.port}"
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ def serve(
         # uvicorn ends by raising the signal that ended it once more; by then all is done.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
-        log.info("listening on %s", address.socket or f"http://{address.host}:{address.port}")
+        log.info("listening on %s", address)
         with alarm_lines(store):
             server.run()
     finally:
@@ -178,7 +183,7 @@ def collect_seldom() -> None:
 
 def stop_at_once(failure: BaseException) -> None:
     """The disk has failed: those who wait are told, and then the process ends, without writing anything more."""
-    log.critical("%s", failure)
+    log.critical("%s; %s", failure, where_raised(failure.__cause__ or failure))
     threading.Timer(0.5, os._exit, (DISK_FAILED,)).start()
 
 

@@ -105,6 +105,20 @@ class Tokens:
 
     def find(self, authorization: bytes | None) -> Token | None:
         """The token of an Authorization header, if it counts."""
+        token = self._held(authorization)
+        return token if token is not None and token.is_valid(time.time()) else None
+
+    def why_not(self, authorization: bytes | None) -> str:
+        """What to say to whoever has no token that counts. Only who knows the secret is told that there was one."""
+        token = self._held(authorization)
+        if token is None:
+            given = "" if authorization is None else "there is no such token; "
+            return f"{given}give a token: Authorization: Bearer ..."
+        ended = "was revoked" if token.revoked else "has expired"
+        return f"this token {ended}; ask whoever runs the service for a new one (goalbound token FOLDER --scope ...)"
+
+    def _held(self, authorization: bytes | None) -> Token | None:
+        """The token of an Authorization header, whether it counts or not."""
         self._look()
         words = (authorization or b"").split(b" ")
         if len(words) != 2 or words[0].lower() != b"bearer":
@@ -114,7 +128,7 @@ class Tokens:
         token = self._tokens.get(id)
         # An unknown id takes as long as a known one.
         same = hmac.compare_digest(_hash(secret), token.sha256 if token is not None else _hash(""))
-        return token if token is not None and same and token.is_valid(time.time()) else None
+        return token if same else None
 
     def _look(self) -> None:
         now = time.monotonic()
@@ -178,8 +192,7 @@ class _File:
     def change(self, change: Callable[[bytes | None], bytes]) -> None:
         with locked(self._path):
             data = change(None if self.stamp() is None else self.read())
-            with atomic_write(self._path) as file:
-                os.fchmod(file.fileno(), 0o600)
+            with atomic_write(self._path, private=True) as file:
                 file.write(data)
 
     def watch(self) -> None:

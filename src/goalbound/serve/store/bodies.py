@@ -9,7 +9,7 @@ import numpy as np
 
 from goalbound.errors import ArgumentError
 from goalbound.models import Support
-from goalbound.models.validation import check_bool, short_repr
+from goalbound.models.validation import short_repr
 from goalbound.serve.store.events import canonical
 
 
@@ -25,7 +25,7 @@ def actions_of(support: Support, allowed: Any) -> list[int] | None:
         raise ArgumentError(f"allowed is {short_repr(allowed)}; give a list of actions, by number or name") from None
 
 
-def begin_body(id: str, context: Any, allowed: list[int] | None, *, shadow: bool) -> bytes:
+def begin_body(id: str, context: Any, allowed: list[int] | None) -> bytes:
     """What a case is begun with."""
     try:
         body = {"id": id, "context": _plain(context)}
@@ -33,8 +33,6 @@ def begin_body(id: str, context: Any, allowed: list[int] | None, *, shadow: bool
         raise ArgumentError("the context has lists inside of lists beyond measure; give a list of numbers") from None
     if allowed is not None:
         body["allowed"] = allowed
-    if check_bool(shadow, "shadow"):
-        body["shadow"] = True
     return _encoded(body)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from goalbound.around.wrapper import has_own
 from goalbound.learners.advance import Advance
-from goalbound.learners.layers import unwrap
+from goalbound.learners.layers import layers, unwrap
 from goalbound.models import Support
 from goalbound.serve.store.events import Kind
 
@@ -35,35 +36,35 @@ class Managed:
         number, name: of it.
         learner: what decides and learns.
         follows: the number of the learner whose cases it follows as a challenger; None: it has cases of its own.
-        mixing: with which probability an action is drawn uniformly from the possible ones.
-        seed: of these draws.
-        learns_from_shadow: whether it learns from the steps of shadow cases.
         support: of the learner.
+        draws: whether it draws its actions.
+        counts_early: whether its visits count in the order in which they begin.
     """
 
     number: int
     name: str
     learner: Any
     follows: int | None = None
-    mixing: float = 0.0
-    seed: int = 0
-    learns_from_shadow: bool = True
     support: Support = field(init=False)
     draws: bool = field(init=False)
+    counts_early: bool = field(init=False)
     advance: Advance | None = field(init=False)
 
     def __post_init__(self) -> None:
         inside = unwrap(self.learner)
-        self.advance = None if self.mixing else Advance.of(inside)
+        self.advance = Advance.of(inside)
         self.support = inside.support
         self.draws = bool(inside.settings.draws)
+        self.counts_early = getattr(inside.settings, "is_optimistic", False)
 
     def as_json(self) -> dict[str, Any]:
         """All but the learner itself."""
-        return {
-            "name": self.name, "follows": self.follows, "mixing": self.mixing, "seed": self.seed,
-            "learns_from_shadow": self.learns_from_shadow,
-        }  # fmt: skip
+        return {"name": self.name, "follows": self.follows}
+
+
+def columns_of(learner: Any) -> list[str] | None:
+    """The covariates that a learner with a map reads; None: it is shown contexts."""
+    return next((list(one.map.column_names) for one in layers(learner) if has_own(one, "map")), None)
 
 
 class Case:
@@ -73,14 +74,13 @@ class Case:
     challenger that had not followed the case was promoted, still that of the learner which decided before.
     """
 
-    __slots__ = ("action", "episodes", "id", "learner", "number", "propensity", "seq", "shadow", "state", "step")
+    __slots__ = ("action", "episodes", "id", "learner", "number", "propensity", "seq", "state", "step")
 
-    def __init__(self, number: int, id: str, learner: int, state: int, *, shadow: bool) -> None:
+    def __init__(self, number: int, id: str, learner: int, state: int) -> None:
         self.number = number
         self.id = id
         self.learner = learner
         self.state = state
-        self.shadow = shadow
         self.step = 0
         self.action = -1
         self.propensity: float | None = None

@@ -14,6 +14,14 @@ SCHEMA = "goalbound"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _SHOWN = ("host", "port", "user", "dbname", "schema")
 _SECRET = ("password", "sslpassword", "oauth_client_secret")
+_LIKE_A_DATABASE = re.compile(
+    r"""://                                                            # any URL
+    | (?:^|[/\\])\s*(?:jdbc:)?postgres(?:ql)?(?:\+\w+)?:             # without slashes, or with one
+    | ^(?![/.~]|[a-z]:[/\\]).*:.*@                                   # user:password@host
+    | (?:^|[\s?&])(?:\w*password|host|hostaddr|port|dbname|user|passfile|service|sslmode)\s*=  # as libpq has it
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 class Database(NamedTuple):
@@ -23,13 +31,22 @@ class Database(NamedTuple):
     schema: str
 
 
-def is_database(path: Any) -> bool:
-    """Whether this is the URL of a database, and no path.
+def is_database(path: str) -> bool:
+    """Whether this is the URL of a database, and no path; an error for what looks like one and is not read.
 
     >>> is_database("postgresql://db/incidents"), is_database("incidents")
     (True, False)
     """
-    return isinstance(path, str) and path.startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
+    scheme, slashes, _ = path.partition("://")
+    if slashes and scheme.lower() in SCHEMES:
+        return True
+    if _LIKE_A_DATABASE.search(path):  # a folder of this name would hold the password
+        raise ArgumentError(
+            "the location of the store looks like the address of a database, and is none that is read; write "
+            "postgresql://user@host/database, with the password in a file (PGPASSFILE). For a folder of this name "
+            "write its whole path"
+        )
+    return False
 
 
 def database_of(url: str) -> Database:
@@ -53,15 +70,14 @@ def shown_url(url: str) -> str:
     >>> shown_url("postgresql://ann:secret@db:5433/cases?schema=incidents&sslpassword=other")
     'postgresql://ann@db:5433/cases?schema=incidents'
     """
-    scheme = f"{url.partition('://')[0]}://"
     try:
         parts = _split(url)
     except ArgumentError:
-        return f"{scheme}..."
+        return f"{SCHEMES[0]}://..."
     user, _, hosts = parts.netloc.rpartition("@")
     named = user.partition(":")[0]
     query = urlencode([pair for pair in parse_qsl(parts.query) if pair[0] in _SHOWN], quote_via=quote, safe="/")
-    return f"{scheme}{named + '@' if named else ''}{hosts}{parts.path}{'?' + query if query else ''}"
+    return f"{parts.scheme}://{named + '@' if named else ''}{hosts}{parts.path}{'?' + query if query else ''}"
 
 
 def scrubbed(text: str, url: str) -> str:
@@ -83,8 +99,8 @@ def _split(url: str) -> Any:
         parts = urlsplit(url)
     except ValueError:
         parts = None
-    # A password with / ? or # in it ends the part that it stands in.
-    if parts is None or "@" in parts.path + parts.query + parts.fragment or parts.fragment:
+    # A password with / ? or # in it ends the part that it stands in; one with @ would be read as part of the host.
+    if parts is None or parts.fragment or "@" in parts.path + parts.query or parts.netloc.count("@") > 1:
         raise ArgumentError(
             "the URL of the database cannot be read; write postgresql://user@host/database, with %40 for @, %2F for / "
             "and the like in passwords, or better leave the password to a file (PGPASSFILE)"

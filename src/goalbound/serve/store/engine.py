@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from goalbound.errors import (
     ArgumentError,
     CaseExists,
-    CaseNotFound,
     LearnerError,
     StepConflict,
     StepGap,
@@ -24,14 +23,14 @@ from goalbound.errors import (
     TooManyCases,
 )
 from goalbound.models.support_match import pairs_difference
-from goalbound.models.validation import check_bool, check_float, check_int, short_repr
+from goalbound.models.validation import check_bool, check_int, short_repr
 from goalbound.serve.store.bodies import abandon_body, actions_of, begin_body, body_allowed, checked_loss
 from goalbound.serve.store.cases import Case, Change, Managed
 from goalbound.serve.store.compaction import compact, take_snapshot
 from goalbound.serve.store.events import Event, Kind, canonical, chain_of, chain_of_step
 from goalbound.serve.store.head import Head, check_head
 from goalbound.serve.store.log import EventLog, SnapshotEntry
-from goalbound.serve.store.machine import MOST_STEPS, WARM_CASES, Machine, finished
+from goalbound.serve.store.machine import MOST_STEPS, WARM_CASES, Machine, case_not_found, finished
 from goalbound.serve.store.replay import Restored, restore
 from goalbound.serve.store.snapshots import digest_of, learner_from, loadable
 
@@ -167,18 +166,12 @@ class Engine:
 
     # Learners.
 
-    def create(
-        self, name: str, learner: Any, *, follows: str | None = None, mixing: float = 0.0, seed: int | None = None,
-        learns_from_shadow: bool = True,
-    ) -> None:  # fmt: skip
+    def create(self, name: str, learner: Any, *, follows: str | None = None) -> None:
         """Put a learner into the store, as it is now."""
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ArgumentError(f"name is {short_repr(name)}; use 1 to 64 letters, digits, and . _ ~ -")
         if self.machine.has(name):
             raise ArgumentError(f"there is a learner {name!r} already; store.learner({name!r}) is that one")
-        share = check_float(mixing, "mixing", "a probability, 0 to 1")
-        if not 0.0 <= share <= 1.0:
-            raise ArgumentError(f"mixing is {share}; it is a probability, 0 to 1")
         lead = None if follows is None else self.machine.named(follows)
         data = loadable(learner)
         if learner.open_episodes:
@@ -186,16 +179,12 @@ class Engine:
         if lead is not None:
             self._check_follows(lead, learner)
         number = max(self.machine.learners, default=0) + 1
-        drawn = seed if seed is not None else secrets.randbelow(2**62) if share else 0
-        about: dict[str, Any] = {
-            "name": name, "follows": None if lead is None else lead.number, "mixing": share,
-            "seed": check_int(drawn, "seed", least=0, most=2**62),
-            "learns_from_shadow": check_bool(learns_from_shadow, "learns_from_shadow"),
-        }  # fmt: skip
-        managed = Managed(number, learner=learner_from(data), **about)  # an error comes before there is an event
+        follows_number = None if lead is None else lead.number
+        managed = Managed(number, name, learner_from(data), follows_number)  # an error comes before there is an event
         self.commit()
         self.log.add_learner(number, data)
-        self._record(Change(Kind.CREATE, number, body=canonical(about | {"sha256": sha256(data).hexdigest()})))
+        about = managed.as_json() | {"sha256": sha256(data).hexdigest()}
+        self._record(Change(Kind.CREATE, number, body=canonical(about)))
         self.machine.add(managed)
 
     def _check_follows(self, lead: Managed, learner: Any) -> None:
@@ -220,10 +209,7 @@ class Engine:
 
     # Cases.
 
-    def begin(
-        self, name: str, context: Any, state: int | str, *,
-        id: str | None = None, allowed: Any = None, shadow: bool = False,
-    ) -> Answer:  # fmt: skip
+    def begin(self, name: str, context: Any, state: int | str, *, id: str | None = None, allowed: Any = None) -> Answer:
         """Begin a case."""
         lead = self.machine.named(name)
         if id is None:
@@ -233,13 +219,13 @@ class Engine:
         actions = actions_of(lead.support, allowed)
         number = self._number_of(lead.number, id)
         if number is not None:
-            return self._begun_before(lead, id, number, state, begin_body(id, context, actions, shadow=shadow))
+            return self._begun_before(lead, id, number, state, begin_body(id, context, actions))
         if len(self.machine.cases) >= self.most_cases:
             raise TooManyCases(
                 f"{len(self.machine.cases)} cases are open, as many as may be; let some end, abandon those that nobody "
                 "works on, or raise most_cases"
             )
-        change = self.machine.begin(lead.number, id, context, state, allowed=actions, shadow=shadow)
+        change = self.machine.begin(lead.number, id, context, state, allowed=actions)
         assert change.case is not None
         self._begun[lead.number, id] = change.case
         return self._answer(lead, id, self._recorded(change))
@@ -247,11 +233,11 @@ class Engine:
     def _begun_before(self, lead: Managed, id: str, number: int, state: int | str, body: bytes) -> Answer:
         event = self._step_of(number, 0)
         if event is None:
-            raise CaseExists(f"a case {short_repr(id)} was begun, and is in the archive; use another id")
+            raise CaseExists("a case of this id was begun, and is in the archive; use another id")
         if event.body != body or event.next_state != lead.support.state(state):
             raise CaseExists(
-                f"a case {short_repr(id)} was begun already, with another context, state, allowed or mode; use another "
-                "id for another case"
+                "a case of this id was begun already, with another context, state or allowed; use another id for "
+                "another case"
             )
         return self._answer(lead, id, event, repeated=True)
 
@@ -349,8 +335,8 @@ class Engine:
         case = self.machine.find(lead.number, id) if isinstance(id, str) else None
         if case is None:
             if isinstance(id, str) and self._number_of(lead.number, id) is not None:
-                raise finished(id)
-            raise CaseNotFound(f"{lead.name} has no case {short_repr(id)}; begin it first")
+                raise finished()
+            raise case_not_found(lead)
         return case
 
     def _case_at(self, lead: Managed, id: str, step: int | None) -> Case | Event:
@@ -361,20 +347,17 @@ class Engine:
         if case is not None and (step is None or step == case.step + 1):
             return case
         if case is not None and step is not None and step > case.step + 1:
-            raise StepGap(
-                f"step {step} of case {short_repr(id)} cannot be recorded: step {case.step + 1} is the next one",
-                case.step + 1,
-            )
+            raise StepGap(f"step {step} cannot be recorded: step {case.step + 1} is the next one", case.step + 1)
         number = self._number_of(lead.number, id) if isinstance(id, str) else None
         if number is None:
-            raise CaseNotFound(f"{lead.name} has no case {short_repr(id)}; begin it first")
+            raise case_not_found(lead)
         event = None if step is None else self._step_of(number, step)
         if event is not None:
             return event
         if case is None:
-            raise finished(id)
+            raise finished()
         raise StepConflict(
-            f"step {step} of case {short_repr(id)} was recorded, and is in the archive, so it cannot be compared; step "
+            f"step {step} of this case was recorded, and is in the archive, so it cannot be compared; step "
             f"{case.step + 1} is the next one",
             case.step + 1,
         )
@@ -384,7 +367,7 @@ class Engine:
         if event[1:9] != given[:8]:
             case = self.machine.find(lead.number, id)
             raise StepConflict(
-                f"step {event.step} of case {short_repr(id)} was recorded already, with other content; "
+                f"step {event.step} of this case was recorded already, with other content; "
                 + ("the case has ended" if case is None else f"step {case.step + 1} is the next one"),
                 None if case is None else case.step + 1,
             )

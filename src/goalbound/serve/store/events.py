@@ -158,5 +158,5 @@ def content_of(data: bytes | None) -> dict[str, Any]:
     except ValueError as error:
         raise StoreDamaged(f"the body of an event is no JSON ({error})") from None
     if not isinstance(found, dict):
-        raise StoreDamaged(f"the body of an event is {found!r:.80}, no object")
+        raise StoreDamaged("the body of an event is no object")
     return found

@@ -146,11 +146,12 @@ def remove_left_copies() -> None:
 def location_of(path: str | PathLike[str], *, cache: str | PathLike[str] | None = None) -> Location:
     """The location of a store, by the path of its folder or the URL of its database."""
     copies = None if cache is None else Path(file_name(cache))
-    if isinstance(path, str) and is_database(path):
-        return Location(path, copies)
+    place = file_name(path)
+    if is_database(place):
+        return Location(place, copies)
     if copies is not None:
         raise InputError("a folder for copies of snapshots is for databases; a store in a folder has its own")
-    return Location(Path(file_name(path)))
+    return Location(Path(place))
 
 
 def _prepare(folder: Path, *, create: bool) -> None:

@@ -15,6 +15,7 @@ from goalbound.around.wrapper import has_own
 from goalbound.errors import (
     ArgumentError,
     CaseFinished,
+    CaseNotFound,
     InputError,
     LearnerError,
     LearnerNotFound,
@@ -23,12 +24,13 @@ from goalbound.errors import (
 from goalbound.learners.advance import ENDED, IMPOSSIBLE
 from goalbound.learners.checks import allowed_pairs, checked_state
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.layers import layers
+from goalbound.learners.layers import layers, unwrap
 from goalbound.models import Step, Support
 from goalbound.models.validation import short_repr
 from goalbound.serve.store.bodies import abandon_body, begin_body, body_allowed, checked_loss
-from goalbound.serve.store.cases import Case, Change, Managed
+from goalbound.serve.store.cases import Case, Change, Managed, columns_of
 from goalbound.serve.store.events import Event, Kind, canonical, content_of
+from goalbound.serve.store.former import check_no_shadow
 from goalbound.serve.store.proposals import Proposal, propose
 
 MOST_STEPS = 2**40
@@ -110,9 +112,8 @@ class Machine:
     # What happens. Each takes what was given, in numbers, and returns the event.
 
     def begin(
-        self, learner: int, id: str, context: Any, state: int | str, *,
-        allowed: list[int] | None = None, shadow: bool = False,
-    ) -> Change:  # fmt: skip
+        self, learner: int, id: str, context: Any, state: int | str, *, allowed: list[int] | None = None
+    ) -> Change:
         """A case begins, and an action is proposed."""
         lead = self.learners[learner]
         if lead.follows is not None:
@@ -121,10 +122,13 @@ class Machine:
         here = checked_state(lead.support, state, None)
         _check_allowed(lead.support, here, allowed)
         number = self.last_case + 1
-        encoded = begin_body(id, context, allowed, shadow=shadow)
+        encoded = begin_body(id, context, allowed)
         context = content_of(encoded)["context"]  # as a replay will see it
-        case = Case(number, id, learner, here, shadow=shadow)
-        case.episodes[learner] = lead.learner.begin(context, id=number)
+        case = Case(number, id, learner, here)
+        try:
+            case.episodes[learner] = lead.learner.begin(context, id=number)
+        except ArgumentError as error:
+            raise context_error(lead) from error
         with _poisons():
             for other in self.challengers(learner):
                 with suppress(InputError):  # one that cannot read this context does not follow this case
@@ -141,21 +145,19 @@ class Machine:
         taken: int | str | None = None, allowed: list[int] | None = None,
     ) -> Change:  # fmt: skip
         """What came of an action: the proposed one, or the one that was ``taken``."""
-        lead = self.learners[case.learner]
-        support = lead.support
-        if taken is None and case.shadow:
-            raise ArgumentError(
-                f"case {short_repr(case.id)} is a shadow case: what is proposed is not played; say which action was"
-            )
+        support = self.learners[case.learner].support
         played = case.action if taken is None else support.action(taken)
         following = support.state(next_state)
         amount = checked_loss(loss)
         if following != support.states:
             _check_allowed(support, following, allowed)
         step = Step(case.state, played, amount, following)
-        if not case.shadow or self.learners[case.decider].learns_from_shadow:
-            _check_leads(self.learners[case.decider], step)
-        self._outcome(case, self.learners[case.decider], step, overridden=taken is not None)
+        _check_leads(self.learners[case.decider], step)
+        episode = case.episodes[case.decider]
+        if taken is None:
+            episode.observe(step)
+        else:
+            episode.observe(step, overridden=True)
         with _poisons():
             for other in list(self._others(case)):
                 self._follow(case, other, step)
@@ -171,7 +173,7 @@ class Machine:
         False: that cannot be done here, and nothing has changed; :meth:`observe` does it, or says what is wrong.
         """
         episodes = case.episodes
-        if len(episodes) != 1 or case.shadow or type(loss) is not float:
+        if len(episodes) != 1 or type(loss) is not float:
             return False
         [(number, episode)] = episodes.items()
         one = self.learners[number]
@@ -180,7 +182,7 @@ class Machine:
             loss, episode = loss / episode.learner.loss_scale.cap, episode.inner
         if advance is None or type(episode) is not LearnerEpisode or episode.learner is not advance.learner:
             return False
-        if not 0.0 <= loss <= 1.0 or (number != case.learner and self.learners[case.learner].mixing):
+        if not 0.0 <= loss <= 1.0:
             return False
         if type(next_state) is str:
             next_state = one.support.state(next_state)
@@ -203,23 +205,12 @@ class Machine:
             self._touch(case)
         return True
 
-    def _outcome(self, case: Case, one: Managed, step: Step, *, overridden: bool) -> None:
-        episode = case.episodes[one.number]
-        if case.shadow and not one.learns_from_shadow:
-            with _poisons():
-                episode.take_back()
-                episode.moved_to(step.next_state, missing_at_random=True)
-        elif overridden:
-            episode.observe(step, overridden=True)
-        else:
-            episode.observe(step)
-
     def _follow(self, case: Case, challenger: Managed, step: Step) -> None:
         """A challenger learns from a step; one that cannot follows the case no further."""
         try:
-            self._outcome(case, challenger, step, overridden=True)
+            case.episodes[challenger.number].observe(step, overridden=True)
         except InputError:
-            case.episodes.pop(challenger.number).abandon("could not be followed", missing_at_random=True)
+            case.episodes.pop(challenger.number).abandon("could not be followed")
 
     def move(self, case: Case, next_state: int | str, *, allowed: list[int] | None = None) -> Change:
         """The case came to another state by no action that is learned from; its proposal was not played."""
@@ -319,10 +310,8 @@ class Machine:
         body = content_of(event.body)
         kind, allowed = Kind(event.kind), body.get("allowed")
         if kind is Kind.BEGIN:
-            return self.begin(
-                event.learner, body["id"], body["context"], event.next_state or 0, allowed=allowed,
-                shadow=body.get("shadow", False),
-            )  # fmt: skip
+            check_no_shadow(body.get("shadow"), f"event {event.seq}")
+            return self.begin(event.learner, body["id"], body["context"], event.next_state or 0, allowed=allowed)
         if kind is Kind.ACKNOWLEDGE:
             return self.acknowledge(event.learner, outermost=not body)
         if kind is Kind.PROMOTE:
@@ -373,13 +362,31 @@ def _change_places(case: Case, other: dict[int, int]) -> None:
     case.episodes = {number: moved[number] for number in sorted(moved, key=lambda number: (number != first, number))}
     now = case.episodes[first]
     if now is not before:
-        now.take_back()
-        now.act(case.state, allowed=[case.action])
+        now.begins(case.action)
 
 
-def finished(id: str) -> CaseFinished:
+# Errors hold neither ids of cases nor values of contexts: they come into logs of programs and of the service.
+
+
+def case_not_found(lead: Managed) -> CaseNotFound:
+    """The error of an id that no case of a learner has."""
+    return CaseNotFound(f"{lead.name} has no case of this id; begin it first")
+
+
+def finished() -> CaseFinished:
     """The error of a case that has ended."""
-    return CaseFinished(f"case {short_repr(id)} has ended; nothing can follow, begin another one")
+    return CaseFinished("the case has ended; nothing can follow, begin another one")
+
+
+def context_error(lead: Managed) -> ArgumentError:
+    """The error of a context that a learner cannot read; its cause says which value is wrong."""
+    inside = unwrap(lead.learner)
+    columns = columns_of(lead.learner)
+    needed = (
+        f"{getattr(inside, 'context_size', 1)} weights, 0 or larger, that sum to 1" if columns is None
+        else f"a value for {', '.join(columns)}, each in the range of the learner's map"
+    )  # fmt: skip
+    return ArgumentError(f"{lead.name} cannot read the context; give {needed}")
 
 
 def _check_leads(one: Managed, step: Step) -> None:

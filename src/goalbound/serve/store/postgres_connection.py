@@ -65,8 +65,8 @@ def store_error(error: psycopg.Error, url: str) -> StoreError | InputError:
 
 
 def words_of(error: psycopg.Error, url: str) -> str:
-    """What an error says, on one line, without the password of the URL."""
-    return scrubbed(" ".join(str(error).split())[:500], url)
+    """What an error says, on one line, without the password of the URL, and without the values in its details."""
+    return scrubbed(" ".join((error.diag.message_primary or str(error)).split())[:500], url)
 
 
 class SharedText:

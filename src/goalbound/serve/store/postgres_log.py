@@ -286,12 +286,12 @@ class PostgresLog(SqlLog):
         are removed from there."""
         if Path(entry.file).name != entry.file or is_whole(folder, entry):
             return
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         parts = self._parts(entry.seq)
         first = next(parts, None)
         if first is None:
             return
-        with atomic_write(folder / entry.file) as file:
+        with atomic_write(folder / entry.file, private=True) as file:
             file.write(first)
             for data in parts:
                 file.write(data)

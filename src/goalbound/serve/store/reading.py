@@ -7,16 +7,15 @@ from typing import Any
 from goalbound.around.guarded import Guarded
 from goalbound.around.monitored import Monitored
 from goalbound.around.wrapper import copy_with_episode, has_own
-from goalbound.errors import CaseNotFound, LearnerError
+from goalbound.errors import ArgumentError, LearnerError
 from goalbound.learners.card import learner_card
 from goalbound.learners.checks import allowed_pairs
 from goalbound.learners.layers import layers, unwrap
-from goalbound.models.validation import short_repr
 from goalbound.serve.store.bodies import actions_of
-from goalbound.serve.store.cases import Case, Managed
+from goalbound.serve.store.cases import Case, Managed, columns_of
 from goalbound.serve.store.engine import Answer, Engine
 from goalbound.serve.store.events import Event, Kind, content_of
-from goalbound.serve.store.machine import Machine
+from goalbound.serve.store.machine import Machine, case_not_found, context_error
 from goalbound.serve.store.proposals import propose
 
 RECENT = 100
@@ -34,7 +33,7 @@ def case_of(engine: Engine, name: str, id: str, *, before: int | None = None, li
     lead = engine.machine.named(name)
     number = engine._number_of(lead.number, id) if isinstance(id, str) else None
     if number is None:
-        raise CaseNotFound(f"{name} has no case {short_repr(id)}; begin it first")
+        raise case_not_found(lead)
     case = engine.machine.find(lead.number, id)
     events = engine.events_of(number, before=before, limit=limit + 1)
     last = engine.events_of(number, limit=1) if case is None else []
@@ -48,7 +47,6 @@ def case_of(engine: Engine, name: str, id: str, *, before: int | None = None, li
         "state_name": None if case is None else _state_name(lead, case.state),
         "action": None if case is None else case.action,
         "action_name": None if case is None else _action_name(lead, case.action),
-        "shadow": first.get("shadow", False) if case is None else case.shadow,
         "context": first.get("context"),
         "history": [event_as_json(engine.machine, event) for event in events[max(len(events) - limit, 0) :]],
         "earlier": len(events) > limit,
@@ -92,11 +90,7 @@ def explanation(engine: Engine, name: str, id: str) -> Any:
     if not hasattr(inside, "explain"):
         raise LearnerError(f"{name} is a {type(inside).__name__}, which cannot explain itself")
     allowed = _allowed_at(engine, case.seq)
-    found = case.episodes[case.decider].explain(allowed=allowed)
-    possible = [one for one in found.actions if allowed is None or one.number in allowed]
-    if lead.mixing and case.propensity is not None and case.propensity <= lead.mixing / len(possible):
-        return found.playing(case.action, "drawn at random from the possible ones, as some are for the log (mixing)")
-    return found
+    return case.episodes[case.decider].explain(allowed=allowed)
 
 
 def _allowed_at(engine: Engine, seq: int) -> list[int] | None:
@@ -107,13 +101,17 @@ def _allowed_at(engine: Engine, seq: int) -> list[int] | None:
 
 def policy_bounds(engine: Engine, name: str, context: Any, policy: Any = None) -> Any:
     """What a policy loses at least and at most."""
-    learner = engine.machine.named(name).learner
-    bounds = getattr(learner, "policy_bounds", None)
+    lead = engine.machine.named(name)
+    bounds = getattr(lead.learner, "policy_bounds", None)
     if bounds is None:
         raise LearnerError(
-            f"{name} is a {type(unwrap(learner)).__name__}, which has no confidence sets, and so no bounds"
+            f"{name} is a {type(unwrap(lead.learner)).__name__}, which has no confidence sets, and so no bounds"
         )
-    return bounds(context, policy)
+    try:
+        return bounds(context, policy)
+    except ArgumentError as error:
+        wrong = context_error(lead)
+        raise wrong if policy is None else ArgumentError(f"{wrong}; and as policy an action for each state") from error
 
 
 def proposal_now(engine: Engine, name: str, id: str, allowed: Any = None) -> Answer:
@@ -128,8 +126,7 @@ def proposal_now(engine: Engine, name: str, id: str, allowed: Any = None) -> Ans
     assert case is not None
     if actions is None or made.action in lead.support.pair_action[allowed_pairs(lead.support, case.state, actions)]:
         return made
-    asked = Case(case.number, case.id, case.learner, case.state, shadow=case.shadow)
-    asked.step, asked.seq = case.step, case.seq
+    asked = Case(case.number, case.id, case.learner, case.state)
     decider = copy_with_episode(engine.machine.learners[case.decider].learner, case.number)
     episode = decider.episode(case.number)
     episode.take_back()
@@ -179,23 +176,17 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
         "action_names": None if support.action_names is None else list(support.action_names),
         "goal_name": support.goal_name,
         "context_size": getattr(inside, "context_size", None),
-        "columns": _columns(lead.learner),
+        "columns": columns_of(lead.learner),
         "unit": _unit(lead.learner),
         "steps": inside._steps,
         "open_cases": sum(case.learner == lead.number for case in engine.machine.cases.values()),
         "abandoned": dict(getattr(inside, "abandoned", {})),
         "follows": follows,
         "challengers": [one.name for one in engine.machine.challengers(lead.number)],
-        "mixing": lead.mixing,
         "recent": engine.log.loss_counts(lead.number, RECENT, until=engine.seq)._asdict(),
         "alarms": alarms(lead.learner),
         "caveats": list(getattr(inside, "caveats", ())),
     }
-
-
-def _columns(learner: Any) -> list[str] | None:
-    """The covariates that a learner with a map reads; None: it is shown contexts."""
-    return next((list(one.map.column_names) for one in layers(learner) if has_own(one, "map")), None)
 
 
 def _unit(learner: Any) -> str | None:

@@ -12,9 +12,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from goalbound.errors import GoalboundError, ReplayDifference, StoreDamaged
+from goalbound.errors import GoalboundError, ReplayDifference, StoreDamaged, StoreError
 from goalbound.serve.store.cases import Managed
 from goalbound.serve.store.events import Event, Kind, check_chain, content_of
+from goalbound.serve.store.former import learner_fields
 from goalbound.serve.store.log import EventLog
 from goalbound.serve.store.machine import Machine, Poisoned
 from goalbound.serve.store.snapshots import learner_from, read_snapshot
@@ -118,12 +119,11 @@ def replay_one(log: EventLog, machine: Machine, event: Event) -> None:
         return
     try:
         change = machine.replay(event)
+    except StoreError:
+        raise
     except (Poisoned, GoalboundError, KeyError, ValueError, AssertionError) as error:
-        if isinstance(error, StoreDamaged):
-            raise
-        raise ReplayDifference(
-            f"{_place(event)}: it cannot be replayed ({error.__cause__ or error}). {_versions(log)}"
-        ) from error
+        cause = error.__cause__ if isinstance(error, Poisoned) else error
+        raise ReplayDifference(f"{_place(event)}: it cannot be replayed ({cause}). {_versions(log)}") from error
     found, logged = Result(*change[8:11]), Result(event.action, event.propensity, event.others)
     if found.action != logged.action:
         raise ReplayDifference(
@@ -146,7 +146,7 @@ def create(log: EventLog, machine: Machine, event: Event) -> None:
     data = log.learner_file(event.learner)
     if sha256(data).hexdigest() != about.pop("sha256", None):
         raise StoreDamaged(f"event {event.seq} creates {about.get('name')!r}, whose file is not as it was written")
-    machine.add(Managed(event.learner, learner=learner_from(data), **about))
+    machine.add(Managed(event.learner, learner=learner_from(data), **learner_fields(about)))
 
 
 def _place(event: Event) -> str:

@@ -76,7 +76,7 @@ class SnapshotSchedule:
             self._write()
             return
         try:
-            engine.snapshots.mkdir(exist_ok=True)
+            engine.snapshots.mkdir(mode=0o700, exist_ok=True)
             self._copy = BackgroundSnapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
         except OSError:  # no memory for a copy, or too many files are open: nothing that a store has to stop for
             self._write()

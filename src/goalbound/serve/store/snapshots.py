@@ -19,18 +19,19 @@ from goalbound.models.files.array_file import FORMAT, check_keys, check_present,
 from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, strict_json, sync_folder
 from goalbound.serve.store.cases import Case, Managed
 from goalbound.serve.store.events import canonical
+from goalbound.serve.store.former import check_no_shadow, learner_fields
 from goalbound.serve.store.log import SnapshotEntry
 from goalbound.serve.store.machine import Machine
 
-KIND, VERSION = "StoreSnapshot", 1
+KIND, VERSION = "StoreSnapshot", 2
 KEPT = 3
 """So many snapshots are kept."""
-_CASE = ("number", "id", "learner", "state", "step", "action", "propensity", "seq", "shadow")
+_CASE = ("number", "id", "learner", "state", "step", "action", "propensity", "seq")
 
 
 def write_snapshot(folder: Path, machine: Machine, *, seq: int, chain: bytes) -> SnapshotEntry:
     """Write the state after event ``seq`` to a file of its own, durably."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     path = folder / f"{seq:015d}.npz"
     header = {
         "format": FORMAT, "version": VERSION, "kind": KIND, "seq": seq, "chain": chain.hex(),
@@ -40,7 +41,7 @@ def write_snapshot(folder: Path, machine: Machine, *, seq: int, chain: bytes) ->
     arrays = {f"learner_{number}": bytes_of(one.learner) for number, one in machine.learners.items()}
     cases = [[*(getattr(case, name) for name in _CASE), list(case.episodes)] for case in machine.cases.values()]
     arrays["cases"] = np.frombuffer(canonical({"cases": cases}), np.uint8)
-    write_array_file(path, header, arrays, any_size=True)
+    write_array_file(path, header, arrays, any_size=True, private=True)
     return SnapshotEntry(seq, chain, path.name, sha256_of(path))
 
 
@@ -69,7 +70,7 @@ def _machine(path: Path, entry: SnapshotEntry) -> Machine:
     size = max(LIMIT, 2 * path.stat().st_size)
     types = {"cases": "|u1", r"learner_[0-9]{1,6}": "|u1"}
     header, arrays = read_array_file(
-        path, kind=KIND, versions=[VERSION], arrays=types, what="snapshot of a store", limit=size
+        path, kind=KIND, versions=[1, VERSION], arrays=types, what="snapshot of a store", limit=size
     )
     with as_format_errors(path, "snapshot"):
         check_keys(header, ("seq", "chain", "last_case", "learners"))
@@ -79,8 +80,10 @@ def _machine(path: Path, entry: SnapshotEntry) -> Machine:
         machine = Machine()
         for number, about in header["learners"].items():
             learner = loaded_from(arrays[f"learner_{number}"], load_learner, limit=size)
-            machine.add(Managed(int(number), learner=learner, **about))
+            machine.add(Managed(int(number), learner=learner, **learner_fields(about)))
         for values in strict_json(arrays["cases"].tobytes(), "the list of cases")["cases"]:
+            if header["version"] == 1:
+                check_no_shadow(values.pop(len(_CASE)), f"{path}: this snapshot")
             machine.keep(_case(machine, values))
         machine.last_case = header["last_case"]
     return machine
@@ -88,7 +91,7 @@ def _machine(path: Path, entry: SnapshotEntry) -> Machine:
 
 def _case(machine: Machine, values: list[Any]) -> Case:
     about = dict(zip(_CASE, values, strict=False))
-    case = Case(about["number"], about["id"], about["learner"], about["state"], shadow=about["shadow"])
+    case = Case(about["number"], about["id"], about["learner"], about["state"])
     case.step, case.action, case.propensity, case.seq = (
         about[name] for name in ("step", "action", "propensity", "seq")
     )
@@ -123,12 +126,12 @@ def prune(folder: Path, entries: Iterable[SnapshotEntry]) -> None:
 
 def copy_snapshots(folder: Path, target: Path, entries: Iterable[SnapshotEntry]) -> None:
     """Copy the files of these snapshots to a new folder, durably; one that was removed meanwhile is left out."""
-    target.mkdir()
+    target.mkdir(mode=0o700)
     for entry in entries:
         with (
             suppress(FileNotFoundError),
             open(folder / entry.file, "rb") as file,
-            atomic_write(target / entry.file) as copy,
+            atomic_write(target / entry.file, private=True) as copy,
         ):
             shutil.copyfileobj(file, copy)
     sync_folder(target)

@@ -81,6 +81,12 @@ def sqlite_note() -> str | None:
     )
 
 
+def _make_private(path: Path) -> None:
+    """Make an empty file that only its owner may read; SQLite gives what it puts beside it the same rights."""
+    with suppress(OSError):  # SQLite itself says what is wrong
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
 class SqliteLog(SqlLog):
     """An :class:`~goalbound.serve.store.log.EventLog` in a file.
 
@@ -100,6 +106,8 @@ class SqliteLog(SqlLog):
         self._written_pages = 0  # since the last checkpoint
         if readonly and not path.is_file():
             raise StoreError(f"{path}: there is no such store")
+        if not readonly:
+            _make_private(path)
         mode = "ro" if readonly else "rwc"
         with self._as_store_errors():
             self._connection = sqlite3.connect(
@@ -308,6 +316,7 @@ class SqliteLog(SqlLog):
 
     def back_up(self, target: Path) -> None:
         """Write a copy of the database as of the last commit, durably."""
+        _make_private(target)
         with self._as_store_errors():
             self._run("PRAGMA query_only = OFF")  # SQLite takes it for writing; what is only read stays so by its mode
             self._run("VACUUM INTO ?", (str(target),))

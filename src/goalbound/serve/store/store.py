@@ -95,10 +95,7 @@ class Store(OpenStore):
         """Whether the disk has more space left than the reserve; that of a database says so itself."""
         return not self._opened.on_disk or free_bytes(self.folder) >= self.options.reserve_bytes
 
-    def create(
-        self, name: str, learner: Any, *, follows: str | None = None, mixing: float = 0.0, seed: int | None = None,
-        learns_from_shadow: bool = True,
-    ) -> StoredLearner:  # fmt: skip
+    def create(self, name: str, learner: Any, *, follows: str | None = None) -> StoredLearner:
         """Put a learner into the store, as it is now; the object itself is not used any more.
 
         Args:
@@ -106,16 +103,8 @@ class Store(OpenStore):
             learner: one that :func:`goalbound.load_learner` can read back, without open episodes.
             follows: the name of a learner whose cases it follows as a challenger: it learns from every step, and what
                 it would have proposed is in the log. :meth:`promote` lets it take that one's place.
-            mixing: with this probability an action is drawn uniformly from the possible ones, so that the log can be
-                used to evaluate other policies; 0: never.
-            seed: of these draws; fresh if left out.
-            learns_from_shadow: whether it learns from the steps of shadow cases.
         """
-        self.writer.call(
-            lambda engine: engine.create(
-                name, learner, follows=follows, mixing=mixing, seed=seed, learns_from_shadow=learns_from_shadow
-            )
-        )
+        self.writer.call(lambda engine: engine.create(name, learner, follows=follows))
         return StoredLearner(self, name)
 
     def promote(self, name: str) -> None:

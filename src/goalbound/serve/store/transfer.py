@@ -44,7 +44,7 @@ def export_log(path: str | PathLike[str], target: str | PathLike[str]) -> int:
     """
     opened = location_of(path).open_to_read()
     try:
-        with atomic_write(target) as file:
+        with atomic_write(target, private=True) as file:
             count = 0
             for line in _lines(opened.log):
                 file.write(json.dumps(line, sort_keys=True, allow_nan=False).encode() + b"\n")
@@ -174,7 +174,7 @@ def _take_over(draft: Path, folder: Path) -> None:
         raise StoreError(f"{folder}: another process reads this store; end it, and import again. Nothing was changed")
     os.replace(draft / DATABASE, folder / DATABASE)
     sync_folder(folder)
-    (folder / SNAPSHOTS).mkdir(exist_ok=True)
+    (folder / SNAPSHOTS).mkdir(mode=0o700, exist_ok=True)
     for snapshot in (draft / SNAPSHOTS).iterdir():
         os.replace(snapshot, folder / SNAPSHOTS / snapshot.name)
     sync_folder(folder / SNAPSHOTS)

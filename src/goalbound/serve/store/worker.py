@@ -200,6 +200,6 @@ def as_failure(error: BaseException) -> BaseException:
     """Why a store has stopped: an error of stores, or any other as such."""
     if isinstance(error, StoreError):
         return error
-    failure: StoreError = StorageFailed(f"the store has stopped ({type(error).__name__}: {error}); open it again")
+    failure: StoreError = StorageFailed(f"the store has stopped ({type(error).__name__}); open it again")
     failure.__cause__ = error
     return failure

@@ -23,10 +23,10 @@ PROPOSAL = Proposal("a", 3, 1, "page", 1.0, 9, False)
 
 
 def test_a_case_has_its_id_and_a_step_its_number_before_they_are_sent():
-    one, other = (begin("x", [1.0], 0, id=None, allowed=None, shadow=False) for _ in range(2))
+    one, other = (begin("x", [1.0], 0, id=None, allowed=None) for _ in range(2))
     assert one.body["id"] != other.body["id"]
-    assert begin("x", {"hour": 2}, "down", id="a", allowed=("page",), shadow=True).body == {
-        "context": {"hour": 2}, "state": "down", "id": "a", "allowed": ["page"], "mode": "shadow",
+    assert begin("x", {"hour": 2}, "down", id="a", allowed=("page",)).body == {
+        "context": {"hour": 2}, "state": "down", "id": "a", "allowed": ["page"],
     }  # fmt: skip
     assert report("x", PROPOSAL, "goal", loss=0.0, action="page").body == {
         "step": 4, "next_state": "goal", "loss": 0.0, "action": "page",
@@ -86,8 +86,8 @@ def test_what_no_service_answers_is_an_error_with_its_status_and_place(status, t
 def test_numbers_of_numpy_are_sent_as_numbers():
     one, two = np.int64(1), np.array([0, 1])
     for call in (
-        begin("x", np.array([1.0, 0.0]), one, id="a", allowed=two, shadow=False),
-        begin("x", {"hour": one}, one, id="a", allowed=[one, np.int32(0)], shadow=False),
+        begin("x", np.array([1.0, 0.0]), one, id="a", allowed=two),
+        begin("x", {"hour": one}, one, id="a", allowed=[one, np.int32(0)]),
         report("x", PROPOSAL, one, loss=np.float32(0.5), action=one, allowed=(one,)),
         moved("x", PROPOSAL, one, allowed=two),
         propose("x", "a", two),
@@ -95,7 +95,7 @@ def test_numbers_of_numpy_are_sent_as_numbers():
         bounds("x", [np.float64(1.0)], {one: one}),
     ):
         json.dumps(call.body)
-    assert begin("x", [one], one, id="a", allowed=two, shadow=False).body == {
+    assert begin("x", [one], one, id="a", allowed=two).body == {
         "context": [1], "state": 1, "id": "a", "allowed": [0, 1],
     }  # fmt: skip
 

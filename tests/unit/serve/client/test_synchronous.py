@@ -75,6 +75,15 @@ def test_a_page_in_the_place_of_a_service_is_an_error_with_its_address():
                 ask()
 
 
+def test_errors_do_not_say_the_password_in_the_address_of_a_proxy():
+    transport, _ = answering((None, {}), (200, {}))
+    with Client("http://ann:hush@localhost", transport=transport, patience=0.0) as client:
+        for _ in range(2):  # no answer, then one of something else
+            with pytest.raises(ServiceError, match="http://localhost") as caught:
+                client.learners()
+            assert "hush" not in str(caught.value)
+
+
 def test_what_is_not_allowed_is_said_at_once():
     transport, asked = answering((403, {"detail": "this token does not allow admin", "code": "scope"}))
     with Client("http://localhost", transport=transport) as client, pytest.raises(AccessRefused, match="admin"):

@@ -39,11 +39,16 @@ def test_a_field_that_there_is_not_is_an_error_with_those_that_there_are(store):
         wrong = {"step": 1, "loss": 0.1, "next": "down"}
         return [
             await client.post(CASES, json={**BEGIN, "covariates": 1}),
+            await client.post(CASES, json={**BEGIN, "mode": "shadow"}),
             await client.post("/v1/learners/incidents/steps:batch", json={"steps": [{"case": "a", **wrong}]}),
         ]
 
-    first, second = [one.json()["detail"] for one in asked(store, ask)]
-    assert first.endswith("unknown field `covariates`; there are context, state, id, allowed, mode")
+    first, shadow, second = [one.json()["detail"] for one in asked(store, ask)]
+    assert first.endswith("unknown field `covariates`; there are context, state, id, allowed")
+    assert shadow.endswith(
+        "there are no shadow cases any more: begin the case without mode, name the actions that are possible in "
+        "allowed, and report the action that was played with each step"
+    )
     assert "unknown field `next`" in second
     assert second.endswith("; there are step, next_state, loss, action, allowed, case")
 
@@ -90,7 +95,7 @@ def test_a_case_from_begin_to_the_goal_and_each_answer_again(fresh):
         ("POST", CASES, b'{"context": [1, 0], "state": 0, "id": "../x"}', 422, "invalid"),
         ("POST", CASES, b'{"context": [1, 0], "state": "goal"}', 422, "invalid"),
         ("POST", CASES, b'{"context": [1, 0], "state": 0, "allowed": []}', 422, "invalid"),
-        ("POST", CASES, b'{"context": [1, 0], "state": 0, "mode": "dead"}', 422, "invalid"),
+        ("POST", CASES, b'{"context": [1, 0], "state": 0, "mode": "shadow"}', 422, "invalid"),
         ("POST", CASES, b" " * 70_000, 413, "too-large"),
         ("POST", "/v1/learners/none/cases", b'{"context": [1, 0], "state": 0}', 404, "learner-not-found"),
         ("POST", f"{CASES}/none/steps", b'{"step": 1, "loss": 0, "next_state": 0}', 404, "case-not-found"),
@@ -221,7 +226,7 @@ def test_another_proposal_a_snapshot_a_learner_and_a_promotion(fresh, tmp_path):
         created = await client.post("/v1/learners?name=rival&follows=incidents", content=data, headers=binary)
         bad = await client.post("/v1/learners?name=bad", content=b"no file", headers=binary)
         nameless = await client.post("/v1/learners", content=data, headers=binary)
-        odd = await client.post("/v1/learners?name=x&mixing=much", content=data, headers=binary)
+        odd = await client.post("/v1/learners?name=x&mixing=0.1", content=data, headers=binary)
         promoted = await client.post("/v1/learners/rival/promote")
         return other, taken, created, bad, nameless, odd, promoted
 
@@ -229,6 +234,7 @@ def test_another_proposal_a_snapshot_a_learner_and_a_promotion(fresh, tmp_path):
     assert [one.status_code for one in answers] == [200, 201, 201, 422, 422, 422, 200]
     assert answers[0].json()["name"] == "page"
     assert answers[2].json()["follows"] == "incidents"
+    assert answers[5].json()["detail"] == "the query has another name than name and follows; leave it out"
 
 
 def test_after_an_alarm_a_challenger_learns_anew_and_takes_over_without_a_stop(tmp_path):

@@ -49,6 +49,16 @@ def test_a_head_that_is_too_long_is_refused_and_the_connection_closed(store, nam
     assert after[0] == b"HTTP/1.1 200 OK"
 
 
+@pytest.mark.parametrize("second", [b"localhost", b"evil.example"])
+def test_two_host_headers_are_refused(store, second):
+    twice = b"content-type: application/json\r\nHost: " + second + b"\r\n"
+    get = GET + b"host: " + second + b"\r\n\r\n"
+    with served(store, Connection) as (port, _):
+        for whole in (request(STEPS, STEP % 1, headers=twice), get):
+            [answer, state] = talk(port, whole, answers=1)
+            assert (answer[0], state) == (b"HTTP/1.1 400 Bad Request", "open")
+
+
 def test_a_head_just_below_the_limit_is_read_also_in_pieces(store):
     whole = request(STEPS, STEP % 1, headers=b"content-type: application/json\r\nx: " + b"a" * 65_000 + b"\r\n")
     with served(store, Connection) as (port, _):

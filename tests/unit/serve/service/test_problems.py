@@ -35,4 +35,18 @@ def test_an_error_has_a_status_and_a_code(error, status, code, caplog):
     assert found.request_id == "r1"
     if status == 500 or "secret" in str(error):  # the log has it
         assert str(error) not in found.detail
-        assert str(error) in caplog.text
+        assert (type(error).__name__ if status == 500 else str(error)) in caplog.text
+
+
+def test_the_log_says_where_a_defect_was_and_not_with_which_values(caplog):
+    def divided(value):
+        return value / {}["marker"]
+
+    try:
+        divided(1.0)
+    except KeyError as error:
+        found = problem_of(error, "r-1")
+    assert (found.status, found.code) == (500, "internal")
+    assert "KeyError" in caplog.text
+    assert "in divided" in caplog.text
+    assert "KeyError: 'marker'" not in caplog.text

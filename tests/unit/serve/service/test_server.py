@@ -36,6 +36,17 @@ def test_only_with_tokens_other_machines_are_answered(host, fine):
     check_address(Address(host, socket="/run/x.sock"), has_tokens=False)
 
 
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        (Address(), "http://127.0.0.1:8765"), (Address("::1", 80), "http://[::1]:80"),
+        (Address(socket="/run/x.sock"), "/run/x.sock"),
+    ],
+)  # fmt: skip
+def test_the_address_of_ipv6_is_shown_in_brackets(address, shown):
+    assert str(address) == shown
+
+
 def test_a_service_is_started_asked_and_stopped_and_a_second_one_refuses(tmp_path):
     folder = tmp_path / "store"
     greedy().save(tmp_path / "learner.npz")

@@ -1,6 +1,7 @@
 """Tokens."""
 
 import json
+import re
 import stat
 
 import pytest
@@ -60,6 +61,13 @@ def test_expired_and_revoked_tokens_count_no_more_for_a_running_service(tmp_path
     monkeypatch.setattr(module.time, "time", lambda: now + 86401.0)
     assert running.find(bearer(short)) is None
     assert running  # everybody still needs one
+    for given, said in (
+        (token, r"this token was revoked; ask .* for a new one \(goalbound token FOLDER --scope ...\)"),
+        (short, "this token has expired; ask .* for a new one"),
+        (short[:-1], "there is no such token; give a token: Authorization: Bearer"),
+    ):
+        assert re.match(said, running.why_not(bearer(given)))
+    assert running.why_not(None) == "give a token: Authorization: Bearer ..."
 
 
 def test_wrong_scopes_times_and_files_are_refused(tmp_path):

@@ -20,8 +20,8 @@ def test_what_is_no_list_of_actions_is_refused(allowed):
 
 
 def test_the_same_content_has_the_same_bytes():
-    one = begin_body("a", np.array([0.5, 0.5]), [0], shadow=False)
-    assert one == begin_body("a", (0.5, np.float64(0.5)), [0], shadow=False)
+    one = begin_body("a", np.array([0.5, 0.5]), [0])
+    assert one == begin_body("a", (0.5, np.float64(0.5)), [0])
     assert one == b'{"allowed":[0],"context":[0.5,0.5],"id":"a"}'
     assert abandon_body("lost", missing_at_random=True) == b'{"missing_at_random":true,"reason":"lost"}'
     assert (body_allowed(None), body_allowed([1])) == (None, b'{"allowed":[1]}')
@@ -30,7 +30,7 @@ def test_the_same_content_has_the_same_bytes():
 def test_what_json_cannot_say_is_refused():
     for context in ([float("nan")], {"a": object()}):
         with pytest.raises(ArgumentError, match="cannot be written as JSON"):
-            begin_body("a", context, None, shadow=False)
+            begin_body("a", context, None)
 
 
 @pytest.mark.parametrize("loss", [True, "1", None, float("nan"), float("inf"), 10**400])

@@ -71,20 +71,19 @@ def exploring(explore):
 
 
 @pytest.mark.parametrize(
-    ("learner", "mixing", "draws"),
+    ("learner", "draws"),
     [
-        (lambda: exploring(0.0), 0.0, False),
-        (lambda: exploring(0.9), 0.0, True),
-        (lambda: exploring(0.0), 0.9, True),
-        (lambda: InUnits(Monitored(exploring(0.9)), LossScale("min", cap=1)), 0.5, True),
-        (lambda: LRCSSP(SIX, 2, loss_floor=0.1), 0.0, False),
+        (lambda: exploring(0.0), False),
+        (lambda: exploring(0.9), True),
+        (lambda: InUnits(Monitored(exploring(0.9)), LossScale("min", cap=1)), True),
+        (lambda: LRCSSP(SIX, 2, loss_floor=0.1), False),
     ],
 )
-def test_another_proposal_is_the_one_that_the_leader_would_have_made_with_its_draws(tmp_path, learner, mixing, draws):
+def test_another_proposal_is_the_one_that_the_leader_would_have_made_with_its_draws(tmp_path, learner, draws):
     """Asked of the follower first, and twice, then of the leader, in case after case; nothing is recorded by asking."""
     proposed = set()
     with open_store(tmp_path / "store") as store:
-        leading = store.create("incidents", learner(), mixing=mixing, seed=5)
+        leading = store.create("incidents", learner())
         for number in range(8):
             leading.begin(CALM, 0, id=f"c{number}")
         with Follower.open(tmp_path / "store") as following:
@@ -148,19 +147,19 @@ def test_wrong_questions_are_answered_as_by_the_leader(tmp_path):
         Follower.open(tmp_path / "none")
 
 
-def test_challengers_promotions_and_shadow_cases_are_followed(tmp_path):
+def test_challengers_and_promotions_are_followed(tmp_path):
     with open_store(tmp_path / "store") as store, Follower.open(tmp_path / "store") as following:
         handled = Handled(seed=1)
         leading = store.create("incidents", greedy())
         store.create("rival", drawing(), follows="incidents")
         handled.go_on(leading, 20)
-        leading.begin(CALM, "down", id="shadow", shadow=True)
+        leading.begin(CALM, "down", id="a")
         store.promote("rival")
         handled.go_on(leading, 10)
         until(lambda: caught_up(store, following))
-        made = leading.act("shadow").action
-        asked = following.learner("incidents").act("shadow", allowed=[1 - made])
-        assert asked[:5] == leading.act("shadow", allowed=[1 - made])[:5]
+        made = leading.act("a").action
+        asked = following.learner("incidents").act("a", allowed=[1 - made])
+        assert asked[:5] == leading.act("a", allowed=[1 - made])[:5]
 
 
 def test_a_leader_that_stops_and_comes_back_is_followed_further(place):

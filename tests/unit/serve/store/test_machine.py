@@ -165,9 +165,8 @@ def test_a_case_that_the_promoted_challenger_did_not_follow_goes_on_with_the_lea
 
 
 @pytest.mark.parametrize("loss", [float("nan"), float("inf")])
-def test_a_loss_that_the_database_cannot_keep_is_refused_even_if_nothing_is_learned_from_it(engine, loss):
-    engine.machine.learners[1].learns_from_shadow = False
-    engine.begin("incidents", CALM, "down", id="a", shadow=True)
+def test_a_loss_that_the_database_cannot_keep_is_refused(engine, loss):
+    engine.begin("incidents", CALM, "down", id="a")
     with pytest.raises(ArgumentError, match="finite"):
         engine.observe("incidents", "a", loss, "down", taken="page", step=1)
 

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from goalbound.errors import ReplayDifference, StoreDamaged
+from goalbound.errors import ReplayDifference, StoreDamaged, StoreError
 from goalbound.serve.store import replay as replaying
 from goalbound.serve.store.events import FIRST_CHAIN, Event, chained
 from goalbound.serve.store.files import DATABASE
@@ -60,6 +60,15 @@ def test_a_damaged_snapshot_is_passed_over_and_said(engine):
     assert (engine.restored.snapshot, engine.restored.replayed) == (7, 5)
     assert "not as it was written; it was not used" in engine.restored.notes[0]
     assert engine.digest() == digest
+
+
+def test_a_shadow_case_of_version_1_is_refused_with_what_to_do(engine):
+    shadow = b'{"context":[0.5,0.5],"id":"x","shadow":true}'
+    rewrite(engine, lambda event: event._replace(body=shadow) if event.seq == 9 else event)
+    with pytest.raises(
+        StoreError, match=r"^event 9 is of a shadow case, .*: export the log with goalbound 1\.0\.0, and"
+    ):
+        restore(engine.log, engine.snapshots, use_snapshots=False)
 
 
 def test_an_action_that_was_another_one_is_named(engine):

@@ -1,11 +1,26 @@
 """Snapshots of a store."""
 
+import json
+
+import numpy as np
 import pytest
 
 from goalbound import ContextBlind, InUnits, LossScale, Support
 from goalbound.baselines import uc_ssp
-from goalbound.errors import InputError, StoreDamaged
-from goalbound.serve.store.snapshots import KEPT, digest_of, loadable, prune, read_snapshot, write_snapshot
+from goalbound.errors import InputError, StoreDamaged, StoreError
+from goalbound.models.files.array_file import read_array_file, write_array_file
+from goalbound.serve.store.log import SnapshotEntry
+from goalbound.serve.store.snapshots import (
+    KEPT,
+    KIND,
+    VERSION,
+    digest_of,
+    loadable,
+    prune,
+    read_snapshot,
+    sha256_of,
+    write_snapshot,
+)
 from tests.support.incidents_at_work import contexts
 from tests.support.stores import drawing, learners, new_engine
 
@@ -15,7 +30,7 @@ def test_what_was_read_from_a_snapshot_goes_on_to_the_bit(tmp_path, kind):
     engine = new_engine(tmp_path / "store", learners()[kind])
     engine.create("rival", drawing(), follows="incidents")
     for number, context in enumerate(contexts(6, 2)):
-        engine.begin("incidents", context, "down", id=str(number), shadow=number == 3)
+        engine.begin("incidents", context, "down", id=str(number))
     engine.observe("incidents", "1", 0.1, "down", step=1)
     engine.commit()
     entry = write_snapshot(engine.snapshots, engine.machine, seq=engine.seq, chain=engine.chain)
@@ -51,6 +66,27 @@ def test_a_file_that_is_listed_under_another_event_is_refused(tmp_path):
     entry = engine.snapshot()
     with pytest.raises(StoreDamaged, match="taken after event 1, not 2"):
         read_snapshot(engine.snapshots, entry._replace(seq=2))
+    engine.log.close()
+
+
+def test_a_snapshot_of_version_1_is_read_unless_it_has_a_shadow_case(tmp_path):
+    engine = new_engine(tmp_path / "store")
+    engine.begin("incidents", [1.0, 0.0], "down", id="a")
+    engine.commit()
+    path = engine.snapshots / engine.snapshot().file
+    header, arrays = read_array_file(path, kind=KIND, versions=[VERSION], arrays={"cases": "|u1", "learner_1": "|u1"})
+    header["version"] = 1
+    header["learners"]["1"] |= {"mixing": 0.0, "seed": 0, "learns_from_shadow": True}
+    [[*values, episodes]] = json.loads(arrays["cases"].tobytes())["cases"]
+
+    def written(shadow):
+        cases = json.dumps({"cases": [[*values, shadow, episodes]]}).encode()
+        write_array_file(path, header, arrays | {"cases": np.frombuffer(cases, np.uint8)}, any_size=True)
+        return SnapshotEntry(engine.seq, engine.chain, path.name, sha256_of(path))
+
+    assert digest_of(read_snapshot(engine.snapshots, written(shadow=False))) == digest_of(engine.machine)
+    with pytest.raises(StoreError, match="this snapshot is of a shadow case, which this version cannot replay: export"):
+        read_snapshot(engine.snapshots, written(shadow=True))
     engine.log.close()
 
 
