@@ -317,7 +317,7 @@ CASES: dict[str, Case] = {
     "LRCSSP observe overridden": (lambda step: driven().observe(step, overridden=True), {
         "step": gb.Step(0, 1, 0.5, 2),
     }),
-    "Apprentice": (Apprentice, {"learner": learner(), "runbook": [0, 1], "margin": 0.1, "by": "bounds"}),
+    "Apprentice": (Apprentice, {"learner": learner(), "runbook": [0, 1], "margin": 0.1}),
     "Apprentice.begin": (lambda **a: Apprentice(learner(), [0, 1]).begin(**a), {"context": [0.5, 0.5], "id": "x"}),
     "Apprentice.progress": (Apprentice(learner(), [0, 1]).progress, {"context": [0.5, 0.5]}),
     "Apprentice.extended": (Apprentice(learner(), [0, 1]).extended, {"support": SUPPORT, "runbook": None}),
