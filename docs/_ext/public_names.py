@@ -105,14 +105,6 @@ PAGES: tuple[Page, ...] = (
     Page("logs", {"goalbound.logs": None}),
     Page("covariates", {"goalbound.adapters.covariates": None}),
     Page("gymnasium", {"goalbound.adapters.gymnasium": None}),
-    Page(
-        "data",
-        {
-            "goalbound.adapters.patients": None,
-            "goalbound.adapters.synthetic_patients": None,
-            "goalbound.adapters.tntp": None,
-        },
-    ),
     Page("store", {"goalbound.store": None, "goalbound.store.open_store": ("OpenStore",)}),
     Page(
         "client",
