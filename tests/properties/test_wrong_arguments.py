@@ -22,14 +22,10 @@ import goalbound as gb
 from goalbound import errors, estimation, planning, simulation
 from goalbound.adapters import covariates as cov
 from goalbound.adapters.gymnasium import give_up, negated_rewards, penalty_exit, per_step, restart
-from goalbound.errors import (
-    LearnerError,
-)
-from goalbound.learners import exploration, reference
-from goalbound.learners.apprentice import Apprentice
-from goalbound.learners.change import ChangeDetector
-from goalbound.learners.loss_units import InUnits
-from goalbound.learners.tabular import (
+from goalbound.around.apprentice import Apprentice
+from goalbound.around.change import ChangeDetector
+from goalbound.around.loss_units import InUnits
+from goalbound.baselines import (
     Method,
     TabularOptions,
     bernstein_ssp,
@@ -39,6 +35,10 @@ from goalbound.learners.tabular import (
     uc_ssp,
     ulcvi,
 )
+from goalbound.errors import (
+    LearnerError,
+)
+from goalbound.learners import exploration, reference
 from goalbound.logs import LogColumns, evaluate_policy, pairs_below_floor, read_log
 from goalbound.problems import (
     biomarker,

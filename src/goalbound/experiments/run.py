@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from goalbound.around.context_map import ContextBlind
 from goalbound.errors import ArgumentError
 from goalbound.experiments import metadata
 from goalbound.experiments.plugins import Plugins
@@ -20,7 +21,6 @@ from goalbound.experiments.registry.problems import problem_instance
 from goalbound.experiments.registry.warm_start import LogLaw
 from goalbound.experiments.run_spec import GROUPS, RunSpec, component_code
 from goalbound.learners.card import learner_card
-from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP
