@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import datetime
 import math
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,9 +22,6 @@ import goalbound as gb
 from goalbound import errors, estimation, planning, simulation
 from goalbound.adapters import covariates as cov
 from goalbound.adapters.gymnasium import give_up, negated_rewards, penalty_exit, per_step, restart
-from goalbound.adapters.patients import death_state, read_patients, readmission
-from goalbound.adapters.synthetic_patients import synthetic_tables
-from goalbound.adapters.tntp import Network, link_times, routing_problem
 from goalbound.around.apprentice import Apprentice
 from goalbound.around.change import ChangeDetector
 from goalbound.around.loss_units import InUnits
@@ -111,8 +106,6 @@ PROBLEM = gb.LinearCSSP.mix([SSP, SSP])
 INCIDENTS = incident_recovery(2)
 KNOWLEDGE = gb.PriorKnowledge.nothing(SUPPORT, 2)
 PLAUSIBLE = gb.BallSet(SUPPORT, [0.1] * 4, [0.2] * 4, [0.3, 0.3, 0.4] * 4, [0.1] * 4)
-ONES = [1.0, 1.0]
-NETWORK = Network([1, 2], [2, 3], ONES, ONES, ONES, ONES, ONES, nodes=3)
 HATS = cov.Hats([0.0, 1.0], clamp=True)
 MINUTES = gb.LossScale("min", cap=60)
 LOGGED = {"case": [1], "time": [1], "state": ["s"], "action": ["a"], "loss": [0.5], "next_state": ["goal"], "x": [0.5]}
@@ -170,15 +163,6 @@ def begun_environment() -> gb.ModelEnvironment:
     environment = gb.ModelEnvironment(PROBLEM, rng=rng())
     environment.begin([0.5, 0.5])
     return environment
-
-
-def patients(**others: Any) -> Any:
-    rows = [[[[0.0, 0.5, 0.5], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]] * 2
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "patients.npz"
-        start = [[1.0, 0.0, 0.0]] * 2
-        np.savez(path, tx_mat=rows, reward_of_next_state=[0.0, -1.0, 1.0], p_initial_state=start)
-        return read_patients(path, **others)
 
 
 Case = tuple[Callable[..., Any], dict[str, Any]]
@@ -318,7 +302,7 @@ CASES: dict[str, Case] = {
     "LRCSSP observe overridden": (lambda step: driven().observe(step, overridden=True), {
         "step": gb.Step(0, 1, 0.5, 2),
     }),
-    "Apprentice": (Apprentice, {"learner": learner(), "runbook": [0, 1], "margin": 0.1, "by": "bounds"}),
+    "Apprentice": (Apprentice, {"learner": learner(), "runbook": [0, 1], "margin": 0.1}),
     "Apprentice.begin": (lambda **a: Apprentice(learner(), [0, 1]).begin(**a), {"context": [0.5, 0.5], "id": "x"}),
     "Apprentice.progress": (Apprentice(learner(), [0, 1]).progress, {"context": [0.5, 0.5]}),
     "Apprentice.extended": (Apprentice(learner(), [0, 1]).extended, {"support": SUPPORT, "runbook": None}),
@@ -503,26 +487,11 @@ CASES: dict[str, Case] = {
         lambda reason: gb.LRCSSP(gb.Support.full(1, 1), 1, loss_floor=0.1).add_caveat(reason), {"reason": "some rows"},
     ),
     # environments of others
-    "read_patients": (patients, {
-        "groups": ("a", "b"), "step_loss": 0.05, "on_death": None, "limit": 2**20,
-    }),
-    "synthetic_tables": (synthetic_tables, {"seed": 0}),
-    "Network": (Network, {
-        "init": [1, 2], "term": [2, 3], "capacity": [1.0, 1.0], "length": [1.0, 1.0], "free_flow_time": [1.0, 1.0],
-        "b": [0.1, 0.1], "power": [4.0, 4.0], "nodes": 3, "zones": 0, "first_thru_node": 1, "toll": [0.0, 0.0],
-    }),
-    "link_times": (link_times, {"network": NETWORK, "volumes": [1.0, 1.0]}),
-    "routing_problem": (routing_problem, {
-        "network": NETWORK, "destination": 3, "regimes": [Regime("night", [1.0, 1.0])], "origin": None,
-        "drop_stranded": True,
-    }),
     "negated_rewards": (negated_rewards, {"scale": 1.0, "goal_reward": None}),
     "per_step": (per_step, {"loss": 0.5, "scale": 1.0}),
     "restart": (restart, {"loss": 1.0}),
     "penalty_exit": (penalty_exit, {"loss": 1.0}),
     "give_up": (give_up, {"loss": 1.0}),
-    "readmission": (readmission, {"loss": 1.0}),
-    "death_state": (death_state, {"loss": 1.0}),
 }  # fmt: skip
 
 ALSO: dict[tuple[str, str], str] = {
@@ -548,8 +517,6 @@ ALSO: dict[tuple[str, str], str] = {
     ("context_report", "table"): "value|row",
     ("map_from_json", "values"): "map",
     ("map_from_settings", "values"): "map",
-    ("Network", "init"): "init|one per link",
-    ("Network", "first_thru_node"): "first_thru_node|first thru node",
 }
 """words, parted by a bar, that name an argument as well as its own name does"""
 NOT_TRIED = {

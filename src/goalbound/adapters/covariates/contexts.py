@@ -28,7 +28,6 @@ class CovariateContexts:
         map: the map.
         draw_rows: ``draw_rows(rng, first, count)`` gives a table of ``count`` rows, the same ones however the
             episodes are cut into chunks; :func:`rows_in_order` and :func:`rows_at_random` make one from data.
-        stateless: whether ``draw_rows`` has no state of its own, so that a run can be checkpointed and resumed.
 
     >>> from goalbound.adapters.covariates import Hats
     >>> contexts = CovariateContexts(Hats([0, 1, 2]), lambda rng, first, count: 2 * rng.random(count))
@@ -39,7 +38,6 @@ class CovariateContexts:
 
     map: CovariateMap
     draw_rows: Draw
-    stateless: bool = False
 
     def __post_init__(self) -> None:
         if not callable(self.draw_rows):
@@ -63,7 +61,7 @@ def uniform_numbers(size: int) -> CovariateContexts:
 
     These are the contexts of :func:`goalbound.problems.treatment.treatment_curve`.
     """
-    return CovariateContexts(Hats(np.linspace(0.0, 1.0, size)), lambda rng, first, count: rng.random(count), True)
+    return CovariateContexts(Hats(np.linspace(0.0, 1.0, size)), lambda rng, first, count: rng.random(count))
 
 
 def rows_in_order(table: Any) -> Draw:
