@@ -144,12 +144,16 @@ def test_a_text_that_is_not_utf8_is_a_damaged_file(tmp_path: Path) -> None:
         path.write_bytes(path.read_bytes().replace(b"goal", b"go\xffl"))
         with pytest.raises(FileFormatError, match=r"log.parquet: damaged Parquet file .*; save it again"):
             read_log(path)
-    texts = pyarrow.StringArray.from_buffers(1, *(pyarrow.py_buffer(part) for part in (bytes(4) + b"\1\0\0\0", b"\xff")))
+    texts = pyarrow.StringArray.from_buffers(
+        1, *(pyarrow.py_buffer(part) for part in (bytes(4) + b"\1\0\0\0", b"\xff"))
+    )
     with pytest.raises(InputError, match="a column of the table could not be read"):
         read_log(LOG.slice(0, 1).set_column(5, "next_state", texts))
 
 
-@pytest.mark.parametrize("settings", [{}, {"compression": "zstd", "use_dictionary": False, "write_page_checksum": True}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"compression": "zstd", "use_dictionary": False, "write_page_checksum": True}]
+)
 @pytest.mark.parametrize("mask", [0x01, 0x80, 0xFF])
 def test_a_damaged_parquet_file_is_a_log_or_an_error_with_its_name(tmp_path: Path, settings: dict, mask: int) -> None:
     path = tmp_path / "log.parquet"
