@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import sys
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from goalbound import __version__
 from goalbound.cli.problems import context_name, find_context, find_problem, uniform_context
 from goalbound.cli.text import column, number, safe_name
+from goalbound.csv_cells import write_csv
 from goalbound.errors import ArgumentError, NoProperPolicy
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import Solution, Status, hitting_times, solve
@@ -210,13 +210,9 @@ def _print_json(problem: SSP | LinearCSSP, results: list[ContextResult], argumen
 
 
 def _write_csv(result: ContextResult, path: str) -> None:
+    head = list(next(result.states()))
     with open(path, "w", newline="", encoding="utf-8") as file:
-        writer: csv.DictWriter[str] | None = None
-        for state in result.states():
-            if writer is None:
-                writer = csv.DictWriter(file, fieldnames=list(state), lineterminator="\n")
-                writer.writeheader()
-            writer.writerow(state)
+        write_csv(file, head, (list(state.values()) for state in result.states()))
 
 
 def _exit_code(results: list[ContextResult]) -> int:

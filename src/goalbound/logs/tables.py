@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.csv_cells import unescaped
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.extras import EXTRAS, install_command
 from goalbound.models.files.io import LIMIT, as_format_errors, file_name, read_bytes
@@ -122,6 +123,8 @@ def _read_csv(text: str, names: Sequence[str], path: str, packed: int | None) ->
                 _check_packed(len(lines), 0, packed, _CSV_REMEDY)
     except csv.Error as error:
         raise FileFormatError(f"line {begin}: {_csv_reason(error)}") from None
+    if "'" in text:  # of texts that were written as what is no formula
+        cells = [cell if cell is None else unescaped(cell) for cell in cells]
     columns = {name: cells[place :: len(names)] for place, name in enumerate(names)}
     return Table(columns, len(lines), path, np.array(lines, dtype=np.int64), ragged)
 
@@ -138,7 +141,7 @@ def _opened(text: str, names: Sequence[str]) -> tuple[Any, list[str]]:
     for delimiter in DELIMITERS:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         try:
-            header = next((row for row in reader if row), [])
+            header = [unescaped(name) for name in next((row for row in reader if row), [])]
         except csv.Error as error:
             raise FileFormatError(f"line {reader.line_num}: {_csv_reason(error)}") from None
         if set(names) <= set(header):
