@@ -86,11 +86,11 @@ class Apprentice(EpisodeWrapper[ApprenticeEpisode]):
         if not isinstance(by, str) or by not in (BOUNDS, ESTIMATE):
             raise ArgumentError(f'by is {short_repr(by)}; it is "{BOUNDS}" (proven) or "{ESTIMATE}" (not proven)')
         if isinstance(learner, Wrapper):
-            raise ArgumentError(wrapped_learner_error(learner, "apprentice"))
+            raise ArgumentError(wrapped_learner_error(learner, "Apprentice"))
         wanted, name = (LRCSSP, "an LRCSSP") if by == BOUNDS else (RidgeLearner, "an LRCSSP or a GreedyRidge")
         check_type(
             learner, wanted, "learner",
-            f'by="{by}" needs {name}; wrap the apprentice, not the learner, where contexts are mapped',
+            f'by="{by}" needs {name}; put maps and cells of contexts around the Apprentice instead',
         )  # fmt: skip
         self.inner = learner
         self.by = by
