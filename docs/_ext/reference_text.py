@@ -10,6 +10,7 @@ from typing import Any
 from gallery import listing_text
 
 from goalbound.adapters.covariates import serialization
+from goalbound.around import discretized, loss_units
 from goalbound.cli.arguments import parser
 from goalbound.experiments import checkpoint as run_checkpoint
 from goalbound.experiments import record_file
@@ -19,11 +20,10 @@ from goalbound.experiments.registry.catalog import Entry
 from goalbound.experiments.registry.settings import MEANINGS
 from goalbound.experiments.spec import ComponentSpec, ExperimentSpec, json_schema
 from goalbound.learners import checkpoint as learner_checkpoint
-from goalbound.learners import discretized, loss_units
 from goalbound.models.files import npz
-from goalbound.service.openapi import openapi
-from goalbound.service.routes import ROUTES
-from goalbound.store import snapshots, transfer
+from goalbound.serve.service.openapi import openapi
+from goalbound.serve.service.routes import ROUTES
+from goalbound.serve.store import snapshots, transfer
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TextIO
 
 _FORMULA = re.compile(r"^'*(?!'|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z)[=+\-@\t\r\n]", re.ASCII)
-"""How formulas begin, after any apostrophes; numbers are none. pages/charts.js has the same rule."""
+"""How formulas begin, after any apostrophes; numbers are none. experiments/pages/charts.js has the same rule."""
 _QUOTED = re.compile('[,"\r\n]')
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from goalbound.store import Store
-from goalbound.store.audit import verify
-from goalbound.store.events import Kind
-from goalbound.store.sqlite_log import FORMAT
-from goalbound.store.transfer import import_log
+from goalbound.serve.store import Store
+from goalbound.serve.store.audit import verify
+from goalbound.serve.store.events import Kind
+from goalbound.serve.store.sqlite_log import FORMAT
+from goalbound.serve.store.transfer import import_log
 from tests.support.released_logs import STORES, go_on, unpacked
 from tests.support.stores import SELDOM
 

@@ -6,7 +6,7 @@ import pytest
 
 from goalbound import load_learner
 from goalbound.planning import evaluate
-from goalbound.store import Store
+from goalbound.serve.store import Store
 from tests.support.documents import ROOT, blocks
 
 

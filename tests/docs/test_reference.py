@@ -92,7 +92,7 @@ def test_every_key_component_setting_and_column_is_in_the_reference(extension):
 
 
 def test_every_route_and_body_is_in_the_reference(extension):
-    from goalbound.service.routes import ROUTES
+    from goalbound.serve.service.routes import ROUTES
 
     text = extension("reference_text").http_routes()
     for route in ROUTES:

@@ -9,11 +9,11 @@ import pytest
 
 from goalbound import load_learner
 from goalbound.errors import StoreError
-from goalbound.service.tokens import Tokens
-from goalbound.store import Follower, Store
-from goalbound.store.audit import verify
-from goalbound.store.database_url import database_of
-from goalbound.store.postgres_connection import connected
+from goalbound.serve.service.tokens import Tokens
+from goalbound.serve.store import Follower, Store
+from goalbound.serve.store.audit import verify
+from goalbound.serve.store.database_url import database_of
+from goalbound.serve.store.postgres_connection import connected
 from tests.support.documents import ROOT, block
 from tests.support.incidents_at_work import greedy
 from tests.support.services import running

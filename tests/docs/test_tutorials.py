@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.kernels.compile import compiled_ahead
+from goalbound.jit.compile import compiled_ahead
 from tests.support.documents import ROOT
 from tests.support.notebooks import cells, run_cells
 

@@ -10,9 +10,10 @@ import goalbound
 from goalbound import Apprentice, Guarded, Monitored
 from goalbound.adapters.covariates import learner as covariate_learner
 from goalbound.adapters.covariates import serialization
-from goalbound.learners import checkpoint, discretized, loss_units
+from goalbound.around import discretized, loss_units
+from goalbound.learners import checkpoint
 from goalbound.models.files import npz
-from goalbound.store import snapshots, sqlite_log, transfer
+from goalbound.serve.store import snapshots, sqlite_log, transfer
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "versions.md").read_text(encoding="utf-8")
@@ -48,7 +49,7 @@ def test_the_format_versions_are_those_of_the_code():
 
 
 def test_the_version_stands_once_and_is_semantic():
-    assert re.fullmatch(r"\d+\.\d+\.\d+", goalbound.__version__)
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", goalbound.__version__)
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert "version" not in settings["project"]
     assert settings["project"]["dynamic"] == ["version"]

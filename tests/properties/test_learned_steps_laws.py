@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from goalbound.baselines import TabularLearner
 from goalbound.estimation import Widths, likelihood, paper, scaled, sharp
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.tabular import TabularLearner
 from goalbound.models import IntervalSet, LinearCSSP, Step, Support
 from tests.support import tabular_driving
 from tests.support.behaviour import Log, at_random, by_context_and_past, log_of

@@ -27,14 +27,10 @@ from goalbound.adapters.gymnasium import give_up, negated_rewards, penalty_exit,
 from goalbound.adapters.patients import death_state, read_patients, readmission
 from goalbound.adapters.synthetic_patients import synthetic_tables
 from goalbound.adapters.tntp import Network, link_times, routing_problem
-from goalbound.errors import (
-    LearnerError,
-)
-from goalbound.learners import exploration, reference
-from goalbound.learners.apprentice import Apprentice
-from goalbound.learners.change import ChangeDetector
-from goalbound.learners.loss_units import InUnits
-from goalbound.learners.tabular import (
+from goalbound.around.apprentice import Apprentice
+from goalbound.around.change import ChangeDetector
+from goalbound.around.loss_units import InUnits
+from goalbound.baselines import (
     Method,
     TabularOptions,
     bernstein_ssp,
@@ -44,6 +40,10 @@ from goalbound.learners.tabular import (
     uc_ssp,
     ulcvi,
 )
+from goalbound.errors import (
+    LearnerError,
+)
+from goalbound.learners import exploration, reference
 from goalbound.logs import LogColumns, evaluate_policy, pairs_below_floor, read_log
 from goalbound.problems import (
     biomarker,

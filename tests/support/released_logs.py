@@ -18,8 +18,8 @@ import numpy as np
 
 from goalbound import LRCSSP, EpsilonGreedy, InUnits, LossScale, Monitored, PosteriorSampling
 from goalbound.adapters.covariates import CovariateLearner, Hats
-from goalbound.store import Store
-from goalbound.store.transfer import export_log
+from goalbound.serve.store import Store
+from goalbound.serve.store.transfer import export_log
 from tests.support.incidents_at_work import BEFORE, greedy
 from tests.support.stores import SELDOM
 

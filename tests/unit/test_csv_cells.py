@@ -48,6 +48,6 @@ def test_what_was_written_reads_back(label: str) -> None:
 
 
 def test_charts_have_the_same_rule() -> None:
-    script = (Path(goalbound.__file__).parent / "pages" / "charts.js").read_text()
+    script = (Path(goalbound.__file__).parent / "experiments" / "pages" / "charts.js").read_text()
     [rule] = re.findall(r"^const FORMULA = /(.*)/;$", script, re.MULTILINE)
     assert rule.replace("$)", r"\Z)") == csv_cells._FORMULA.pattern

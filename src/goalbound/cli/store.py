@@ -12,9 +12,9 @@ from typing import Any
 from goalbound.adapters.learner_files import load_learner
 from goalbound.cli.arguments import UsageError
 from goalbound.errors import FileConflictError
-from goalbound.store import Follower, Store
-from goalbound.store.audit import verify
-from goalbound.store.transfer import export_log, import_log
+from goalbound.serve.store import Follower, Store
+from goalbound.serve.store.audit import verify
+from goalbound.serve.store.transfer import export_log, import_log
 from goalbound.terminal import pluralize
 
 

@@ -9,9 +9,9 @@ from goalbound.errors import ArgumentError
 from goalbound.estimation.estimate import Estimate, project, ridge_estimate
 from goalbound.estimation.statistics import Statistics
 from goalbound.estimation.widths import Radii, Widths, paper, rule_names
+from goalbound.jit.compile import engine
 from goalbound.kernels import radii as radii_kernels
 from goalbound.kernels import regression as regression_kernels
-from goalbound.kernels.compile import engine
 from goalbound.models import BallSet
 from goalbound.models.validation import check_distribution, check_float, check_fraction, check_type
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.around import wrapper
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.experiments.fingerprint import problem_digest
 from goalbound.experiments.metadata import provenance
 from goalbound.experiments.records import Accumulator, canonical_json
 from goalbound.experiments.run_spec import RunSpec
-from goalbound.kernels.records import named_arrays
-from goalbound.learners import wrapper
+from goalbound.jit.records import named_arrays
 from goalbound.models import LinearCSSP
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import as_format_errors

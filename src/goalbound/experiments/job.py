@@ -17,7 +17,7 @@ from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.record_file import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.run_spec import RunSpec
-from goalbound.kernels.compile import seconds_compiling
+from goalbound.jit.compile import seconds_compiling
 
 ReportProgress = Callable[[int, int, float], None]
 """Episodes done, episodes in all, expected regret so far."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from goalbound.around.context_map import ContextBlind
 from goalbound.errors import ArgumentError
 from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import metadata
@@ -24,7 +25,6 @@ from goalbound.experiments.registry.warm_start import LogLaw
 from goalbound.experiments.run_spec import GROUPS, RunSpec, component_digest
 from goalbound.experiments.signals import DeferredInterrupt
 from goalbound.learners.card import learner_card
-from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP

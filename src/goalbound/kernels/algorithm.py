@@ -11,7 +11,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
 from goalbound.kernels.confidence import bonus_visits, optimistic_worth, pair_set
 from goalbound.kernels.environment import uniform_pair
 from goalbound.kernels.interchangeable import row_concentration

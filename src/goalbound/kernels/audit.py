@@ -8,11 +8,11 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.jit.compile import lean
+from goalbound.jit.records import new_record, record_type
+from goalbound.jit.struct import Struct
 from goalbound.kernels.algorithm import is_known
-from goalbound.kernels.compile import lean
 from goalbound.kernels.environment import mixed
-from goalbound.kernels.records import new_record, record_type
-from goalbound.kernels.struct import Struct
 from goalbound.kernels.value_iteration import inner_minimum
 
 TERMS = ("switching", "dynamics", "martingale", "losses", "planning")

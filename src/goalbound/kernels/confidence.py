@@ -4,7 +4,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
 from goalbound.kernels.interchangeable import fill_row, filled_loss
 from goalbound.kernels.intervals import certain_row, loss_interval, row_intervals, vacuous_row
 from goalbound.kernels.likelihood import intersect_loss, intersect_row

@@ -5,9 +5,9 @@ The same moves as the plain loop makes, in the same order, with the same numbers
 
 import numpy as np
 
+from goalbound.jit.compile import lean, short_loops
 from goalbound.kernels.algorithm import begin, draw_noise, observe, plan_with_doubling, select_pair
 from goalbound.kernels.audit import audit_pair, audit_plan, audit_step
-from goalbound.kernels.compile import lean, short_loops
 from goalbound.kernels.environment import env_step, first_state, greedy_pair, uniform_pair, write_results
 from goalbound.kernels.state import POSTERIOR
 from goalbound.kernels.ties import check_noise_free, forecast_visit

@@ -13,10 +13,10 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
+from goalbound.jit.records import new_record, record_type
+from goalbound.jit.struct import Struct
 from goalbound.kernels.lazy_arrays import lazy_zeros
-from goalbound.kernels.records import new_record, record_type
-from goalbound.kernels.struct import Struct
 
 PARTS = 4
 """Into how many parts the weight of the heaviest component is cut."""

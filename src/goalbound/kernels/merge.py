@@ -4,8 +4,8 @@ from math import log
 
 import numpy as np
 
+from goalbound.jit.compile import lean
 from goalbound.kernels.algorithm import update_estimate
-from goalbound.kernels.compile import lean
 from goalbound.kernels.intervals import variance_log_det_bound
 from goalbound.kernels.likelihood import merge_likelihood
 from goalbound.kernels.linearity_test import NO_EPISODE

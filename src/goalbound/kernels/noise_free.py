@@ -9,9 +9,9 @@ no rest: the loss is exact under every context. What a loss may be off (rounding
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
-from goalbound.kernels.records import new_record, record_type
-from goalbound.kernels.struct import Struct
+from goalbound.jit.compile import lean
+from goalbound.jit.records import new_record, record_type
+from goalbound.jit.struct import Struct
 
 LOSS_TOLERANCE = 1e-9
 """How far a loss may be from p c: more than rounding, less than anyone measures."""

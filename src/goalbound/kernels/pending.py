@@ -14,8 +14,8 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
-from goalbound.kernels.struct import Struct
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 
 UNIT = 2.0**-32
 """Contexts and norms of pending visits are rounded up to whole numbers of it."""

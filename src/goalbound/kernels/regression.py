@@ -15,9 +15,9 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 from goalbound.kernels.lazy_arrays import lazy_zeros
-from goalbound.kernels.struct import Struct
 
 RENEW_EVERY = 64
 """After so many visits the inverse is computed anew from the Gram matrix, which stops the drift of the updates."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.jit.records import new_record, record_type
+from goalbound.jit.struct import Struct
 from goalbound.kernels.interchangeable import InterchangeablePairs
 from goalbound.kernels.lazy_arrays import lazy_zeros
 from goalbound.kernels.likelihood import LikelihoodConstants
@@ -18,9 +20,7 @@ from goalbound.kernels.linearity_test import LinearityTest, new_linearity_test
 from goalbound.kernels.model_prior import ModelPrior
 from goalbound.kernels.noise_free import NoiseFreeConstants, NoiseFreeState, new_noise_free_state
 from goalbound.kernels.pending import Pending, new_pending
-from goalbound.kernels.records import new_record, record_type
 from goalbound.kernels.regression import RegressionSums
-from goalbound.kernels.struct import Struct
 from goalbound.kernels.ties import NOTHING, Nothing, TieConstants
 from goalbound.kernels.value_iteration import (
     INTERVAL_SET,

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 from goalbound.kernels.algorithm import update_regression
-from goalbound.kernels.compile import lean
 from goalbound.kernels.confidence import pair_set
-from goalbound.kernels.struct import Struct
 from goalbound.kernels.ties import begin_tied, check_noise_free, forecast_visit
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 from goalbound.kernels.forecasts import make_forecasts
 from goalbound.kernels.intervals import count_variance
 from goalbound.kernels.likelihood import add_pending_forecasts, learn_likelihood
@@ -28,7 +29,6 @@ from goalbound.kernels.noise_free import (
 )
 from goalbound.kernels.pending import add_pending
 from goalbound.kernels.regression import count_visit, record_outcome, take_visit
-from goalbound.kernels.struct import Struct
 
 
 class Nothing(Struct):

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError, PlanningStopped
 from goalbound.estimation.statistics import checked_step
+from goalbound.jit.compile import Effort, Kernel
 from goalbound.kernels.audit import RegretAudit
-from goalbound.kernels.compile import Effort, Kernel
 from goalbound.kernels.environment import EpisodeResults
 from goalbound.kernels.steps import StepArrays
 from goalbound.learners.anew import learned_since
@@ -36,7 +36,7 @@ from goalbound.models.validation import check_generator, short_repr
 
 class LearnerBase:
     """A learner with a compiled loop and checkpoints: the base of
-    :class:`~goalbound.learners.core.RidgeLearner` and :class:`~goalbound.learners.tabular.TabularLearner`.
+    :class:`~goalbound.learners.core.RidgeLearner` and :class:`~goalbound.baselines.TabularLearner`.
 
     A subclass has ``begin``, ``plan`` and ``check_fits``, and the methods below that raise ``NotImplementedError``: how
     it chooses and learns, its compiled loop, and what of it is in a checkpoint.

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.estimation.statistics import by_support
+from goalbound.jit.records import assign, named_arrays
 from goalbound.kernels.lattice import Lattice
 from goalbound.kernels.likelihood import LikelihoodConstants
 from goalbound.kernels.likelihood_state import LikelihoodState, begin_pair, part_in_use, row_of
 from goalbound.kernels.noise_free import learn_noise_free
-from goalbound.kernels.records import assign, named_arrays
 from goalbound.kernels.state import LearnerState
 from goalbound.kernels.transfer import refresh_pairs
 from goalbound.learners.caveats import united_caveats

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
+from goalbound.jit.records import field_arrays
 from goalbound.kernels.interchangeable import MOST_CONCENTRATION
-from goalbound.kernels.records import field_arrays
 from goalbound.learners import byte_planes, repeated_rows
 from goalbound.learners.caveats import checked_caveats
 from goalbound.learners.compact_arrays import compacted, filled_bytes, part_names, part_types, parts_of, spread

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, InputError, LearnerError
 from goalbound.estimation.statistics import step_parts
-from goalbound.kernels.compile import engine
+from goalbound.jit.compile import engine
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.planner import graph
 from goalbound.models import LinearCSSP, Step, Support

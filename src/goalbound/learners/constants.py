@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
-from goalbound.kernels.compile import engine
+from goalbound.jit.compile import engine
 from goalbound.kernels.elimination import MOST_ELIMINATED_STATES
 from goalbound.kernels.interchangeable import InterchangeablePairs, mark_interchangeable
 from goalbound.kernels.lattice import Lattice, new_lattice

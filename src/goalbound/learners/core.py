@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.estimation import Estimate, Statistics, sharp
 from goalbound.estimation.statistics import by_support
+from goalbound.jit.records import assign, named_arrays
 from goalbound.kernels import algorithm as kernels
 from goalbound.kernels import episode_loop
 from goalbound.kernels.active_set import new_projection_workspace
@@ -20,7 +21,6 @@ from goalbound.kernels.audit import new_regret_audit
 from goalbound.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.linearity_test import PARTS
-from goalbound.kernels.records import assign, named_arrays
 from goalbound.kernels.regression import new_regression_sums
 from goalbound.kernels.sparse_policy_iteration import SparseWorkspace, new_sparse_workspace
 from goalbound.kernels.state import (

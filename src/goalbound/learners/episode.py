@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.estimation.statistics import checked_step
-from goalbound.kernels.records import assign
+from goalbound.jit.records import assign
 from goalbound.learners.checks import allowed_pairs, check_own_step, check_step_from, checked_state, is_as_proposed
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.parking import copied_record, packed, unpack_into

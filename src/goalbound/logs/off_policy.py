@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.adapters.covariates import CovariateLearner, map_digest
+from goalbound.around.apprentice import Apprentice
+from goalbound.around.loss_units import InUnits
+from goalbound.around.wrapper import Wrapper
 from goalbound.errors import ArgumentError, GoalboundError, InputError
 from goalbound.estimation.widths import rule_names
-from goalbound.learners.apprentice import Apprentice
 from goalbound.learners.card import PROVEN, learner_card
 from goalbound.learners.core import RidgeLearner
-from goalbound.learners.loss_units import InUnits
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.wrapper import Wrapper
 from goalbound.logs.estimators import Found, Played, Question, general_notes, model_value, observed, weighted
 from goalbound.logs.importance import Cases, cases_of, check_probabilities
 from goalbound.logs.log import Log

@@ -1,4 +1,4 @@
-"""``goalbound serve`` and ``goalbound token``; that a service runs is tested in tests/unit/service/test_server.py."""
+"""``goalbound serve`` and ``goalbound token``; a running one: tests/unit/serve/service/test_server.py."""
 
 import re
 import socket
@@ -7,7 +7,7 @@ import pytest
 
 from faults.postgres import GUARDED, SECRET
 from goalbound.cli import main
-from goalbound.service.tokens import Tokens
+from goalbound.serve.service.tokens import Tokens
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import open_store
 
@@ -49,7 +49,7 @@ def test_what_cannot_be_done_is_said(tmp_path, capsys, words, code, message):
 
 
 def test_a_learner_that_is_in_the_store_stays_and_its_file_is_not_read(tmp_path, caplog):
-    caplog.set_level("INFO", logger="goalbound.service")
+    caplog.set_level("INFO", logger="goalbound.serve.service")
     with open_store(tmp_path / "store") as store:
         store.create("recovery", greedy())
         before = store.digest()

@@ -12,8 +12,8 @@ import pytest
 from goalbound.errors import InputError, LargeFileWarning
 from goalbound.experiments.record_file import record_bytes
 from goalbound.experiments.run_spec import RunSpec
+from goalbound.jit.records import field_arrays, new_record
 from goalbound.kernels.audit import AUDIT_TOTALS
-from goalbound.kernels.records import field_arrays, new_record
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models.files import array_file
 from goalbound.models.files import io as files_io

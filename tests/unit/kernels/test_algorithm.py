@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from goalbound.estimation import paper, scaled, sharp
+from goalbound.jit.records import named_arrays
 from goalbound.kernels import algorithm as kernels
 from goalbound.kernels.pending import UNIT
-from goalbound.kernels.records import named_arrays
 from goalbound.kernels.state import CHANGE_LOG_SIZE
 from goalbound.learners.exploration import greedy, rmax, sampled
 from goalbound.learners.prior import PriorKnowledge

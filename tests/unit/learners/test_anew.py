@@ -18,10 +18,10 @@ from goalbound import (
     PosteriorSampling,
 )
 from goalbound.adapters.covariates import CovariateLearner, Hats
+from goalbound.baselines.factories import bernstein_ssp
 from goalbound.errors import ArgumentError
 from goalbound.learners.anew import made_anew
-from goalbound.learners.tabular.factories import bernstein_ssp
-from goalbound.learners.wrapper import unwrap
+from goalbound.learners.layers import unwrap
 from goalbound.logs import LogColumns, read_log
 from tests.support.incidents_at_work import BEFORE, RUNBOOK, greedy, people
 

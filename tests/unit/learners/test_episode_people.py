@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from goalbound import ContextBlind, Discretized, MappedContexts, load_learner, widths
+from goalbound.baselines import TabularLearner
 from goalbound.errors import ArgumentError, InputError, LearnerError, ModelError
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
-from goalbound.learners.tabular import TabularLearner
 from goalbound.models import Step, Support
 from tests.support import tabular_driving
 from tests.support.behaviour import log_of

@@ -20,8 +20,8 @@ from goalbound import (
     PosteriorSampling,
 )
 from goalbound.adapters.covariates import CovariateLearner, Hats
+from goalbound.baselines.factories import bernstein_ssp
 from goalbound.errors import LearnerError
-from goalbound.learners.tabular.factories import bernstein_ssp
 from tests.support.apprenticeship import BUSY, CALM, lr_cssp, taught
 from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, greedy, people
 

@@ -21,9 +21,9 @@ from goalbound import LRCSSP, SSP, FileFormatError, Support
 from goalbound.adapters.covariates import CovariateLearner, Hats, load_map, save_map
 from goalbound.adapters.patients import read_patients
 from goalbound.adapters.tntp import read_flows, read_network
+from goalbound.baselines import TabularLearner
 from goalbound.cli import main
 from goalbound.errors import InputError
-from goalbound.learners.tabular import TabularLearner
 from goalbound.models.files import io as files_io
 from goalbound.models.files import load, read_drn, read_npz, read_umb, save
 from goalbound.models.files.io import LIMIT, UNPACKED_WEIGHT, atomic_write, read_bytes
