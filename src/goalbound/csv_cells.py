@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TextIO
 
 _FORMULA = re.compile(r"^'*(?!'|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z)[=+\-@\t\r\n]", re.ASCII)
 """How formulas begin, after any apostrophes; numbers are none. experiments/pages/charts.js has the same rule."""
@@ -31,21 +29,13 @@ def unescaped(text: str) -> str:
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
-def write_csv(file: TextIO, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write rows as CSV: numbers read back to the bit, None is empty, and no text is a formula."""
-    for row in chain([head], rows):
-        file.write(",".join(map(_cell, row)) + "\n")
-
-
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """What :func:`write_csv` writes.
+    """Rows as CSV: numbers read back to the bit, None is empty, and no text is a formula.
 
     >>> csv_text(["learner", "regret"], [["A, B", 0.1], ["-1 C", None]])
     'learner,regret\\n"A, B",0.1\\n\\'-1 C,\\n'
     """
-    file = io.StringIO()
-    write_csv(file, head, rows)
-    return file.getvalue()
+    return "".join(",".join(map(_cell, row)) + "\n" for row in chain([head], rows))
 
 
 def _cell(value: object) -> str:

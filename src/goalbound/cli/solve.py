@@ -9,6 +9,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from goalbound import __version__
 from goalbound.cli.problems import context_name, find_context, find_problem, uniform_context
 from goalbound.cli.text import column, number, safe_name
-from goalbound.csv_cells import write_csv
+from goalbound.csv_cells import csv_text
 from goalbound.errors import ArgumentError, NoProperPolicy
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import Solution, Status, hitting_times, solve
@@ -211,8 +212,8 @@ def _print_json(problem: SSP | LinearCSSP, results: list[ContextResult], argumen
 
 def _write_csv(result: ContextResult, path: str) -> None:
     head = list(next(result.states()))
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        write_csv(file, head, (list(state.values()) for state in result.states()))
+    text = csv_text(head, (list(state.values()) for state in result.states()))
+    Path(path).write_text(text, encoding="utf-8", newline="")
 
 
 def _exit_code(results: list[ContextResult]) -> int:
