@@ -74,10 +74,10 @@ class Apprentice(EpisodeWrapper[ApprenticeEpisode]):
 
     def __init__(self, learner: Any, runbook: ArrayLike | Mapping[Any, Any], *, margin: float = 0.0) -> None:
         if isinstance(learner, Wrapper):
-            raise ArgumentError(wrapped_learner_error(learner, "apprentice"))
+            raise ArgumentError(wrapped_learner_error(learner, "Apprentice"))
         check_type(
             learner, LRCSSP, "learner",
-            "an apprentice needs an LRCSSP; wrap the apprentice, not the learner, where contexts are mapped",
+            "an apprentice needs an LRCSSP; put maps and cells of contexts around the Apprentice instead",
         )  # fmt: skip
         self.inner = learner
         self.margin = check_float(margin, "margin", "a loss that may be added to that of the runbook")

@@ -359,7 +359,7 @@ def test_a_learner_behind_a_map_or_a_unit_is_refused_with_the_way_to_the_one_ins
     scale = LossScale("min", cap=60)
     wrapped = CovariateLearner(Hats([0, 1]), InUnits(lr_cssp(), scale))
     with pytest.raises(
-        ArgumentError, match=r"is a CovariateLearner; give the LRCSSP inside, learner\.inner\.inner, and"
+        ArgumentError, match=r"type CovariateLearner; give the LRCSSP inside, learner\.inner\.inner, and"
     ):
         Apprentice(wrapped, RUNBOOK)
     behind = CovariateLearner(wrapped.map, InUnits(Apprentice(wrapped.inner.inner, RUNBOOK), scale))
