@@ -48,7 +48,6 @@ PAGES: tuple[Page, ...] = (
             "goalbound.learners.settings": ("LearnerOptions", "Settings"),
             "goalbound.learners.exploration": ("Exploration",),
             "goalbound.learners.prior": None,
-            "goalbound.learners.ties": ("Ties",),
             "goalbound.learners.plan": ("Plan",),
             "goalbound.learners.explanation": ("Explanation", "ActionExplanation", "NextState"),
             "goalbound.learners.linearity": ("ModelViolation",),
@@ -105,14 +104,6 @@ PAGES: tuple[Page, ...] = (
     Page("logs", {"goalbound.logs": None}),
     Page("covariates", {"goalbound.adapters.covariates": None}),
     Page("gymnasium", {"goalbound.adapters.gymnasium": None}),
-    Page(
-        "data",
-        {
-            "goalbound.adapters.patients": None,
-            "goalbound.adapters.synthetic_patients": None,
-            "goalbound.adapters.tntp": None,
-        },
-    ),
     Page("store", {"goalbound.serve.store": None, "goalbound.serve.store.open_store": ("OpenStore",)}),
     Page(
         "client",

@@ -13,6 +13,7 @@ from goalbound.around.wrapper import InnerAttribute, Wrapper, bytes_of, loaded_f
 from goalbound.errors import FileFormatError
 from goalbound.learners.anew import made_anew
 from goalbound.learners.copying import deep_copy
+from goalbound.learners.episode import begin_action
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import Step
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
@@ -36,6 +37,11 @@ class WrappedEpisode:
         if name.startswith("_") or name in ("learner", "inner"):
             raise AttributeError(name)
         return getattr(self.inner, name)
+
+    def begins(self, action: int | str) -> None:
+        """A person begins another action than the one proposed
+        (:meth:`LearnerEpisode.begins <goalbound.learners.episode.LearnerEpisode.begins>`)."""
+        begin_action(self, action)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WrappedEpisode) and type(other) is type(self) and bool(self.inner == other.inner)

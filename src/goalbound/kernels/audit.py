@@ -224,7 +224,5 @@ def audit_step(audit, components, constants, learner, episode, context, state, p
     audit.totals["interval_share"] = max(audit.totals["interval_share"], paid / most)
     if paid > most >= episode.progress["interval_loss"]:
         audit.totals["long_intervals"] += 1
-    if constants.ties.on:
-        return  # the sets of a pair change by steps of others
     plays = learner.revision[pair] - episode.revision[pair] + 1
     audit.totals["potential"] = max(audit.totals["potential"], plays * episode.norm[pair] * episode.norm[pair])

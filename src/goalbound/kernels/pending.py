@@ -29,7 +29,8 @@ class Pending(Struct):
     contexts: NDArray[np.int64]
     """[N, d] sum of their contexts, in UNITs"""
     norms: NDArray[np.int64]
-    """[N] sum of the norms of their contexts in V^-1 when they began to count, in UNITs; the norms only fall"""
+    """[N] sum of the norms of their contexts in V^-1 when they began to count, in UNITs; they are no larger now, as
+    no visit leaves V"""
 
 
 def new_pending(pairs: int, size: int) -> Pending:

@@ -180,17 +180,6 @@ def record_visit(regression, pair, context, regularization, direction, work):
 
 
 @lean
-def take_visit(regression, pair, context, regularization, work):
-    """Take a visit back. O(d^3)."""
-    regression.visits[pair] -= 1
-    size = len(context)
-    for r in range(size):
-        for c in range(size):
-            add(regression.gram[pair, r], regression.gram_low[pair, r], c, -context[r] * context[c])
-    renew_inverse(regression.gram[pair], regression.inverse[pair], regularization, work)
-
-
-@lean
 def record_outcome(regression, next_start, next_state, goal, pair, place, loss, context):
     """What came of a visit: ``loss`` was paid, ``next_state[place]`` followed. Algorithm 1, line 12. O(d)."""
     size = len(context)

@@ -31,13 +31,11 @@ from goalbound.kernels import (
     likelihood_state,
     linearity_test,
     model_prior,
-    noise_free,
     pending,
     projection,
     radii,
     regression,
     stochastic_rows,
-    ties,
 )
 from goalbound.kernels.planner import bellman, chain, dijkstra, graph
 
@@ -120,7 +118,7 @@ def test_each_form_calls_the_same_form_of_the_kernels_that_it_uses(
 def test_the_cache_on_disk_knows_the_files_of_all_kernels_inside() -> None:
     files = sorted({*compilation.COMPILER_FILES, *(module.__file__ for module in (
         active_set, intervals, regression, algorithm, pending, projection, radii, linearity_test, stochastic_rows,
-        likelihood, likelihood_bounds, likelihood_state, lattice, forecasts, noise_free, ties, model_prior,
+        likelihood, likelihood_bounds, likelihood_state, lattice, forecasts, model_prior,
     ))})  # fmt: skip
     stats = tuple((os.stat(file).st_mtime_ns, os.stat(file).st_size) for file in files)
     assert algorithm.observe.dispatcher._cache._cache_file._source_stamp == stats

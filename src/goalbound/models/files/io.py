@@ -107,11 +107,13 @@ def read_bytes(
     *,
     remedy: str = "raise it with limit={size}",
     unpack: bool = True,
+    expansion: int = _MOST_EXPANSION,
     files: SavedFiles | None = None,
 ) -> bytes:
     """The bytes of a regular file of at most ``limit`` bytes.
 
-    With ``unpack`` gzip and xz are decompressed, to at most ``limit / UNPACKED_WEIGHT`` bytes; else they are refused.
+    With ``unpack`` gzip and xz are decompressed, to at most ``limit / UNPACKED_WEIGHT`` bytes and ``expansion`` times
+    the file (64 MiB are always fine); else they are refused.
     ``remedy`` ends the error for larger files: callers have a ``limit=``, or pass another remedy.
     ``files`` records the content of the file, as it is on disk.
     """
@@ -126,10 +128,10 @@ def read_bytes(
         files.record(path, data)
     if not unpack and data.startswith((GZIP, XZ)):
         raise FileFormatError("this is a compressed file; unpack it first (gunzip, unxz)")
-    return _decompress(data, limit)
+    return _decompress(data, limit, expansion, remedy)
 
 
-def _decompress(data: bytes, limit: int) -> bytes:
+def _decompress(data: bytes, limit: int, expansion: int, remedy: str) -> bytes:
     decompressor: Any
     if data.startswith(GZIP):
         decompressor = zlib.decompressobj(wbits=31)
@@ -137,7 +139,7 @@ def _decompress(data: bytes, limit: int) -> bytes:
         decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
     else:
         return data
-    expansion_limit = max(_MOST_EXPANSION * len(data), _ANY_EXPANSION_BYTES)
+    expansion_limit = max(expansion * len(data), _ANY_EXPANSION_BYTES)
     most_bytes = min(limit // UNPACKED_WEIGHT, expansion_limit)
     parts: list[bytes] = []
     used, total = 0, 0
@@ -149,10 +151,10 @@ def _decompress(data: bytes, limit: int) -> bytes:
         total += len(part)
         parts.append(part)
         if total > most_bytes:
-            remedy = f", or raise it with limit={2 * limit}" if most_bytes < expansion_limit else ""
+            also = f", or {remedy.format(size=2 * limit)}" if most_bytes < expansion_limit else ""
             raise FileFormatError(
                 f"a compressed file of {len(data)} bytes, which unpacks to more than {most_bytes} bytes; "
-                f"unpack it first (gunzip, unxz){remedy}"
+                f"unpack it first (gunzip, unxz){also}"
             )
     if decompressor.unused_data.strip(b"\0") or data[used:].strip(b"\0"):
         raise FileFormatError("something follows the compressed stream; a model is one stream")

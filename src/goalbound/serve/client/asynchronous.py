@@ -190,7 +190,11 @@ class AsyncCase:
     async def override(
         self, action: int | str, loss: float, next_state: int | str, *, allowed: Sequence[int | str] | None = None
     ) -> int | str | None:
-        """This action was played, whatever was proposed; what is proposed next."""
+        """This action was played, whatever was proposed; what is proposed next.
+
+        Of a learner with confidence sets nothing is proven from then on, unless this is its only open case and nothing
+        was learned since the proposal. Say ``propose(allowed=[action])`` when the action begins instead.
+        """
         call = calls.report(self.learner.name, self.proposal, next_state, loss=loss, action=action, allowed=allowed)
         return await self._go_on(call, next_state)
 
@@ -199,7 +203,8 @@ class AsyncCase:
         return await self._go_on(calls.moved(self.learner.name, self.proposal, state, allowed=allowed), state)
 
     async def propose(self, allowed: Sequence[int | str] | None = None) -> int | str | None:
-        """What is proposed now; another action if it is not among the allowed ones."""
+        """What is proposed now; another action if it is not among the allowed ones. Where a person begins another
+        action, name it alone, and report it with :meth:`observe`."""
         return await self._go_on(calls.propose(self.learner.name, self.id, allowed))
 
     async def abandon(self, reason: str, *, missing_at_random: bool = False) -> None:

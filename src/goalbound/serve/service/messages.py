@@ -51,7 +51,7 @@ class Batch(Struct, forbid_unknown_fields=True):
 
 
 class Ask(Struct, forbid_unknown_fields=True):
-    """What is proposed now, among these actions."""
+    """What is proposed now, among these actions; a single one is what a person begins."""
 
     allowed: Allowed = None
 

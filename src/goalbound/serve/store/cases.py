@@ -37,6 +37,8 @@ class Managed:
         learner: what decides and learns.
         follows: the number of the learner whose cases it follows as a challenger; None: it has cases of its own.
         support: of the learner.
+        draws: whether it draws its actions.
+        counts_early: whether its visits count in the order in which they begin.
     """
 
     number: int
@@ -45,6 +47,7 @@ class Managed:
     follows: int | None = None
     support: Support = field(init=False)
     draws: bool = field(init=False)
+    counts_early: bool = field(init=False)
     advance: Advance | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,6 +55,7 @@ class Managed:
         self.advance = Advance.of(inside)
         self.support = inside.support
         self.draws = bool(inside.settings.draws)
+        self.counts_early = getattr(inside.settings, "is_optimistic", False)
 
     def as_json(self) -> dict[str, Any]:
         """All but the learner itself."""

@@ -209,7 +209,7 @@ class Machine:
         try:
             case.episodes[challenger.number].observe(step, overridden=True)
         except InputError:
-            case.episodes.pop(challenger.number).abandon("could not be followed", missing_at_random=True)
+            case.episodes.pop(challenger.number).abandon("could not be followed")
 
     def move(self, case: Case, next_state: int | str, *, allowed: list[int] | None = None) -> Change:
         """The case came to another state by no action that is learned from; its proposal was not played."""
@@ -361,8 +361,7 @@ def _change_places(case: Case, other: dict[int, int]) -> None:
     case.episodes = {number: moved[number] for number in sorted(moved, key=lambda number: (number != first, number))}
     now = case.episodes[first]
     if now is not before:
-        now.take_back()
-        now.act(case.state, allowed=[case.action])
+        now.begins(case.action)
 
 
 # Errors hold neither ids of cases nor values of contexts: they come into logs of programs and of the service.

@@ -26,20 +26,23 @@ class Proposal(NamedTuple):
 
 
 def propose(learners: Mapping[int, Managed], case: Case, allowed: list[int] | None) -> Proposal:
-    """Ask the learners of a case for an action in its present state."""
+    """Ask the learners of a case for an action in its present state.
+
+    A challenger whose visits count in the order in which they begin awaits the outcome of the action that is proposed.
+    """
     decider = learners[case.decider]
-    action = int(_act(case.episodes[decider.number], case.state, allowed))
+    action = _act(case.episodes[decider.number], case.state, allowed)
     propensity = None if decider.draws else 1.0
     if len(case.episodes) == 1:
         return Proposal(action, propensity, None)
-    others = {
-        str(number): int(_act(one, case.state, allowed))
-        for number, one in case.episodes.items()
-        if number != decider.number
-    }
+    others = {}
+    for number, one in case.episodes.items():
+        if number != decider.number:
+            others[str(number)] = _act(one, case.state, allowed)
+            if learners[number].counts_early:
+                one.begins(action)
     return Proposal(action, propensity, canonical(others))
 
 
 def _act(episode: Any, state: int, allowed: list[int] | None) -> int:
-    found: int = episode.act(state) if allowed is None else episode.act(state, allowed=allowed)
-    return found
+    return int(episode.act(state) if allowed is None else episode.act(state, allowed=allowed))

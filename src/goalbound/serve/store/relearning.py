@@ -37,11 +37,13 @@ def relearned_name(name: str) -> str:
 
 
 def file_of(engine: Engine, name: str) -> bytes:
-    """The file of a learner as it is now. Its open cases stay in the store: what is proposed in them is not awaited."""
+    """The file of a learner as it is now. Its open cases stay in the store; what is proposed in them counts in the file
+    as visits whose outcomes may have been anything."""
     found = learner_from(bytes_of(engine.machine.named(name).learner).tobytes())
     inside = unwrap(found)
     for episode in inside.open_episodes:
-        episode.take_back()
+        if episode.state is not None:
+            episode.moved_to(episode.state)
     for held in (inside._open, inside._loaded, inside._named):
         held.clear()
     return bytes_of(found).tobytes()

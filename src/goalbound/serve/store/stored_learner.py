@@ -38,6 +38,9 @@ class StoredLearner:
     def act(self, id: str, *, allowed: Any = None) -> Answer:
         """What is proposed now. If it is not among the ``allowed`` actions, it is taken back, and another one is.
 
+        Where a person begins another action, name it alone, as soon as it begins: ``act(id, allowed=[action])``. Then
+        :meth:`observe` reports what came of it, and sets stay valid whatever the order of the reports.
+
         A follower says what its leader would propose, and nothing is recorded.
         """
         if self.store.follows:
@@ -59,7 +62,12 @@ class StoredLearner:
         self, id: str, action: int | str, loss: float, next_state: int | str, *, step: int | None = None,
         allowed: Any = None,
     ) -> Answer:  # fmt: skip
-        """This action was played, whatever was proposed; what is proposed next."""
+        """This action was played, whatever was proposed; what is proposed next.
+
+        Nobody said when it began (:meth:`act` does), so a learner with confidence sets proves nothing from then on,
+        unless this is its only open case and nothing was learned since the proposal
+        (:meth:`LearnerEpisode.observe <goalbound.learners.episode.LearnerEpisode.observe>`).
+        """
         return self._call(
             lambda engine: engine.observe(self.name, id, loss, next_state, taken=action, step=step, allowed=allowed)
         )
