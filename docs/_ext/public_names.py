@@ -104,14 +104,6 @@ PAGES: tuple[Page, ...] = (
     Page("logs", {"goalbound.logs": None}),
     Page("covariates", {"goalbound.adapters.covariates": None}),
     Page("gymnasium", {"goalbound.adapters.gymnasium": None}),
-    Page(
-        "data",
-        {
-            "goalbound.adapters.patients": None,
-            "goalbound.adapters.synthetic_patients": None,
-            "goalbound.adapters.tntp": None,
-        },
-    ),
     Page("store", {"goalbound.serve.store": None, "goalbound.serve.store.open_store": ("OpenStore",)}),
     Page(
         "client",

@@ -38,11 +38,6 @@ def test_under_the_busy_context_the_other_policy_loses_about_a_tenth(read: dict)
     assert runbook >= found.runbook_lower[0]
 
 
-def test_the_quick_way_is_said_to_be_unproven(read: dict) -> None:
-    assert read["printed"][4].startswith("Not proven")
-    assert read["quick"].card.guarantee == "unproven"
-
-
 def test_some_episodes_of_the_page_are_ended_by_the_runbook_and_most_are_not(read: dict) -> None:
     count, guarded = read["guarded"].interventions, read["printed"][-1]
     assert guarded == f"{count} of 300 episodes were ended by the runbook"

@@ -54,7 +54,7 @@ def test_a_package_that_is_new_is_missed(extension, monkeypatch):
 
 def test_the_modules_that_are_looked_at_come_from_the_folders(extension):
     found = extension("public_names")._modules_with_names()
-    assert {"goalbound.logs", "goalbound.adapters.tntp", "goalbound.models.files"} <= set(found)
+    assert {"goalbound.logs", "goalbound.adapters.gymnasium", "goalbound.models.files"} <= set(found)
     assert not [name for name in found if name.startswith("goalbound.kernels.")]
 
 

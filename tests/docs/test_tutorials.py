@@ -23,6 +23,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A notebook, run in a folder of its own: the names that it defines, and all that it prints."""
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def play(name: str) -> tuple[dict[str, Any], str]:

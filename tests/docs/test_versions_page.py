@@ -27,7 +27,6 @@ def in_the_page() -> dict[str, tuple[str, str]]:
 
 def test_the_format_versions_are_those_of_the_code():
     pytest.importorskip("pyarrow", reason="the extra 'experiments' is not installed")
-    from goalbound.experiments import checkpoint as run_checkpoint
     from goalbound.experiments import record_file
 
     versions = {
@@ -39,7 +38,6 @@ def test_the_format_versions_are_those_of_the_code():
         **{cls._kind: cls._version for cls in (Apprentice, Guarded, Monitored)},
         serialization.KIND: serialization.VERSION,
         record_file._FORMAT["kind"]: record_file._FORMAT["version"],
-        run_checkpoint.KIND: run_checkpoint.VERSION,
         "log.sqlite": int(sqlite_log.FORMAT),
         snapshots.KIND: snapshots.VERSION,
         transfer.FORMAT: transfer.VERSION,

@@ -12,21 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.around.apprentice_episode import ApprenticeEpisode, Lead
-from goalbound.around.apprentice_progress import (
-    BOUNDS,
-    ESTIMATE,
-    LEARNER,
-    RUNBOOK,
-    ApprenticeProgress,
-    progress_by_bounds,
-    progress_by_estimate,
-)
+from goalbound.around.apprentice_progress import LEARNER, RUNBOOK, ApprenticeProgress, tested_progress
 from goalbound.around.episode_wrapper import EpisodeWrapper
 from goalbound.around.runbook import checked_runbook, extended_runbook, wrapped_learner_error
 from goalbound.around.wrapper import Wrapper
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.learners.card import Card, apprentice_card
-from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import OWN_PLAN, Explanation
 from goalbound.learners.lr_cssp import LRCSSP
@@ -36,6 +27,8 @@ from goalbound.models.validation import check_float, check_type, set_readonly, s
 from goalbound.planning.policy_bounds import policy_pairs
 
 Ints = NDArray[np.int64]
+_BY = "bounds"
+"""The test, as files of version 1 name it."""
 
 
 class Apprentice(EpisodeWrapper[ApprenticeEpisode]):
@@ -46,16 +39,15 @@ class Apprentice(EpisodeWrapper[ApprenticeEpisode]):
     the goal. What is learned meanwhile counts in later episodes.
 
     Args:
-        learner: an :class:`~goalbound.learners.lr_cssp.LRCSSP`; for ``by="estimate"`` any learner by ridge regression.
+        learner: an :class:`~goalbound.learners.lr_cssp.LRCSSP`.
         runbook: an action for each state, by numbers or names, as :func:`goalbound.policy_bounds` takes it.
         margin: how much more an episode may lose than by the runbook, on the scale of the learner, whose losses are in
             [0, 1]: ``scale.total_from_unit(5)`` converts. Below 0: leave the runbook only where that much is gained.
-        by: ``"bounds"``: the candidate is the robust plan, and passes the test from a state if it loses at most the
-            margin more than the runbook in every plausible model, by certified bounds. ``"estimate"``: the
-            candidate is the best policy in the estimate, among the actions that were played before, and passes if it
-            is better there by more than -margin. Nothing is proven of it.
 
-    Guarantee, by bounds: if the confidence sets hold the truth when an episode begins to act, its expected loss, from
+    The candidate is the robust plan. It passes the test from a state if it loses at most the margin more than the
+    runbook in every plausible model, by certified bounds.
+
+    Guarantee: if the confidence sets hold the truth when an episode begins to act, its expected loss, from
     its first state and under its context, is at most that of the runbook plus the margin (0 if that is negative). They
     do at all times at once with probability 1 - delta where the learner's widths are proven. Where a person plays
     something else, or the world moves, the same holds from the state where that leads: there the test is made anew. The
@@ -77,23 +69,17 @@ class Apprentice(EpisodeWrapper[ApprenticeEpisode]):
     card = Card(apprentice_card)
     _kind, _what = "Apprentice", "apprentice"
     _keys = ("by", "margin", "led", "episodes")
-    _difference = "another runbook, margin or test"
+    _difference = "another runbook or margin"
     _episode_type = ApprenticeEpisode
 
-    def __init__(
-        self, learner: Any, runbook: ArrayLike | Mapping[Any, Any], *, margin: float = 0.0, by: str = BOUNDS
-    ) -> None:
-        if not isinstance(by, str) or by not in (BOUNDS, ESTIMATE):
-            raise ArgumentError(f'by is {short_repr(by)}; it is "{BOUNDS}" (proven) or "{ESTIMATE}" (not proven)')
+    def __init__(self, learner: Any, runbook: ArrayLike | Mapping[Any, Any], *, margin: float = 0.0) -> None:
         if isinstance(learner, Wrapper):
-            raise ArgumentError(wrapped_learner_error(learner, "apprentice"))
-        wanted, name = (LRCSSP, "an LRCSSP") if by == BOUNDS else (RidgeLearner, "an LRCSSP or a GreedyRidge")
+            raise ArgumentError(wrapped_learner_error(learner, "Apprentice"))
         check_type(
-            learner, wanted, "learner",
-            f'by="{by}" needs {name}; wrap the apprentice, not the learner, where contexts are mapped',
+            learner, LRCSSP, "learner",
+            "an apprentice needs an LRCSSP; put maps and cells of contexts around the Apprentice instead",
         )  # fmt: skip
         self.inner = learner
-        self.by = by
         self.margin = check_float(margin, "margin", "a loss that may be added to that of the runbook")
         if not math.isfinite(self.margin):
             raise ArgumentError(f"margin is {short_repr(margin)}; it is a finite loss, 0 if none may be added")
@@ -123,8 +109,7 @@ class Apprentice(EpisodeWrapper[ApprenticeEpisode]):
         """Which policy an episode under this context would follow from each state if it began now, the bounds that
         decide it, and how much is missing. Nothing is changed by looking."""
         weights = self.inner._checked_context(context)
-        test = progress_by_bounds if self.by == BOUNDS else progress_by_estimate
-        return test(self.inner, weights, self.runbook, self.margin)
+        return tested_progress(self.inner, weights, self.runbook, self.margin)
 
     def explain(self, context: ArrayLike, state: int | str) -> Explanation:
         """Why an episode that begins in a state under a context would play what it plays there: by the runbook, or by
@@ -145,17 +130,13 @@ class Apprentice(EpisodeWrapper[ApprenticeEpisode]):
     @property
     def _passed(self) -> str:
         """What is sure where the learner leads."""
-        if self.by == ESTIMATE:
-            return "it is better in estimate than the runbook"
         return "it is sure to be no worse than the runbook" + (" by more than the margin" if self.margin > 0.0 else "")
 
     @property
     def _not_passed(self) -> str:
         """Why the runbook leads."""
-        if getattr(self.inner, "alarm", None) is not None:
+        if self.inner.alarm is not None:
             return "what was seen contradicts the model"
-        if self.by == ESTIMATE:
-            return "no other policy is better in estimate"
         return "no other policy is sure to be no worse" + (" by more than the margin" if self.margin > 0.0 else "")
 
     def merge(self, other: Apprentice) -> None:
@@ -180,22 +161,21 @@ class Apprentice(EpisodeWrapper[ApprenticeEpisode]):
         return self._around(self.inner.with_settings(**settings), self.runbook)
 
     def _anew(self, learner: Any) -> Self:
-        return type(self)(learner, self.runbook, margin=self.margin, by=self.by)
+        return type(self)(learner, self.runbook, margin=self.margin)
 
     def _around(self, learner: Any, runbook: ArrayLike | Mapping[Any, Any]) -> Apprentice:
-        """Another learner with this test and these counts."""
-        found = Apprentice(learner, runbook, margin=self.margin, by=self.by)
+        """Another learner with this margin and these counts."""
+        found = Apprentice(learner, runbook, margin=self.margin)
         found._led = dict(self._led)
         return found
 
     def _made_like(self, other: Apprentice) -> bool:
-        same = (other.by, other.margin) == (self.by, self.margin)
-        return same and bool(np.array_equal(other.runbook, self.runbook))
+        return other.margin == self.margin and bool(np.array_equal(other.runbook, self.runbook))
 
     def _header(self) -> dict[str, Any]:
         leads = [self._lead_of(one) for one in self.inner.open_episodes]
         return {
-            "by": self.by, "margin": self.margin, "led": self._led,
+            "by": _BY, "margin": self.margin, "led": self._led,
             "episodes": [[one.counted, one.candidate is not None, one.follows] for one in leads],
         }  # fmt: skip
 
@@ -216,16 +196,18 @@ class Apprentice(EpisodeWrapper[ApprenticeEpisode]):
 
     @classmethod
     def _from_file(cls, inner: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        if header["by"] != _BY:
+            raise FileFormatError(f'by is {header["by"]!r:.80}; an apprentice is read by "{_BY}" only')
         if type(header["margin"]) is not float:
             raise FileFormatError(f"margin is {header['margin']!r:.80}; it is a number with a point")
-        apprentice = cls(inner, arrays["runbook"], margin=header["margin"], by=header["by"])
+        apprentice = cls(inner, arrays["runbook"], margin=header["margin"])
         apprentice._led = _checked_counts(header["led"])
         for episode, lead in zip(inner.open_episodes, _checked_leads(header["episodes"], arrays, inner), strict=True):
             apprentice._leads[episode] = lead
         return apprentice
 
     def __repr__(self) -> str:
-        return f"Apprentice({self.inner!r}, by {self.by}, margin {self.margin:g}, {self._led[LEARNER]} led by learner)"
+        return f"Apprentice({self.inner!r}, margin {self.margin:g}, {self._led[LEARNER]} led by learner)"
 
     def _lead_of(self, episode: LearnerEpisode) -> Lead:
         return self._leads.get(episode, Lead())
@@ -263,7 +245,7 @@ def _checked_counts(led: Any) -> dict[str, int]:
     return dict(led)
 
 
-def _checked_leads(entries: Any, arrays: Mapping[str, NDArray[Any]], inner: RidgeLearner) -> list[Lead]:
+def _checked_leads(entries: Any, arrays: Mapping[str, NDArray[Any]], inner: LRCSSP) -> list[Lead]:
     """Who leads each open episode of a file, in the order of begin."""
     support, count = inner.support, len(inner.open_episodes)
     shape = (count, support.states)

@@ -10,22 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.learners.card import PROVEN, learner_card
-from goalbound.learners.core import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.models import SSP, LossScale, Support
+from goalbound.models import LossScale, Support
 from goalbound.models.validation import set_readonly
-from goalbound.planning import policy_bounds, robust_plan, solve
+from goalbound.planning import policy_bounds, robust_plan
 from goalbound.planning.policy_bounds import amounts_at_least, amounts_at_most, check_unit, with_unit
 from goalbound.planning.policy_difference import policy_difference
 from goalbound.terminal import one_line, table
 
-BOUNDS, ESTIMATE = "bounds", "estimate"
-"""The tests: by certified bounds, or by values in the estimate."""
 RUNBOOK, LEARNER = "runbook", "learner"
 """Who leads an episode."""
 SHOWN = 12
-EQUAL = 1e-9
-"""Estimates that differ by a smaller share count as equal."""
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -38,13 +33,12 @@ class ApprenticeProgress:
 
     Attributes:
         support: the pairs, for names.
-        by: ``bounds``, or ``estimate``: then both bounds of a policy are its value in the estimate.
         margin: how much more than the runbook an episode may lose.
         runbook, candidate: [S] the actions of the runbook, and of the policy that would replace it.
         runbook_lower, runbook_upper: [S + 1] what the runbook loses, at least and at most.
         candidate_lower, candidate_upper: [S + 1] what the candidate loses.
-        difference: [S] what the candidate loses more than the runbook, at most (by the estimate: there); 0 where both
-            play the same from there on, and infinite where the candidate may never arrive.
+        difference: [S] what the candidate loses more than the runbook, at most; 0 where both play the same from there
+            on, and infinite where the candidate may never arrive.
         switches: [S] the states from which the candidate would be followed to the goal, and does something else.
         contradicted: whether what was seen contradicts the model; then nothing is sure, and the runbook leads.
         proven: whether the bounds hold with probability 1 - delta.
@@ -54,7 +48,6 @@ class ApprenticeProgress:
     """
 
     support: Support
-    by: str
     margin: float
     runbook: Ints
     candidate: Ints
@@ -103,8 +96,7 @@ class ApprenticeProgress:
         if self.contradicted:
             return "What was seen contradicts the model: nothing is sure, and the runbook leads."
         if not self.proven:
-            by_sets = "; ".join(map(one_line, self.caveats)) or "the widths of the sets are not"
-            reason = "the estimate may be wrong" if self.by == ESTIMATE else by_sets
+            reason = "; ".join(map(one_line, self.caveats)) or "the widths of the sets are not"
             return f"Not proven: {reason}, so an episode may lose more than by the runbook."
         unit = "" if self.loss_scale is None else f" {one_line(self.loss_scale.unit)}"
         more = f" plus {self.margin:g}{unit}" if self.margin > 0.0 else ""
@@ -130,7 +122,7 @@ class ApprenticeProgress:
             for s in range(support.states)
         ]
         return {
-            "by": self.by, "margin": self.margin, "proven": self.proven, "delta": self.delta,
+            "margin": self.margin, "proven": self.proven, "delta": self.delta,
             "guarantee": self.guarantee, "unit": None if self.loss_scale is None else self.loss_scale.unit,
             "states": states,
         }  # fmt: skip
@@ -147,8 +139,7 @@ class ApprenticeProgress:
             ]
             for s in range(min(support.states, SHOWN))
         ]  # fmt: skip
-        least, most = ("at least", "at most") if self.by == BOUNDS else ("estimate", "estimate")
-        amounts = [f"runbook {least}", f"candidate {most}", "difference", "missing"]
+        amounts = ["runbook at least", "candidate at most", "difference", "missing"]
         head = ["from", "leads", "runbook", "candidate", *(with_unit(name, self.loss_scale) for name in amounts)]
         lines = [table(head, cells, "llllrrrr")]
         if support.states > SHOWN:
@@ -156,7 +147,7 @@ class ApprenticeProgress:
         return "\n".join([*lines, self.guarantee])
 
 
-def progress_by_bounds(learner: LRCSSP, context: Floats, runbook: Ints, margin: float) -> ApprenticeProgress:
+def tested_progress(learner: LRCSSP, context: Floats, runbook: Ints, margin: float) -> ApprenticeProgress:
     """The candidate is the robust plan: of all policies it has the least largest loss. It is sure to be no worse than
     the runbook, up to the margin, where it loses at most the margin more in every plausible model."""
     sets = learner._plausible(context)
@@ -167,31 +158,11 @@ def progress_by_bounds(learner: LRCSSP, context: Floats, runbook: Ints, margin: 
     contradicted, card = learner.alarm is not None, learner_card(learner)
     proven = card.guarantee == PROVEN and not contradicted
     return ApprenticeProgress(
-        support=learner.support, by=BOUNDS, margin=margin, runbook=runbook, candidate=theirs.policy,
+        support=learner.support, margin=margin, runbook=runbook, candidate=theirs.policy,
         runbook_lower=ours.lower, runbook_upper=ours.upper,
         candidate_lower=theirs.lower, candidate_upper=theirs.upper, difference=set_readonly(difference),
         switches=set_readonly((difference <= margin) & ~alike & (not contradicted)), contradicted=contradicted,
         proven=proven, delta=card.delta if proven else None, caveats=card.caveats,
-    )  # fmt: skip
-
-
-def progress_by_estimate(learner: RidgeLearner, context: Floats, runbook: Ints, margin: float) -> ApprenticeProgress:
-    """The candidate is the best policy in the projected estimate that plays only what the runbook plays or what was
-    played before: of other pairs the estimate says nothing. Nothing is promised."""
-    model = learner._estimated(context)
-    visits = np.asarray(learner.statistics.visits)
-    candidate = _best_of_seen(model, runbook, visits)
-    ours, theirs = (learner._estimated_values(model, policy) for policy in (runbook, candidate))
-    with np.errstate(invalid="ignore"):
-        difference = np.where(np.isinf(theirs), np.inf, theirs - ours)[:-1]
-    alike = _alike(learner.support, candidate, runbook)
-    difference = np.where(alike & np.isfinite(difference), 0.0, difference)
-    equal = EQUAL * np.where(np.isinf(ours), 0.0, ours)[:-1]
-    return ApprenticeProgress(
-        support=learner.support, by=ESTIMATE, margin=margin, runbook=runbook, candidate=candidate,
-        runbook_lower=ours, runbook_upper=ours, candidate_lower=theirs, candidate_upper=theirs,
-        difference=set_readonly(difference),
-        switches=set_readonly((difference < margin - equal) & ~alike),
     )  # fmt: skip
 
 
@@ -209,23 +180,6 @@ def _alike(support: Support, policy: Ints, other: Ints) -> Bools:
         if np.array_equal(leading, differs):
             return ~differs
         differs = leading
-
-
-def _best_of_seen(model: SSP, runbook: Ints, visits: NDArray[Any]) -> Ints:
-    """[S] the best policy of a model among the pairs that were played and those of the runbook, which is followed
-    where none of them arrives."""
-    support = model.support
-    own = runbook[support.pair_state] == support.pair_action
-    pairs = np.flatnonzero(own | (visits > 0))
-    lengths = np.diff(support.next_start)
-    kept = np.repeat(own | (visits > 0), lengths)
-    count = np.bincount(support.pair_state[pairs], minlength=support.states)
-    smaller = Support(
-        np.concatenate(([0], np.cumsum(count))), support.pair_action[pairs],
-        np.concatenate(([0], np.cumsum(lengths[pairs]))), support.next_state[kept],
-    )  # fmt: skip
-    best = solve(SSP(smaller, model.losses[pairs], model.probabilities[kept]), unreachable="exclude").policy
-    return set_readonly(np.where(best >= 0, best, runbook).astype(np.int64))
 
 
 def _finite(number: Any) -> float | None:

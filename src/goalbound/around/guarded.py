@@ -91,9 +91,8 @@ class Guarded(EpisodeWrapper[GuardedEpisode]):
     ) -> None:
         if isinstance(learner, Wrapper):
             raise ArgumentError(wrapped_learner_error(learner, "Guarded"))
-        self.inner: Any = check_type(
-            learner, LearnerBase, "learner", "give a learner by ridge regression or without contexts, such as an LRCSSP"
-        )
+        remedy = "give a learner without wrappers, such as an LRCSSP, and put cells of contexts around the Guarded"
+        self.inner: Any = check_type(learner, LearnerBase, "learner", remedy)
         if after_steps is None and after_loss is None:
             raise ArgumentError("neither after_steps nor after_loss is given; give a limit, or use the learner alone")
         self.after_steps = None if after_steps is None else check_int(after_steps, "after_steps", least=0)

@@ -96,7 +96,7 @@ class Monitored(EpisodeWrapper[MonitoredEpisode]):
         if not isinstance(learner, LearnerBase | Apprentice | Guarded):
             raise ArgumentError(
                 f"learner is of the type {type(learner).__name__}; give a learner by ridge regression or without "
-                "contexts, an Apprentice or a Guarded, and put maps and units around the Monitored instead"
+                "contexts, an Apprentice or a Guarded, and put maps, cells and units around the Monitored"
             )
         self.inner = learner
         self.detector = ChangeDetector(

@@ -47,13 +47,20 @@ def extended_runbook(
 
 
 def wrapped_learner_error(learner: Wrapper, what: str) -> str:
-    """The error of a learner that is inside others; ``what`` is to be put around it directly."""
+    """Return the error for a learner that is wrapped already; ``what`` goes directly around the innermost one."""
+    around: list[Any] = []
     inside: Any = learner
-    place = "learner"
     while isinstance(inside, Wrapper):
-        inside, place = inside.inner, f"{place}.inner"
-    name = type(learner).__name__
-    return (
-        f"learner is a {name}; give the {type(inside).__name__} inside, {place}, and put the {name} around the {what} "
-        "instead"
-    )
+        around.append(inside)
+        inside = inside.inner
+    runbooks = [type(one).__name__ for one in around if "runbook" in vars(one)]
+    others = [type(one).__name__ for one in around if "runbook" not in vars(one)]
+    text = f"learner is of the type {type(learner).__name__}"
+    if runbooks:
+        text += f", and the {runbooks[0]} acts by a runbook already: use it alone, or"
+    else:
+        text += ";"
+    text += f" give the {type(inside).__name__} inside, {'.'.join(['learner', *(len(around) * ['inner'])])}"
+    if others:
+        text += f", and put the {' around the '.join(others)} around the {what} instead"
+    return text

@@ -209,12 +209,6 @@ def _other_learner(arguments: Namespace) -> str:
     return f"{one_line(arguments.file)}: a learner ({kind}), restored by one with the same settings: restored(path)"
 
 
-def _run_checkpoint(arguments: Namespace) -> str:
-    done = peek_header(arguments.file).get("episodes")
-    name = one_line(arguments.file)
-    return f"{name}: an unfinished run ({done} episodes so far); goalbound run on its experiment resumes it"
-
-
 def _record(path: str) -> str:
     from goalbound.experiments.record_file import read_record
 
@@ -230,7 +224,7 @@ def _record(path: str) -> str:
 _BY_KIND: dict[Any, Callable[[Namespace], str]] = {
     **dict.fromkeys((*LEARNER_KINDS, *WRAPPER_KINDS), _learner),
     "CovariateLearner": _covariate_learner,
-    "Discretized": _other_learner, "RandomWalk": _other_learner, "RunCheckpoint": _run_checkpoint,
+    "Discretized": _other_learner, "RandomWalk": _other_learner,
 }  # fmt: skip
 
 

@@ -270,19 +270,14 @@ def fixed_card(learner: Any) -> LearnerCard:
 
 
 def apprentice_card(apprentice: Any) -> LearnerCard:
-    """The card of a learner that follows a runbook until another policy is sure to be better, or is estimated to be.
+    """The card of a learner that follows a runbook until another policy is sure to be no worse.
 
     What is proven of the learner inside is its confidence sets; from them follows :data:`RUNBOOK_THEOREM`, and no bound
     of the regret.
     """
-    card, margin = learner_card(apprentice.inner), {"margin": float(apprentice.margin)}
-    if apprentice.by == "bounds":
-        theorem = RUNBOOK_THEOREM if card.guarantee == PROVEN else ""
-        return replace(card, theorem=theorem, others={**card.others, **margin})
-    return LearnerCard(
-        sees=card.sees, has_known_test=card.has_known_test, guarantee=UNPROVEN, quantity="switch",
-        constants="by the estimate", others=margin,
-    )  # fmt: skip
+    card = learner_card(apprentice.inner)
+    theorem = RUNBOOK_THEOREM if card.guarantee == PROVEN else ""
+    return replace(card, theorem=theorem, others={**card.others, "margin": float(apprentice.margin)})
 
 
 def guarded_card(guarded: Any) -> LearnerCard:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, GreedyRidge, InUnits, LossScale, PosteriorSampling, Support
+from goalbound import LRCSSP, GreedyRidge, InUnits, LossScale, Support
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.around.apprentice import Apprentice
 from goalbound.around.wrapper import can_be_saved
@@ -35,18 +35,9 @@ def usual(problem: LinearCSSP) -> np.ndarray:
     return solve(problem.at(np.full(problem.context_size, 1.0 / problem.context_size))).policy
 
 
-@pytest.mark.parametrize("by", ["bounds", "estimate"])
-def test_it_keeps_the_contract_of_learners(by: str) -> None:
+def test_it_keeps_the_contract_of_learners() -> None:
     def make(problem: LinearCSSP) -> Apprentice:
-        return Apprentice(learner_of(problem, loss_floor=0.05), usual(problem), by=by)
-
-    check_learner(make, small_problem(2), episodes=6)
-
-
-def test_any_ridge_learner_may_be_led_by_its_estimate() -> None:
-    def make(problem: LinearCSSP, rng: np.random.Generator) -> Apprentice:
-        inner = PosteriorSampling(problem.support, problem.context_size, loss_floor=0.05, rng=rng)
-        return Apprentice(inner, usual(problem), by="estimate")
+        return Apprentice(learner_of(problem, loss_floor=0.05), usual(problem))
 
     check_learner(make, small_problem(2), episodes=6)
 
@@ -170,9 +161,6 @@ def test_cards_say_what_is_proven_and_what_is_not() -> None:
     assert proven.others == {"margin": 0.5}
     scaled = Apprentice(lr_cssp(0.5), RUNBOOK).card
     assert (scaled.guarantee, scaled.theorem) == ("unproven", "")
-    estimate = Apprentice(lr_cssp(), RUNBOOK, by="estimate").card
-    assert estimate.guarantee == "unproven"
-    assert "not proven" in str(estimate)
     assert "not proven" in str(scaled)
 
 
@@ -216,7 +204,7 @@ def test_a_restart_in_the_middle_of_episodes_changes_no_bit() -> None:
     again = reloaded(apprentice)
     assert [one.led_by for one in again.open_episodes] == [one.led_by for one in episodes]
     assert (again.led_by_runbook, again.led_by_learner) == (apprentice.led_by_runbook, apprentice.led_by_learner)
-    assert (again.by, again.margin, again.runbook.tolist()) == ("bounds", 0.0, [0, 0])
+    assert (again.margin, again.runbook.tolist()) == (0.0, [0, 0])
     assert written(again) == written(apprentice)
     assert play_on(again, 4) == play_on(apprentice, 4)
     assert written(again) == written(apprentice)
@@ -270,24 +258,13 @@ def test_restored_needs_an_apprentice_made_alike(tmp_path: Path) -> None:
     assert Apprentice(lr_cssp(), RUNBOOK).restored(path).statistics.visits.sum() == 50
     others = [
         Apprentice(lr_cssp(), RUNBOOK, margin=0.1),
-        Apprentice(lr_cssp(), RUNBOOK, by="estimate"),
         Apprentice(lr_cssp(), [1, 0]),
     ]
     for other in others:
-        with pytest.raises(FileFormatError, match="another runbook, margin or test"):
+        with pytest.raises(FileFormatError, match="another runbook or margin"):
             other.restored(path)
     with pytest.raises(FileFormatError, match="other settings"):
         Apprentice(lr_cssp(0.5), RUNBOOK).restored(path)
-
-
-def test_another_learner_inside_is_read_by_its_own_function(tmp_path: Path) -> None:
-    path = tmp_path / "apprentice.npz"
-    greedy = Apprentice(GreedyRidge(SERVICE.support, 2, loss_floor=0.1), RUNBOOK, by="estimate")
-    with NO_WAITING:
-        greedy.save(path)
-    assert written(Apprentice.load(path, load_learner=GreedyRidge.load)) == written(greedy)
-    with pytest.raises(FileFormatError, match="the learner in it"):
-        Apprentice.load(path)
 
 
 def changed(path: Path, **entries: Any) -> None:
@@ -305,8 +282,7 @@ def changed(path: Path, **entries: Any) -> None:
 @pytest.mark.parametrize(
     ("entries", "said"),
     [
-        ({"by": "luck"}, "by is 'luck'"),
-        ({"by": ["bounds"]}, "by is"),
+        ({"by": "estimate"}, "by is 'estimate'"),
         ({"margin": "0"}, "margin"),
         ({"margin": None}, "margin"),
         ({"led": {"runbook": -1, "learner": 0}}, "led is"),
@@ -348,8 +324,6 @@ def test_merged_apprentices_have_the_steps_and_counts_of_both() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"by": "hope"}, "by is 'hope'; it is \"bounds\""),
-        ({"by": None}, "by is None"),
         ({"margin": "0.1"}, "margin is '0.1'"),
         ({"margin": np.nan}, "margin is nan"),
         ({"margin": np.inf}, "margin is inf"),
@@ -377,15 +351,15 @@ def test_wrong_contexts_and_ids_are_errors_and_no_episodes() -> None:
     assert apprentice.open_episodes == ()
 
 
-def test_its_repr_says_how_it_decides() -> None:
-    assert "by bounds, margin 0.5, 0 led by learner" in repr(Apprentice(lr_cssp(), RUNBOOK, margin=0.5))
+def test_its_repr_says_its_margin_and_what_it_has_led() -> None:
+    assert "margin 0.5, 0 led by learner" in repr(Apprentice(lr_cssp(), RUNBOOK, margin=0.5))
 
 
 def test_a_learner_behind_a_map_or_a_unit_is_refused_with_the_way_to_the_one_inside() -> None:
     scale = LossScale("min", cap=60)
     wrapped = CovariateLearner(Hats([0, 1]), InUnits(lr_cssp(), scale))
     with pytest.raises(
-        ArgumentError, match=r"is a CovariateLearner; give the LRCSSP inside, learner\.inner\.inner, and"
+        ArgumentError, match=r"type CovariateLearner; give the LRCSSP inside, learner\.inner\.inner, and"
     ):
         Apprentice(wrapped, RUNBOOK)
     behind = CovariateLearner(wrapped.map, InUnits(Apprentice(wrapped.inner.inner, RUNBOOK), scale))
@@ -422,14 +396,14 @@ def test_on_a_larger_support_the_runbook_stays_and_new_states_need_one() -> None
     again = CovariateLearner(Hats([0, 1]), apprentice).extended(LARGER, runbook={"stuck": "page", **RUNBOOK}).inner
     assert isinstance(again, Apprentice)
     assert [LARGER.action_name(int(action)).split('"')[1] for action in again.runbook] == ["page", "restart", "restart"]
-    assert (again.margin, again.by, again.led_by_runbook) == (0.1, "bounds", apprentice.led_by_runbook)
+    assert (again.margin, again.led_by_runbook) == (0.1, apprentice.led_by_runbook)
     assert again.statistics.visits.sum() == apprentice.statistics.visits.sum()
     wider = Support.full(2, 2)
     plain = Apprentice(LRCSSP(Support.from_pairs([{0: [1], 1: [2]}, {1: [2]}]), 2, loss_floor=0.1), [1, 1])
     assert plain.extended(wider).runbook.tolist() == [1, 1]  # by numbers, and no new states
 
 
-def test_under_other_settings_the_runbook_the_test_and_the_counts_stay() -> None:
+def test_under_other_settings_the_runbook_and_the_counts_stay() -> None:
     apprentice = taught(300, margin=0.1)
     episode = apprentice.begin(BUSY)
     episode.act("down")

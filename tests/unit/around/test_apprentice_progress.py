@@ -11,16 +11,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, GreedyRidge, widths
+from goalbound import LRCSSP, widths
 from goalbound.around.apprentice import Apprentice
 from goalbound.around.apprentice_progress import _alike
 from goalbound.errors import ArgumentError
 from goalbound.models import IntervalSet, LossScale, Step, Support
-from goalbound.planning import evaluate, solve
 from tests.reference.exact import Value
 from tests.reference.pessimism import arriving_losses, corners, least_worst_losses, policy_extremes
 from tests.reference.rows import Row
-from tests.support.apprenticeship import BUSY, CALM, RUNBOOK, SERVICE, log, lr_cssp, taught
+from tests.support.apprenticeship import BUSY, CALM, RUNBOOK, lr_cssp, taught
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.25, -0.5])
@@ -95,7 +94,7 @@ def test_text_and_json_say_who_leads_and_why() -> None:
         assert part in text
     assert said["states"][0]["leads"] == "learner"
     assert said["states"][0]["runbook_loss"] == [found.runbook_lower[0], found.runbook_upper[0]]
-    assert (said["by"], said["proven"], said["delta"]) == ("bounds", True, 0.1)
+    assert (said["proven"], said["delta"]) == (True, 0.1)
     assert said["guarantee"] in text
     assert found.policy.tolist() == [1, 1]
 
@@ -108,33 +107,11 @@ def test_looking_changes_nothing() -> None:
     assert apprentice.open_episodes == ()
 
 
-def test_unproven_widths_and_estimates_say_so() -> None:
-    assert "Not proven: the widths" in taught(300, scale=0.5).progress(BUSY).guarantee
-    found = taught(300, by="estimate").progress(BUSY)
-    assert "Not proven: the estimate" in str(found)
+def test_unproven_widths_say_so() -> None:
+    found = taught(300, scale=0.5).progress(BUSY)
+    assert "Not proven: the widths" in str(found)
     assert not found.proven
     assert found.delta is None
-
-
-def test_by_the_estimate_the_candidate_is_best_among_what_was_played() -> None:
-    apprentice = taught(1500, by="estimate")
-    found = apprentice.progress(BUSY)
-    model = apprentice.estimate.model().at(BUSY)
-    assert found.candidate.tolist() == solve(model).policy.tolist()
-    np.testing.assert_allclose(found.candidate_upper, evaluate(model, found.candidate).values)
-    np.testing.assert_allclose(found.runbook_lower, evaluate(model, found.runbook).values)
-    assert found.switches.all()
-    assert not apprentice.progress(CALM).switches.any()
-
-
-def test_by_the_estimate_nothing_is_played_that_nobody_ever_played() -> None:
-    """Of a pair without visits the ridge estimate is 0: a free way to the goal."""
-    apprentice = Apprentice(GreedyRidge(SERVICE.support, 2, loss_floor=0.1), RUNBOOK, by="estimate")
-    apprentice.learn_log([(context, step) for context, step in log(500) if step.action == 0])
-    assert apprentice.progress(BUSY).candidate.tolist() == [0, 0]
-    apprentice.learn(BUSY, Step(1, 1, 0.2, 2))
-    assert apprentice.progress(BUSY).candidate.tolist() == [0, 1]
-    assert apprentice.begin(BUSY).act("degraded") == 1
 
 
 def test_a_negative_margin_asks_for_a_gain() -> None:
@@ -142,10 +119,6 @@ def test_a_negative_margin_asks_for_a_gain() -> None:
     gain = -float(found.difference[0])
     for margin, passes in ((-0.99 * gain, True), (-1.01 * gain, False)):
         assert taught(1500, margin=margin).progress(BUSY).switches[0] == passes
-    estimate = taught(1500, by="estimate").progress(BUSY)
-    gain = -float(estimate.difference[0])
-    for margin, passes in ((-0.99 * gain, True), (-1.01 * gain, False)):
-        assert taught(1500, by="estimate", margin=margin).progress(BUSY).switches[0] == passes
     assert math.isfinite(gain)
 
 
@@ -158,7 +131,7 @@ LINE = Support.from_names(
 )
 
 
-def traveller(by: str, margin: float = 0.0) -> Apprentice:
+def traveller(margin: float) -> Apprentice:
     """The runbook walks. From far riding is much better, from near and apart walking is: there both are the same."""
     losses = {("far", "walk"): 0.9, ("far", "ride"): 0.1}
     learner = LRCSSP(LINE, 1, loss_floor=0.05, widths=widths.sharp())
@@ -168,15 +141,14 @@ def traveller(by: str, margin: float = 0.0) -> Apprentice:
             following = LINE.state("near" if state == "far" else "goal")
             loss = losses.get((state, action), usual)
             steps.append(([1.0], Step(LINE.state(state), LINE.action(action), loss, following)))
-    apprentice = Apprentice(learner, ["walk"] * 3, by=by, margin=margin)
+    apprentice = Apprentice(learner, ["walk"] * 3, margin=margin)
     apprentice.learn_log(steps * 400)
     return apprentice
 
 
-@pytest.mark.parametrize("by", ["bounds", "estimate"])
 @pytest.mark.parametrize("margin", [0.0, 0.05])
-def test_where_both_policies_are_the_same_the_difference_is_exactly_zero(by: str, margin: float) -> None:
-    found = traveller(by, margin).progress([1.0])
+def test_where_both_policies_are_the_same_the_difference_is_exactly_zero(margin: float) -> None:
+    found = traveller(margin).progress([1.0])
     assert found.candidate.tolist() == [LINE.action(name) for name in ("ride", "walk", "walk")]
     assert found.difference[1:].tolist() == [0.0, 0.0]
     assert found.missing.tolist() == [0.0, 0.0, 0.0]

@@ -183,11 +183,11 @@ def test_what_is_around_the_learner_is_around_the_one_that_learns_anew() -> None
     guarded = changed(learner=Guarded(greedy(), RUNBOOK, after_steps=9)).relearned()
     assert isinstance(guarded.inner, Guarded)
     assert guarded.inner.after_steps == 9
-    apprentice = Monitored(Apprentice(greedy(), RUNBOOK, by="estimate"))
+    apprentice = Monitored(Apprentice(LRCSSP(SUPPORT, 2, loss_floor=0.1), RUNBOOK, margin=0.5))
     apprentice.learn_log(people(BEFORE, 20))
     again = apprentice.relearned(since=0).inner
     assert isinstance(again, Apprentice)
-    assert again.by == "estimate"
+    assert again.margin == 0.5
 
 
 def test_a_learner_without_contexts_is_monitored_and_learns_anew_in_one_like_it_or_one_that_is_given() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from goalbound import (
+    LRCSSP,
     Apprentice,
     ContextBlind,
     Discretized,
@@ -56,7 +57,7 @@ def blind(rng: Any = None) -> GreedyRidge:
 LEARNERS = {
     "greedy": greedy,
     "drawing": lambda: PosteriorSampling(BEFORE.support, 2, loss_floor=0.1, rng=np.random.default_rng(1)),
-    "apprentice": lambda: Apprentice(greedy(), RUNBOOK, by="estimate"),
+    "apprentice": lambda: Apprentice(LRCSSP(BEFORE.support, 2, loss_floor=0.1), RUNBOOK),
     "guarded": lambda: Guarded(greedy(), RUNBOOK, after_steps=3),
     "monitored": lambda: Monitored(greedy(), run_length=500, window=20),
     "in units": lambda: InUnits(Monitored(greedy()), MIN),

@@ -188,7 +188,9 @@ function valuesAt(trace, at) {
 const chart_rows = (trace) => trace.y.length === 1 && trace.meta.row;
 const decoded = (text) => new DOMParser().parseFromString(text ?? "", "text/html").body.textContent;
 const quoted = (value) => (value === null || value === undefined ? ""
-  : typeof value === "number" ? String(+value.toPrecision(10)) : `"${value.replaceAll('"', '""')}"`);
+  : typeof value === "number" ? String(+value.toPrecision(10)) : `"${escaped(value).replaceAll('"', '""')}"`);
+const escaped = (value) => (FORMULA.test(value) ? `'${value}` : value); // as csv_cells.py: no label is a formula
+const FORMULA = /^'*(?!'|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$)[=+\-@\t\r\n]/;
 
 function csv(chart) {
   const units = chart.options.units ? chart.columns.map((name) => (name === "episodes" ? state.unit : name)) : chart.columns;

@@ -18,7 +18,8 @@ from goalbound.adapters.covariates import CovariateMap, Hats, Splines
 from goalbound.around.context_map import ContextBlind, MappedContexts
 from goalbound.around.discretized import Discretized
 from goalbound.errors import ArgumentError
-from goalbound.estimation import Widths, likelihood, paper, printed, scaled, sharp
+from goalbound.estimation import Widths, scaled
+from goalbound.estimation.widths import RULES
 from goalbound.experiments.registry.catalog import Catalog, Entry, hint
 from goalbound.experiments.registry.warm_start import ANY_LOG, GUESS_STRENGTH, LogLaw, guessed, warm_started
 from goalbound.learners import ridge
@@ -307,14 +308,11 @@ def _number(name: str, value: str | float, words: tuple[str, ...]) -> float | No
 
 
 def _widths(name: str, scale: float) -> Widths:
-    rules: Mapping[str, Callable[[], Widths]] = {
-        "paper": paper, "printed": printed, "sharp": sharp, "likelihood": likelihood,
-    }  # fmt: skip
     if not isinstance(name, str):
-        raise ArgumentError(f"widths is {name!r}; there are {', '.join(rules)}")
-    if name not in rules:
-        raise ArgumentError(f'widths is "{name}"{hint(name, rules)}; there are {", ".join(rules)}')
-    return rules[name]() if scale == 1.0 else scaled(rules[name](), by=scale)
+        raise ArgumentError(f"widths is {name!r}; there are {', '.join(RULES)}")
+    if name not in RULES:
+        raise ArgumentError(f'widths is "{name}"{hint(name, RULES)}; there are {", ".join(RULES)}')
+    return RULES[name]() if scale == 1.0 else scaled(RULES[name](), by=scale)
 
 
 def _context_free(method: str) -> Callable[..., Learner]:

@@ -72,7 +72,6 @@ def write_array_file(
     unpacked: int = 0,
     files: SavedFiles | None = None,
     overwrite: bool = False,
-    private: bool = False,
 ) -> None:
     """Write arrays and their header so that :func:`read_array_file` gives them back to the bit.
 
@@ -81,8 +80,7 @@ def write_array_file(
     the keys ``format`` ("goalbound"), ``version`` and ``kind``. A file that is read only if ``limit`` is raised is
     written with a :class:`LargeFileWarning`, unless its readers take files of ``any_size``; ``unpacked`` bytes that a
     reader makes of it besides count as :func:`~goalbound.models.files.io.check_unpacked` does. With ``files`` (the
-    record of the object being saved) an existing file is replaced only if it is in it, or with ``overwrite``. Only its
-    owner may read a ``private`` file.
+    record of the object being saved) an existing file is replaced only if it is in it, or with ``overwrite``.
     """
     if header.get("format") != FORMAT or type(header.get("version")) is not int or type(header.get("kind")) is not str:
         raise ArgumentError(f'the header of an array file needs "format": "{FORMAT}", a whole "version" and a "kind"')
@@ -94,7 +92,7 @@ def write_array_file(
     writable_target(path)
     if files is not None and not overwrite:
         files.check(path)  # checked again when replacing; here, so that a conflict is found before writing
-    with atomic_write(path, replace=replace, private=private) as file:
+    with atomic_write(path, replace=replace) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr(_member(_HEADER), head)
             for name, array in members.items():

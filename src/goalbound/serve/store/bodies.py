@@ -1,4 +1,4 @@
-"""What is recorded of a request besides the columns of an event, and what may come in."""
+"""What is recorded of a request besides the columns of an event, and what may come in, also of logs of 1.0.0."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.errors import ArgumentError
+from goalbound.errors import ArgumentError, StoreError
 from goalbound.models import Support
 from goalbound.models.validation import short_repr
 from goalbound.serve.store.events import canonical
+
+_REMEDY = (
+    "which this version cannot replay: export the log with goalbound 1.0.0, and learn its finished cases as a log in a "
+    "new store"
+)
 
 
 def actions_of(support: Support, allowed: Any) -> list[int] | None:
@@ -72,6 +77,23 @@ def checked_loss(loss: Any) -> float:
 def body_allowed(allowed: list[int] | None) -> bytes | None:
     """What is recorded of a step besides its columns."""
     return None if allowed is None else canonical({"allowed": allowed})
+
+
+def learner_fields(about: dict[str, Any]) -> dict[str, Any]:
+    """What a log or a snapshot says of a learner, without what only version 1.0.0 wrote.
+
+    >>> learner_fields({"name": "a", "follows": None, "mixing": 0.0, "seed": 0, "learns_from_shadow": True})
+    {'name': 'a', 'follows': None}
+    """
+    if about.get("mixing"):
+        raise StoreError(f"the learner {about.get('name')} mixes in random actions, {_REMEDY}")
+    return {name: value for name, value in about.items() if name not in ("mixing", "seed", "learns_from_shadow")}
+
+
+def check_no_shadow(shadow: Any, place: str) -> None:
+    """An error if a case is a shadow case."""
+    if shadow:
+        raise StoreError(f"{place} is of a shadow case, {_REMEDY}")
 
 
 def _encoded(body: dict[str, Any]) -> bytes:

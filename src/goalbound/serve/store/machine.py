@@ -27,10 +27,9 @@ from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.layers import layers, unwrap
 from goalbound.models import Step, Support
 from goalbound.models.validation import short_repr
-from goalbound.serve.store.bodies import abandon_body, begin_body, body_allowed, checked_loss
+from goalbound.serve.store.bodies import abandon_body, begin_body, body_allowed, check_no_shadow, checked_loss
 from goalbound.serve.store.cases import Case, Change, Managed, columns_of
 from goalbound.serve.store.events import Event, Kind, canonical, content_of
-from goalbound.serve.store.former import check_no_shadow
 from goalbound.serve.store.proposals import Proposal, propose
 
 MOST_STEPS = 2**40

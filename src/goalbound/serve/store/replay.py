@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from goalbound.errors import GoalboundError, ReplayDifference, StoreDamaged, StoreError
+from goalbound.serve.store.bodies import learner_fields
 from goalbound.serve.store.cases import Managed
 from goalbound.serve.store.events import Event, Kind, check_chain, content_of
-from goalbound.serve.store.former import learner_fields
 from goalbound.serve.store.log import EventLog
 from goalbound.serve.store.machine import Machine, Poisoned
 from goalbound.serve.store.snapshots import learner_from, read_snapshot

@@ -17,9 +17,9 @@ from goalbound.errors import FileFormatError, InputError, StoreDamaged
 from goalbound.learners.layers import layers
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, strict_json, sync_folder
+from goalbound.serve.store.bodies import check_no_shadow, learner_fields
 from goalbound.serve.store.cases import Case, Managed
 from goalbound.serve.store.events import canonical
-from goalbound.serve.store.former import check_no_shadow, learner_fields
 from goalbound.serve.store.log import SnapshotEntry
 from goalbound.serve.store.machine import Machine
 
@@ -41,7 +41,8 @@ def write_snapshot(folder: Path, machine: Machine, *, seq: int, chain: bytes) ->
     arrays = {f"learner_{number}": bytes_of(one.learner) for number, one in machine.learners.items()}
     cases = [[*(getattr(case, name) for name in _CASE), list(case.episodes)] for case in machine.cases.values()]
     arrays["cases"] = np.frombuffer(canonical({"cases": cases}), np.uint8)
-    write_array_file(path, header, arrays, any_size=True, private=True)
+    write_array_file(path, header, arrays, any_size=True)
+    path.chmod(0o600)
     return SnapshotEntry(seq, chain, path.name, sha256_of(path))
 
 

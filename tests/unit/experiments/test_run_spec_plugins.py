@@ -1,4 +1,4 @@
-"""A run's id names the code of third parties too: what was made by other code is not taken for a result."""
+"""A run's id names the problems and versions of third parties: other ones are not taken for a result."""
 
 import json
 import sys
@@ -13,10 +13,9 @@ pytest.importorskip("pyarrow")
 from goalbound import LinearCSSP
 from goalbound.cli import main
 from goalbound.errors import InputError
-from goalbound.experiments.fingerprint import problem_digest
 from goalbound.experiments.results_dir import ResultsDir, read_runs
 from goalbound.experiments.run import run
-from goalbound.experiments.run_spec import RunSpec
+from goalbound.experiments.run_spec import RunSpec, problem_digest
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import sweep
 from tests.support.sweep_cases import records_in
@@ -36,7 +35,7 @@ use = "walks.learner:walk"
 use = "clairvoyant"
 """
 FILES = {
-    "walks/__init__.py": "",
+    "walks/__init__.py": '__version__ = "1.0"\n',
     "walks/world.py": """
 from goalbound import LinearCSSP, plugin
 
@@ -48,25 +47,19 @@ def lane(*, loss=0.5):
     "walks/learner.py": """
 from goalbound import plugin
 from goalbound.learners.reference import RandomWalk
-from walks import strides
-from .pace import PACE
 
 
 @plugin
 def walk(problem, *, rng):
     return RandomWalk(problem.support, rng=rng)
 """,
-    "walks/strides.py": "LONG = 2\n",
-    "walks/pace.py": "def pace():\n    import beside\n    return beside.SLOW\n\nPACE = 1\n",
-    "walks/unused.py": "NOTHING = 1\n",
-    "beside.py": "SLOW = 1\n",
     "theirs.toml": SPEC,
 }
 
 
 def forget() -> None:
     """As a new process would see it."""
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("walks", "beside")]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "walks"]:
         del sys.modules[name]
 
 
@@ -104,35 +97,51 @@ WALKS, CLAIRVOYANTS = {"walk 0", "walk 1"}, {"clairvoyant 0", "clairvoyant 1"}
 @pytest.mark.parametrize(
     ("file", "before", "after", "changed"),
     [
-        ("walks/learner.py", "return RandomWalk", "return  RandomWalk", WALKS),
-        ("walks/strides.py", "LONG = 2", "LONG = 3", WALKS),  # imported by the learner,
-        ("walks/pace.py", "PACE = 1", "PACE = 2", WALKS),  # relatively,
-        ("walks/__init__.py", "", "# not much", WALKS),  # by importing anything of the package,
-        ("beside.py", "SLOW = 1", "SLOW = 2", WALKS),  # and by what it imports, in the folder beside
-        ("walks/unused.py", "NOTHING = 1", "NOTHING = 2", set()),
+        ("walks/__init__.py", "1.0", "1.1", WALKS),
+        ("walks/learner.py", "return RandomWalk", "return  RandomWalk", set()),  # an edit without another version
         ("walks/world.py", "loss=0.5", "loss=0.25", WALKS | CLAIRVOYANTS),  # a setting, and another problem
         ("walks/world.py", "[0.9, 0.1]", "[0.8, 0.2]", WALKS | CLAIRVOYANTS),  # another problem of the same settings
         ("walks/world.py", "@plugin", "\n@plugin", set()),  # the same problem
     ],
 )
-def test_an_id_changes_with_the_code_that_the_run_depends_on(place, file, before, after, changed):
+def test_an_id_changes_with_the_arrays_of_a_problem_and_the_version_of_a_learner(place, file, before, after, changed):
     first = ids(spec_of())
-    edit(file, before, after) if before else Path(file).write_text(after)
+    edit(file, before, after)
     now = ids(spec_of())
     assert {name for name in first if now[name] != first[name]} == changed
 
 
-def test_an_id_does_not_depend_on_what_else_the_spec_names_nor_on_the_folder(place, tmp_path, monkeypatch):
+def test_the_version_is_that_of_the_distribution_then_the_one_that_is_stated_then_none(place):
+    def version() -> str:
+        return spec_of().runs()[0].code["learner"]
+
+    assert version() == "walks 1.0"
+    edit("walks/__init__.py", '__version__ = "1.0"', "")
+    assert version() == "unversioned"
+    info = place / "installed" / "long_walks-2.5.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: long-walks\nVersion: 2.5\n")
+    (info / "top_level.txt").write_text("walks\n")
+    sys.path.insert(0, str(info.parent))  # `place` restores it
+    assert version() == "long-walks 2.5"
+
+
+def test_a_real_environment_is_identified_by_its_version_and_by_its_arrays(place):
+    edit("walks/world.py", "import LinearCSSP, plugin", """import LinearCSSP, plugin
+from goalbound.experiments.registry import ProblemInstance
+from goalbound.simulation import ModelEnvironment
+""")  # fmt: skip
+    edit("walks/world.py", "return LinearCSSP", "problem = LinearCSSP")
+    with open("walks/world.py", "a") as file:
+        file.write("    return ProblemInstance(problem, lambda rng: ModelEnvironment(problem, rng=rng))\n")
+    arrays, version = spec_of().runs()[0].code["problem"].split(" ", 1)
+    assert len(arrays) == 32
+    assert version == "walks 1.0"
+
+
+def test_an_id_does_not_depend_on_what_else_the_spec_names(place):
     alone = ids(spec_of(learners=[{"use": "walks.learner:walk"}], seeds=[1]))
     assert alone["walk 1"] == ids(spec_of())["walk 1"]
-    there = tmp_path / "there"
-    for name in FILES:
-        (there / name).parent.mkdir(parents=True, exist_ok=True)
-        (there / name).write_bytes(Path(name).read_bytes().replace(b"\n", b"\r\n"))
-    here = ids(spec_of())
-    monkeypatch.chdir(there)
-    sys.path.remove(str(tmp_path))
-    assert ids(spec_of()) == here
 
 
 def test_the_ids_and_records_of_our_own_are_what_they_were():
@@ -143,26 +152,36 @@ def test_the_ids_and_records_of_our_own_are_what_they_were():
     assert RunSpec.from_json(one.as_json()) == one
 
 
-def test_what_was_made_by_other_code_is_run_again_and_a_line_says_so(place, capsys):
+def test_a_new_version_of_a_plug_in_is_run_again_and_a_line_says_so(place, capsys):
     words = ["run", "theirs.toml", "--plugin", "walks", "--workers", "1", "--out", "out"]
     assert main(words) == 0
     assert "4 runs: all are new" in capsys.readouterr().err
     first = records_in(Path("out"))
     forget()
     assert main(words) == 0
-    assert "4 runs: 4 reused, none is new; --fresh runs all again" in capsys.readouterr().err
-    edit("walks/learner.py", "return RandomWalk", "return  RandomWalk")
+    assert "4 runs: 4 reused, none is new; --fresh runs all again\n" in capsys.readouterr().err
+    edit("walks/__init__.py", "1.0", "1.1")
     forget()
     assert main(words) == 0
     said = capsys.readouterr().err
     assert "4 runs: 2 reused, 2 are new; --fresh runs all again" in said
-    assert "2 records of other specs, or of earlier code, are left alone" in said
+    assert "2 records of other specs, or of other versions, are left alone" in said
     summary = json.loads(Path("out/summary.json").read_text())
     assert [(group["learner"], group["seeds"]) for group in summary["groups"]] == [
         ("walk", [0, 1]), ("clairvoyant", [0, 1]),
     ]  # fmt: skip
     assert first.items() <= records_in(Path("out")).items()
     assert len(records_in(Path("out"))) == 6
+
+
+def test_where_runs_of_a_plug_in_without_version_are_reused_a_line_says_so(place, capsys):
+    edit("walks/__init__.py", '__version__ = "1.0"', "")
+    words = ["run", "theirs.toml", "--plugin", "walks", "--workers", "1", "--out", "out"]
+    assert main(words) == 0
+    assert "unversioned" not in capsys.readouterr().err
+    forget()
+    assert main(words) == 0
+    assert "--fresh runs all again; unversioned, so edits are not seen: walks.learner:walk" in capsys.readouterr().err
 
 
 def test_fresh_runs_all_again_and_leaves_other_records_alone(place, capsys):
@@ -181,20 +200,12 @@ def test_fresh_runs_all_again_and_leaves_other_records_alone(place, capsys):
     assert "4 done, 0 reused" in capsys.readouterr().err
 
 
-def test_code_that_changed_after_it_was_imported_is_not_run_under_a_new_name(place):
-    spec = spec_of()
-    ids(spec)
-    edit("walks/strides.py", "LONG = 2", "LONG = 3")
-    with pytest.raises(InputError, match=r"walks.learner:walk.*has changed since it was imported.*start Python again"):
-        spec.runs()
-
-
-def test_a_run_of_other_code_is_refused_where_it_is_played(place):
+def test_a_run_of_another_version_is_refused_where_it_is_played(place):
     walk, *_, wise = spec_of().runs()
     assert run(walk, plugins=["walks"]).id == walk.id
-    edit("walks/learner.py", "return RandomWalk", "return  RandomWalk")
+    edit("walks/__init__.py", "1.0", "1.1")
     forget()
-    with pytest.raises(InputError, match=r"learners \(walks.learner:walk\): the code here is not that of the run"):
+    with pytest.raises(InputError, match=r"learners \(walks.learner:walk\): the version here is not that of the run"):
         run(walk, plugins=["walks"])
     edit("walks/world.py", "[0.9, 0.1]", "[0.8, 0.2]")
     forget()
@@ -214,17 +225,19 @@ def test_what_is_to_be_run_is_written_beside_the_records(place):
             read_runs("out")
 
 
-def test_records_of_old_and_new_code_are_never_one_group(place, capsys):
+def test_records_of_two_versions_are_never_one_group(place):
     words = ["run", "theirs.toml", "--plugin", "walks", "--workers", "1", "--quiet", "--out", "out"]
     assert main(words) == 0
-    edit("walks/learner.py", "return RandomWalk", "return  RandomWalk")
+    edit("walks/__init__.py", "1.0", "1.1")
+    edit("walks/world.py", "[0.9, 0.1]", "[0.8, 0.2]")
     forget()
     assert main(words) == 0
     Path("out/runs.json").unlink()  # then a report has the records alone, and they are of both
     assert main(["report", "out"]) == 0
     groups = json.loads(Path("out/summary.json").read_text())["groups"]
-    assert sorted(group["learner"].partition(" (code ")[0] for group in groups) == ["clairvoyant", "walk", "walk"]
-    assert len({group["learner"] for group in groups}) == 3
+    assert {group["learner"] for group in groups} == {"walk (code walks 1.0)", "walk (code walks 1.1)", "clairvoyant"}
+    assert len({group["problem"] for group in groups}) == 2
+    assert {len(group["problem"]) for group in groups} == {len("lane (code 01234567)")}
     assert all(group["seeds"] == [0, 1] for group in groups)
 
 

@@ -1,42 +1,25 @@
-"""A small patient table that we made up, in the format of :func:`~goalbound.adapters.patients.read_patients`.
+"""Tables of treatments as problems, and a table that we made up: what the tutorial about patients needs.
 
-It is for examples and tests, and stands for no illness, no drug and no patient: nothing in it is medical. Two groups
-have the same states and treatments, and differ in which drug helps which vital sign.
-
->>> import tempfile
->>> from pathlib import Path
->>> from goalbound.adapters.patients import read_patients
->>> with tempfile.TemporaryDirectory() as folder:
-...     path = write_synthetic_patients(Path(folder) / "patients.npz")
-...     print(read_patients(path, groups=GROUPS))
-2 groups (type A, type B), 78 live states, 6 treatments
-rows summed to 1 within 2.2e-16; states and actions have names
+The arrays are named as in the tables of the sepsis simulator of Oberst and Sontag (clinicalml/gumbel-max-scm, MIT
+licence), which is not shipped: ``np.load`` reads yours. The made-up table stands for no illness, no drug and no
+patient: nothing in it is medical.
 """
 
 from __future__ import annotations
 
-import tempfile
-from os import PathLike
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.patients import (
-    DEATH,
-    DISCHARGE,
-    LIVE,
-    DeathPolicy,
-    PatientTable,
-    death_state,
-    read_patients,
-)
-from goalbound.models.files.io import atomic_write
-from goalbound.models.validation import check_int
+from goalbound import LinearCSSP, Support
 
+Floats = NDArray[np.float64]
+
+DEATH, LIVE, DISCHARGE = -1, 0, 1
 GROUPS = ("type A", "type B")
-"""The names of the groups, in the order of the file."""
+"""The groups of the made-up table."""
 SHARES = (0.8, 0.2)
 
 _THREE = ("low", "normal", "high")
@@ -55,17 +38,81 @@ _DEADLY = 4  # so many levels away from normal, over all signs
 _ADMITTED = (2, 3)  # so many, when patients begin
 
 
+def patient_problem(
+    tables: Mapping[str, Any],
+    groups: Sequence[str] = GROUPS,
+    *,
+    step_loss: float = 0.05,
+    death_loss: float = 1.0,
+    death_state: bool = True,
+) -> LinearCSSP:
+    """A table as a problem: discharge is the goal, groups are components.
+
+    After a death the bed goes to the next patient, who begins where patients of the group begin.
+
+    Args:
+        tables: ``tx_mat`` [d, A, n, n], the chances of next states; ``reward_of_next_state`` [n], -1 for death, 1 for
+            discharge, else 0; ``p_initial_state`` [d, n]; and perhaps ``state_names`` [n] and ``action_names`` [A].
+            Rows are divided by their sums, as the published table is stored as float32.
+        groups: d names of the components.
+        step_loss: what a step loses that does not end in death.
+        death_loss: what a death loses in all.
+        death_state: the dead are the last state, where all one can do is to readmit (action 0), which loses the rest
+            of ``death_loss``: so all losses are known. If False, the step into death leads to the next patient itself.
+            The values of each group are the same.
+    """
+    kind = np.asarray(tables["reward_of_next_state"])
+    live = np.flatnonzero(kind == LIVE)
+    rows = _normalised(np.asarray(tables["tx_mat"])[:, :, live]).transpose(0, 2, 1, 3)  # [d, L, A, n]
+    start = _normalised(np.asarray(tables["p_initial_state"]))[:, live]
+    deaths = np.minimum(rows[..., kind == DEATH].sum(axis=-1), 1.0)  # [d, L, A]; sums round
+    size, count, actions, _ = rows.shape
+    states = count + death_state
+    transitions = np.zeros((size, states, actions, states + 1))
+    transitions[:, :count, :, :count] = rows[..., live]
+    transitions[:, :count, :, -1] = rows[..., kind == DISCHARGE].sum(axis=-1)
+    losses = np.full((size, states, actions), step_loss)
+    if death_state:
+        transitions[:, :count, :, count] = deaths
+        transitions[:, count, 0, :count] = start
+        losses[:, count] = death_loss - step_loss
+    else:
+        transitions[:, :count, :, :count] += deaths[..., None] * start[:, None, None]
+        losses = (1.0 - deaths) * step_loss + deaths * death_loss
+    names = {name: np.asarray(tables[name]) for name in ("state_names", "action_names") if name in tables}
+    if "state_names" in names:
+        names["state_names"] = np.append(names["state_names"][live], ["dead"] * death_state)
+    there = (transitions > 0.0).any(axis=0)  # [S, A, S + 1]
+    pairs = there.any(axis=-1)
+    support = Support.from_pairs(
+        [{a: np.flatnonzero(there[s, a]).tolist() for a in np.flatnonzero(pairs[s]).tolist()} for s in range(states)],
+        **{name: found.tolist() for name, found in names.items()},
+    )
+    start = np.pad(start, ((0, 0), (0, states - count)))
+    return LinearCSSP(support, losses[:, pairs].T, transitions[:, there].T, start.T, tuple(groups))
+
+
+def _normalised(values: NDArray[Any]) -> Floats:
+    """Distributions along the last axis, divided by their sums."""
+    rows = values.astype(np.float64)
+    sums = rows.sum(axis=-1, keepdims=True)
+    off = float(np.abs(sums - 1.0).max())
+    if not off <= 1e-4:
+        raise ValueError(f"a row of the table sums to 1 within {off:.2g} only; correct the table")
+    return rows / sums
+
+
 class _Rates(NamedTuple):
     """[A, 4] for one group: the chances, in a step, that a vital sign moves by one level."""
 
-    heals: NDArray[np.float64]
+    heals: Floats
     """towards normal, where it is not"""
-    worsens: NDArray[np.float64]
+    worsens: Floats
     """away from normal, if there is a level further away; from normal, half of it to each side"""
 
 
-def synthetic_tables(*, seed: int = 0) -> dict[str, NDArray[Any]]:
-    """The arrays of a made-up table: two groups, 135 states of which 78 are live, six treatments.
+def made_up_table(*, seed: int = 0) -> dict[str, NDArray[Any]]:
+    """A made-up table: two groups, 135 states of which 78 are live, six treatments.
 
     A state has the levels of four vital signs. With all of them normal a patient goes home; with four levels away from
     normal in all, a patient is dead. In a step at most one sign moves, by one level. Each drug helps one sign and harms
@@ -74,15 +121,8 @@ def synthetic_tables(*, seed: int = 0) -> dict[str, NDArray[Any]]:
     them slowly, but in type B it does not move the sugar at all: who gives it until the sugar is normal waits for ever.
     For seeds 0 to 19, which are tested, the best treatments differ in 60 or more of the live states, and the policy
     that is best for the average of both groups never ends in type B.
-
-    Args:
-        seed: which drug helps what, how well, and where patients begin. The same seed gives the same arrays.
-
-    >>> tables = synthetic_tables(seed=3)
-    >>> tables["tx_mat"].shape  # groups, treatments, states, next states
-    (2, 6, 135, 135)
     """
-    rng = np.random.default_rng(check_int(seed, "seed", least=0))
+    rng = np.random.default_rng(seed)
     levels = np.array(np.unravel_index(np.arange(np.prod(_SIZES)), _SIZES)).T  # [n, 4]
     severity = np.abs(levels - _NORMAL).sum(axis=1)
     kind = np.where(severity == 0, DISCHARGE, np.where(severity >= _DEADLY, DEATH, LIVE))
@@ -91,34 +131,9 @@ def synthetic_tables(*, seed: int = 0) -> dict[str, NDArray[Any]]:
         "tx_mat": np.stack([_table(levels, kind, rates) for rates in _draw_rates(rng)]),
         "reward_of_next_state": kind,
         "p_initial_state": start / start.sum(axis=1, keepdims=True),
-        "p_mixture": np.array(SHARES),
         "state_names": np.array([_state_name(code) for code in levels]),
         "action_names": np.array(_ACTIONS),
     }
-
-
-def write_synthetic_patients(path: str | PathLike[str], *, seed: int = 0) -> Path:
-    """Write :func:`synthetic_tables` to an ``.npz`` file, and return its path. A file of that name is replaced."""
-    arrays: dict[str, Any] = synthetic_tables(seed=seed)
-    with atomic_write(path) as file:
-        np.savez_compressed(file, **arrays)
-    return Path(path)
-
-
-def synthetic_patients(*, seed: int = 0, on_death: DeathPolicy | None = None) -> PatientTable:
-    """The made-up table as :func:`~goalbound.adapters.patients.read_patients` reads it from its file.
-
-    Args:
-        seed: of :func:`synthetic_tables`.
-        on_death: :func:`~goalbound.adapters.patients.death_state` if left out: all losses are then known, and without
-            noise.
-
-    >>> synthetic_patients().problem
-    LinearCSSP(2 components, 79 states, 469 pairs, 2238 next states)
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        path = write_synthetic_patients(Path(folder) / "patients.npz", seed=seed)
-        return read_patients(path, groups=GROUPS, on_death=death_state() if on_death is None else on_death)
 
 
 def _draw_rates(rng: np.random.Generator) -> list[_Rates]:
@@ -145,7 +160,7 @@ def _draw_rates(rng: np.random.Generator) -> list[_Rates]:
     return groups
 
 
-def _table(levels: NDArray[np.int64], kind: NDArray[np.float64], rates: _Rates) -> NDArray[np.float64]:
+def _table(levels: NDArray[np.int64], kind: Floats, rates: _Rates) -> Floats:
     """[A, n, n] the chances of next states; the dead and those at home stay where they are."""
     table = np.zeros((len(_ACTIONS), len(kind), len(kind)))
     for state, code in enumerate(levels):
@@ -158,7 +173,7 @@ def _table(levels: NDArray[np.int64], kind: NDArray[np.float64], rates: _Rates) 
     return table
 
 
-def _moves(sign: int, level: int, rates: _Rates) -> list[tuple[int, NDArray[np.float64]]]:
+def _moves(sign: int, level: int, rates: _Rates) -> list[tuple[int, Floats]]:
     """Where a vital sign may move to from a level, with the chance [A] of each."""
     away = level - int(_NORMAL[sign])
     if away == 0:
