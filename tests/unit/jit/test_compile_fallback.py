@@ -12,13 +12,13 @@ import pytest
 
 from goalbound.jit import compile as compilation
 
-KERNELS = Path(compilation.__file__).parent
+JIT = Path(compilation.__file__).parent
 PLAYED = """
 import os, sys, warnings
 import numpy as np
 from goalbound import LRCSSP, play, widths
 from goalbound.errors import NotCompiledWarning
-from goalbound.kernels import compile as compilation
+from goalbound.jit import compile as compilation
 from goalbound.problems import treatment_ladder
 from goalbound.simulation import Dirichlet
 
@@ -74,7 +74,7 @@ def printed_by(program: str, *words: str, **environment: str) -> str:
 def names_of_numba() -> list[str]:
     """What our modules import from numba and llvmlite, as "module:name"."""
     found = set()
-    for file in KERNELS.glob("*.py"):
+    for file in JIT.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in ("numba", "llvmlite"):
                 found.update(f"{node.module}:{alias.name}" for alias in node.names)

@@ -82,7 +82,7 @@ def test_branches_on_static_fields_are_decided_before_anything_is_typed() -> Non
     assert not kernel.is_ready(whole(2))
     assert kernel.is_ready(whole(1, scale=3.0))
     with pytest.raises(Exception, match="nothing_of_this_name"):
-        kernel.compiled(whole(2))
+        kernel._compile((whole(2),))
 
 
 def test_the_type_is_that_of_the_class_the_fields_and_the_static_values() -> None:
