@@ -300,7 +300,6 @@ CASES: dict[str, Case] = {
         "loss_floor": 0.2, "loss_bound": None, "widths": estimation.sharp(), "delta": 0.2, "prior": None,
         "options": gb.LearnerOptions(),
     }),
-    "LRCSSP.learn_data": (lambda other: learner().learn_data(other), {"other": learner()}),
     "InUnits": (InUnits, {"learner": learner(), "scale": MINUTES}),
     "InUnits.learn": (lambda **a: InUnits(learner(), MINUTES).learn(**a), {
         "context": [0.5, 0.5], "step": gb.Step(0, 0, 12.0, 2),

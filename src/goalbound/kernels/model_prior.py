@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from goalbound.jit.compile import lean
 from goalbound.jit.struct import Struct
-from goalbound.kernels.regression import add
 
 
 class ModelPrior(Struct):
@@ -75,27 +74,3 @@ def begin_with_models(constants, learner):
         for pair in range(len(constants.model.guessed)):
             if constants.model.guessed[pair]:
                 begin_with_model(constants, learner, pair)
-
-
-@lean
-def subtract_model(constants, regression, pair):
-    """Take the guess of a pair out of its sums: where two learners are merged that both began with it, one of them is
-    too many. The ridge lambda I is not taken out here."""
-    model = constants.model
-    if not model.on or not model.guessed[pair]:
-        return
-    goal = len(constants.pair_start) - 1
-    size = regression.loss_sums.shape[1]
-    weight = constants.regularization + model.strength[pair]
-    for j in range(size):
-        add(regression.gram[pair, j], regression.gram_low[pair, j], j, -model.strength[pair])
-        add(regression.loss_sums[pair], regression.loss_low[pair], j, -weight * model.losses[pair, j])
-    first = constants.next_start[pair]
-    for place in range(first, constants.next_start[pair + 1]):
-        for j in range(size):
-            value = -weight * model.rows[place, j]
-            if constants.next_state[place] == goal:
-                add(regression.goal_sums[pair], regression.goal_low[pair], j, value)
-            else:
-                at = first + regression.seen_index[place]
-                add(regression.next_sums[at], regression.next_low[at], j, value)

@@ -72,7 +72,6 @@ class LearnerBase:
         self._named: dict[str | int, LearnerEpisode] = {}  # open ones with an id
         self._abandoned: dict[str, int] = {}
         self._caveats: tuple[str, ...] = ()
-        self._trusted = 0.0  # the probability that other sets than its own fail which bounds of variances come from
 
     __getstate__ = copied_state
     __setstate__ = restore_state

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 VERSION = 16
 """Of the checkpoints of all learners."""
 READABLE = (11, 12, 13, 14, 15, VERSION)
-"""Version 11 has all rows, and nothing deflated. Before 14 it is not said what was merged or carried over: nothing is
-taken to have been. Before 16 there may be what is in ``_UNTIL_15``. Others are refused."""
+"""Version 11 has all rows, and nothing deflated. Versions 14 and 15 have ``_UNTIL_15_KEY``, and before 16 there may be
+what is in ``_UNTIL_15``. Others are refused."""
 _SINCE: dict[int, dict[str, float]] = {
     13: {
         ".totals.logged": 0, ".totals.squared_losses": 0.0, ".progress.own_share": 1.0, ".progress.mean_loss": 0.0,
@@ -60,6 +60,9 @@ _UNTIL_15 = {
     r"state\.(ties\.)?noise_free\.(contexts?|losses|rows|right|slack|contradiction\.(loss|low|high))": "<f8",
 }  # fmt: skip
 """The arrays of ties and of losses without noise: dropped where neither was declared, else the file is refused."""
+_UNTIL_15_KEY = "trusted"
+"""The failure probability of other learners' sets that bounds of variances came from: dropped, as the learner's own
+delta has paid for it."""
 MANY = np.iinfo(np.int64).max // 4
 """More than is ever counted."""
 LARGEST = np.finfo(np.float64).max
@@ -81,7 +84,6 @@ def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwri
         "acts": learner._pending.acts,
         "abandoned": learner.abandoned,
         "caveats": list(learner.caveats),
-        "trusted": learner._trusted,
         "episodes": [
             {"id": one.id, "state": one._state, "action": one._action, "acted": one._acted} for one in episodes
         ],
@@ -105,7 +107,7 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         path, kind=cls.kind, versions=READABLE, arrays=allowed, what="checkpoint", limit=limit, files=files
     )
     with as_format_errors(path, "checkpoint"):
-        check_keys(header, _KEYS if header["version"] < 14 else (*_KEYS, "trusted"), GOAL_KEYS)
+        check_keys(header, (*_KEYS, _UNTIL_15_KEY) if header["version"] in (14, 15) else _KEYS, GOAL_KEYS)
         arrays = _from_stored(_without_ties(arrays), allowed, limit)
         if not isinstance(header["settings"], dict) or type(header["acts"]) is not int:
             raise FileFormatError("settings is no object, or acts is no whole number")
@@ -114,7 +116,6 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         learner = cls._from_file(support, settings, arrays, _stream(header["stream"], draws=settings.draws))
         learner._abandoned = _checked_reasons(header["abandoned"])
         learner._caveats = checked_caveats(header["caveats"], "caveats")
-        learner._trusted = _checked_trust(header.get("trusted", 0.0))
         entries = _checked_entries(header["episodes"], header["acts"], support)
         since = [fields for version, fields in _SINCE.items() if header["version"] < version]
         absent = {name: number for fields in since for name, number in fields.items()}
@@ -137,12 +138,6 @@ def _without_ties(arrays: Arrays) -> Arrays:
             "log again without them, or load it with goalbound 1.0.0"
         )
     return {name: array for name, array in arrays.items() if not any(re.fullmatch(gone, name) for gone in _UNTIL_15)}
-
-
-def _checked_trust(value: Any) -> float:
-    if type(value) is not float or not 0.0 <= value <= LARGEST:
-        raise FileFormatError(f"trusted is {value!r:.100}; it is a probability, summed up")
-    return value
 
 
 def _as_stored(learned: Arrays, *, beside: int) -> tuple[Arrays, int]:

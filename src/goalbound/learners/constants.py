@@ -134,21 +134,6 @@ def _interval_constants(settings: Settings, support: Support, known: PriorKnowle
     )
 
 
-def variance_failure(settings: Settings) -> float:
-    """The probability with which the intervals of next states fail that bounds of variances come from; 0: there are no
-    such bounds."""
-    intervals = settings.widths.intervals
-    if intervals is None or not intervals.variance or not settings.is_optimistic:
-        return 0.0
-    return settings.delta * (SET_SHARE if _has_likelihood(settings) else 1.0 / 8.0)
-
-
-def spare_failure(settings: Settings) -> float:
-    """What the good event leaves of delta: with intervals half of the shares of losses and of rows, and nothing with
-    likelihood-ratio sets."""
-    return 0.0 if _has_likelihood(settings) or settings.widths.intervals is None else settings.delta / 4.0
-
-
 def _has_likelihood(settings: Settings) -> bool:
     return settings.widths.likelihood and settings.is_optimistic
 

@@ -38,7 +38,6 @@ from goalbound.learners.checks import check_leads, checked_support
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import Evidence, Explanation, explain, ridge_pull
 from goalbound.learners.exploration import Exploration
-from goalbound.learners.merging import merge
 from goalbound.learners.parking import SHARED
 from goalbound.learners.plan import Plan, make_plan
 from goalbound.learners.prior import PriorKnowledge
@@ -53,7 +52,7 @@ from goalbound.learners.saved_state import (
     prior_from,
 )
 from goalbound.learners.settings import Settings
-from goalbound.learners.transfer import extended, learn_data, with_settings
+from goalbound.learners.transfer import extended, merge, with_settings
 from goalbound.models import SSP, LinearCSSP, Support
 from goalbound.models.validation import check_distribution, check_memory, set_readonly
 from goalbound.planning import evaluate
@@ -74,7 +73,7 @@ class _MadeFromSets:
             return self
         raise _NoSetsError(
             f"a {type(learner).__name__} has no confidence sets, and so no {self._name}; use an LRCSSP, which takes "
-            "over its data by learn_data(learner)"
+            "its data by merge(learner)"
         )
 
 
@@ -180,7 +179,6 @@ class RidgeLearner(VisitLearner):
     merge = merge
     extended = extended
     with_settings = with_settings
-    learn_data = learn_data
 
     def _made_alike(self, support: Support, settings: Settings, prior: PriorKnowledge | None) -> Self:
         """A learner of this class that has seen nothing; its generator goes on from where this one's is."""

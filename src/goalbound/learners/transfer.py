@@ -1,7 +1,10 @@
-"""What a learner by ridge regression has seen, in another learner: on a larger support, or under other settings.
+"""The exact sums of one learner by ridge regression in another: added, on a larger support, or under other settings.
 
-:func:`extended`, :func:`with_settings` and :func:`learn_data` are methods of
-:class:`~goalbound.learners.core.RidgeLearner`. Proofs are in docs/explanation/steps_by_anyone.md.
+:func:`merge`, :func:`extended` and :func:`with_settings` are methods of
+:class:`~goalbound.learners.core.RidgeLearner`. Visits, Gram matrices, and sums of losses and next states follow from
+the steps alone, so they may be added to the sums of any other learner. What makes sets tight comes from the sets of its
+time (bounds of variances) or from forecasts (likelihoods), and begins anew. Proofs are in
+docs/explanation/steps_by_anyone.md.
 """
 
 from __future__ import annotations
@@ -11,10 +14,18 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.estimation import Widths
-from goalbound.learners.carry_over import carry_over
+from goalbound.estimation.statistics import by_support
+from goalbound.jit.records import assign
+from goalbound.kernels.algorithm import open_interval
+from goalbound.kernels.linearity_test import NO_EPISODE
+from goalbound.kernels.transfer import renew_pairs
+from goalbound.learners.caveats import united_caveats
+from goalbound.learners.episode import count_reason
+from goalbound.learners.linearity import Cause, model_violation
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Support
@@ -28,20 +39,72 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="RidgeLearner")
 MOST_NAMED = 8
 """Open episodes that an error names."""
+SEEN = 1e-9
+"""Sums of contexts above this contain steps; below, they are rounding."""
+SLACK = 1e-12
+"""More than rounding can take from a product."""
+Floats = NDArray[np.float64]
+
+
+def merge(learner: RidgeLearner, other: RidgeLearner) -> None:
+    """Add the data of another learner on the same support, of any class and settings; ``other`` stays as it is.
+
+    The sums are those of one learner that saw all steps. Each step must count once: a copy, or a learner loaded from
+    the same file, shares its past. From then on the sets hold with probability 1 - delta, if neither learner chose by
+    what only the other saw later, and ``other`` was not selected by its outcomes. Its data counts in the intervals of
+    the sums alone: likelihoods go on for this learner's steps, and in pairs that ``other`` visited each visit so far
+    counts with the largest variance there is. For tight sets of all data, learn both logs again in one learner.
+    Open episodes of this learner plan anew.
+
+    A learner without confidence sets does not count visits whose outcome was lost (``abandon``, ``moved_to``): sets
+    made from its data hold if there was none, or if outcomes were missing at random.
+
+    >>> from goalbound import LRCSSP, Step, Support
+    >>> here, there = (LRCSSP(Support.full(2, 2), 2, loss_floor=0.1) for _ in range(2))
+    >>> here.learn([0.3, 0.7], Step(0, 1, 0.5, 1))
+    >>> there.learn([0.6, 0.4], Step(0, 1, 0.25, 2))
+    >>> here.merge(there)
+    >>> here.statistics.visits
+    array([0, 2, 0, 0])
+    """
+    from goalbound.learners.core import RidgeLearner
+
+    check_type(other, RidgeLearner, "other", "a learner by ridge regression, such as an LRCSSP")
+    if other is learner:
+        raise ArgumentError("a learner cannot be merged with itself: its steps would count twice")
+    if other.context_size != learner.context_size:
+        raise ArgumentError(f"other knows contexts of {other.context_size} entries, this one of {learner.context_size}")
+    if other.support != learner.support:
+        raise ArgumentError(
+            f"other has another support ({other.support}, not {learner.support}), or other names; merge "
+            "other.extended(support), with a support that has all of both"
+        )
+    _check_keeps_data(learner, "the learner")
+    _check_can_give(other, "other")
+    declared = other.settings.loss_floor == learner.settings.loss_floor and other.prior == learner.prior
+    places = match_support(learner.support, other.support, name="other")
+    added = _added_sums(learner, other, places)
+    for pair in learner._pending.uncounted_pairs:
+        learner._count_visits_before(pair, None)
+    for episode in learner.open_episodes:  # steps of a plan made before would bound variances by the sets of before
+        if episode._arrays.progress["planned"]:
+            open_interval.python(learner._state, episode._arrays)
+    _add(learner, other, places, added, declared=declared)
+    learner._after_learning()
 
 
 def extended(learner: R, support: Support) -> R:
-    """A new learner on a larger support, with all that this one has seen; this one stays as it is.
+    """A new learner on a larger support, with the sums of this one; this one stays as it is.
 
     The support may have new states, new actions, and new next states of old pairs; it has all that the old one has,
-    by names where both have names, else by numbers. Settings, prior knowledge and :attr:`caveats` stay, and what
-    depends on the size of the support is that of the new one: sets are a little wider, as more of them must hold. With
-    ``widths.sharp()`` they are wider from the third extension on, where delta no longer pays for what bounds of
-    variances trust. A ``loss_bound`` that was given must hold for the new states too.
+    by names where both have names, else by numbers. Settings, prior knowledge and :attr:`caveats` stay. A
+    ``loss_bound`` that was given must hold for the new states too. From then on the sets hold with probability
+    1 - delta. What makes them tight begins anew: likelihoods and the test of the linear model with the next step, and
+    each visit so far counts with the largest variance there is. To have them tight, learn the log again.
 
     Next states that are new for a pair were followed by none of its steps so far. That is right if they were
     possible and never came. It is wrong if they could not come before (the world has changed), and if steps into
-    them were refused: learn those right after this. docs/explanation/steps_by_anyone.md has the proof.
+    them were refused: learn those right after this.
 
     >>> from goalbound import LRCSSP, Step, Support
     >>> learner = LRCSSP(Support.from_pairs([{0: [0, 1]}]), 2, loss_floor=0.1)
@@ -50,13 +113,11 @@ def extended(learner: R, support: Support) -> R:
     >>> larger.statistics.visits, larger.estimate.model().at([0.3, 0.7]).support.states
     (array([1, 0, 0]), 2)
     """
-    _check_can_give(learner)
+    _check_can_give(learner, "the learner")
     check_type(support, Support, "support", SUPPORT_REMEDY)
     places = match_support(support, learner.support, name="the learner")
     target = learner._made_alike(support, learner.settings, _prior_in(learner.prior, support, places))
-    carry_over(learner, learner._made_alike(learner.support, learner.settings, learner.prior), target, places)
-    target._after_learning()
-    return target
+    return _filled(target, learner, places, declared=True)
 
 
 def with_settings(
@@ -69,16 +130,14 @@ def with_settings(
     prior: PriorKnowledge | EllipsisType | None = ...,
     options: LearnerOptions | EllipsisType = ...,
 ) -> R:
-    """A new learner of the same class with all that this one has seen, under other settings; what is left out stays
-    as it is, and so does this one.
+    """A new learner of the same class with the sums of this one, under other settings; what is left out stays as it
+    is, and so does this one.
 
-    The sets are those of one that had these settings from the beginning, but for two things. Bounds of variances are
-    kept where they are as sure as the new settings ask for, and are a quarter for each visit else. Likelihoods go on if
-    there were any; from sharp or paper widths to ``widths.likelihood()`` they begin with the next step, as what was
-    seen has no forecasts, and sets are wider than if the log were learned anew. So the guarantee holds if
-    the settings do not depend on the outcomes: a ``delta``, a rule of the widths or a prior that was chosen because of
-    what was seen is a selection, and nothing is proven of it then. Settings of learners with ``forget=True``, and
-    ``forget`` itself, cannot be changed.
+    From then on the sets hold with probability 1 - delta, if the settings do not depend on the outcomes: a ``delta``, a
+    rule of the widths or a prior that was chosen because of what was seen is a selection. What makes sets tight begins
+    anew, as in :meth:`extended`, also where no setting changes; to have them tight, learn the log again. A loss bound
+    that was found by doubling stays, and so does an alarm, unless it is about a declaration that changes. Settings of
+    learners with ``forget=True``, and ``forget`` itself, cannot be changed.
 
     >>> from goalbound import LRCSSP, Step, Support, widths
     >>> learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)
@@ -87,7 +146,7 @@ def with_settings(
     >>> print(sharp.settings.widths, sharp.settings.delta, sharp.statistics.visits)
     sharp 0.05 [0 1 0 0]
     """
-    _check_can_give(learner)
+    _check_can_give(learner, "the learner")
     given = {"loss_floor": loss_floor, "loss_bound": loss_bound, "widths": widths, "delta": delta}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not ...}
     wrong = [name for name in ("loss_bound", "widths", "delta") if name in changes]
@@ -97,45 +156,138 @@ def with_settings(
         changes |= _changed_options(options, learner.settings.replan_factor)
     known = learner.prior if prior is ... else prior
     target = learner._made_alike(learner.support, replace(learner.settings, **changes), known)
-    carry_over(
-        learner, learner._made_alike(learner.support, learner.settings, learner.prior), target,
-        match_support(learner.support, learner.support, name="the learner"),
-    )  # fmt: skip
+    declared = target.settings.loss_floor == learner.settings.loss_floor and target.prior == learner.prior
+    places = match_support(learner.support, learner.support, name="the learner")
+    return _filled(target, learner, places, declared=declared)
+
+
+def _filled(target: R, source: R, places: SupportMatch, *, declared: bool) -> R:
+    """The target, which has seen nothing, with the data of the source."""
+    _add(target, source, places, _added_sums(target, source, places), declared=declared)
     target._after_learning()
     return target
 
 
-def learn_data(learner: RidgeLearner, other: RidgeLearner) -> None:
-    """Take over all that another learner by ridge regression has seen, of whatever class and settings; this one has
-    seen nothing yet, and its support has all of the other's.
+def _added_sums(target: RidgeLearner, source: RidgeLearner, places: SupportMatch) -> dict[str, tuple[Floats, ...]]:
+    """What is added to each of the target's sums, as terms: a sum, what it lacks of the exact one, and less what it
+    began with (the ridge and guesses). An error if the target was told a row that excludes what was seen."""
+    theirs, began, support = source._state.regression, source.anew()._state.regression, source.support
+    added: dict[str, tuple[Floats, ...]] = {}
+    for name, low in (("gram", "gram_low"), ("loss_sums", "loss_low"), ("goal_sums", "goal_low")):
+        added[name] = getattr(theirs, name), getattr(theirs, low), -getattr(began, name)
+    added["next_sums"] = (
+        by_support(support, theirs, theirs.next_sums), by_support(support, theirs, theirs.next_low),
+        -by_support(support, began, began.next_sums),
+    )  # fmt: skip
+    if target.prior is not None and len(target.prior.rows):
+        _check_known_rows(target.prior, support, places, sum(added["next_sums"]), sum(added["goal_sums"]))
+    return added
 
-    So a log is learned once and used by many: LR-CSSP, greedy, posterior sampling. What holds of :meth:`extended`
-    and :meth:`with_settings` holds of this, and the other's :attr:`caveats` are added. The data of a learner without
-    likelihood-ratio sets (greedy, posterior sampling, sharp widths) has no forecasts: an LR-CSSP with the default
-    widths has sharp sets of it only, until more is seen. Learners without confidence sets
-    do not count visits whose outcome was lost (``abandon``, ``moved_to``); sets that are made from their data hold if
-    none was, or if outcomes were missing at random.
 
-    >>> from goalbound import LRCSSP, GreedyRidge, Step, Support
-    >>> learner, greedy = (kind(Support.full(2, 2), 2, loss_floor=0.1) for kind in (LRCSSP, GreedyRidge))
-    >>> learner.learn([0.3, 0.7], Step(0, 1, 0.5, 1))
-    >>> greedy.learn_data(learner)
-    >>> greedy.statistics.visits
-    array([0, 1, 0, 0])
-    """
-    from goalbound.learners.core import RidgeLearner
-
-    check_type(other, RidgeLearner, "other", "a learner by ridge regression, such as an LRCSSP")
-    if other.context_size != learner.context_size:
-        raise ArgumentError(f"other knows contexts of {other.context_size} entries, this one of {learner.context_size}")
-    if learner._steps or learner.open_episodes or learner.settings.forget:
-        raise LearnerError(
-            "this learner has seen steps, has open episodes or forgets; take over the data of other with a new one"
+def _check_known_rows(prior: PriorKnowledge, support: Support, places: SupportMatch, seen: Any, into_goal: Any) -> None:
+    owner, to_goal = _owners(support), support.next_state == support.states
+    seen[to_goal] = into_goal[owner[to_goal]]
+    led, possible = seen > SEEN, prior.rows[places.triples] > 0.0
+    wrong = prior.row_known[places.pairs][owner] & led.any(axis=1) & ~(led & possible).any(axis=1)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ArgumentError(
+            f"{support.pair_name(int(owner[at]))} led to {support.state_name(int(support.next_state[at]))}, which the "
+            "row that the prior says it has excludes; declare the row as it is, or leave it to be learned"
         )
-    _check_can_give(other)
-    empty = other._made_alike(other.support, other.settings, other.prior)
-    carry_over(other, empty, learner, match_support(learner.support, other.support, name="other"))
-    learner._after_learning()
+
+
+def _add(
+    target: RidgeLearner, source: RidgeLearner, places: SupportMatch, added: dict[str, tuple[Floats, ...]], *,
+    declared: bool,
+) -> None:  # fmt: skip
+    """Add the data of the source. ``declared``: both were told the same of losses and rows."""
+    mine, theirs, at = target._state, source._state, places.pairs
+    for name, low in (("gram", "gram_low"), ("loss_sums", "loss_low"), ("goal_sums", "goal_low")):
+        _accumulate(getattr(mine.regression, name), getattr(mine.regression, low), at, added[name])
+    _add_next_states(target, source, places, added["next_sums"])
+    mine.regression.visits[at] += theirs.regression.visits
+    # V of the target is at least V of the source, or that times the ratio of a smaller ridge.
+    ridge = _ridge(target)
+    grown = np.sqrt(np.maximum(_ridge(source) / ridge[at], 1.0))
+    mine.pending.visits[at] += theirs.pending.visits
+    mine.pending.contexts[at] += theirs.pending.contexts
+    norms = np.ceil(theirs.pending.norms * grown * (1.0 + SLACK)).astype(np.int64)
+    mine.pending.norms[at] += np.where(grown > 1.0, norms, theirs.pending.norms)
+    _carry_alarm(target, source, places, declared=declared)
+    for name in ("intervals", "episodes", "logged", "squared_losses"):
+        mine.totals[name] += theirs.totals[name]
+    if source._constants.doubling and target._constants.doubling:
+        for name in ("loss_bound", "doublings"):
+            mine.totals[name] = max(mine.totals[name], theirs.totals[name])
+    changed = np.zeros(target.support.pairs, dtype=np.bool_)
+    changed[at] = theirs.regression.visits > 0
+    run = target._effort.engine(target.support.triples)(renew_pairs)
+    run(target._constants, mine, target._scratch, ridge, changed)
+    for reason, count in source.abandoned.items():
+        count_reason(target._abandoned, reason, count)
+    target._caveats = united_caveats(target.caveats, source.caveats)
+
+
+def _accumulate(sums: Floats, low: Floats, at: NDArray[Any], terms: tuple[Floats, ...]) -> None:
+    """Add terms to some of the compensated sums, as :func:`goalbound.kernels.regression.add` does."""
+    for value in terms:
+        before = sums[at]
+        total = before + value
+        shift = total - before
+        rest = low[at] + ((before - (total - shift)) + (value - shift))
+        sums[at] = total + rest
+        low[at] = rest - (sums[at] - total)
+
+
+def _add_next_states(
+    target: RidgeLearner, source: RidgeLearner, places: SupportMatch, terms: tuple[Floats, ...]
+) -> None:
+    """Next states that are new get their indices, in the order in which the source has them."""
+    mine, theirs, old, new = target._state.regression, source._state.regression, source.support, target.support
+    owner, led = _owners(old), np.asarray(sum(terms)).max(axis=1) > SEEN
+    fresh = np.flatnonzero(led & (mine.seen_index[places.triples] < 0))
+    for place in fresh[np.lexsort((theirs.seen_index[fresh], owner[fresh]))].tolist():
+        pair, there = places.pairs[owner[place]], places.triples[place]
+        mine.seen_index[there] = mine.seen[pair]
+        mine.seen_state[new.next_start[pair] + mine.seen[pair]] = new.next_state[there]
+        mine.seen[pair] += 1
+    there = places.triples[led]
+    stands = new.next_start[places.pairs[owner[led]]] + mine.seen_index[there]
+    _accumulate(mine.next_sums, mine.next_low, stands, tuple(one[led] for one in terms))
+
+
+def _carry_alarm(target: RidgeLearner, source: RidgeLearner, places: SupportMatch, *, declared: bool) -> None:
+    """A contradiction of the linear model stays, unless it may be one of a declaration that is another one now."""
+    mine, theirs = target._state.linearity.violation, source._state.linearity.violation
+    if mine["found"] or not theirs["found"]:
+        return
+    assign(mine, theirs)
+    place = int(theirs["place"])
+    mine["pair"] = places.pairs[theirs["pair"]]
+    mine["place"] = place if place < 0 else places.triples[place]
+    if theirs["episode"] != NO_EPISODE:
+        mine["episode"] += target._state.totals["episodes"]
+    mine["found"] = declared or all(_cause(one) is Cause.NOT_LINEAR for one in (source, target))
+
+
+def _cause(learner: RidgeLearner) -> Cause | None:
+    settings = learner.settings
+    found = model_violation(
+        learner._state.linearity, learner.support, settings.context_size, settings.loss_floor, learner.prior
+    )
+    return None if found is None else found.cause
+
+
+def _ridge(learner: RidgeLearner) -> Floats:
+    """[N] the multiple of the identity in a Gram matrix without data: lambda, and the strength of a guess."""
+    model = learner._constants.model
+    return learner.settings.regularization + np.where(model.guessed, model.strength if model.on else 0.0, 0.0)
+
+
+def _owners(support: Support) -> NDArray[np.int64]:
+    """[M] the pair of each triple."""
+    return np.repeat(np.arange(support.pairs), np.diff(support.next_start))
 
 
 def _prior_in(prior: PriorKnowledge | None, larger: Support, places: SupportMatch) -> PriorKnowledge | None:
@@ -158,18 +310,25 @@ def _prior_in(prior: PriorKnowledge | None, larger: Support, places: SupportMatc
     return replace(nothing, **found)
 
 
-def _check_can_give(source: RidgeLearner) -> None:
-    """An error unless the data of a learner can be carried over."""
+def _check_can_give(source: RidgeLearner, name: str) -> None:
+    """An error unless the data of a learner can be put into another one."""
     waiting = source.open_episodes
     if waiting:
         names = ", ".join(f"number {one.number}" if one.id is None else repr(one.id) for one in waiting[:MOST_NAMED])
         more = f" and {len(waiting) - MOST_NAMED} more" if len(waiting) > MOST_NAMED else ""
         raise LearnerError(
-            f"the learner has open episodes ({names}{more}), which cannot go on elsewhere; let them end, or "
+            f"{name} has open episodes ({names}{more}), which cannot go on elsewhere; let them end, or "
             "abandon(reason) them first"
         )
-    if source.settings.forget:
-        raise LearnerError("with forget=True data is dropped as the loss bound doubles, and cannot be carried over")
+    _check_keeps_data(source, name)
+
+
+def _check_keeps_data(learner: RidgeLearner, name: str) -> None:
+    if learner.settings.forget:
+        raise LearnerError(
+            f"{name} has forget=True: its data is dropped as the loss bound doubles, and cannot be merged or moved; "
+            "learn the log again in a learner without it"
+        )
 
 
 def _changed_options(options: LearnerOptions, replan_factor: float) -> dict[str, Any]:

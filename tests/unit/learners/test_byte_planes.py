@@ -140,6 +140,5 @@ def test_files_of_version_11_which_have_nothing_packed_are_read(tmp_path: Path) 
     clinic = Clinic(PROBLEM, learner_of(PROBLEM, loss_floor=0.1), beds=2, seed=5).run(40)
     learner = clinic.learner
     header, arrays = parts(written(learner))
-    del header["trusted"]  # since version 14
     write_array_file(tmp_path / "then.npz", header | {"version": 11}, arrays)
     assert written(LRCSSP.load(tmp_path / "then.npz")) == written(learner)

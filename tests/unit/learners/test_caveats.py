@@ -141,7 +141,7 @@ def test_whoever_takes_over_the_data_takes_over_the_reasons() -> None:
     )
     assert learner.extended(larger).caveats == (INFERRED,)
     taken = LRCSSP(learner.support, 2, loss_floor=0.05)
-    taken.learn_data(learned(GreedyRidge))
+    taken.merge(learned(GreedyRidge))
     assert taken.caveats == (INFERRED,)
     assert not taken.policy_bounds([0.5, 0.5]).proven
 
@@ -227,7 +227,7 @@ def test_reasons_of_both_are_those_of_a_merged_greedy_learner_and_of_whoever_tak
     one.merge(two)
     assert one.caveats == ("one", "two")
     proving = LRCSSP(GIVEN, 1, loss_floor=0.1)
-    proving.learn_data(one)
+    proving.merge(one)
     assert proving.caveats == ("one", "two")
     assert not proving.policy_bounds([1.0], [0, 0]).proven
 

@@ -22,5 +22,5 @@ def test_what_needs_confidence_sets_is_an_error_that_names_lr_cssp(kind: type, n
         with pytest.raises(LearnerError, match="use an LRCSSP"):
             getattr(wrapped, name)(0.5 if isinstance(wrapped, CovariateLearner) else [0.5, 0.5])
     sure = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)
-    sure.learn_data(learner)  # what the error says helps
+    sure.merge(learner)  # what the error says helps
     assert getattr(sure, name)([0.5, 0.5]) is not None

@@ -152,21 +152,6 @@ def test_a_right_guess_saves_regret(name: str) -> None:
     assert regret(PriorKnowledge.around(PROBLEM, strength=50.0)) < 0.5 * regret(None)
 
 
-def test_merging_counts_a_common_guess_once() -> None:
-    prior, log = PriorKnowledge.around(OTHER, strength=3.0), steps(120)
-    whole, one, two = (make("greedy", prior) for _ in range(3))
-    whole.learn_log(log)
-    one.learn_log(log[:50])
-    two.learn_log(log[50:])
-
-    one.merge(two)
-
-    np.testing.assert_allclose(one.statistics.gram, whole.statistics.gram, rtol=1e-13)
-    np.testing.assert_allclose(one.statistics.loss_sums, whole.statistics.loss_sums, rtol=1e-12)
-    np.testing.assert_allclose(one.statistics.next_sums, whole.statistics.next_sums, rtol=1e-11)
-    np.testing.assert_allclose(one.estimate.rows, whole.estimate.rows, atol=1e-12)
-
-
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_learner_with_guesses_is_saved_and_goes_on_to_the_bit(name: str) -> None:
     learner, rest = make(name, PriorKnowledge.around(OTHER, strength=3.0)), steps(80, seed=2)

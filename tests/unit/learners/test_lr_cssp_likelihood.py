@@ -159,21 +159,6 @@ def test_bounds_appear_with_the_first_visits_and_only_shrink() -> None:
     assert before < 0.8
 
 
-def test_another_delta_is_that_of_a_learner_that_had_it_from_the_beginning() -> None:
-    log = [([0.5, 0.5], Step(0, k % 2, 0.5, k % 4)) for k in range(80)]
-    one, two = learner_of(delta=0.05), learner_of(delta=0.1)
-    for learner in (one, two):
-        learner.learn_log(log)
-    changed = two.with_settings(delta=0.05)
-
-    mine, theirs = changed._state.likelihood, one._state.likelihood
-    np.testing.assert_array_equal(mine.log_loss, theirs.log_loss)
-    # Computed from all steps, and not only from those of its last turn. Theirs are the best of all turns, so that they
-    # may be a little better where an earlier one was lucky.
-    assert (mine.low >= theirs.low - 0.02).all()
-    assert (mine.high <= theirs.high + 0.02).all()
-
-
 def test_likelihoods_begin_with_the_change_where_there_were_none() -> None:
     learner = LRCSSP(PROBLEM.support, 2, loss_floor=0.1, widths=widths.sharp())
     log = [([0.5, 0.5], Step(0, k % 2, 0.5, k % 4)) for k in range(80)]

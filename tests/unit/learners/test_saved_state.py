@@ -273,7 +273,7 @@ def of_version_15(**declared: Any) -> tuple[Header, Arrays]:
         "prior.tied_rows": none, "prior.tied_places": none[:0], "state.noise_free.count": none[:0],
         "state.noise_free.rows": np.zeros((0, 2, 2)), "state.noise_free.contradiction.found": none[:1] + 1,
     }  # fmt: skip
-    return header | {"version": 15}, arrays | declared
+    return header | {"version": 15, "trusted": 0.025}, arrays | declared
 
 
 def test_a_file_of_version_15_without_ties_is_read(tmp_path: Path) -> None:
