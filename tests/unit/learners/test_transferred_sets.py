@@ -189,9 +189,9 @@ def coin_learner(rule: widths.Widths, **more: Any) -> LRCSSP:
     return LRCSSP(COIN, 1, **{"loss_floor": 0.05, "delta": DELTA, "widths": rule, **more})
 
 
-def merged(learner: LRCSSP, rng: np.random.Generator) -> LRCSSP:
+def merged(learner: LRCSSP, rng: np.random.Generator, steps: int = 40) -> LRCSSP:
     other = coin_learner(SHARP, delta=0.9)
-    other.learn_log(tosses(rng, 40))
+    other.learn_log(tosses(rng, steps))
     learner.merge(other)
     return learner
 
@@ -226,13 +226,13 @@ def test_sets_hold_at_all_times_after_a_move_with_the_probability_that_is_promis
 
 
 def test_sets_hold_where_outcomes_are_reported_before_or_after_a_merge_by_their_value() -> None:
-    """Of 40 open cases the heads are reported before the merge, and the tails after it."""
+    """Of 16 open cases the heads are reported before the merge, and the tails after it."""
     failed = 0
     for seed in range(TRIALS):
         rng = np.random.default_rng(seed)
         learner = coin_learner(LIKELIHOOD)
-        episodes = [learner.begin([1.0]) for _ in range(40)]
-        outcomes = rng.integers(2, size=40).tolist()
+        episodes = [learner.begin([1.0]) for _ in range(16)]
+        outcomes = rng.integers(2, size=16).tolist()
         for episode in episodes:
             episode.act(0)
         for reported in (1, 0):
@@ -240,7 +240,7 @@ def test_sets_hold_where_outcomes_are_reported_before_or_after_a_merge_by_their_
                 if outcome == reported:
                     episode.observe(Step(0, 0, float(outcome), outcome))
             if reported:
-                learner = merged(learner, rng)
+                learner = merged(learner, rng, steps=4)
         failed += not holds(learner, TRUTH, [1.0])
         assert learner.alarm is None
     assert failed <= MOST
