@@ -28,6 +28,7 @@ from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP
+from goalbound.models.validation import check_callable
 from goalbound.planning import ContextBounds
 from goalbound.simulation import Adversary, FromArray, Simulation
 from goalbound.simulation.diagnostics import AuditOptions
@@ -67,6 +68,8 @@ def run(
     """
     if not checkpoint_every >= 0.0:
         raise ArgumentError(f"checkpoint_every is {checkpoint_every}; it is a number of seconds, 0 or more")
+    if progress is not None:
+        check_callable(progress, "progress", "a function of (done, episodes, regret), or None")
     instance, bounds, simulation = _build_parts(spec, Plugins.of(plugins))
     run_state = RunState(spec, simulation, Accumulator(spec.episodes, instance.problem.context_size))
     checkpointer = _Checkpointer(run_state, checkpoint, checkpoint_every)

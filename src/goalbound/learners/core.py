@@ -33,7 +33,7 @@ from goalbound.kernels.state import (
     state_in_use,
 )
 from goalbound.kernels.ties import NOTHING, Nothing, exact_loss_interval
-from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL
+from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL, doubled_beyond
 from goalbound.learners.batch import Batch
 from goalbound.learners.card import learner_card
 from goalbound.learners.checkpoint import within
@@ -189,8 +189,9 @@ class RidgeLearner(VisitLearner):
         if not run(kernels.plan)(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
             raise self._stopped()
         optimistic = run(kernels.max_optimistic_value)(self._constants, episode_state)
-        while self._constants.doubling and episode_state.progress["loss_bound"] < optimistic:
-            episode_state.progress["loss_bound"] *= 2.0
+        if self._constants.doubling:
+            progress = episode_state.progress
+            progress["loss_bound"] = run(doubled_beyond)(progress["loss_bound"], optimistic)
         return self._shown(episode_state)
 
     merge = merge

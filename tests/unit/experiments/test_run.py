@@ -49,6 +49,11 @@ def test_a_stop_is_not_seen_in_the_record(name: str, at: int, whole: dict[str, b
     assert path.exists()  # its owner removes it
 
 
+def test_progress_that_cannot_be_called_is_an_error_that_says_so() -> None:
+    with pytest.raises(InputError, match="progress is 'x'; it is a function of"):
+        run(RUNS["lr-cssp"], progress="x")  # type: ignore[arg-type]
+
+
 def test_a_stop_after_every_part_is_not_seen_either(whole: dict[str, bytes], tmp_path: Path) -> None:
     path, stops = tmp_path / "run.npz", 0
     while True:
