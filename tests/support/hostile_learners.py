@@ -40,7 +40,7 @@ PROBLEM = small_problem()
 SUPPORT = PROBLEM.support
 SECONDS = 60
 """A forged file that takes longer ends the program."""
-FORGED: tuple[float, ...] = (-1000.0, 1e308, -1e308, np.nan, np.inf, -1.0, 2.0**40, 2.0**62, 0.0, 1e-300)
+FORGED: tuple[float, ...] = (-1000.0, 1e308, np.nan, -1.0, 2.0**40)
 ENDS = (GoalboundError, LearnerError, PlanningStopped, ProjectionFailed)
 
 
@@ -48,10 +48,7 @@ def _ridge(make: Callable[..., Any], **settings: Any) -> Callable[[], Any]:
     return lambda: make(SUPPORT, PROBLEM.context_size, loss_floor=0.1, **settings)
 
 
-def _guesses() -> PriorKnowledge:
-    return PriorKnowledge.nothing(SUPPORT, PROBLEM.context_size).with_guess(PROBLEM, strength=2.0)
-
-
+GUESSES = PriorKnowledge.around(PROBLEM, strength=2)
 KINDS: dict[str, Callable[[], Any]] = {
     "likelihood": _ridge(LRCSSP),
     "sharp": _ridge(LRCSSP, widths=widths.sharp()),
@@ -59,7 +56,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "doubling": _ridge(LRCSSP, widths=widths.scaled(widths.paper(), by=0.01), options=LearnerOptions(forget=True)),
     "local": _ridge(LocalOptimism),
     "greedy": _ridge(GreedyRidge),
-    "guesses": lambda: GreedyRidge(SUPPORT, PROBLEM.context_size, loss_floor=0.1, prior=_guesses()),
+    "guesses": _ridge(GreedyRidge, prior=GUESSES),
     "epsilon": _ridge(EpsilonGreedy, rng=np.random.default_rng(0)),
     "posterior": _ridge(PosteriorSampling, rng=np.random.default_rng(0)),
     "rmax": _ridge(KwikRmax),
@@ -87,17 +84,15 @@ def saved(kind: str) -> bytes:
 
 
 def forged(data: bytes) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Names, headers and arrays of files in which one array has one entry, or all, that is not its own."""
+    """Names, headers and arrays of files in which the first entry of one array, or all of them, are forged."""
     header, arrays = parts(data)
     for name, array in arrays.items():
-        if not array.size or name in ("pair_start", "pair_action", "next_start", "next_state"):
+        if not array.size or not name.startswith(("state.", "episode_0.")) or array.dtype.kind == "b":
             continue
         for value in FORGED:
-            if array.dtype.kind != "f" and not (np.isfinite(value) and abs(value) < 2.0**63 and value == int(value)):
+            if array.dtype.kind == "i" and not abs(value) <= np.iinfo(array.dtype).max:
                 continue
-            if array.dtype.kind == "b" or (array.dtype == np.int32 and abs(value) >= 2.0**31):
-                continue
-            for place in (*{0, array.size // 2, array.size - 1}, slice(None)):
+            for place in (0, slice(None)):
                 changed = array.copy()
                 changed.reshape(-1)[place] = value
                 yield f"{name}[{place}] = {value}", header, {**arrays, name: changed}
@@ -117,6 +112,7 @@ def main(kind: str, note: Path) -> None:
     refused = played = 0
     with tempfile.TemporaryDirectory() as folder, mock.patch("os.fsync"), kernels(COMPILED):
         data = saved(kind)
+        go_on(KINDS[kind]())
         path = Path(folder) / "forged.npz"
         for name, header, arrays in forged(data):
             note.write_text(name)
@@ -124,19 +120,14 @@ def main(kind: str, note: Path) -> None:
             faulthandler.dump_traceback_later(SECONDS, exit=True)
             try:
                 learner = load_learner(path)
-            except FileFormatError as error:
+            except FileFormatError:
                 refused += 1
-                if VERBOSE:
-                    print("refused", name, "|", str(error)[-120:])
             else:
                 played += 1
-                if VERBOSE:
-                    print("played ", name, flush=True)
                 go_on(learner)
             faulthandler.cancel_dump_traceback_later()
     print(f"{refused} refused, {played} played")
 
 
-VERBOSE = "-v" in sys.argv
 if __name__ == "__main__":
     main(sys.argv[1], Path(sys.argv[2]))

@@ -55,6 +55,7 @@ from goalbound.learners.saved_state import (
     prior_arrays,
     prior_from,
 )
+from goalbound.learners.saved_sums import check_sums
 from goalbound.learners.settings import Settings
 from goalbound.learners.transfer import extended, learn_data, with_settings
 from goalbound.models import SSP, LinearCSSP, Support
@@ -398,6 +399,7 @@ class RidgeLearner(VisitLearner):
 
     def _check_state(self) -> None:
         check_learner_state(self._state, self.support, is_optimistic=self.settings.is_optimistic)
+        check_sums(self._state, self._constants, self.support)
         if self._groups is not None and not isinstance(self._state.ties, Nothing):
             check_learner_state(self._state.ties, self._groups.support, is_optimistic=True)
 
